@@ -1,0 +1,54 @@
+"""Neural simulated annealing: a solver for tours, knapsacks, bins and problems of your own.
+
+The names below are imported when they are first used, so that ``nsa --help`` stays instant.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from nsa_cli.api import Settings, Task, generate, read, solve, solve_many
+    from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
+    from nsa_cli.core.instance import Instance
+    from nsa_cli.core.problem import Budget, Column, Problem
+    from nsa_cli.core.result import Result
+    from nsa_cli.problems import find_problem
+
+_HOMES = {
+    "nsa_cli.api": ("Settings", "Task", "generate", "read", "solve", "solve_many"),
+    "nsa_cli.core.errors": ("DataError", "InputError", "NsaError", "UsageError"),
+    "nsa_cli.core.instance": ("Instance",),
+    "nsa_cli.core.problem": ("Budget", "Column", "Problem"),
+    "nsa_cli.core.result": ("Result",),
+    "nsa_cli.problems": ("find_problem",),
+}
+
+__all__ = [
+    "Budget",
+    "Column",
+    "DataError",
+    "InputError",
+    "Instance",
+    "NsaError",
+    "Problem",
+    "Result",
+    "Settings",
+    "Task",
+    "UsageError",
+    "find_problem",
+    "generate",
+    "read",
+    "solve",
+    "solve_many",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

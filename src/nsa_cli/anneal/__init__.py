@@ -1,0 +1,1 @@
+"""The engine: schedules, acceptance, stop rules, and chains advanced in chunks."""

@@ -1,0 +1,59 @@
+"""Reasons to stop between chunks. A rule looks at the progress and keeps nothing between runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+
+class Progress(NamedTuple):
+    """What a rule, or a progress line, may look at.
+
+    Attributes
+    ----------
+    step, steps : int
+        Steps done, and planned.
+    temperature : float
+        Of the last step, in normalised units.
+    acceptance : float
+        Accepted share of all proposals so far.
+    best : float
+        Lowest energy of all chains so far, in file units.
+    """
+
+    step: int
+    steps: int
+    temperature: float
+    acceptance: float
+    best: float
+
+
+#: Returns the reason to stop, or None.
+StopRule: TypeAlias = Callable[[Progress], str | None]
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """Stop at a time of `time.monotonic`."""
+
+    at: float
+
+    def __call__(self, _: Progress) -> str | None:
+        return "time_limit" if time.monotonic() >= self.at else None
+
+
+@dataclass(frozen=True)
+class Interrupt:
+    """Stop when asked to, say by a signal."""
+
+    asked: Callable[[], bool]
+
+    def __call__(self, _: Progress) -> str | None:
+        return "interrupted" if self.asked() else None
+
+
+def first_reason(rules: tuple[StopRule, ...], progress: Progress) -> str | None:
+    """Ask each rule in turn."""
+    return next((reason for rule in rules if (reason := rule(progress)) is not None), None)

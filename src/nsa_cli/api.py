@@ -1,0 +1,200 @@
+"""The program as plain functions: what the command line does, for Python.
+
+>>> import nsa_cli as nsa
+>>> result = nsa.solve("tour.tsp", steps="10N2", seed=1)     # doctest: +SKIP
+>>> result.objective, result.to_dict()["solution"]           # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.instance import Instance, Solution
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.result import Result
+from nsa_cli.io.source import read_source
+from nsa_cli.problems import find_problem
+from nsa_cli.problems.files import read_instances
+
+__all__ = ["Settings", "Task", "generate", "read", "solve"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """An instance with the problem it belongs to.
+
+    Attributes
+    ----------
+    problem : Problem
+    instance : Instance
+    seconds : float
+        What reading it took.
+    """
+
+    problem: Problem[Any]
+    instance: Instance
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to solve; every field has a default that fits the instance.
+
+    Attributes
+    ----------
+    steps : int or str, optional
+        Number, or in terms of the size: ``10N2``.
+    seed : int, optional
+        0 <= seed < 2**63; drawn if not given, and reported either way.
+    device : {'auto', 'cpu', 'cuda'}
+        ``auto`` is CUDA where there is one.
+    chains : int
+        Independent chains an instance; the best answer counts.
+    policy : str
+        ``uniform``, the name of a shipped policy, or a file.
+    greedy : bool
+        Always take the policy's likeliest action.
+    t_start, t_end : float, optional
+        Temperatures in normalised units (TSP: the side of the square around the cities is 1; knapsack: the
+        largest value is 1; bins: one bin is 1).
+    schedule : {'geometric', 'linear', 'constant'}
+    acceptance : {'metropolis', 'hastings'}
+    init : str or ndarray, optional
+        Name of a start of the problem's, or a solution.
+    time_limit : float, optional
+        Seconds, from `started`.
+    unit : float, optional
+        What is 1 in normalised units, in file units; estimated from the data by default.
+    """
+
+    steps: int | str | None = None
+    seed: int | None = None
+    device: str = "auto"
+    chains: int | None = None
+    policy: str = "uniform"
+    greedy: bool = False
+    t_start: float | None = None
+    t_end: float | None = None
+    schedule: str = "geometric"
+    acceptance: str = "metropolis"
+    init: str | Solution | None = None
+    time_limit: float | None = None
+    unit: float | None = None
+    #: `time.monotonic` at which the user's clock started.
+    started: float = field(default_factory=time.monotonic)
+
+
+def read(
+    path: str | Path, problem: str | None = None, settings: Mapping[str, Any] | None = None
+) -> list[Task]:
+    """Read the instances of a file, or of standard input for ``-``.
+
+    Parameters
+    ----------
+    path : str or Path
+    problem : str, optional
+        A problem's name or ``FILE.py:CLASS``; recognised from the file by default.
+    settings : mapping, optional
+        Record keys that the file lacks, such as ``{"capacity": 100}``.
+
+    Raises
+    ------
+    InputError
+        If the file is not what it should be; names file and line.
+    """
+    begin = time.monotonic()
+    found = read_instances(read_source(path), find_problem(problem) if problem else None, settings)
+    seconds = (time.monotonic() - begin) / max(len(found), 1)
+    return [Task(its_problem, instance, seconds) for its_problem, instance in found]
+
+
+def generate(problem: str, size: int, count: int = 1, seed: int | None = None) -> list[Task]:
+    """Draw instances from the distribution that the paper trains and tests on.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    """
+    if size < 1 or count < 1:
+        raise UsageError(f"expected a size and a count of at least 1, got {size} and {count}")
+    found, seed = find_problem(problem), draw_seed() if seed is None else check_seed(seed)
+    # One generator an instance: the first three of a hundred are the three of three.
+    streams = np.random.SeedSequence(seed).spawn(count)
+    names = [f"{found.name}{size}-{seed}-{i}" for i in range(1, count + 1)]
+    pairs = zip(streams, names, strict=True)
+    return [Task(found, found.generate(size, np.random.default_rng(s), name)) for s, name in pairs]
+
+
+def solve(
+    instance: str | Path | Instance | Task,
+    problem: str | None = None,
+    *,
+    on_progress: Callable[[Any], None] | None = None,
+    **settings: Any,
+) -> Result:
+    """Solve one instance.
+
+    Parameters
+    ----------
+    instance : str, Path, Instance or Task
+        A file with one instance, or the instance itself.
+    problem : str, optional
+        As for `read`.
+    on_progress : callable, optional
+        Called with a `Progress` about ten times a second.
+    **settings
+        Fields of `Settings`.
+    """
+    from nsa_cli.run import solve_all
+
+    if isinstance(instance, Task):
+        task = instance
+    elif isinstance(instance, Instance):
+        task = Task(_owner(instance, problem), instance)
+    else:
+        tasks = read(instance, problem)
+        if len(tasks) != 1:
+            raise UsageError(f"{instance}: holds {len(tasks)} instances; read them and solve each")
+        task = tasks[0]
+    return solve_all([task], Settings(**settings), on_progress=on_progress)[0]
+
+
+def solve_many(
+    tasks: Sequence[Task], *, on_progress: Callable[[Any], None] | None = None, **settings: Any
+) -> list[Result]:
+    """Solve several instances, those of equal size in one batch; each answer is what it would be alone."""
+    from nsa_cli.run import solve_all
+
+    return solve_all(tasks, Settings(**settings), on_progress=on_progress)
+
+
+def _owner(instance: Instance, problem: str | None) -> Problem[Any]:
+    """Find the problem of an instance by its record."""
+    return find_problem(problem or str(instance.record()["problem"]))
+
+
+def draw_seed() -> int:
+    """Draw a seed short enough to type again."""
+    return secrets.randbelow(2**31)
+
+
+def check_seed(seed: int) -> int:
+    """Insist on a seed in range.
+
+    Raises
+    ------
+    UsageError
+        Otherwise.
+    """
+    if not 0 <= seed < 2**63:
+        raise UsageError(f"--seed: expected 0 <= seed < 2^63, got {seed}")
+    return seed

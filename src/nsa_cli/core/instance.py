@@ -1,0 +1,257 @@
+"""The exact side of a problem: one instance, in the file's own units.
+
+Costs that a user is told come from here and from nowhere else; the engine's running energies never
+leave the engine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.errors import DataError, shown
+
+#: One solution as the engine knows it: a row of its batch, on the CPU.
+Solution: TypeAlias = NDArray[Any]
+
+Number: TypeAlias = int | float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Instance(ABC):
+    """What every instance has; a problem adds its data.
+
+    Attributes
+    ----------
+    name : str or None
+    best_known : int, float or None
+        Best known objective, where the file or the user gives one.
+    """
+
+    name: str | None = None
+    best_known: Number | None = None
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """N: cities, items, dimensions."""
+
+    @abstractmethod
+    def objective(self, solution: Solution) -> Number:
+        """Evaluate a feasible solution exactly, in the problem's own sense and units."""
+
+    @abstractmethod
+    def violation(self, solution: Solution) -> str | None:
+        """Say in words what makes a solution infeasible, naming the first culprit; None if nothing does."""
+
+    @abstractmethod
+    def record(self) -> dict[str, Any]:
+        """Give the instance in its JSON form, from which an equal instance can be made."""
+
+    @abstractmethod
+    def to_ids(self, solution: Solution) -> list[Any]:
+        """Write a solution with the file's own ids, as the result's `solution` key has it."""
+
+    @abstractmethod
+    def from_ids(self, ids: Sequence[Any]) -> Solution:
+        """Read a solution written by `to_ids`.
+
+        Raises
+        ------
+        DataError
+            If an id is unknown, missing or repeated; the message names it.
+        """
+
+    @abstractmethod
+    def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
+        """Lay a solution out as a table: column names and rows, for CSV."""
+
+    def details(self, _solution: Solution) -> dict[str, Any]:
+        """Give extra keys for the result, such as the distance convention or the weight packed."""
+        return {}
+
+    def remarks(self) -> list[str]:
+        """Say what a user should know before trusting an answer; one line each."""
+        return []
+
+    def head(self) -> dict[str, Any]:
+        """Give the keys that every record may have."""
+        pairs = {"name": self.name, "best_known": self.best_known}
+        return {key: value for key, value in pairs.items() if value is not None}
+
+
+def number_array(data: Any, field: str, *, minimum: float | None = None) -> NDArray[Any]:
+    """Check a list of numbers and make it an array that loses none of them.
+
+    Parameters
+    ----------
+    data : sequence of numbers
+    field : str
+        Name of the data, for messages.
+    minimum : float, optional
+        Smallest value allowed.
+
+    Returns
+    -------
+    int64[N] if all are integers that fit, else float64[N]
+
+    Raises
+    ------
+    DataError
+        If `data` is no list, or an element is not a finite number, or below `minimum`.
+    """
+    if isinstance(data, np.ndarray):
+        data = data.tolist()
+    if not isinstance(data, list | tuple):
+        raise DataError(f"{field}: expected a list of numbers, got {shown(data)}", field)
+    for i, x in enumerate(data):
+        check_number(x, field, i, minimum=minimum)
+    if all(isinstance(x, int) for x in data):
+        return np.array(data, dtype=np.int64)
+    return np.array(data, dtype=np.float64)
+
+
+def check_number(x: Any, field: str, index: int | None = None, *, minimum: float | None = None) -> Number:
+    """Check one number: int in 64 bits or finite float, at least `minimum`.
+
+    Raises
+    ------
+    DataError
+        Otherwise; the message counts elements from 1.
+    """
+    place = field if index is None else f"{field}, element {index + 1}"
+    if isinstance(x, np.generic):
+        x = x.item()
+    if isinstance(x, bool) or not isinstance(x, int | float):
+        raise DataError(f"{place}: expected a number, got {shown(x)}", field, index)
+    if isinstance(x, float) and not np.isfinite(x):
+        raise DataError(f"{place}: expected a finite number, got {x}", field, index)
+    if isinstance(x, int) and abs(x) >= 2**63:
+        raise DataError(f"{place}: expected an integer of at most 64 bits, got {shown(x)}", field, index)
+    if minimum is not None and x < minimum:
+        raise DataError(f"{place}: expected a number >= {minimum:g}, got {x}", field, index)
+    return x
+
+
+def text_of(data: Mapping[str, Any], key: str) -> str | None:
+    """Take an optional text from a record; a number is its digits.
+
+    Raises
+    ------
+    DataError
+        If it is neither.
+    """
+    value = data.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise DataError(f"{key}: expected a text, got {shown(value)}", key)
+
+
+def list_of(data: Mapping[str, Any], key: str) -> list[Any] | None:
+    """Take an optional list from a record.
+
+    Raises
+    ------
+    DataError
+        If it is something else.
+    """
+    value = data.get(key)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, list):
+        return value
+    if isinstance(value, tuple):
+        return list(value)
+    raise DataError(f"{key}: expected a list, got {shown(value)}", key)
+
+
+def number_of(data: Mapping[str, Any], key: str, *, minimum: float | None = None) -> Number | None:
+    """Take an optional number from a record.
+
+    Raises
+    ------
+    DataError
+        If it is something else, or below `minimum`.
+    """
+    value = data.get(key)
+    return None if value is None else check_number(value, key, minimum=minimum)
+
+
+class IdSet:
+    """The ids of an instance's elements: the file's own names, or 1, 2, … where it gives none.
+
+    Parameters
+    ----------
+    names : sequence of int or str, or None
+    size : int
+        Number of elements.
+    field : str
+        The key that holds the names, for messages.
+    what : str
+        What an element is called in messages (``city``, ``item``).
+    repeats : bool
+        Whether names may repeat, as the boxes of a packing list do; the second ``box`` is then called
+        ``box (2)``.
+
+    Raises
+    ------
+    DataError
+        If the names are not `size` distinct integers or strings.
+    """
+
+    def __init__(
+        self, names: Sequence[Any] | None, size: int, field: str, what: str, *, repeats: bool = False
+    ) -> None:
+        self.given = names is not None
+        self.what = what
+        self.ids: list[int | str] = list(range(1, size + 1)) if names is None else list(names)
+        if len(self.ids) != size:
+            raise DataError(f"{field}: expected {size} of them, got {len(self.ids)}", field)
+        self.index: dict[int | str, int] = {}
+        for i, x in enumerate(self.ids):
+            if isinstance(x, bool) or not isinstance(x, int | str):
+                raise DataError(
+                    f"{field}, element {i + 1}: expected an integer or a string, got {shown(x)}", field, i
+                )
+            if x in self.index:
+                if not repeats:
+                    raise DataError(f"{field}, element {i + 1}: {what} {shown(x)} occurs twice", field, i)
+                x = self.ids[i] = self._numbered(x)
+            self.index[x] = i
+
+    def _numbered(self, name: int | str) -> str:
+        """Find the first of ``name (2)``, ``name (3)``, … that is free."""
+        return next(s for k in count(2) if (s := f"{name} ({k})") not in self.index)
+
+    def find(self, ids: Sequence[Any]) -> list[int]:
+        """Turn ids into positions; each may occur once.
+
+        Raises
+        ------
+        DataError
+            Naming the first id that is unknown or repeated.
+        """
+        positions: list[int] = []
+        seen: set[int] = set()
+        for x in ids:
+            # JSON keeps 3 and "3" apart; a table or a command line does not.
+            i = self.index.get(x) if isinstance(x, int | str) else None
+            if i is None:
+                i = self.index.get(str(x))
+            if i is None and isinstance(x, str) and x.lstrip("-").isdigit():
+                i = self.index.get(int(x))
+            if i is None:
+                raise DataError(f"there is no {self.what} {shown(x)} in the instance")
+            if i in seen:
+                raise DataError(f"{self.what} {shown(x)} occurs twice in the solution")
+            seen.add(i)
+            positions.append(i)
+        return positions

@@ -1,0 +1,144 @@
+"""The problem contract, engine side: batched torch operations on any device.
+
+Shapes: B chains, N elements (cities, items), F features. A *solution* is one tensor ``[B, …]``, an
+*action* a tuple of tensors ``[B, …]``. Energies are float64 and minimised, in the file's own units: sums
+of integers are then exact, and a chain of a million steps does not drift as float32 sums would. What the
+network sees is float32 in normalised units, and a temperature is in normalised units too, so that one
+policy and one schedule serve files in metres and in kilometres; ``batch.scale`` converts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import torch
+from torch import Tensor
+
+Action: TypeAlias = tuple[Tensor, ...]
+
+
+class Batch(Protocol):
+    """What every problem's batch has: a NamedTuple of tensors with one row a chain.
+
+    Attributes
+    ----------
+    scale : float64[B]
+        Energy in file units = `scale` x energy in normalised units.
+    """
+
+    @property
+    def scale(self) -> Tensor: ...
+
+
+InstanceT = TypeVar("InstanceT")
+BatchT = TypeVar("BatchT", bound=Batch)
+
+
+class Operations(ABC, Generic[InstanceT, BatchT]):
+    """What a chain does to solutions of one problem."""
+
+    @abstractmethod
+    def group(self, instance: InstanceT) -> Hashable:
+        """Give a key; instances with equal keys may share a batch."""
+
+    @abstractmethod
+    def pack(
+        self, instances: Sequence[InstanceT], device: torch.device | str = "cpu", unit: float | None = None
+    ) -> BatchT:
+        """Make a batch of one row an instance (list an instance several times for several chains).
+
+        Parameters
+        ----------
+        instances : sequence of Instance
+            With equal `group`.
+        device : torch.device or str
+        unit : float, optional
+            The length, weight, … in file units that is 1 to the policy. By default estimated from the
+            data so that it does not depend on the file's units, and is near 1 for the paper's
+            distributions; the paper's own protocol is ``unit=1.0``.
+        """
+
+    @abstractmethod
+    def cost(self, batch: BatchT, x: Tensor) -> Tensor:
+        """Energies, float64[B]."""
+
+    @abstractmethod
+    def apply(self, batch: BatchT, x: Tensor, action: Action) -> Tensor:
+        """Make the moved solutions; `x` stays as it is."""
+
+    @abstractmethod
+    def reverse(self, batch: BatchT, x: Tensor, action: Action) -> Action:
+        """Give the action that leads from ``apply(x, action)`` back to `x`, for Hastings' ratio."""
+
+    def delta(self, batch: BatchT, x: Tensor, action: Action) -> Tensor:
+        """Energy differences ``cost(apply(x, action)) - cost(x)``, float64[B]."""
+        return self.cost(batch, self.apply(batch, x, action)) - self.cost(batch, x)
+
+
+class Slot(NamedTuple):
+    """One choice of a discrete action.
+
+    Attributes
+    ----------
+    name : str
+        What is chosen.
+    features : int
+        F of the network that scores the candidates.
+    """
+
+    name: str
+    features: int
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """What a policy sees of a state; a checkpoint names the set it was trained with.
+
+    Attributes
+    ----------
+    slots : tuple of Slot
+        In the order in which they are chosen.
+    compute : callable
+        ``compute(batch, x, chosen, temperature) -> float32[B, N, F]``: features of the candidates of
+        slot ``len(chosen)``, where `chosen` holds the choices made so far (int64[B] each) and
+        `temperature` is float64, ``[]`` or ``[B]``.
+    """
+
+    slots: tuple[Slot, ...]
+    compute: Callable[[Any, Tensor, Action, Tensor], Tensor]
+
+
+class DiscreteOperations(Operations[InstanceT, BatchT]):
+    """Operations of a problem whose action is a choice of candidates, slot after slot (section 3.2)."""
+
+    #: The feature sets by name; ``paper`` is the paper's.
+    feature_sets: Mapping[str, FeatureSet]
+
+    @property
+    def slots(self) -> int:
+        """Number of choices that make an action."""
+        return len(self.feature_sets["paper"].slots)
+
+    @abstractmethod
+    def allowed(self, batch: BatchT, x: Tensor, chosen: Action) -> Tensor:
+        """Candidates of slot ``len(chosen)`` that lead to feasible moves, bool[B, N].
+
+        Rows without any are moves that a chain cannot make; it then stays where it is.
+        """
+
+
+class ContinuousOperations(Operations[InstanceT, BatchT]):
+    """Operations of a problem whose action is a displacement, float64[B, D]."""
+
+    #: Standard deviation of uniform (untrained, constant) proposals, in normalised units.
+    sigma: float
+
+    #: Number of features that `observe` gives.
+    features: int
+
+    @abstractmethod
+    def observe(self, batch: BatchT, x: Tensor, temperature: Tensor) -> Tensor:
+        """What a policy sees of a state, float32[B, F]."""

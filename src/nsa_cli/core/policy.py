@@ -1,0 +1,46 @@
+"""What the engine asks of a policy, so that neither imports the other."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from torch import Tensor
+
+from nsa_cli.core.operations import Action, Operations
+
+
+class Proposal(NamedTuple):
+    """A proposed move for each chain.
+
+    Attributes
+    ----------
+    action : tuple of tensors [B, …]
+    possible : bool[B]
+        False where no candidate was allowed; the action is then meaningless and must be rejected.
+    """
+
+    action: Action
+    possible: Tensor
+
+
+class Policy(Protocol):
+    """A proposal distribution over actions, given solution, instance and temperature."""
+
+    #: As in the result and in ``--policy``.
+    name: str
+
+    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        """Uniform numbers that one proposal of one chain uses up."""
+        ...
+
+    def propose(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
+    ) -> Proposal:
+        """Sample an action for each chain from the uniform numbers `u`, float64[draws, B]."""
+        ...
+
+    def log_prob(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
+    ) -> Tensor:
+        """Log-probability (density) of the actions, float64[B]; -inf where not allowed."""
+        ...

@@ -1,0 +1,201 @@
+"""The problem contract, exact side: instances, files, generators and starts, in NumPy.
+
+The engine's side of the same contract is `nsa_cli.core.operations`, which needs torch; a problem hands
+it out by `Problem.operations`, so that reading a file or printing help never imports torch.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.instance import Instance, Solution
+
+if TYPE_CHECKING:
+    from nsa_cli.core.operations import Operations
+    from nsa_cli.core.record import Record, Source
+
+InstanceT = TypeVar("InstanceT", bound=Instance)
+
+#: ``draws(n)`` gives float64[n], uniform in (0, 1), the same for the same chain whatever runs beside it.
+Draws: TypeAlias = Callable[[int], NDArray[np.float64]]
+
+#: Builds a start for one chain; deterministic heuristics ignore the draws.
+Start: TypeAlias = Callable[[Any, Draws], Solution]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table of elements (cities, items).
+
+    Attributes
+    ----------
+    key : str
+        The record key that the column fills.
+    headers : tuple of str
+        Header names that mean this column, lower case.
+    required : bool
+    text : bool
+        Whether entries may be text (names) rather than numbers.
+    """
+
+    key: str
+    headers: tuple[str, ...]
+    required: bool = True
+    text: bool = False
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A text format of a problem's own, beside JSON and CSV.
+
+    Attributes
+    ----------
+    name : str
+        As in ``--format``.
+    suffixes : tuple of str
+        File name endings, lower case, with the dot.
+    recognises : callable
+        ``recognises(source) -> bool``, cheap, by content.
+    read : callable
+        ``read(source) -> list of Record``.
+    write : callable, optional
+        ``write(instance) -> str``.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    recognises: Callable[[Source], bool]
+    read: Callable[[Source], list[Record]]
+    write: Callable[[Any], str] | None = None
+
+
+@dataclass(frozen=True)
+class SolutionFormat:
+    """A text format for solutions, beside JSON and CSV: reads ids and writes them.
+
+    Attributes
+    ----------
+    name : str
+    suffixes : tuple of str
+    recognises : callable
+        ``recognises(source) -> bool``.
+    read : callable
+        ``read(source) -> list of ids``, as `Instance.from_ids` wants them.
+    write : callable
+        ``write(instance, solution) -> str``.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    recognises: Callable[[Source], bool]
+    read: Callable[[Source], list[Any]]
+    write: Callable[[Any, Solution], str]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What `solve` uses where the user says nothing.
+
+    Attributes
+    ----------
+    steps : int
+    t_start, t_end : float
+        Temperatures in the problem's normalised units (see `Operations.pack`).
+    chains : int
+    """
+
+    steps: int
+    t_start: float
+    t_end: float
+    chains: int = 1
+
+
+class Problem(ABC, Generic[InstanceT]):
+    """A problem as everything but the engine sees it.
+
+    A built-in problem is a folder under ``problems/`` whose package has a `problem` attribute; a user's
+    is a class in a file. Class attributes describe it, methods build its instances.
+
+    Attributes
+    ----------
+    name : str
+    summary : str
+        One line for listings.
+    sense : {'min', 'max'}
+    record_keys : tuple of tuples
+        Keys by which a JSON record is recognised: one of each inner tuple must be there.
+    columns : tuple of Column
+        How a table fills a record.
+    formats, solution_formats : tuple
+    starts : mapping
+        Named starts, the first of which is the default. ``paper`` is the paper's (Appendix A).
+    settings : tuple of str
+        Record keys that a user may give beside the file, such as ``capacity``.
+    paper_sizes : tuple of int
+        Sizes for which the paper has a test set.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    sense: ClassVar[Literal["min", "max"]] = "min"
+    record_keys: ClassVar[tuple[tuple[str, ...], ...]]
+    columns: ClassVar[tuple[Column, ...]] = ()
+    formats: ClassVar[tuple[FileFormat, ...]] = ()
+    solution_formats: ClassVar[tuple[SolutionFormat, ...]] = ()
+    starts: ClassVar[Mapping[str, Start]]
+    settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
+    paper_sizes: ClassVar[tuple[int, ...]] = ()
+
+    @abstractmethod
+    def from_record(self, data: Mapping[str, Any]) -> InstanceT:
+        """Build and validate an instance from its JSON form.
+
+        Raises
+        ------
+        DataError
+            If the data make no instance; names the key and the element.
+        """
+
+    @abstractmethod
+    def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> InstanceT:
+        """Draw an instance from the distribution that the paper trains and tests on (Appendix A)."""
+
+    @abstractmethod
+    def operations(self) -> Operations[InstanceT, Any]:
+        """Import and make the engine's side of the problem."""
+
+    @abstractmethod
+    def budget(self, instance: InstanceT) -> Budget:
+        """Choose steps and temperatures for an instance of this size."""
+
+    def paper_set(self, size: int, count: int | None = None) -> Sequence[InstanceT]:
+        """Make the first `count` instances of the paper's test set of a size.
+
+        Raises
+        ------
+        UsageError
+            If the paper has no such set.
+        """
+        raise UsageError(f"{self.name}: the paper has no test set of size {size}")
+
+    def start(self, name: str | None = None) -> Start:
+        """Find a start by name, or the default one.
+
+        Raises
+        ------
+        UsageError
+            If there is none of that name.
+        """
+        if name is None:
+            return next(iter(self.starts.values()))
+        if name not in self.starts:
+            known = ", ".join(self.starts)
+            raise UsageError(f"{self.name} has no start {name!r}; it has {known}, or give a file")
+        return self.starts[name]

@@ -1,0 +1,78 @@
+"""Between a file and an instance: the text as read, and the record that a format makes of it.
+
+Every format, whatever it looks like, ends in records with the keys of the JSON form. An instance is
+validated when it is built from a record, and the record knows on which line each element stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from nsa_cli.core.errors import DataError, InputError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text with its origin.
+
+    Attributes
+    ----------
+    name : str
+        File name as the user gave it, or ``<stdin>``.
+    suffix : str
+        Lower case, with the dot, compression removed; empty for standard input.
+    text : str
+        Without byte order mark.
+    """
+
+    name: str
+    suffix: str
+    text: str
+
+    def error(self, message: str, line: int | None = None) -> InputError:
+        """Make the error that points into this text."""
+        return InputError(message, self.name, line)
+
+
+#: Tells the line (from 1) on which an element stands: ``locate(key, index)``; either may be None.
+Locate = Callable[[str | None, int | None], int | None]
+
+
+def nowhere(_key: str | None, _index: int | None) -> int | None:
+    """Locate nothing."""
+    return None
+
+
+@dataclass(frozen=True)
+class Record:
+    """One instance as plain data, with the keys of the JSON form.
+
+    Attributes
+    ----------
+    data : dict
+    source : Source
+    locate : callable
+        ``locate(key, index) -> line or None``.
+    """
+
+    data: dict[str, Any]
+    source: Source
+    locate: Locate = field(default=nowhere)
+
+    def build(self, make: Callable[[dict[str, Any]], T]) -> T:
+        """Call ``make(data)`` and point into the file if it objects.
+
+        Raises
+        ------
+        InputError
+            With file and line, if `make` raises a DataError.
+        """
+        try:
+            return make(self.data)
+        except DataError as error:
+            line = self.locate(error.field, error.index)
+            raise self.source.error(str(error), line) from None

@@ -1,0 +1,98 @@
+"""What a user gets: one answer, evaluated exactly, with how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nsa_cli.core.instance import Instance, Number, Solution
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """One solved instance.
+
+    Attributes
+    ----------
+    problem : str
+    sense : {'min', 'max'}
+    instance : Instance
+    solution : ndarray
+        The best found; see the instance's class for its form.
+    objective : int or float
+        Exact evaluation of `solution` on `instance`.
+    status : str
+        ``feasible``, ``time_limit``, ``interrupted`` (or, with a matching bound, ``optimal``).
+    stop_reason : str
+    seed, steps, chains, accepted : int
+        `steps` are those of each chain; `accepted` are the moves of the chain that won.
+    policy : str
+    schedule : dict
+    backend, device : str
+    threads : int
+    seconds : dict
+        ``load``, ``setup``, ``solve``, ``bound``, ``total``; of a batch, the instance's share.
+    """
+
+    problem: str
+    sense: str
+    instance: Instance
+    solution: Solution
+    objective: Number
+    status: str
+    stop_reason: str
+    seed: int
+    steps: int
+    chains: int
+    accepted: int
+    policy: str
+    start: str
+    schedule: Mapping[str, Any]
+    backend: str
+    device: str
+    threads: int
+    seconds: Mapping[str, float]
+    version: str
+
+    @property
+    def gap(self) -> float | None:
+        """Distance from the best known objective, relative to it; negative if this is better."""
+        best = self.instance.best_known
+        if best is None:
+            return None
+        worse = self.objective - best if self.sense == "min" else best - self.objective
+        if worse == 0:
+            return 0.0
+        return None if best == 0 else worse / abs(best)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the result under the keys of the contract; ready for strict JSON."""
+        instance = self.instance
+        return {
+            "problem": self.problem,
+            "name": instance.name,
+            "n": instance.size,
+            "status": self.status,
+            "stop_reason": self.stop_reason,
+            "objective": self.objective,
+            "sense": self.sense,
+            **instance.details(self.solution),
+            "feasible": True,
+            "solution": instance.to_ids(self.solution),
+            "bound": None,
+            "gap": self.gap,
+            "best_known": instance.best_known,
+            "seed": self.seed,
+            "steps": self.steps,
+            "chains": self.chains,
+            "accepted": self.accepted,
+            "policy": self.policy,
+            "start": self.start,
+            "schedule": dict(self.schedule),
+            "backend": self.backend,
+            "device": self.device,
+            "threads": self.threads,
+            "seconds": {key: round(value, 6) for key, value in self.seconds.items()},
+            "version": self.version,
+        }

@@ -1,0 +1,56 @@
+"""Writing a file whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from nsa_cli.core.errors import UsageError
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write `text` to `path` through a temporary file beside it and a rename.
+
+    A reader sees the old file or the new one, never half of one; what cannot be renamed over, such as a
+    pipe or ``/dev/stdout``, is written directly. A link stays a link: its target is replaced.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    try:
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            if path.is_dir():
+                raise UsageError(f"{path}: is a directory; give a file name")
+            path.write_text(text, encoding="utf-8")
+            return
+        _replace(Path(os.path.realpath(path)), text)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _replace(path: Path, text: str) -> None:
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

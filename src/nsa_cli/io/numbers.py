@@ -1,0 +1,28 @@
+"""Reading numbers as files write them, and as nothing else.
+
+Python's own `float` also takes ``1_000``, ``nan`` and ``infinity``; no format of the field means those.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eEdD][+-]?[0-9]{1,5})?")
+
+
+def parse_number(token: str) -> int | float | None:
+    """Read an integer or a finite decimal (``12``, ``-3.5``, ``1e3``; Fortran's ``1D3`` too).
+
+    Returns
+    -------
+    int, float or None
+        None if the token is no finite number.
+    """
+    if _INTEGER.fullmatch(token):
+        return int(token)
+    if _REAL.fullmatch(token):
+        value = float(token.replace("D", "e").replace("d", "e"))
+        return value if math.isfinite(value) else None
+    return None

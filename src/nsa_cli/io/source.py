@@ -1,0 +1,69 @@
+"""Reading text: files, standard input, gzip; directories and binaries are refused in one line."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from pathlib import Path
+
+from nsa_cli.core.errors import InputError
+from nsa_cli.core.record import Source
+
+#: What standard input is called in messages.
+STDIN = "<stdin>"
+
+
+def read_source(path: str | Path) -> Source:
+    """Read a file, or standard input for ``-``.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it cannot be read, is empty, or holds no text.
+    """
+    if str(path) == "-":
+        return decode(sys.stdin.buffer.read(), STDIN, "")
+    file = Path(path)
+    name = str(path)
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise InputError("no such file", name) from None
+    except IsADirectoryError:
+        raise InputError("is a directory; give a file in it", name) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", name) from None
+    suffixes = [s.lower() for s in file.suffixes if s.lower() != ".gz"]
+    return decode(data, name, suffixes[-1] if suffixes else "")
+
+
+def decode(data: bytes, name: str, suffix: str) -> Source:
+    """Uncompress if gzip, drop a byte order mark, insist on text.
+
+    Raises
+    ------
+    InputError
+        If the data are empty, damaged or not text.
+    """
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"damaged gzip data: {error}", name) from None
+    if not data.strip():
+        raise InputError("is empty; expected an instance", name)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    elif b"\0" in data:
+        raise InputError(f"is binary (a zero byte at offset {data.index(0)}); expected text", name)
+    else:
+        encoding = "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        # Old files of the field carry an author's name in Latin-1; anything else is no text.
+        if encoding != "utf-8-sig" or any(b < 32 and b not in b"\t\n\r\f\v\x1a" for b in data):
+            raise InputError(f"is binary ({error.reason} at offset {error.start}); expected text", name) from None
+        text = data.decode("latin-1")
+    return Source(name, suffix, text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -1,0 +1,233 @@
+"""Tables of elements as spreadsheets and scripts write them.
+
+Comma, semicolon, tab or bar between cells; decimal points or, where commas do not separate cells,
+decimal commas; a header in any order, or none; ``sep=;`` in the first line; quotes; blank lines.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nsa_cli.core.errors import shown
+from nsa_cli.core.problem import Column
+from nsa_cli.core.record import Record, Source
+from nsa_cli.io.numbers import parse_number
+
+_DELIMITERS = (";", "\t", ",", "|")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, with their lines.
+
+    Attributes
+    ----------
+    source : Source
+    headers : list of str, or None
+        Lower case, units in brackets removed.
+    rows : list of list of str
+        All as long as the header or the first row.
+    lines : list of int
+        Line of each row.
+    delimiter : str
+    """
+
+    source: Source
+    headers: list[str] | None
+    rows: list[list[str]]
+    lines: list[int]
+    delimiter: str
+
+    def number(self, text: str) -> int | float | None:
+        """Read a cell; a comma is a decimal comma unless commas separate the cells."""
+        if "," in text and self.delimiter != "," and "." not in text and text.count(",") == 1:
+            return parse_number(text.replace(",", "."))
+        return parse_number(text)
+
+
+def looks_like_table(source: Source) -> bool:
+    """Tell whether the text can be a table: by suffix, by ``sep=``, or by delimiters in its first line."""
+    first = source.text.lstrip().split("\n", 1)[0]
+    return (
+        source.suffix in (".csv", ".tsv")
+        or first.lower().startswith("sep=")
+        or any(d in first for d in _DELIMITERS)
+        or re.fullmatch(r"[A-Za-z_]+", first.strip()) is not None
+    )
+
+
+def read_table(source: Source) -> Table:
+    """Split a text into header and rows.
+
+    Raises
+    ------
+    InputError
+        If a row is longer or shorter than the others, or there is none.
+    """
+    lines = source.text.split("\n")
+    first = 1
+    while lines and not lines[0].strip():
+        lines, first = lines[1:], first + 1
+    delimiter = _delimiter(lines[0]) if lines else ","
+    if lines and lines[0].lower().startswith("sep="):
+        lines, first = lines[1:], first + 1
+    rows, at = [], []
+    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells) and not cells[0].startswith("#"):
+                rows.append(cells)
+                at.append(first + reader.line_num - 1)
+    except csv.Error as error:
+        raise source.error(f"not a table: {error}", first + reader.line_num - 1) from None
+    if not rows:
+        raise source.error("holds no rows; expected a table")
+    return _shape(source, rows, at, delimiter)
+
+
+def _delimiter(line: str) -> str:
+    if line.lower().startswith("sep=") and len(line) > 4:
+        return line[4]
+    return next((d for d in _DELIMITERS if d in line), ",")
+
+
+def _shape(source: Source, rows: list[list[str]], at: list[int], delimiter: str) -> Table:
+    while rows[0] and not rows[0][-1]:
+        rows[0].pop()  # spreadsheets pad rows with empty cells
+    width = len(rows[0])
+    for cells, line in zip(rows, at, strict=True):
+        if any(cells[width:]) or len(cells) < width:
+            raise source.error(
+                f"expected {width} cells separated by {shown(delimiter)} as in line {at[0]}, got {len(cells)}",
+                line,
+            )
+        del cells[width:]
+    table = Table(source, None, rows, at, delimiter)
+    _check_decimal_signs(table)
+    if any(table.number(cell) is not None for cell in rows[0]):
+        return table
+    headers = [re.sub(r"\s*[\[(].*[\])]$", "", cell).strip().lower() for cell in rows[0]]
+    return Table(source, headers, rows[1:], at[1:], delimiter)
+
+
+def _check_decimal_signs(table: Table) -> None:
+    """Refuse a file in which 1.250 and 3,5 stand side by side: one of them is not what it seems."""
+    if table.delimiter == ",":
+        return
+    points = commas = 0
+    for cells, line in zip(table.rows, table.lines, strict=True):
+        for cell in cells:
+            if table.number(cell) is not None:
+                points, commas = points or ("." in cell) * line, commas or ("," in cell) * line
+    if points and commas:
+        raise table.source.error(
+            f"decimal comma here, decimal point in line {points}: cannot tell what separates thousands", commas
+        )
+
+
+def matches(table: Table, columns: Sequence[Column]) -> bool:
+    """Tell whether the header has all required columns."""
+    headers = table.headers or []
+    required = [c for c in columns if c.required]
+    return bool(required) and all(any(h in c.headers for h in headers) for c in required)
+
+
+def to_record(table: Table, columns: Sequence[Column], problem: str) -> Record:
+    """Bind the columns of a problem to those of a table.
+
+    Returns
+    -------
+    Record
+        One list a bound column, under the column's key.
+
+    Raises
+    ------
+    InputError
+        If a required column is missing or doubled, or a cell that should hold a number does not.
+    """
+    if not table.rows:
+        raise table.source.error("has a header but no rows", table.lines[0] if table.lines else 1)
+    data: dict[str, Any] = {}
+    for column, at in _bind(table, columns, problem).items():
+        cells = [row[at] for row in table.rows]
+        data[column.key] = _texts(table, cells) if column.text else _numbers(table, cells, column)
+    return Record(data, table.source, lambda _, i: None if i is None else table.lines[i])
+
+
+def _bind(table: Table, columns: Sequence[Column], problem: str) -> dict[Column, int]:
+    if table.headers is None:
+        return _bind_by_order(table, columns, problem)
+    bound: dict[Column, int] = {}
+    for column in columns:
+        at = [i for i, header in enumerate(table.headers) if header in column.headers]
+        if len(at) > 1:
+            raise table.source.error(f"two columns mean {column.headers[0]!r}; expected one", table.lines[0] - 1)
+        if at:
+            bound[column] = at[0]
+        elif column.required:
+            raise table.source.error(
+                f"no column {column.headers[0]!r}, which {problem} needs; "
+                f"the header has {shown(', '.join(table.headers), 80)}",
+                max(table.lines[0] - 1, 1),
+            )
+    return bound
+
+
+def _bind_by_order(table: Table, columns: Sequence[Column], problem: str) -> dict[Column, int]:
+    """Without a header: numbers in the order of the contract, a column of text as the names."""
+    is_number = [table.number(cell) is not None for cell in table.rows[0]]
+    numbers = [i for i, yes in enumerate(is_number) if yes]
+    texts = [i for i, yes in enumerate(is_number) if not yes]
+    wanted = [c for c in columns if not c.text]
+    required = [c for c in wanted if c.required]
+    names = [c for c in columns if c.text]
+    if not len(required) <= len(numbers) <= len(wanted) + (len(names) if not texts else 0):
+        heads = ", ".join(c.headers[0] for c in columns if c.required)
+        raise table.source.error(
+            f"no header and {len(numbers)} columns of numbers; give a header with {heads} for {problem}",
+            table.lines[0],
+        )
+    bound = dict(zip(wanted, numbers, strict=False))
+    rest = texts or numbers[len(wanted) :]
+    return bound | dict(zip(names, rest, strict=False))
+
+
+def _numbers(table: Table, cells: list[str], column: Column) -> list[int | float]:
+    values = []
+    for cell, line in zip(cells, table.lines, strict=True):
+        value = table.number(cell)
+        if value is None:
+            hint = "; a comma in a comma-separated table is ambiguous" if "," in cell else ""
+            raise table.source.error(
+                f"{column.headers[0]}: expected a number, got {shown(cell) if cell else 'an empty cell'}{hint}",
+                line,
+            )
+        values.append(value)
+    return values
+
+
+def _texts(table: Table, cells: list[str]) -> list[int | str]:
+    """Keep names as text, unless all of them are integers."""
+    for cell, line in zip(cells, table.lines, strict=True):
+        if not cell:
+            raise table.source.error("expected a name, got an empty cell", line)
+    integers = [parse_number(cell) for cell in cells]
+    if all(isinstance(x, int) and str(x) == cell for x, cell in zip(integers, cells, strict=True)):
+        return [x for x in integers if isinstance(x, int)]
+    return list(cells)
+
+
+def format_table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Write comma-separated values; floats with all their digits."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(headers)
+    writer.writerows(rows)
+    return out.getvalue()
+

@@ -1,0 +1,1 @@
+"""Proposal distributions: the paper's small networks, and uniform ones; checkpoints."""

@@ -1,0 +1,99 @@
+"""Policies of continuous problems: axis-aligned Gaussian steps (section 4.1 of the paper)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.operations import Action, ContinuousOperations, Operations
+from nsa_cli.core.policy import Proposal
+from nsa_cli.policy.slots import HIDDEN
+
+#: Bounds of log sigma: a network may be wrong by anything, a chain must survive it.
+_LOG_SIGMA = (-12.0, 6.0)
+
+
+class GaussianPolicy(nn.Module):
+    """A learnt standard deviation for each axis: features -> hidden -> axes, ReLU, exponential.
+
+    Parameters
+    ----------
+    features : int
+        F that the problem observes.
+    axes : int
+        D, dimensions of a step.
+    hidden : int
+    name : str
+    """
+
+    def __init__(self, features: int = 2, axes: int = 2, hidden: int = HIDDEN, name: str = "untrained") -> None:
+        super().__init__()
+        self.hidden, self.name = hidden, name
+        self.first = nn.Linear(features, hidden)
+        self.second = nn.Linear(hidden, axes)
+
+    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        return x.shape[1]
+
+    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
+        """Standard deviations of the next step, float64[B, D].
+
+        Raises
+        ------
+        UsageError
+            If the policy was trained for another number of dimensions.
+        """
+        assert isinstance(operations, ContinuousOperations)
+        seen = operations.observe(batch, x, temperature)
+        if seen.shape[1] != self.first.in_features or x.shape[1] != self.second.out_features:
+            raise UsageError(
+                f"policy {self.name} is for {self.second.out_features} dimensions, the instance has {x.shape[1]}"
+            )
+        log_sigma = self.second(torch.relu(self.first(seen)))
+        return log_sigma.clamp(*_LOG_SIGMA).double().exp()
+
+    def propose(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
+    ) -> Proposal:
+        return _step(self.sigma(operations, batch, x, temperature), u)
+
+    def log_prob(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
+    ) -> Tensor:
+        return _log_density(self.sigma(operations, batch, x, temperature), action)
+
+
+class ConstantGaussianPolicy:
+    """The same standard deviation everywhere. Vanilla simulated annealing."""
+
+    name = "uniform"
+
+    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        return x.shape[1]
+
+    def propose(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
+    ) -> Proposal:
+        assert isinstance(operations, ContinuousOperations)
+        return _step(torch.full_like(x, operations.sigma), u)
+
+    def log_prob(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
+    ) -> Tensor:
+        assert isinstance(operations, ContinuousOperations)
+        return _log_density(torch.full_like(x, operations.sigma), action)
+
+
+def _step(sigma: Tensor, u: Tensor) -> Proposal:
+    """Invert the normal distribution function: one uniform number a dimension."""
+    step = sigma * torch.special.ndtri(u.T)
+    return Proposal((step,), torch.ones(len(step), dtype=torch.bool, device=step.device))
+
+
+def _log_density(sigma: Tensor, action: Action) -> Tensor:
+    z = action[0] / sigma
+    return (-0.5 * z * z - sigma.log() - 0.5 * math.log(2 * math.pi)).sum(1)

@@ -1,0 +1,139 @@
+"""The policy of every discrete problem: slot after slot, one small network over all candidates.
+
+Section 3.2 of the paper: the same two-layer network scores each candidate from its features; a softmax
+over the allowed ones is the distribution. Uniform proposals are the same thing with all logits zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Operations, Slot
+from nsa_cli.core.policy import Proposal
+from nsa_cli.policy import sampling
+
+#: Hidden units of the paper's networks.
+HIDDEN = 16
+
+
+class PointwiseNetwork(nn.Module):
+    """F -> hidden -> 1 with ReLU, for every candidate alike.
+
+    The output has no bias: a softmax would not see it (Appendix A: 112, 160, 384 parameters).
+    """
+
+    def __init__(self, features: int, hidden: int = HIDDEN) -> None:
+        super().__init__()
+        self.first = nn.Linear(features, hidden)
+        self.second = nn.Linear(hidden, 1, bias=False)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Score candidates: float32[B, N, F] -> float32[B, N]."""
+        hidden = torch.relu(self.first(features))
+        # As a sum over the hidden units and not as a product of matrices: the order of summation, and
+        # with it the last bit, must not depend on how many chains share the batch.
+        return (hidden * self.second.weight[0]).sum(-1)
+
+
+class SlotPolicy(nn.Module):
+    """A learnt policy.
+
+    Parameters
+    ----------
+    slots : sequence of Slot
+        Of the feature set it is trained on.
+    feature_set : str
+    hidden : int
+    name : str
+
+    Attributes
+    ----------
+    greedy : bool
+        Propose the likeliest action instead of a sampled one ("greedy" in the paper's tables).
+    """
+
+    def __init__(
+        self, slots: Sequence[Slot], feature_set: str = "paper", hidden: int = HIDDEN, name: str = "untrained"
+    ) -> None:
+        super().__init__()
+        self.feature_set, self.hidden, self.name = feature_set, hidden, name
+        self.greedy = False
+        self.networks = nn.ModuleList(PointwiseNetwork(slot.features, hidden) for slot in slots)
+
+    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        return len(self.networks)
+
+    def features(self, operations: Operations[Any, Any]) -> FeatureSet:
+        """Find the feature set by name in the problem's operations."""
+        assert isinstance(operations, DiscreteOperations)
+        return operations.feature_sets[self.feature_set]
+
+    def logits(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
+    ) -> Tensor:
+        """Score the candidates of slot ``len(chosen)``: float32[B, N]."""
+        features = self.features(operations).compute(batch, x, chosen, temperature)
+        scores: Tensor = self.networks[len(chosen)](features)
+        return scores
+
+    def propose(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
+    ) -> Proposal:
+        assert isinstance(operations, DiscreteOperations)
+        chosen: Action = ()
+        possible = torch.ones(len(x), dtype=torch.bool, device=x.device)
+        for slot in range(len(self.networks)):
+            logits = self.logits(operations, batch, x, chosen, temperature)
+            allowed = operations.allowed(batch, x, chosen)
+            if self.greedy:
+                pick = sampling.by_maximum(logits, allowed)
+            else:
+                pick = sampling.by_softmax(logits, allowed, u[slot])
+            chosen, possible = (*chosen, pick.index), possible & pick.possible
+        return Proposal(chosen, possible)
+
+    def log_prob(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
+    ) -> Tensor:
+        assert isinstance(operations, DiscreteOperations)
+        total = torch.zeros(len(x), dtype=torch.float64, device=x.device)
+        for slot, index in enumerate(action):
+            logits = self.logits(operations, batch, x, action[:slot], temperature)
+            allowed = operations.allowed(batch, x, action[:slot])
+            total = total + sampling.log_softmax(logits, allowed, index)
+        return total
+
+
+class UniformSlotPolicy:
+    """All logits zero: every allowed candidate alike. Vanilla simulated annealing."""
+
+    name = "uniform"
+
+    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        assert isinstance(operations, DiscreteOperations)
+        return operations.slots
+
+    def propose(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
+    ) -> Proposal:
+        assert isinstance(operations, DiscreteOperations)
+        chosen: Action = ()
+        possible = torch.ones(len(x), dtype=torch.bool, device=x.device)
+        for slot in range(operations.slots):
+            pick = sampling.by_weight(operations.allowed(batch, x, chosen).double(), u[slot])
+            chosen, possible = (*chosen, pick.index), possible & pick.possible
+        return Proposal(chosen, possible)
+
+    def log_prob(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
+    ) -> Tensor:
+        assert isinstance(operations, DiscreteOperations)
+        total = torch.zeros(len(x), dtype=torch.float64, device=x.device)
+        for slot, index in enumerate(action):
+            allowed = operations.allowed(batch, x, action[:slot])
+            total = total + sampling.log_softmax(torch.zeros_like(allowed, dtype=torch.float32), allowed, index)
+        return total

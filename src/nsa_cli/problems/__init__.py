@@ -1,0 +1,95 @@
+"""One folder a problem, found by looking: nothing outside a folder names the problem in it.
+
+A problem is the attribute `problem` of a sub-package, the class or instance that an entry point of the
+group ``nsa_cli.problems`` names, or a class in a user's file (``./maxcut.py:MaxCut``).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.problem import Problem
+
+
+@functools.cache
+def builtin_names() -> tuple[str, ...]:
+    """Names of the problems that come with the program."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg))
+
+
+def all_problems() -> list[Problem]:
+    """All built-in and installed problems."""
+    installed = [e.name for e in entry_points(group="nsa_cli.problems")]
+    return [find_problem(name) for name in [*builtin_names(), *installed]]
+
+
+@functools.cache
+def find_problem(name: str) -> Problem:
+    """Find a problem by name, or load ``FILE.py:CLASS``.
+
+    Raises
+    ------
+    UsageError
+        If there is no such problem, or the file does not define it.
+    """
+    if name in builtin_names():
+        found = importlib.import_module(f"{__name__}.{name}").problem
+        assert isinstance(found, Problem)
+        return found
+    for entry in entry_points(group="nsa_cli.problems"):
+        if entry.name == name:
+            return _as_problem(entry.load(), name)
+    if ":" in name or name.endswith(".py"):
+        return _from_file(name)
+    known = ", ".join(builtin_names())
+    raise UsageError(f"there is no problem {name!r}; there are {known}, or FILE.py:CLASS for one of your own")
+
+
+def _from_file(spec: str) -> Problem:
+    path, _, attribute = spec.rpartition(":") if not spec.endswith(".py") else (spec, "", "")
+    file = Path(path)
+    if not file.is_file():
+        raise UsageError(f"{path}: no such file; expected FILE.py:CLASS")
+    module = _import_file(file)
+    if attribute:
+        if not hasattr(module, attribute):
+            raise UsageError(f"{path}: defines no {attribute!r}")
+        return _as_problem(getattr(module, attribute), spec)
+    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
+    problems = [c for c in own if issubclass(c, Problem)]
+    if len(problems) != 1:
+        raise UsageError(f"{path}: defines {len(problems)} problems; name one as {path}:CLASS")
+    return _as_problem(problems[0], spec)
+
+
+def _import_file(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"nsa_user_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UsageError(f"{file}: cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _as_problem(found: object, spec: str) -> Problem:
+    if inspect.isclass(found) and issubclass(found, Problem):
+        try:
+            return found()
+        except TypeError as error:  # abstract methods left out
+            raise UsageError(f"{spec}: is not complete: {error}") from None
+    if isinstance(found, Problem):
+        return found
+    raise UsageError(f"{spec}: expected a subclass of nsa_cli.Problem, got {type(found).__name__}")

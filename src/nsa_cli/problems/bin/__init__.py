@@ -1,0 +1,63 @@
+"""The bin packing problem (section 4.3 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nsa_cli.core.problem import Budget, Column, Problem
+from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
+from nsa_cli.problems.bin.instance import BinInstance
+
+if TYPE_CHECKING:
+    from nsa_cli.problems.bin.operations import BinOperations
+
+
+class Bin(Problem[BinInstance]):
+    """All items in as few bins as possible."""
+
+    name = "bin"
+    summary = "bin packing: all items in as few bins as possible"
+    record_keys = (("weights", "sizes"),)
+    columns = (
+        Column("weights", ("weight", "weights", "size", "sizes", "length")),
+        Column("names", ("name", "item", "id", "label"), required=False, text=True),
+    )
+    starts = {
+        "greedy": first_fit_decreasing,
+        "ffd": first_fit_decreasing,
+        "bfd": best_fit_decreasing,
+        "singletons": singletons,
+        "paper": singletons,
+    }
+    settings = ("capacity", *Problem.settings)
+    paper_sizes = (50, 100, 200, 500, 1000, 2000)
+
+    def from_record(self, data: Mapping[str, Any]) -> BinInstance:
+        return BinInstance.from_record(data)
+
+    def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> BinInstance:
+        """Weights uniform in [0, 1), capacity 1."""
+        return BinInstance(name=name, weights=rng.random(size))
+
+    def paper_set(self, size: int, count: int | None = None) -> Sequence[BinInstance]:
+        """1,000 instances from torch's generator with seed 0."""
+        if size not in self.paper_sizes:
+            return super().paper_set(size, count)
+        import torch
+
+        weights = torch.rand(1000, size, generator=torch.Generator().manual_seed(0)).double().numpy()
+        return [BinInstance(name=f"bin{size}-{i}", weights=w) for i, w in enumerate(weights[:count], start=1)]
+
+    def operations(self) -> BinOperations:
+        from nsa_cli.problems.bin.operations import BinOperations
+
+        return BinOperations()
+
+    def budget(self, instance: BinInstance) -> Budget:
+        return Budget(max(10 * instance.size, 1000), 1.0, 0.1)
+
+
+problem = Bin()

@@ -1,0 +1,108 @@
+"""Moves of one item on a batch of packings (section 4.3 and Appendix A of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
+from nsa_cli.problems.bin.instance import BinInstance
+
+
+class BinBatch(NamedTuple):
+    """Instances of one size.
+
+    Attributes
+    ----------
+    weights : int64[B, N]
+        In exact integer units, so that loads never drift.
+    capacity : int64[B]
+        In the same units.
+    unit : float64[B]
+        What is 1 to the policy, in the same units: by default the capacity.
+    scale : float64[B]
+        Always 1: an energy is a number of bins.
+    """
+
+    weights: Tensor
+    capacity: Tensor
+    unit: Tensor
+    scale: Tensor
+
+
+class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
+    """The paper's bin packing: an item, then a bin with room for it; two 3-16-1 networks.
+
+    There are as many bins as items; the energy is the number of bins in use.
+    """
+
+    def __init__(self) -> None:
+        self.feature_sets = {"paper": FeatureSet((Slot("item", 3), Slot("bin", 3)), _paper_features)}
+
+    def group(self, instance: BinInstance) -> Hashable:
+        return instance.size
+
+    def pack(
+        self, instances: Sequence[BinInstance], device: torch.device | str = "cpu", unit: float | None = None
+    ) -> BinBatch:
+        exact = [instance.exact for instance in instances]
+        capacity = torch.tensor([e.capacity for e in exact], device=device)
+        full = torch.tensor([float(i.capacity) for i in instances], dtype=torch.float64, device=device)
+        whole = capacity.double().clamp(min=1.0)
+        return BinBatch(
+            weights=torch.stack([torch.from_numpy(e.units) for e in exact]).to(device),
+            capacity=capacity,
+            unit=whole if unit is None else whole * unit / full,
+            scale=torch.ones(len(instances), dtype=torch.float64, device=device),
+        )
+
+    def cost(self, batch: BinBatch, x: Tensor) -> Tensor:
+        return (_sum_by_bin(x, torch.ones_like(x)) > 0).sum(1).double()
+
+    def delta(self, batch: BinBatch, x: Tensor, action: Action) -> Tensor:
+        item, target = action
+        source = x.gather(1, item[:, None])
+        closes = (x == source).sum(1) == 1
+        opens = (x == target[:, None]).sum(1) == 0
+        return opens.double() - closes.double()
+
+    def apply(self, batch: BinBatch, x: Tensor, action: Action) -> Tensor:
+        item, target = action
+        return x.scatter(1, item[:, None], target[:, None])
+
+    def reverse(self, batch: BinBatch, x: Tensor, action: Action) -> Action:
+        item, _ = action
+        return item, x.gather(1, item[:, None])[:, 0]
+
+    def allowed(self, batch: BinBatch, x: Tensor, chosen: Action) -> Tensor:
+        """Any item; then bins with room for it, but not its own."""
+        if not chosen:
+            return torch.ones_like(x, dtype=torch.bool)
+        item = chosen[0][:, None]
+        roomy = _free(batch, x) >= batch.weights.gather(1, item)
+        return roomy.scatter(1, x.gather(1, item), False)
+
+
+def _sum_by_bin(x: Tensor, numbers: Tensor) -> Tensor:
+    """Sum the items' numbers by bin: int64[B, N]."""
+    return torch.zeros_like(x).scatter_add_(1, x, numbers)
+
+
+def _free(batch: BinBatch, x: Tensor) -> Tensor:
+    """Free capacity of every bin, in exact units: int64[B, N]."""
+    return batch.capacity[:, None] - _sum_by_bin(x, batch.weights)
+
+
+def _paper_features(batch: BinBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
+    """Weight of an item, free capacity of its bin and T; then the chosen weight, free capacity and T."""
+    unit = batch.unit[:, None]
+    weights = (batch.weights / unit).float()
+    free = (_free(batch, x) / unit).float()
+    heat = temperature.to(torch.float32).expand(len(x))[:, None].expand_as(weights)
+    if not chosen:
+        return torch.stack([weights, free.gather(1, x), heat], 2)
+    chosen_weight = weights.gather(1, chosen[0][:, None]).expand_as(weights)
+    return torch.stack([chosen_weight, free, heat], 2)

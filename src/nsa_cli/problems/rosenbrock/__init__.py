@@ -1,0 +1,57 @@
+"""Rosenbrock's function (section 4.1 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.problem import Budget, Draws, Problem
+from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
+
+if TYPE_CHECKING:
+    from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
+
+
+def given_or_normal(instance: RosenbrockInstance, draws: Draws) -> Solution:
+    """Start where the file says, else at a standard normal point."""
+    return normal(instance, draws) if instance.x0 is None else instance.x0.copy()
+
+
+def normal(instance: RosenbrockInstance, draws: Draws) -> Solution:
+    """Start at a standard normal point."""
+    from scipy.special import ndtri
+
+    point: Solution = ndtri(draws(instance.dim))
+    return point
+
+
+class Rosenbrock(Problem[RosenbrockInstance]):
+    """Minimum of Rosenbrock's function, any a and b."""
+
+    name = "rosenbrock"
+    summary = "Rosenbrock's function: the lowest point of a curved valley"
+    record_keys = (("a",), ("b",))
+    starts = {"given": given_or_normal, "random": normal, "paper": normal}
+    settings = ("a", "b", "dim", "x0", *Problem.settings)
+
+    def from_record(self, data: Mapping[str, Any]) -> RosenbrockInstance:
+        return RosenbrockInstance.from_record(data)
+
+    def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> RosenbrockInstance:
+        """``a`` uniform in (0, 1), ``b`` in (0, 100), a standard normal start; `size` dimensions."""
+        a, b = rng.random(), 100 * rng.random()
+        return RosenbrockInstance(name=name, a=a, b=b, dim=size, x0=rng.standard_normal(size))
+
+    def operations(self) -> RosenbrockOperations:
+        from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
+
+        return RosenbrockOperations()
+
+    def budget(self, instance: RosenbrockInstance) -> Budget:
+        return Budget(20_000, 1.0, 1e-3)
+
+
+problem = Rosenbrock()

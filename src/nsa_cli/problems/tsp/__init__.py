@@ -1,0 +1,67 @@
+"""The travelling salesperson problem (section 4.4 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat
+from nsa_cli.problems.tsp import tsplib
+from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, random_tour
+from nsa_cli.problems.tsp.instance import TspInstance
+
+if TYPE_CHECKING:
+    from nsa_cli.problems.tsp.operations import TspOperations
+
+
+class Tsp(Problem[TspInstance]):
+    """Shortest closed tour through all cities, symmetric distances."""
+
+    name = "tsp"
+    summary = "travelling salesperson: the shortest tour through all cities"
+    record_keys = (("coords", "matrix"),)
+    columns = (
+        Column("x", ("x", "x_coord", "xcoord", "x coordinate")),
+        Column("y", ("y", "y_coord", "ycoord", "y coordinate")),
+        Column("ids", ("id", "name", "city", "node", "label"), required=False, text=True),
+    )
+    formats = (FileFormat("tsplib", (".tsp",), tsplib.recognises, tsplib.read, tsplib.write),)
+    solution_formats = (
+        SolutionFormat("tour", (".tour",), tsplib.recognises_tour, tsplib.read_tour, tsplib.write_tour),
+    )
+    starts = {"greedy": greedy_edge, "nearest": nearest_neighbour, "random": random_tour, "paper": random_tour}
+    settings = ("edge_weight_type", *Problem.settings)
+    paper_sizes = (20, 50, 100, 200, 500)
+
+    def from_record(self, data: Mapping[str, Any]) -> TspInstance:
+        return TspInstance.from_record(data)
+
+    def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> TspInstance:
+        """Cities uniform in the unit square."""
+        return TspInstance(name=name, coords=rng.random((size, 2)))
+
+    def paper_set(self, size: int, count: int | None = None) -> Sequence[TspInstance]:
+        """The public test sets of Kool et al. for 20, 50, 100; the same recipe for 200 and 500.
+
+        ``np.random.seed(1234)``, then uniform coordinates of 10,000 instances (128 for the larger sizes,
+        whose own instances the paper did not publish).
+        """
+        if size not in self.paper_sizes:
+            return super().paper_set(size, count)
+        total = 10_000 if size <= 100 else 128
+        coords = np.random.RandomState(1234).uniform(size=(total, size, 2))
+        return [TspInstance(name=f"tsp{size}-{i}", coords=c) for i, c in enumerate(coords[:count], start=1)]
+
+    def operations(self) -> TspOperations:
+        from nsa_cli.problems.tsp.operations import TspOperations
+
+        return TspOperations()
+
+    def budget(self, instance: TspInstance) -> Budget:
+        steps = min(10 * instance.size**2, 200_000)
+        return Budget(max(steps, 1000), 1.0, 0.01)
+
+
+problem = Tsp()

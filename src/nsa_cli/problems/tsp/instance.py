@@ -1,0 +1,233 @@
+"""A TSP instance: cities with a metric, or a matrix of edge lengths."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.errors import DataError, shown
+from nsa_cli.core.instance import (
+    IdSet,
+    Instance,
+    Number,
+    Solution,
+    check_number,
+    list_of,
+    number_array,
+    number_of,
+    text_of,
+)
+from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
+
+#: The type of coordinates that come without one: real Euclidean lengths.
+REAL = "EXACT_2D"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TspInstance(Instance):
+    """Cities to be visited once each and a way to measure the edges between them.
+
+    A solution is the tour, int64[N]: positions in the file in the order of the visit.
+
+    Attributes
+    ----------
+    edge_weight_type : str
+        TSPLIB's name of the metric, or ``EXPLICIT``.
+    coords : int64 or float64 [N, axes], or None
+        As in the file.
+    matrix : int64 or float64 [N, N], or None
+        Symmetric, zero diagonal; for ``EXPLICIT``.
+    ids : tuple of int or str, or None
+        The file's own names of the cities.
+    comment : str or None
+    display : int64 or float64 [N, 2], or None
+        Where to draw the cities of a matrix; never part of a length.
+    """
+
+    edge_weight_type: str = REAL
+    coords: NDArray[Any] | None = None
+    matrix: NDArray[Any] | None = None
+    ids: tuple[int | str, ...] | None = None
+    comment: str | None = None
+    display: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.coords is None) == (self.matrix is None):
+            raise DataError("expected either coords or matrix, got " + ("neither" if self.coords is None else "both"))
+        if self.edge_weight_type not in METRICS and self.edge_weight_type != "EXPLICIT":
+            raise DataError(
+                f"edge_weight_type: expected EXPLICIT or one of {', '.join(METRICS)}, "
+                f"got {shown(self.edge_weight_type)}",
+                "edge_weight_type",
+            )
+        if (self.edge_weight_type == "EXPLICIT") != (self.matrix is not None):
+            raise DataError(
+                f"edge_weight_type: {self.edge_weight_type} does not go with "
+                f"{'coords' if self.matrix is None else 'a matrix'}",
+                "edge_weight_type",
+            )
+        if self.size == 0:
+            raise DataError("expected at least one city, got none", "coords")
+        if self.display is not None and len(self.display) != self.size:
+            raise DataError(f"display: expected {self.size} places, got {len(self.display)}", "display")
+        _ = self.cities  # a wrong list of ids is an error of the instance, not of its first use
+
+    @classmethod
+    def from_record(cls, data: Mapping[str, Any]) -> TspInstance:
+        """Build from the JSON form: ``coords`` (or ``x``, ``y``) or ``matrix``; see the contract.
+
+        Raises
+        ------
+        DataError
+            If rows are ragged, numbers are not finite, or the matrix is not square and symmetric.
+        """
+        rows = list_of(data, "coords") or _paired(list_of(data, "x"), list_of(data, "y"))
+        square = list_of(data, "matrix")
+        kind = text_of(data, "edge_weight_type") or (REAL if square is None else "EXPLICIT")
+        ids, display = list_of(data, "ids"), list_of(data, "display")
+        return cls(
+            name=text_of(data, "name"),
+            best_known=number_of(data, "best_known"),
+            edge_weight_type=kind,
+            coords=None if rows is None else _rows(rows, "coords", METRICS[kind].axes if kind in METRICS else 2),
+            matrix=None if square is None else _symmetric(_rows(square, "matrix")),
+            ids=None if ids is None else tuple(ids),
+            comment=text_of(data, "comment"),
+            display=None if display is None else _rows(display, "display", 2),
+        )
+
+    def record(self) -> dict[str, Any]:
+        data: dict[str, Any] = {"problem": "tsp", **self.head()}
+        if self.comment is not None:
+            data["comment"] = self.comment
+        if self.edge_weight_type not in (REAL, "EXPLICIT"):
+            data["edge_weight_type"] = self.edge_weight_type
+        if self.ids is not None:
+            data["ids"] = list(self.ids)
+        if self.coords is not None:
+            data["coords"] = self.coords.tolist()
+        else:
+            assert self.matrix is not None
+            data["matrix"] = self.matrix.tolist()
+        if self.display is not None:
+            data["display"] = self.display.tolist()
+        return data
+
+    @property
+    def size(self) -> int:
+        data = self.matrix if self.coords is None else self.coords
+        assert data is not None
+        return len(data)
+
+    @property
+    def metric(self) -> Metric | None:
+        """How edges are measured; None for a matrix."""
+        return METRICS.get(self.edge_weight_type)
+
+    @functools.cached_property
+    def cities(self) -> IdSet:
+        """The cities' ids."""
+        return IdSet(self.ids, self.size, "ids", "city")
+
+    @functools.cached_property
+    def measured(self) -> NDArray[np.float64]:
+        """Coordinates as the metric takes them, float64[N, axes]."""
+        assert self.coords is not None
+        return prepare(self.edge_weight_type, self.coords)
+
+    def edges(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+        """Lengths of the edges between cities `i` and `j` (positions in the file), elementwise."""
+        if self.matrix is not None:
+            lengths: NDArray[Any] = self.matrix[i, j]
+            return lengths
+        assert self.metric is not None
+        lengths = self.metric.lengths(self.measured[i], self.measured[j])
+        return lengths
+
+    def objective(self, solution: Solution) -> Number:
+        if self.size == 1:
+            return 0
+        lengths = self.edges(solution, np.roll(solution, -1))
+        if lengths.dtype == np.int64 or (self.metric is not None and self.metric.rounded):
+            return sum(int(x) for x in lengths.tolist())
+        return math.fsum(lengths.tolist())
+
+    def violation(self, solution: Solution) -> str | None:
+        if solution.shape != (self.size,):
+            return f"the tour has {len(solution)} cities, expected {self.size}"
+        counts = np.bincount(solution.clip(0, self.size - 1), minlength=self.size)
+        if (missing := np.flatnonzero(counts == 0)).size:
+            return f"city {shown(self.cities.ids[missing[0]])} is not in the tour"
+        return None
+
+    def to_ids(self, solution: Solution) -> list[Any]:
+        return [self.cities.ids[i] for i in solution]
+
+    def from_ids(self, ids: Sequence[Any]) -> Solution:
+        tour = np.array(self.cities.find(ids), dtype=np.int64)
+        if (why := self.violation(tour)) is not None:
+            raise DataError(why)
+        return tour
+
+    def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
+        following = self.edges(solution, np.roll(solution, -1)) if self.size > 1 else np.zeros(1, dtype=np.int64)
+        if self.metric is not None and self.metric.rounded:
+            following = following.astype(np.int64)
+        headers = ["position", "id", "length_to_next"]
+        rows = zip(range(1, self.size + 1), self.to_ids(solution), following.tolist(), strict=True)
+        return headers, [list(row) for row in rows]
+
+    def details(self, _solution: Solution) -> dict[str, Any]:
+        return {"distance": "EXPLICIT" if self.metric is None else self.metric.label}
+
+    def remarks(self) -> list[str]:
+        if self.size > 1 and self.metric is not None and self.metric.rounded and self.coords is not None:
+            corners = np.stack([self.measured.argmin(0), self.measured.argmax(0)])
+            if not self.edges(corners[0], corners[1]).any():
+                return [
+                    f"{self.edge_weight_type} rounds every edge to 0: these coordinates are too small for it; "
+                    f"use {REAL} or JSON coords for real lengths"
+                ]
+        return []
+
+
+def _paired(x: list[Any] | None, y: list[Any] | None) -> list[Any] | None:
+    if x is None or y is None:
+        return None
+    if len(x) != len(y):
+        raise DataError(f"y: expected {len(x)} numbers as in x, got {len(y)}", "y")
+    return [list(pair) for pair in zip(x, y, strict=True)]
+
+
+def _rows(data: list[Any], field: str, width: int | None = None) -> NDArray[Any]:
+    """Check a list of equally long rows of numbers; `width` numbers each, or as many as there are rows."""
+    expected = len(data) if width is None else width
+    for i, row in enumerate(data):
+        if not isinstance(row, list | tuple) or len(row) != expected:
+            got = f"{len(row)}" if isinstance(row, list | tuple) else shown(row)
+            raise DataError(f"{field}, element {i + 1}: expected {expected} numbers, got {got}", field, i)
+        for x in row:
+            check_number(x, field, i)
+    flat = number_array([x for row in data for x in row], field)
+    return flat.reshape(len(data), expected)
+
+
+def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Insist on symmetry; the diagonal means nothing (0, 9999 and 10^8 all occur)."""
+    matrix = matrix.copy()
+    np.fill_diagonal(matrix, 0)
+    if (matrix != matrix.T).any():
+        i, j = np.argwhere(matrix != matrix.T)[0]
+        raise DataError(
+            f"matrix is not symmetric: entry ({i + 1}, {j + 1}) is {matrix[i, j]}, entry ({j + 1}, {i + 1}) is "
+            f"{matrix[j, i]}; asymmetric instances (ATSP) are not supported",
+            "matrix",
+            int(i),
+        )
+    return matrix

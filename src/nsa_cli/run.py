@@ -1,0 +1,230 @@
+"""From instances to results: group, pack, start, anneal, decode, evaluate exactly.
+
+The one place where problem, policy and engine meet.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nsa_cli import __version__
+from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.anneal.engine import Outcome, anneal
+from nsa_cli.anneal.schedule import Schedule, parse_steps
+from nsa_cli.anneal.stop import Deadline, Progress, StopRule
+from nsa_cli.api import Settings, Task, check_seed, draw_seed
+from nsa_cli.core.draws import START, stream_keys, uniforms
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.operations import Operations
+from nsa_cli.core.policy import Policy
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.result import Result
+from nsa_cli.policy.checkpoint import find_policy
+
+#: Elements (chains times size) that one batch may have.
+_BATCH_ELEMENTS = 4_000_000
+
+#: Statuses that a reason to stop leads to; any other is an ordinary end.
+_STATUS = {"time_limit": "time_limit", "interrupted": "interrupted"}
+
+
+class _Plan(NamedTuple):
+    """What instances must share to share a batch."""
+
+    problem: Problem[Any]
+    group: Hashable
+    schedule: Schedule
+    chains: int
+
+
+def solve_all(
+    tasks: Sequence[Task],
+    settings: Settings,
+    *,
+    stop: tuple[StopRule, ...] = (),
+    on_progress: Callable[[Progress], None] | None = None,
+) -> list[Result]:
+    """Solve instances, batching those that can share a batch.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    settings : Settings
+    stop : tuple of StopRule
+        Beside the time limit.
+    on_progress : callable, optional
+
+    Returns
+    -------
+    list of Result
+        In the order of `tasks`.
+    """
+    seed = draw_seed() if settings.seed is None else check_seed(settings.seed)
+    device = choose_device(settings.device)
+    if settings.time_limit is not None:
+        if settings.time_limit < 0:
+            raise UsageError(f"--time-limit: expected seconds >= 0, got {settings.time_limit}")
+        stop = (Deadline(settings.started + settings.time_limit), *stop)
+    operations = {id(task.problem): task.problem.operations() for task in tasks}
+    results: dict[int, Result] = {}
+    for plan, places in _grouped(tasks, settings, operations).items():
+        engine = operations[id(plan.problem)]
+        policy = find_policy(settings.policy, plan.problem.name, engine, greedy=settings.greedy)
+        run = _Run(plan, settings, engine, _to(policy, device), device, seed, stop, on_progress)
+        for some in _batches(places, plan, tasks):
+            results |= dict(zip(some, run.solve([tasks[i] for i in some]), strict=True))
+    return [results[i] for i in range(len(tasks))]
+
+
+def choose_device(name: str) -> torch.device:
+    """Turn ``auto``, ``cpu`` or ``cuda`` (``cuda:1``) into a device.
+
+    Raises
+    ------
+    UsageError
+        If it is not there.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name != "cpu" and not name.startswith("cuda"):
+        raise UsageError(f"--device: expected auto, cpu or cuda, got {name!r}")
+    if name != "cpu" and not torch.cuda.is_available():
+        raise UsageError(f"--device {name}: this machine has no CUDA device; use cpu or auto")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except RuntimeError:
+        raise UsageError(f"--device: there is no device {name!r}") from None
+    return device
+
+
+def _to(policy: Policy, device: torch.device) -> Policy:
+    return policy.to(device) if isinstance(policy, torch.nn.Module) else policy
+
+
+def _grouped(
+    tasks: Sequence[Task], settings: Settings, operations: dict[int, Operations[Any, Any]]
+) -> dict[_Plan, list[int]]:
+    groups: dict[_Plan, list[int]] = {}
+    for place, task in enumerate(tasks):
+        budget = task.problem.budget(task.instance)
+        steps = budget.steps if settings.steps is None else parse_steps(settings.steps, task.instance.size)
+        chains = budget.chains if settings.chains is None else settings.chains
+        if chains < 1:
+            raise UsageError(f"--chains: expected at least 1, got {chains}")
+        schedule = Schedule(
+            steps,
+            budget.t_start if settings.t_start is None else settings.t_start,
+            budget.t_end if settings.t_end is None else settings.t_end,
+            settings.schedule,  # type: ignore[arg-type]  # checked by Schedule
+        )
+        group = operations[id(task.problem)].group(task.instance)
+        groups.setdefault(_Plan(task.problem, group, schedule, chains), []).append(place)
+    return groups
+
+
+def _batches(places: list[int], plan: _Plan, tasks: Sequence[Task]) -> list[list[int]]:
+    """Cut a group into batches that fit into memory; the cut changes no answer."""
+    elements = tasks[places[0]].instance.size * plan.chains
+    width = max(_BATCH_ELEMENTS // elements, 1)
+    return [places[i : i + width] for i in range(0, len(places), width)]
+
+
+class _Run(NamedTuple):
+    """Everything that the batches of one group share."""
+
+    plan: _Plan
+    settings: Settings
+    operations: Operations[Any, Any]
+    policy: Policy
+    device: torch.device
+    seed: int
+    stop: tuple[StopRule, ...]
+    on_progress: Callable[[Progress], None] | None
+
+    def solve(self, tasks: Sequence[Task]) -> list[Result]:
+        """Solve one batch: each instance with its chains in consecutive rows."""
+        if self.settings.acceptance not in RULES:
+            raise UsageError(f"acceptance: expected one of {', '.join(RULES)}, got {self.settings.acceptance!r}")
+        began = time.monotonic()
+        chains = self.plan.chains
+        # Streams count the chains of an instance, not the rows of a batch: batch mates change nothing.
+        keys = stream_keys(self.seed, np.tile(np.arange(chains), len(tasks)))
+        rows = [task.instance for task in tasks for _ in range(chains)]
+        batch = self.operations.pack(rows, self.device, self.settings.unit)
+        x = self._starts(tasks, keys)
+        ready = time.monotonic()
+        outcome = anneal(
+            self.operations,
+            batch,
+            self.policy,
+            x.to(self.device),
+            self.plan.schedule,
+            torch.from_numpy(keys).to(self.device),
+            rule=self.settings.acceptance,  # type: ignore[arg-type]
+            stop=self.stop,
+            on_progress=self.on_progress,
+        )
+        best = outcome.state.best.cpu().numpy()
+        accepted = outcome.state.accepted.cpu().numpy()
+        done = time.monotonic()
+        share = 1 / len(tasks)
+        seconds = {"setup": (ready - began) * share, "solve": (done - ready) * share, "bound": 0.0}
+        return [
+            self._result(task, best[i : i + chains], accepted[i : i + chains], outcome, seconds)
+            for i, task in zip(range(0, len(rows), chains), tasks, strict=True)
+        ]
+
+    def _starts(self, tasks: Sequence[Task], keys: np.ndarray) -> Tensor:
+        init = self.settings.init
+        if isinstance(init, np.ndarray):
+            return torch.from_numpy(np.stack([init] * len(keys)))
+        make = self.plan.problem.start(init)
+        rows: list[Solution] = []
+        for row, key in enumerate(keys):
+            instance = tasks[row // self.plan.chains].instance
+            rows.append(make(instance, lambda n, key=key: uniforms(np.array([key]), START, n)[:, 0]))
+        return torch.from_numpy(np.stack(rows))
+
+    def _result(
+        self, task: Task, solutions: np.ndarray, accepted: np.ndarray, outcome: Outcome, seconds: dict[str, float]
+    ) -> Result:
+        """Choose among the chains by exact evaluation, and check what is handed out."""
+        instance, problem = task.instance, self.plan.problem
+        objectives = [instance.objective(solution) for solution in solutions]
+        chain = objectives.index(min(objectives) if problem.sense == "min" else max(objectives))
+        if (why := instance.violation(solutions[chain])) is not None:
+            raise AssertionError(f"the engine returned an infeasible solution: {why}")
+        seconds = {"load": task.seconds, **seconds}
+        return Result(
+            problem=problem.name,
+            sense=problem.sense,
+            instance=instance,
+            solution=solutions[chain],
+            objective=objectives[chain],
+            status=_STATUS.get(outcome.reason, "feasible"),
+            stop_reason=outcome.reason,
+            seed=self.seed,
+            steps=outcome.state.step,
+            chains=self.plan.chains,
+            accepted=int(accepted[chain]),
+            policy=self.policy.name,
+            start=self._start_name(),
+            schedule=self.plan.schedule.to_dict(),
+            backend="torch",
+            device=str(self.device),
+            threads=torch.get_num_threads(),
+            seconds={**seconds, "total": sum(seconds.values())},
+            version=__version__,
+        )
+
+    def _start_name(self) -> str:
+        init = self.settings.init
+        return "given" if isinstance(init, np.ndarray) else init or next(iter(self.plan.problem.starts))
