@@ -19,9 +19,10 @@ import numpy as np
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.record import Record, Source
 from nsa_cli.core.result import Result
 from nsa_cli.io.source import read_source
-from nsa_cli.problems import find_problem
+from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import read_instances
 
 __all__ = ["Settings", "Task", "generate", "read", "solve"]
@@ -37,11 +38,16 @@ class Task:
     instance : Instance
     seconds : float
         What reading it took.
+    stream : int
+        Random numbers to use. Alike for all instances that a user solves, so that an answer depends on
+        the instance and the seed alone; a benchmark numbers its instances, or their errors would not
+        average out.
     """
 
     problem: Problem[Any]
     instance: Instance
     seconds: float = 0.0
+    stream: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +108,7 @@ def read(
     path : str or Path
     problem : str, optional
         A problem's name or ``FILE.py:CLASS``; recognised from the file by default.
+        `path` may also be the name of a problem that needs no data but `settings`.
     settings : mapping, optional
         Record keys that the file lacks, such as ``{"capacity": 100}``.
 
@@ -111,6 +118,11 @@ def read(
         If the file is not what it should be; names file and line.
     """
     begin = time.monotonic()
+    if str(path) in builtin_names() and not Path(path).exists():
+        # Some problems are their parameters: a name and --set a=1 is all there is to know.
+        whole = find_problem(str(path))
+        record = Record({**(settings or {})}, Source(str(path), "", ""))
+        return [Task(whole, record.build(whole.from_record))]
     found = read_instances(read_source(path), find_problem(problem) if problem else None, settings)
     seconds = (time.monotonic() - begin) / max(len(found), 1)
     return [Task(its_problem, instance, seconds) for its_problem, instance in found]

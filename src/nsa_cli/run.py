@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,11 +153,14 @@ class _Run(NamedTuple):
     def solve(self, tasks: Sequence[Task]) -> list[Result]:
         """Solve one batch: each instance with its chains in consecutive rows."""
         if self.settings.acceptance not in RULES:
-            raise UsageError(f"acceptance: expected one of {', '.join(RULES)}, got {self.settings.acceptance!r}")
+            raise UsageError(
+                f"acceptance: expected one of {', '.join(RULES)}, got {self.settings.acceptance!r}"
+            )
         began = time.monotonic()
         chains = self.plan.chains
         # Streams count the chains of an instance, not the rows of a batch: batch mates change nothing.
-        keys = stream_keys(self.seed, np.tile(np.arange(chains), len(tasks)))
+        streams = [(task.stream << 32) + chain for task in tasks for chain in range(chains)]
+        keys = stream_keys(self.seed, np.array(streams))
         rows = [task.instance for task in tasks for _ in range(chains)]
         batch = self.operations.pack(rows, self.device, self.settings.unit)
         x = self._starts(tasks, keys)
@@ -168,7 +172,7 @@ class _Run(NamedTuple):
             x.to(self.device),
             self.plan.schedule,
             torch.from_numpy(keys).to(self.device),
-            rule=self.settings.acceptance,  # type: ignore[arg-type]
+            rule=self.settings.acceptance,
             stop=self.stop,
             on_progress=self.on_progress,
         )
@@ -190,11 +194,16 @@ class _Run(NamedTuple):
         rows: list[Solution] = []
         for row, key in enumerate(keys):
             instance = tasks[row // self.plan.chains].instance
-            rows.append(make(instance, lambda n, key=key: uniforms(np.array([key]), START, n)[:, 0]))
+            rows.append(make(instance, partial(_start_draws, key)))
         return torch.from_numpy(np.stack(rows))
 
     def _result(
-        self, task: Task, solutions: np.ndarray, accepted: np.ndarray, outcome: Outcome, seconds: dict[str, float]
+        self,
+        task: Task,
+        solutions: np.ndarray,
+        accepted: np.ndarray,
+        outcome: Outcome,
+        seconds: dict[str, float],
     ) -> Result:
         """Choose among the chains by exact evaluation, and check what is handed out."""
         instance, problem = task.instance, self.plan.problem
@@ -228,3 +237,8 @@ class _Run(NamedTuple):
     def _start_name(self) -> str:
         init = self.settings.init
         return "given" if isinstance(init, np.ndarray) else init or next(iter(self.plan.problem.starts))
+
+
+def _start_draws(key: np.int64, count: int) -> np.ndarray:
+    """Uniform numbers for a chain's start, float64[count]."""
+    return uniforms(np.array([key]), START, count)[:, 0]

@@ -109,7 +109,9 @@ def advance(
         if rule == "hastings":
             forward = policy.log_prob(operations, batch, x, temperature, action)
             back = operations.reverse(batch, x, action)
-            log_ratio = hastings(delta, heat, forward, policy.log_prob(operations, batch, moved, temperature, back))
+            log_ratio = hastings(
+                delta, heat, forward, policy.log_prob(operations, batch, moved, temperature, back)
+            )
         else:
             log_ratio = metropolis(delta, heat)
         state = _decide(state, moved, delta, possible & (log_limit < log_ratio))
@@ -202,4 +204,6 @@ def _progress(state: AnnealState, schedule: Schedule) -> Progress:
     done = max(state.step - 1, 0)
     temperature = schedule.temperatures(done, done + 1)[0] if schedule.steps else schedule.t_start
     acceptance = state.accepted.double().mean().item() / max(state.step, 1)
-    return Progress(state.step, schedule.steps, float(temperature), acceptance, state.best_energy.min().item())
+    return Progress(
+        state.step, schedule.steps, float(temperature), acceptance, state.best_energy.min().item()
+    )

@@ -50,7 +50,9 @@ class Schedule:
             if not 0 <= value < float("inf"):
                 raise UsageError(f"{name}: expected a finite temperature >= 0, got {value}")
         if self.kind == "geometric" and min(self.t_start, self.t_end) <= 0:
-            raise UsageError("a geometric schedule needs temperatures above 0; take --schedule linear to end at 0")
+            raise UsageError(
+                "a geometric schedule needs temperatures above 0; take --schedule linear to end at 0"
+            )
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps ``first <= k < last``, float64[last - first]."""
@@ -86,4 +88,5 @@ def parse_steps(text: str | int, size: int) -> int:
     found = _STEPS.fullmatch(cleaned)
     if found is None:
         raise UsageError(f"--steps: expected a number, or one with the size as 10N or 10N2, got {text!r}")
-    return round(float(found.group(1) or 1) * size ** int(found.group(2) or 1))
+    power: int = size ** int(found.group(2) or 1)
+    return round(float(found.group(1) or 1) * power)

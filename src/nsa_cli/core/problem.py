@@ -185,6 +185,16 @@ class Problem(ABC, Generic[InstanceT]):
         """
         raise UsageError(f"{self.name}: the paper has no test set of size {size}")
 
+    def columns_of(self, instance: InstanceT) -> Mapping[str, Sequence[Any]]:
+        """Give an instance's elements by the keys of `columns`, for a table.
+
+        Raises
+        ------
+        UsageError
+            If a table cannot hold the instance.
+        """
+        return instance.record()
+
     def start(self, name: str | None = None) -> Start:
         """Find a start by name, or the default one.
 

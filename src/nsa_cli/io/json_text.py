@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from json import JSONDecodeError
 from typing import Any, NoReturn
 
@@ -73,11 +74,12 @@ def _records(value: Any, source: Source, start: int) -> list[Record]:
     if isinstance(value, dict):
         return [Record(value, source, _locator(source.text, start))]
     if isinstance(value, list) and value and all(isinstance(x, dict) for x in value):
-        return [
-            Record(x, source, _locator(source.text, lambda i=i: _element(source.text, start, i)))
-            for i, x in enumerate(value)
-        ]
-    what = {list: "a list of something else", str: "a text", bool: "a truth value"}.get(type(value), "a number")
+        text = source.text
+        places = (partial(_element, text, start, i) for i in range(len(value)))
+        return [Record(x, source, _locator(text, place)) for x, place in zip(value, places, strict=True)]
+    what = {list: "a list of something else", str: "a text", bool: "a truth value"}.get(
+        type(value), "a number"
+    )
     raise source.error(
         f"expected a JSON object or a list of objects, got {'an empty list' if value == [] else what}",
         _line(source.text, start),
@@ -153,5 +155,3 @@ def _skip(text: str, position: int) -> int:
 
 def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
-
-

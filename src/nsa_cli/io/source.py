@@ -64,6 +64,8 @@ def decode(data: bytes, name: str, suffix: str) -> Source:
     except UnicodeDecodeError as error:
         # Old files of the field carry an author's name in Latin-1; anything else is no text.
         if encoding != "utf-8-sig" or any(b < 32 and b not in b"\t\n\r\f\v\x1a" for b in data):
-            raise InputError(f"is binary ({error.reason} at offset {error.start}); expected text", name) from None
+            raise InputError(
+                f"is binary ({error.reason} at offset {error.start}); expected text", name
+            ) from None
         text = data.decode("latin-1")
     return Source(name, suffix, text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nsa_cli.core.errors import shown
@@ -18,6 +18,7 @@ from nsa_cli.core.problem import Column
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io.numbers import parse_number
 
+_NOTE = re.compile(r"#\s*([a-z_0-9]+)\s*[:=]\s*(.*)")
 _DELIMITERS = (";", "\t", ",", "|")
 
 
@@ -35,6 +36,8 @@ class Table:
     lines : list of int
         Line of each row.
     delimiter : str
+    notes : dict
+        From lines ``# key = value`` above the header: what belongs to the whole table, such as a capacity.
     """
 
     source: Source
@@ -42,6 +45,7 @@ class Table:
     rows: list[list[str]]
     lines: list[int]
     delimiter: str
+    notes: dict[str, Any] = field(default_factory=dict)
 
     def number(self, text: str) -> int | float | None:
         """Read a cell; a comma is a decimal comma unless commas separate the cells."""
@@ -52,7 +56,8 @@ class Table:
 
 def looks_like_table(source: Source) -> bool:
     """Tell whether the text can be a table: by suffix, by ``sep=``, or by delimiters in its first line."""
-    first = source.text.lstrip().split("\n", 1)[0]
+    lines = source.text.split("\n")
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     return (
         source.suffix in (".csv", ".tsv")
         or first.lower().startswith("sep=")
@@ -70,8 +75,10 @@ def read_table(source: Source) -> Table:
         If a row is longer or shorter than the others, or there is none.
     """
     lines = source.text.split("\n")
-    first = 1
-    while lines and not lines[0].strip():
+    notes, first = {}, 1
+    while lines and (not lines[0].strip() or lines[0].startswith("#")):
+        if found := _NOTE.fullmatch(lines[0].strip()):
+            notes[found.group(1)] = _value(found.group(2))
         lines, first = lines[1:], first + 1
     delimiter = _delimiter(lines[0]) if lines else ","
     if lines and lines[0].lower().startswith("sep="):
@@ -88,7 +95,7 @@ def read_table(source: Source) -> Table:
         raise source.error(f"not a table: {error}", first + reader.line_num - 1) from None
     if not rows:
         raise source.error("holds no rows; expected a table")
-    return _shape(source, rows, at, delimiter)
+    return _shape(Table(source, None, rows, at, delimiter, notes))
 
 
 def _delimiter(line: str) -> str:
@@ -97,23 +104,30 @@ def _delimiter(line: str) -> str:
     return next((d for d in _DELIMITERS if d in line), ",")
 
 
-def _shape(source: Source, rows: list[list[str]], at: list[int], delimiter: str) -> Table:
+def _value(text: str) -> Any:
+    number = parse_number(text)
+    return text if number is None else number
+
+
+def _shape(table: Table) -> Table:
+    """Cut rows to one width and take the header off."""
+    rows, at = table.rows, table.lines
     while rows[0] and not rows[0][-1]:
         rows[0].pop()  # spreadsheets pad rows with empty cells
     width = len(rows[0])
     for cells, line in zip(rows, at, strict=True):
         if any(cells[width:]) or len(cells) < width:
-            raise source.error(
-                f"expected {width} cells separated by {shown(delimiter)} as in line {at[0]}, got {len(cells)}",
+            raise table.source.error(
+                f"expected {width} cells separated by {shown(table.delimiter)} as in line {at[0]}, "
+                f"got {len(cells)}",
                 line,
             )
         del cells[width:]
-    table = Table(source, None, rows, at, delimiter)
     _check_decimal_signs(table)
     if any(table.number(cell) is not None for cell in rows[0]):
         return table
     headers = [re.sub(r"\s*[\[(].*[\])]$", "", cell).strip().lower() for cell in rows[0]]
-    return Table(source, headers, rows[1:], at[1:], delimiter)
+    return replace(table, headers=headers, rows=rows[1:], lines=at[1:])
 
 
 def _check_decimal_signs(table: Table) -> None:
@@ -127,7 +141,8 @@ def _check_decimal_signs(table: Table) -> None:
                 points, commas = points or ("." in cell) * line, commas or ("," in cell) * line
     if points and commas:
         raise table.source.error(
-            f"decimal comma here, decimal point in line {points}: cannot tell what separates thousands", commas
+            f"decimal comma here, decimal point in line {points}: cannot tell what separates thousands",
+            commas,
         )
 
 
@@ -153,7 +168,7 @@ def to_record(table: Table, columns: Sequence[Column], problem: str) -> Record:
     """
     if not table.rows:
         raise table.source.error("has a header but no rows", table.lines[0] if table.lines else 1)
-    data: dict[str, Any] = {}
+    data = dict(table.notes)
     for column, at in _bind(table, columns, problem).items():
         cells = [row[at] for row in table.rows]
         data[column.key] = _texts(table, cells) if column.text else _numbers(table, cells, column)
@@ -167,7 +182,9 @@ def _bind(table: Table, columns: Sequence[Column], problem: str) -> dict[Column,
     for column in columns:
         at = [i for i, header in enumerate(table.headers) if header in column.headers]
         if len(at) > 1:
-            raise table.source.error(f"two columns mean {column.headers[0]!r}; expected one", table.lines[0] - 1)
+            raise table.source.error(
+                f"two columns mean {column.headers[0]!r}; expected one", table.lines[0] - 1
+            )
         if at:
             bound[column] = at[0]
         elif column.required:
@@ -204,10 +221,8 @@ def _numbers(table: Table, cells: list[str], column: Column) -> list[int | float
         value = table.number(cell)
         if value is None:
             hint = "; a comma in a comma-separated table is ambiguous" if "," in cell else ""
-            raise table.source.error(
-                f"{column.headers[0]}: expected a number, got {shown(cell) if cell else 'an empty cell'}{hint}",
-                line,
-            )
+            got = shown(cell) if cell else "an empty cell"
+            raise table.source.error(f"{column.headers[0]}: expected a number, got {got}{hint}", line)
         values.append(value)
     return values
 
@@ -223,11 +238,11 @@ def _texts(table: Table, cells: list[str]) -> list[int | str]:
     return list(cells)
 
 
-def format_table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Write comma-separated values; floats with all their digits."""
+def format_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], notes: Mapping[str, Any] = {}) -> str:
+    """Write comma-separated values, floats with all their digits, under lines of notes."""
     out = io.StringIO()
+    out.writelines(f"# {key} = {value}\n" for key, value in notes.items())
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(headers)
     writer.writerows(rows)
     return out.getvalue()
-

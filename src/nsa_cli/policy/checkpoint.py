@@ -46,9 +46,7 @@ def available(problem: str) -> list[str]:
     return sorted(found)
 
 
-def find_policy(
-    spec: str, problem: str, operations: Operations[Any, Any], *, greedy: bool = False
-) -> Policy:
+def find_policy(spec: str, problem: str, operations: Operations[Any, Any], *, greedy: bool = False) -> Policy:
     """Make the policy that ``--policy`` names: ``uniform``, a shipped name, or a file.
 
     Raises
@@ -60,8 +58,12 @@ def find_policy(
     """
     if spec == _UNIFORM:
         if greedy:
-            raise UsageError("uniform proposals have no likeliest action; leave --greedy out, or give a policy")
-        return ConstantGaussianPolicy() if isinstance(operations, ContinuousOperations) else UniformSlotPolicy()
+            raise UsageError(
+                "uniform proposals have no likeliest action; leave --greedy out, or give a policy"
+            )
+        return (
+            ConstantGaussianPolicy() if isinstance(operations, ContinuousOperations) else UniformSlotPolicy()
+        )
     policy = load(_locate(spec, problem), problem, operations)
     if greedy:
         if isinstance(policy, GaussianPolicy):
@@ -80,7 +82,9 @@ def _locate(spec: str, problem: str) -> Path:
     raise UsageError(f"there is no policy {spec!r} for {problem}; there are {known}, or give a file")
 
 
-def save(path: str | Path, policy: LearntPolicy, problem: str, notes: Mapping[str, Any] | None = None) -> None:
+def save(
+    path: str | Path, policy: LearntPolicy, problem: str, notes: Mapping[str, Any] | None = None
+) -> None:
     """Write a policy.
 
     Parameters
@@ -132,7 +136,9 @@ def load(path: str | Path, problem: str, operations: Operations[Any, Any]) -> Le
     """
     source, data = str(path), _read(Path(path))
     if data.get("format") != FORMAT:
-        raise InputError(f"is no policy file: expected format {FORMAT}, got {shown(data.get('format'))}", source)
+        raise InputError(
+            f"is no policy file: expected format {FORMAT}, got {shown(data.get('format'))}", source
+        )
     if data.get("problem") != problem:
         raise InputError(f"is a policy for {shown(data.get('problem'))}, the instance is {problem}", source)
     hidden = data.get("hidden")

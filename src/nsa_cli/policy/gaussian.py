@@ -30,7 +30,9 @@ class GaussianPolicy(nn.Module):
     name : str
     """
 
-    def __init__(self, features: int = 2, axes: int = 2, hidden: int = HIDDEN, name: str = "untrained") -> None:
+    def __init__(
+        self, features: int = 2, axes: int = 2, hidden: int = HIDDEN, name: str = "untrained"
+    ) -> None:
         super().__init__()
         self.hidden, self.name = hidden, name
         self.first = nn.Linear(features, hidden)
@@ -51,9 +53,10 @@ class GaussianPolicy(nn.Module):
         seen = operations.observe(batch, x, temperature)
         if seen.shape[1] != self.first.in_features or x.shape[1] != self.second.out_features:
             raise UsageError(
-                f"policy {self.name} is for {self.second.out_features} dimensions, the instance has {x.shape[1]}"
+                f"policy {self.name} is for {self.second.out_features} dimensions, "
+                f"the instance has {x.shape[1]}"
             )
-        log_sigma = self.second(torch.relu(self.first(seen)))
+        log_sigma: Tensor = self.second(torch.relu(self.first(seen)))
         return log_sigma.clamp(*_LOG_SIGMA).double().exp()
 
     def propose(

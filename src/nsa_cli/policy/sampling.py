@@ -13,12 +13,12 @@ class Choice(NamedTuple):
 
     Attributes
     ----------
-    index : int64[B]
+    candidate : int64[B]
     possible : bool[B]
-        False where no candidate was allowed; `index` then means nothing.
+        False where no candidate was allowed; `candidate` then means nothing.
     """
 
-    index: Tensor
+    candidate: Tensor
     possible: Tensor
 
 

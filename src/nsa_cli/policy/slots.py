@@ -93,7 +93,7 @@ class SlotPolicy(nn.Module):
                 pick = sampling.by_maximum(logits, allowed)
             else:
                 pick = sampling.by_softmax(logits, allowed, u[slot])
-            chosen, possible = (*chosen, pick.index), possible & pick.possible
+            chosen, possible = (*chosen, pick.candidate), possible & pick.possible
         return Proposal(chosen, possible)
 
     def log_prob(
@@ -125,7 +125,7 @@ class UniformSlotPolicy:
         possible = torch.ones(len(x), dtype=torch.bool, device=x.device)
         for slot in range(operations.slots):
             pick = sampling.by_weight(operations.allowed(batch, x, chosen).double(), u[slot])
-            chosen, possible = (*chosen, pick.index), possible & pick.possible
+            chosen, possible = (*chosen, pick.candidate), possible & pick.possible
         return Proposal(chosen, possible)
 
     def log_prob(
@@ -135,5 +135,7 @@ class UniformSlotPolicy:
         total = torch.zeros(len(x), dtype=torch.float64, device=x.device)
         for slot, index in enumerate(action):
             allowed = operations.allowed(batch, x, action[:slot])
-            total = total + sampling.log_softmax(torch.zeros_like(allowed, dtype=torch.float32), allowed, index)
+            total = total + sampling.log_softmax(
+                torch.zeros_like(allowed, dtype=torch.float32), allowed, index
+            )
         return total

@@ -15,6 +15,7 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
@@ -26,14 +27,14 @@ def builtin_names() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg))
 
 
-def all_problems() -> list[Problem]:
+def all_problems() -> list[Problem[Any]]:
     """All built-in and installed problems."""
     installed = [e.name for e in entry_points(group="nsa_cli.problems")]
     return [find_problem(name) for name in [*builtin_names(), *installed]]
 
 
 @functools.cache
-def find_problem(name: str) -> Problem:
+def find_problem(name: str) -> Problem[Any]:
     """Find a problem by name, or load ``FILE.py:CLASS``.
 
     Raises
@@ -54,7 +55,7 @@ def find_problem(name: str) -> Problem:
     raise UsageError(f"there is no problem {name!r}; there are {known}, or FILE.py:CLASS for one of your own")
 
 
-def _from_file(spec: str) -> Problem:
+def _from_file(spec: str) -> Problem[Any]:
     path, _, attribute = spec.rpartition(":") if not spec.endswith(".py") else (spec, "", "")
     file = Path(path)
     if not file.is_file():
@@ -84,7 +85,7 @@ def _import_file(file: Path) -> ModuleType:
     return module
 
 
-def _as_problem(found: object, spec: str) -> Problem:
+def _as_problem(found: object, spec: str) -> Problem[Any]:
     if inspect.isclass(found) and issubclass(found, Problem):
         try:
             return found()

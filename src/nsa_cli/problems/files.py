@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nsa_cli.core.errors import UsageError, shown
@@ -14,8 +14,8 @@ from nsa_cli.problems import all_problems, builtin_names
 
 
 def read_instances(
-    source: Source, problem: Problem | None = None, settings: Mapping[str, Any] | None = None
-) -> list[tuple[Problem, Instance]]:
+    source: Source, problem: Problem[Any] | None = None, settings: Mapping[str, Any] | None = None
+) -> list[tuple[Problem[Any], Instance]]:
     """Read all instances of a text.
 
     Parameters
@@ -39,7 +39,7 @@ def read_instances(
     return found
 
 
-def read_records(source: Source, problem: Problem | None = None) -> list[Record]:
+def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record]:
     """Read the records of a text, by the first of: JSON, a problem's own format, a table."""
     if json_text.looks_like_json(source):
         records = json_text.read_records(source)
@@ -55,21 +55,21 @@ def read_records(source: Source, problem: Problem | None = None) -> list[Record]
     if table.looks_like_table(source) or (problem and problem.columns):
         return [_table_record(source, problem)]
     raise source.error(
-        f"not recognised: expected JSON, CSV with a header, or a text format of {', '.join(builtin_names())}; "
-        f"the text begins {shown(source.text.lstrip()[:60])}"
+        "not recognised: expected JSON, CSV with a header, or a text format of "
+        f"{', '.join(builtin_names())}; the text begins {shown(source.text.lstrip()[:60])}"
     )
 
 
-def _by_suffix(suffix: str, problem: Problem | None) -> list[tuple[Problem, FileFormat]]:
+def _by_suffix(suffix: str, problem: Problem[Any] | None) -> list[tuple[Problem[Any], FileFormat]]:
     owners = [problem] if problem else all_problems()
     return [(owner, fmt) for owner in owners for fmt in owner.formats if suffix in fmt.suffixes]
 
 
-def _stamped(records: list[Record], problem: Problem) -> list[Record]:
+def _stamped(records: list[Record], problem: Problem[Any]) -> list[Record]:
     return [Record({"problem": problem.name, **r.data}, r.source, r.locate) for r in records]
 
 
-def _table_record(source: Source, problem: Problem | None) -> Record:
+def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
     cells = table.read_table(source)
     if problem is None:
         fitting = [p for p in all_problems() if table.matches(cells, p.columns)]
@@ -82,13 +82,15 @@ def _table_record(source: Source, problem: Problem | None) -> Record:
                 if p.columns
             )
             got = "no header" if cells.headers is None else f"header {shown(', '.join(cells.headers), 80)}"
-            raise source.error(f"cannot tell the problem from {got}; expected ({heads}), or give --problem", 1)
+            raise source.error(
+                f"cannot tell the problem from {got}; expected ({heads}), or give --problem", 1
+            )
         problem = fitting[0]
     record = table.to_record(cells, problem.columns, problem.name)
     return _stamped([record], problem)[0]
 
 
-def _recognise(record: Record) -> Problem:
+def _recognise(record: Record) -> Problem[Any]:
     """Choose the problem whose keys a record has: the one that says so, or the one that needs most."""
     data = record.data
     if (name := data.get("problem")) is not None:
@@ -101,7 +103,9 @@ def _recognise(record: Record) -> Problem:
         )
     fitting = [p for p in all_problems() if all(any(k in data for k in keys) for keys in p.record_keys)]
     if not fitting:
-        needs = "; ".join(f"{p.name}: {', '.join('|'.join(k) for k in p.record_keys)}" for p in all_problems())
+        needs = "; ".join(
+            f"{p.name}: {', '.join('|'.join(k) for k in p.record_keys)}" for p in all_problems()
+        )
         got = shown(", ".join(data), 80) or "nothing"
         raise record.source.error(
             f"cannot tell the problem from the keys {got}; expected ({needs})", record.locate(None, None)
@@ -109,15 +113,16 @@ def _recognise(record: Record) -> Problem:
     return max(fitting, key=lambda p: len(p.record_keys))
 
 
-def _check_claim(record: Record, problem: Problem | None) -> None:
+def _check_claim(record: Record, problem: Problem[Any] | None) -> None:
     name = record.data.get("problem")
     if problem is not None and name is not None and name != problem.name:
         raise record.source.error(
-            f"holds an instance of {shown(name)}, but --problem says {problem.name}", record.locate("problem", None)
+            f"holds an instance of {shown(name)}, but --problem says {problem.name}",
+            record.locate("problem", None),
         )
 
 
-def read_solution(source: Source, problem: Problem, instance: Instance) -> Solution:
+def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> Solution:
     """Read a solution of an instance: our JSON result, a bare JSON list, or a format of the problem's.
 
     Raises
@@ -150,17 +155,43 @@ def _solution_ids(source: Source) -> list[Any]:
     return ids
 
 
-def find_format(problem: Problem, name: str) -> FileFormat:
-    """Find a problem's own file format that can be written, by name.
+def instance_formats(problem: Problem[Any]) -> list[str]:
+    """Names of the formats that a problem's instances can be written in."""
+    own = [fmt.name for fmt in problem.formats if fmt.write]
+    return ["json", "jsonl", *(["csv"] if problem.columns else []), *own]
+
+
+def write_instances(problem: Problem[Any], instances: Sequence[Instance], fmt: str) -> str:
+    """Write instances as text, with every digit they have.
 
     Raises
     ------
     UsageError
-        If there is none.
+        If the problem has no such format, or the format holds one instance and there are several.
     """
-    writable = {fmt.name: fmt for fmt in problem.formats if fmt.write}
-    if name not in writable:
-        columns = ["csv"] if problem.columns else []
-        known = ", ".join(["json", "jsonl", *columns, *writable])
-        raise UsageError(f"--format: {problem.name} instances cannot be written as {name!r}; there are {known}")
-    return writable[name]
+    if fmt not in instance_formats(problem):
+        known = ", ".join(instance_formats(problem))
+        raise UsageError(
+            f"--format: {problem.name} instances cannot be written as {fmt!r}; there are {known}"
+        )
+    if fmt == "json" and len(instances) > 1:
+        return "[\n" + ",\n".join(json_text.dumps(i.record()) for i in instances) + "\n]\n"
+    if fmt in ("json", "jsonl"):
+        return "".join(json_text.dumps(i.record()) + "\n" for i in instances)
+    if len(instances) > 1:
+        raise UsageError(
+            f"--format: a {fmt} file holds one instance, not {len(instances)}; give -o a directory"
+        )
+    if fmt == "csv":
+        return _write_table(problem, instances[0])
+    (write,) = (f.write for f in problem.formats if f.name == fmt)
+    assert write is not None
+    return write(instances[0])
+
+
+def _write_table(problem: Problem[Any], instance: Instance) -> str:
+    data = problem.columns_of(instance)
+    columns = [c for c in problem.columns if c.key in data]
+    rows = list(zip(*(data[c.key] for c in columns), strict=True))
+    notes = {key: value for key in problem.settings if (value := instance.record().get(key)) is not None}
+    return table.format_table([c.headers[0] for c in columns], rows, notes)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsa_cli.core.problem import Budget, Column, Problem
+from nsa_cli.core.problem import Budget, Column, FileFormat, Problem
+from nsa_cli.problems.bin import textfiles
 from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
 from nsa_cli.problems.bin.instance import BinInstance
 
@@ -24,6 +25,10 @@ class Bin(Problem[BinInstance]):
     columns = (
         Column("weights", ("weight", "weights", "size", "sizes", "length")),
         Column("names", ("name", "item", "id", "label"), required=False, text=True),
+    )
+    formats = (
+        FileFormat("orlib", (), textfiles.recognises_orlib, textfiles.read_orlib),
+        FileFormat("bpplib", (".bpp", ".csp"), textfiles.recognises_bpplib, textfiles.read_bpplib),
     )
     starts = {
         "greedy": first_fit_decreasing,

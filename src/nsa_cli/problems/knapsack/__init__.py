@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsa_cli.core.problem import Budget, Column, Problem
+from nsa_cli.core.problem import Budget, Column, FileFormat, Problem
+from nsa_cli.problems.knapsack import textfiles
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
@@ -26,6 +27,11 @@ class Knapsack(Problem[KnapsackInstance]):
         Column("values", ("value", "values", "profit", "profits", "price")),
         Column("weights", ("weight", "weights", "size")),
         Column("names", ("name", "item", "id", "label"), required=False, text=True),
+    )
+    formats = (
+        FileFormat("pisinger", (), textfiles.recognises_pisinger, textfiles.read_pisinger),
+        FileFormat("standard", (), textfiles.recognises_standard, textfiles.read_standard),
+        FileFormat("jooken", (), textfiles.recognises_jooken, textfiles.read_jooken),
     )
     starts = {"greedy": greedy, "empty": empty, "paper": empty}
     settings = ("capacity", *Problem.settings)

@@ -41,7 +41,10 @@ class KnapsackInstance(Instance):
 
     def __post_init__(self) -> None:
         if len(self.values) != len(self.weights):
-            raise DataError(f"weights: expected {len(self.values)} as there are values, got {len(self.weights)}", "weights")
+            raise DataError(
+                f"weights: expected {len(self.values)} as there are values, got {len(self.weights)}",
+                "weights",
+            )
         if self.size == 0:
             raise DataError("expected at least one item, got none", "values")
         _ = self.items
@@ -120,5 +123,5 @@ class KnapsackInstance(Instance):
 def total(numbers: NDArray[Any]) -> Number:
     """Sum exactly: integers as integers, floats rounded once."""
     if numbers.dtype == np.int64:
-        return sum(numbers.tolist())
+        return sum(int(x) for x in numbers.tolist())
     return math.fsum(numbers.tolist())

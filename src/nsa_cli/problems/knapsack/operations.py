@@ -47,7 +47,10 @@ class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):
         return instance.size
 
     def pack(
-        self, instances: Sequence[KnapsackInstance], device: torch.device | str = "cpu", unit: float | None = None
+        self,
+        instances: Sequence[KnapsackInstance],
+        device: torch.device | str = "cpu",
+        unit: float | None = None,
     ) -> KnapsackBatch:
         exact = [instance.exact for instance in instances]
         values = torch.stack([torch.from_numpy(i.values).double() for i in instances])

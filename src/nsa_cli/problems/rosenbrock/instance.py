@@ -70,7 +70,13 @@ class RosenbrockInstance(Instance):
         )
 
     def record(self) -> dict[str, Any]:
-        data: dict[str, Any] = {"problem": "rosenbrock", **self.head(), "a": self.a, "b": self.b, "dim": self.dim}
+        data: dict[str, Any] = {
+            "problem": "rosenbrock",
+            **self.head(),
+            "a": self.a,
+            "b": self.b,
+            "dim": self.dim,
+        }
         return data if self.x0 is None else data | {"x0": self.x0.tolist()}
 
     @property

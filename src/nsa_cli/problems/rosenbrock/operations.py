@@ -38,7 +38,10 @@ class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBa
         return instance.dim
 
     def pack(
-        self, instances: Sequence[RosenbrockInstance], device: torch.device | str = "cpu", unit: float | None = None
+        self,
+        instances: Sequence[RosenbrockInstance],
+        device: torch.device | str = "cpu",
+        unit: float | None = None,
     ) -> RosenbrockBatch:
         def column(values: list[float]) -> Tensor:
             return torch.tensor(values, dtype=torch.float64, device=device)

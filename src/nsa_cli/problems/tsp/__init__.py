@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat
 from nsa_cli.problems.tsp import tsplib
 from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, random_tour
@@ -31,7 +32,12 @@ class Tsp(Problem[TspInstance]):
     solution_formats = (
         SolutionFormat("tour", (".tour",), tsplib.recognises_tour, tsplib.read_tour, tsplib.write_tour),
     )
-    starts = {"greedy": greedy_edge, "nearest": nearest_neighbour, "random": random_tour, "paper": random_tour}
+    starts = {
+        "greedy": greedy_edge,
+        "nearest": nearest_neighbour,
+        "random": random_tour,
+        "paper": random_tour,
+    }
     settings = ("edge_weight_type", *Problem.settings)
     paper_sizes = (20, 50, 100, 200, 500)
 
@@ -53,6 +59,12 @@ class Tsp(Problem[TspInstance]):
         total = 10_000 if size <= 100 else 128
         coords = np.random.RandomState(1234).uniform(size=(total, size, 2))
         return [TspInstance(name=f"tsp{size}-{i}", coords=c) for i, c in enumerate(coords[:count], start=1)]
+
+    def columns_of(self, instance: TspInstance) -> Mapping[str, Sequence[Any]]:
+        if instance.coords is None or instance.coords.shape[1] != 2:
+            raise UsageError("a table holds cities with x and y only; write tsplib or json")
+        x, y = instance.coords.T.tolist()
+        return {"x": x, "y": y} if instance.ids is None else {"x": x, "y": y, "ids": instance.ids}
 
     def operations(self) -> TspOperations:
         from nsa_cli.problems.tsp.operations import TspOperations

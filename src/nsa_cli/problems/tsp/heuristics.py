@@ -80,9 +80,7 @@ def _candidates(
     return i[different], j[different]
 
 
-def _bridge(
-    ends: NDArray[np.int64], path: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _bridge(ends: NDArray[np.int64], path: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pair each path's first end with the next path's."""
     _, first = np.unique(path[ends], return_index=True)
     return ends[first[:-1]], ends[first[1:]]

@@ -59,7 +59,9 @@ class TspInstance(Instance):
 
     def __post_init__(self) -> None:
         if (self.coords is None) == (self.matrix is None):
-            raise DataError("expected either coords or matrix, got " + ("neither" if self.coords is None else "both"))
+            raise DataError(
+                "expected either coords or matrix, got " + ("neither" if self.coords is None else "both")
+            )
         if self.edge_weight_type not in METRICS and self.edge_weight_type != "EXPLICIT":
             raise DataError(
                 f"edge_weight_type: expected EXPLICIT or one of {', '.join(METRICS)}, "
@@ -95,7 +97,9 @@ class TspInstance(Instance):
             name=text_of(data, "name"),
             best_known=number_of(data, "best_known"),
             edge_weight_type=kind,
-            coords=None if rows is None else _rows(rows, "coords", METRICS[kind].axes if kind in METRICS else 2),
+            coords=None
+            if rows is None
+            else _rows(rows, "coords", METRICS[kind].axes if kind in METRICS else 2),
             matrix=None if square is None else _symmetric(_rows(square, "matrix")),
             ids=None if ids is None else tuple(ids),
             comment=text_of(data, "comment"),
@@ -144,11 +148,9 @@ class TspInstance(Instance):
     def edges(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
         """Lengths of the edges between cities `i` and `j` (positions in the file), elementwise."""
         if self.matrix is not None:
-            lengths: NDArray[Any] = self.matrix[i, j]
-            return lengths
+            return np.asarray(self.matrix[i, j])
         assert self.metric is not None
-        lengths = self.metric.lengths(self.measured[i], self.measured[j])
-        return lengths
+        return np.asarray(self.metric.lengths(self.measured[i], self.measured[j]))
 
     def objective(self, solution: Solution) -> Number:
         if self.size == 1:
@@ -176,7 +178,9 @@ class TspInstance(Instance):
         return tour
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
-        following = self.edges(solution, np.roll(solution, -1)) if self.size > 1 else np.zeros(1, dtype=np.int64)
+        following = (
+            self.edges(solution, np.roll(solution, -1)) if self.size > 1 else np.zeros(1, dtype=np.int64)
+        )
         if self.metric is not None and self.metric.rounded:
             following = following.astype(np.int64)
         headers = ["position", "id", "length_to_next"]
@@ -191,8 +195,8 @@ class TspInstance(Instance):
             corners = np.stack([self.measured.argmin(0), self.measured.argmax(0)])
             if not self.edges(corners[0], corners[1]).any():
                 return [
-                    f"{self.edge_weight_type} rounds every edge to 0: these coordinates are too small for it; "
-                    f"use {REAL} or JSON coords for real lengths"
+                    f"{self.edge_weight_type} rounds every edge to 0: these coordinates are too small "
+                    f"for it; use {REAL} or JSON coords for real lengths"
                 ]
         return []
 
@@ -225,8 +229,8 @@ def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
     if (matrix != matrix.T).any():
         i, j = np.argwhere(matrix != matrix.T)[0]
         raise DataError(
-            f"matrix is not symmetric: entry ({i + 1}, {j + 1}) is {matrix[i, j]}, entry ({j + 1}, {i + 1}) is "
-            f"{matrix[j, i]}; asymmetric instances (ATSP) are not supported",
+            f"matrix is not symmetric: entry ({i + 1}, {j + 1}) is {matrix[i, j]}, "
+            f"entry ({j + 1}, {i + 1}) is {matrix[j, i]}; asymmetric instances (ATSP) are not supported",
             "matrix",
             int(i),
         )

@@ -174,7 +174,9 @@ def _refuse_unsupported(parsed: _Parsed) -> None:
     words = (parsed.value("TYPE") or "TSP").upper().split()
     kind = re.split(r"[^A-Z0-9_]", words[0])[0] if words else "TSP"
     if kind == "TOUR":
-        parsed.fail("is a tour, not an instance; give the instance, and the tour with --init", parsed.line("TYPE"))
+        parsed.fail(
+            "is a tour, not an instance; give the instance, and the tour with --init", parsed.line("TYPE")
+        )
     if kind != "TSP":
         note = " (asymmetric instances)" if kind == "ATSP" else ""
         parsed.fail(f"TYPE {shown(kind)}{note} is not supported; expected TSP", parsed.line("TYPE"))
@@ -354,7 +356,10 @@ def _one_line(text: str) -> str:
 
 def recognises_tour(source: Source) -> bool:
     """Tell a TSPLIB tour by its type or its section."""
-    return re.search(r"^\s*(TOUR_SECTION|TYPE\s*:?\s*TOUR)\b", source.text, re.IGNORECASE | re.MULTILINE) is not None
+    return (
+        re.search(r"^\s*(TOUR_SECTION|TYPE\s*:?\s*TOUR)\b", source.text, re.IGNORECASE | re.MULTILINE)
+        is not None
+    )
 
 
 def read_tour(source: Source) -> list[int]:
@@ -387,5 +392,10 @@ def write_tour(instance: TspInstance, solution: Solution) -> str:
     name, length = _one_line(instance.name or "unnamed"), instance.objective(solution)
     ids = instance.cities.ids
     numbers = ids if all(isinstance(x, int) for x in ids) else list(range(1, instance.size + 1))
-    lines = [f"NAME : {name}.tour", f"COMMENT : Length = {length}", "TYPE : TOUR", f"DIMENSION : {instance.size}"]
+    lines = [
+        f"NAME : {name}.tour",
+        f"COMMENT : Length = {length}",
+        "TYPE : TOUR",
+        f"DIMENSION : {instance.size}",
+    ]
     return "\n".join([*lines, "TOUR_SECTION", *(str(numbers[i]) for i in solution), "-1", "EOF", ""])

@@ -1,0 +1,128 @@
+"""The one place that writes to the terminal: results to stdout, all else to stderr, one line an error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+from nsa_cli.io.atomic import write_text
+
+
+@dataclass(frozen=True)
+class Console:
+    """Where words to the user go.
+
+    Attributes
+    ----------
+    quiet : bool
+        Errors only.
+    verbose : bool
+        Also what was chosen and why.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+
+    def note(self, message: str) -> None:
+        """Say something only the curious want to know."""
+        if self.verbose and not self.quiet:
+            say(message)
+
+    def warn(self, message: str) -> None:
+        """Say something that a user should know before trusting an answer."""
+        if not self.quiet:
+            say(f"warning: {message}")
+
+
+def say(message: str) -> None:
+    """Write one line to stderr; a closed terminal is no reason to fail."""
+    with contextlib.suppress(OSError, ValueError):
+        print(f"nsa: {' '.join(message.split())}", file=sys.stderr, flush=True)
+
+
+def emit(text: str, output: str | None) -> None:
+    """Write a result to stdout (``-`` or nothing) or, whole or not at all, to a file."""
+    if output not in (None, "-"):
+        assert output is not None
+        write_text(output, text)
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough. The interpreter would try to flush once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Signals:
+    """While in force, turns the first Ctrl-C or termination request into a flag; the second one leaves.
+
+    Attributes
+    ----------
+    received : int
+        Number of the signal, 0 if none came.
+    """
+
+    def __init__(self) -> None:
+        self.received = 0
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Signals:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        if self.received:
+            os._exit(128 + number)
+        self.received = number
+
+    @property
+    def exit_code(self) -> int:
+        """130 after Ctrl-C, 143 after a termination request, else 0."""
+        return 128 + self.received if self.received else 0
+
+
+class Live:
+    """A progress line on stderr; silent where that is no terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._shown = not console.quiet and sys.stderr.isatty()
+
+    def update(self, progress: Any) -> None:
+        """Rewrite the line."""
+        if self._shown:
+            line = (
+                f"step {progress.step}/{progress.steps}  T {progress.temperature:.3g}  "
+                f"accepted {100 * progress.acceptance:.0f} %  best {abs(progress.best):.10g}"
+            )
+            sys.stderr.write(f"\r\x1b[K{line}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def live(console: Console) -> Iterator[Live]:
+    """Show progress while the body runs."""
+    line = Live(console)
+    try:
+        yield line
+    finally:
+        line.clear()

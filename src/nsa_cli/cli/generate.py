@@ -1,0 +1,75 @@
+"""`nsa generate`: instances of the paper's distributions, and its test sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nsa_cli.api import Task, draw_seed
+from nsa_cli.api import generate as make
+from nsa_cli.cli.console import emit
+from nsa_cli.cli.options import Seed, check_output
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.problem import Problem
+
+
+def generate(
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.")],
+    size: Annotated[int, typer.Option("-n", "--size", help="Cities, items or dimensions.")],
+    count: Annotated[
+        int | None, typer.Option("--count", help="How many instances; with --paper the first so many.")
+    ] = None,
+    seed: Seed = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The paper's test set of this size, not random instances.")
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE|DIR",
+            help="File, - for stdout, or a directory for one file an instance.",
+        ),
+    ] = None,
+    fmt: Annotated[
+        str | None, typer.Option("--format", help="json, jsonl, csv, or tsplib for tours.")
+    ] = None,
+) -> int:
+    """Write random instances of PROBLEM, or the test sets of the paper's tables."""
+    from nsa_cli.problems import find_problem
+    from nsa_cli.problems.files import write_instances
+
+    found = find_problem(problem)
+    directory = output is not None and output != "-" and Path(output).is_dir()
+    if not directory:
+        check_output(output)
+    if paper and seed is not None:
+        raise UsageError("--paper: the paper's sets are fixed; leave --seed out")
+    if count is not None and count < 1:
+        raise UsageError(f"--count: expected at least 1, got {count}")
+    if paper:
+        tasks = [Task(found, instance) for instance in found.paper_set(size, count)]
+    else:
+        # A drawn seed is in the instances' names, from which the same instances can be made again.
+        tasks = make(problem, size, count or 1, draw_seed() if seed is None else seed)
+    fmt = fmt or _format(found, output if not directory else None, len(tasks))
+    instances = [task.instance for task in tasks]
+    if not directory:
+        emit(write_instances(found, instances, fmt), output)
+        return 0
+    assert output is not None
+    for instance in instances:
+        suffix = next((f.suffixes[0] for f in found.formats if f.name == fmt), f".{fmt}")
+        emit(write_instances(found, [instance], fmt), str(Path(output) / f"{instance.name}{suffix}"))
+    return 0
+
+
+def _format(problem: Problem[Any], output: str | None, count: int) -> str:
+    """Take the format that the file name means, else JSON."""
+    suffix = Path(output or "").suffix.lower()
+    own = {s: f.name for f in problem.formats if f.write for s in f.suffixes}
+    known = {**own, ".csv": "csv", ".json": "json", ".jsonl": "jsonl"}
+    return known.get(suffix, "json" if count == 1 else "jsonl")

@@ -1,0 +1,72 @@
+"""The `nsa` command and the one place where an exception becomes an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from nsa_cli import __version__
+from nsa_cli.cli.console import say
+from nsa_cli.cli.generate import generate
+from nsa_cli.cli.solve import solve
+from nsa_cli.core.errors import NsaError
+
+app = typer.Typer(
+    name="nsa",
+    help="Neural simulated annealing: tours, knapsacks, bins, and problems of your own.",
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(solve)
+app.command()(generate)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"nsa {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with an exit code of the contract."""
+    sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
+
+
+def exit_code(arguments: list[str]) -> int:
+    """Run a command; tell its exit code: 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
+    try:
+        returned = typer.main.get_command(app).main(arguments, prog_name="nsa", standalone_mode=False)
+    except NsaError as error:
+        say(f"error: {error}")
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        say("interrupted before there was a solution")
+        return 130
+    except MemoryError:
+        say("error: out of memory; give fewer chains or a smaller instance")
+        return 1
+    except Exception as error:
+        # Typer's own errors have a message and a code, whichever module of it they come from.
+        message, code = getattr(error, "format_message", None), getattr(error, "exit_code", None)
+        if callable(message) and isinstance(code, int):
+            say(f"error: {message() or 'give a command'} (see nsa --help)")
+            return code
+        say(f"internal error: {type(error).__name__}: {error}; this is a fault of nsa, please report it")
+        if "--verbose" in arguments or "-v" in arguments:
+            raise
+        return 1
+    return returned if isinstance(returned, int) else 0

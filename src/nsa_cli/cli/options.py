@@ -1,0 +1,62 @@
+"""Options that several commands share, and how their texts become values."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nsa_cli.core.errors import UsageError
+
+Output = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Same seed, same answer; drawn and reported if not given.")
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what was chosen.")]
+
+
+def parse_settings(pairs: Sequence[str], capacity: str | None) -> dict[str, Any]:
+    """Read ``KEY=VALUE`` pairs; a value is JSON, or a text if it is none.
+
+    Raises
+    ------
+    UsageError
+        If a pair has no ``=``.
+    """
+    settings: dict[str, Any] = {}
+    for pair in [*pairs, *([f"capacity={capacity}"] if capacity is not None else [])]:
+        key, equals, text = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--set: expected KEY=VALUE, got {pair!r}")
+        try:
+            settings[key.strip()] = json.loads(text)
+        except ValueError:
+            settings[key.strip()] = text
+    return settings
+
+
+def check_output(output: str | None) -> None:
+    """Refuse an output that cannot be written, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If it is a directory, or its directory does not exist or cannot be written.
+    """
+    if output in (None, "-"):
+        return
+    assert output is not None
+    path = Path(output)
+    if path.is_dir():
+        raise UsageError(f"-o {output}: is a directory; give a file name")
+    if not path.parent.is_dir():
+        raise UsageError(f"-o {output}: there is no directory {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"-o {output}: no permission to write")

@@ -1,0 +1,65 @@
+"""Plain lists of numbers, as the field's oldest formats have them: tokens with their lines."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nsa_cli.core.errors import shown
+from nsa_cli.core.record import Source
+from nsa_cli.io.numbers import parse_number
+
+
+class Line(NamedTuple):
+    """The tokens of one line that is not blank.
+
+    Attributes
+    ----------
+    tokens : list of str
+    number : int
+        From 1.
+    """
+
+    tokens: list[str]
+    number: int
+
+
+def split_lines(source: Source, limit: int | None = None) -> list[Line]:
+    """Split a text, or its first `limit` lines, into tokens at blanks."""
+    lines = source.text.split("\n") if limit is None else source.text.split("\n", limit)[:limit]
+    return [Line(tokens, i) for i, line in enumerate(lines, start=1) if (tokens := line.split())]
+
+
+def shape(source: Source, lines: int) -> tuple[int, ...]:
+    """Count the tokens of the first lines that are not blank; 0 for a line that is not all numbers."""
+    head = split_lines(source, 4 * lines)[:lines]
+    return tuple(
+        0 if any(parse_number(t) is None for t in line.tokens) else len(line.tokens) for line in head
+    )
+
+
+def to_number(source: Source, token: str, line: int, what: str) -> int | float:
+    """Read a token.
+
+    Raises
+    ------
+    InputError
+        If it is no number; names the line and what it should be.
+    """
+    value = parse_number(token)
+    if value is None:
+        raise source.error(f"{what}: expected a number, got {shown(token)}", line)
+    return value
+
+
+def to_count(source: Source, token: str, line: int, what: str) -> int:
+    """Read a token that is a number of things.
+
+    Raises
+    ------
+    InputError
+        If it is no integer above 0.
+    """
+    value = parse_number(token)
+    if not isinstance(value, int) or value < 1:
+        raise source.error(f"{what}: expected a positive integer, got {shown(token)}", line)
+    return value

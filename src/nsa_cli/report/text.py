@@ -1,0 +1,118 @@
+"""Results in the format that a user, or a program, asked for."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.result import Result
+from nsa_cli.io.json_text import dumps
+from nsa_cli.io.table import format_table
+
+#: Ids of a solution that the table for people shows.
+_SHOWN = 60
+
+
+def solution_formats(problem: Problem[Any]) -> list[str]:
+    """Names of the formats that a problem's results can be written in."""
+    return ["json", "jsonl", "table", "csv", *(f.name for f in problem.solution_formats)]
+
+
+def format_of_suffix(problem: Problem[Any], suffix: str) -> str | None:
+    """Tell the format that a file name's ending means."""
+    own = {s: f.name for f in problem.solution_formats for s in f.suffixes}
+    return {**own, ".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".txt": "table"}.get(suffix)
+
+
+def check_format(problem: Problem[Any], fmt: str, count: int) -> None:
+    """Refuse a format before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If the problem has no such format, or the format holds one result and there will be several.
+    """
+    if fmt not in solution_formats(problem):
+        known = ", ".join(solution_formats(problem))
+        raise UsageError(
+            f"--format: {problem.name} solutions cannot be written as {fmt!r}; there are {known}"
+        )
+    if count > 1 and fmt not in ("json", "jsonl", "table"):
+        raise UsageError(f"--format: a {fmt} file holds one solution, not {count}; take json or jsonl")
+
+
+def format_results(problem: Problem[Any], results: Sequence[Result], fmt: str) -> str:
+    """Write results as text; see `check_format`."""
+    if fmt == "jsonl" or (fmt == "json" and len(results) > 1):
+        return "".join(dumps(r.to_dict()) + "\n" for r in results)
+    if fmt == "table":
+        return _for_people(results)
+    (result,) = results
+    if fmt == "json":
+        return _json(result.to_dict())
+    if fmt == "csv":
+        return format_table(*result.instance.table(result.solution))
+    (write,) = (f.write for f in problem.solution_formats if f.name == fmt)
+    return write(result.instance, result.solution)
+
+
+def _json(data: dict[str, Any]) -> str:
+    """One key a line: readable for people, one object for programs."""
+    lines = [f"  {dumps(key)}: {dumps(value)}" for key, value in data.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _for_people(results: Sequence[Result]) -> str:
+    from rich.console import Console
+    from rich.table import Table
+
+    out = io.StringIO()
+    console = Console(file=out, width=100, no_color=True, highlight=False)
+    if len(results) > 1:
+        table = Table("name", "n", "objective", "status", "gap", "seconds")
+        for r in results:
+            cells = [r.instance.name or "-", r.instance.size, r.objective, r.status, _percent(r.gap)]
+            table.add_row(*(str(c) for c in cells), f"{r.seconds['solve']:.2f}")
+    else:
+        table = Table(show_header=False, box=None, pad_edge=False)
+        for key, value in _rows(results[0]):
+            table.add_row(key, value)
+    console.print(table)
+    # Rich pads the last column; nobody needs the blanks.
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _rows(result: Result) -> list[tuple[str, str]]:
+    data = result.to_dict()
+    ids = data["solution"]
+    text = " ".join(str(x) for x in ids[:_SHOWN]) + (
+        f" … ({len(ids)} in all; --format json for the rest)" if len(ids) > _SHOWN else ""
+    )
+    own = [(key, str(value)) for key, value in result.instance.details(result.solution).items()]
+    rows = [
+        ("problem", result.problem),
+        ("name", result.instance.name or "-"),
+        ("n", str(result.instance.size)),
+        ("objective", f"{result.objective} ({'smaller' if result.sense == 'min' else 'larger'} is better)"),
+        *own,
+        ("status", f"{result.status} (stopped by {result.stop_reason})"),
+    ]
+    if result.gap is not None:
+        rows.append(("gap", f"{_percent(result.gap)} to the best known {result.instance.best_known}"))
+    rows += [
+        ("seed", str(result.seed)),
+        (
+            "steps",
+            f"{result.steps} in each of {result.chains} chains, policy {result.policy}, start {result.start}",
+        ),
+        ("seconds", f"{result.seconds['total']:.2f} on {result.device}"),
+        ("solution", text),
+    ]
+    return rows
+
+
+def _percent(gap: float | None) -> str:
+    return "-" if gap is None else f"{100 * gap:.2f} %"
