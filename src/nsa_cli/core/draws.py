@@ -66,7 +66,8 @@ def uniforms(keys: NDArray[np.int64], step: int, count: int) -> NDArray[np.float
     -------
     float64[count, B]
     """
-    return to_unit_interval(_counters(keys, np.arange(step, step + 1), np.arange(count))[0])
+    numbers: NDArray[np.float64] = to_unit_interval(_counters(keys, np.arange(step, step + 1), np.arange(count)))
+    return numbers[0]
 
 
 def uniforms_torch(keys: torch.Tensor, first: int, last: int, count: int) -> torch.Tensor:
@@ -87,8 +88,8 @@ def uniforms_torch(keys: torch.Tensor, first: int, last: int, count: int) -> tor
     import torch
 
     steps = torch.arange(first, last, device=keys.device)
-    bits = _counters(keys, steps, torch.arange(count, device=keys.device))
-    return ((bits >> 11) & (2**53 - 1)).double() * 2.0**-53 + 2.0**-54
+    numbers: torch.Tensor = to_unit_interval(_counters(keys, steps, torch.arange(count, device=keys.device)))
+    return numbers
 
 
 def _counters(keys: ArrayT, steps: ArrayT, draws: ArrayT) -> ArrayT:
@@ -97,6 +98,10 @@ def _counters(keys: ArrayT, steps: ArrayT, draws: ArrayT) -> ArrayT:
     return _mix(at_step[:, None, :] + ((draws + 1) * _DRAW)[:, None])  # type: ignore[no-any-return]
 
 
-def to_unit_interval(bits: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Map 64 random bits to the open interval (0, 1), 53 bits of it used."""
-    return ((bits >> 11) & (2**53 - 1)).astype(np.float64) * 2.0**-53 + 2.0**-54
+def to_unit_interval(bits: Any) -> Any:
+    """Map 64 random bits to the open interval (0, 1), int64 to float64, in either library.
+
+    52 bits are used and half a step is added: with 53 the largest number would round to 1.
+    """
+    top = (bits >> 12) & (2**52 - 1)
+    return (top.astype(np.float64) if isinstance(top, np.ndarray) else top.double()) * 2.0**-52 + 2.0**-53

@@ -56,7 +56,7 @@ class GaussianPolicy(nn.Module):
                 f"policy {self.name} is for {self.second.out_features} dimensions, "
                 f"the instance has {x.shape[1]}"
             )
-        log_sigma: Tensor = self.second(torch.relu(self.first(seen)))
+        log_sigma = _affine(self.second, torch.relu(_affine(self.first, seen)))
         return log_sigma.clamp(*_LOG_SIGMA).double().exp()
 
     def propose(
@@ -89,6 +89,12 @@ class ConstantGaussianPolicy:
     ) -> Tensor:
         assert isinstance(operations, ContinuousOperations)
         return _log_density(torch.full_like(x, operations.sigma), action)
+
+
+def _affine(layer: nn.Linear, x: Tensor) -> Tensor:
+    """Apply a layer to float32[B, F], row by row: a matrix product sums in another order for one row."""
+    products: Tensor = (x[:, None, :] * layer.weight).sum(-1) + layer.bias
+    return products
 
 
 def _step(sigma: Tensor, u: Tensor) -> Proposal:

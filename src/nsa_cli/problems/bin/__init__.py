@@ -62,7 +62,9 @@ class Bin(Problem[BinInstance]):
         return BinOperations()
 
     def budget(self, instance: BinInstance) -> Budget:
-        return Budget(max(10 * instance.size, 1000), 1.0, 0.1)
+        """Some seconds of the reference engine; a temperature at which a bin is opened now and then."""
+        steps = max(min(10 * instance.size, 20_000), 5_000)
+        return Budget(steps, 0.2, 0.05, chains=max(min(8_000 // instance.size, 16), 1))
 
 
 problem = Bin()

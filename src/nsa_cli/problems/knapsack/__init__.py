@@ -65,7 +65,9 @@ class Knapsack(Problem[KnapsackInstance]):
         return KnapsackOperations()
 
     def budget(self, instance: KnapsackInstance) -> Budget:
-        return Budget(max(10 * instance.size, 1000), 1.0, 0.1)
+        """Some seconds of the reference engine; temperatures measured from greedy selections."""
+        steps = max(min(10 * instance.size, 20_000), 5_000)
+        return Budget(steps, 0.2, 0.02, chains=max(min(16_000 // instance.size, 16), 1))
 
 
 def _capacity(size: int) -> float:

@@ -72,8 +72,18 @@ class Tsp(Problem[TspInstance]):
         return TspOperations()
 
     def budget(self, instance: TspInstance) -> Budget:
-        steps = min(10 * instance.size**2, 200_000)
-        return Budget(max(steps, 1000), 1.0, 0.01)
+        """Some seconds of the reference engine, and temperatures in units of the spacing of N cities.
+
+        Measured from greedy tours, N = 20 to 200: a short run wants a cool start, or it only undoes the
+        start's work.
+        """
+        size = instance.size
+        steps = max(min(10 * size**2, 20_000), 2_000)
+        spacing = size**-0.5
+        warm = 0.125 * (steps / size**2) ** 0.68
+        return Budget(
+            steps, min(max(warm, 0.02), 0.6) * spacing, 0.02 * spacing, chains=max(min(4_000 // size, 16), 1)
+        )
 
 
 problem = Tsp()

@@ -111,7 +111,8 @@ class TspOperations(DiscreteOperations[TspInstance, TspBatch]):
 def _ends(action: Action) -> tuple[Tensor, Tensor]:
     """First and last position of the part that an action reverses."""
     i, j = action
-    return torch.minimum(i, j), torch.maximum(i, j) - 1
+    # Of an action that is not possible (up to three cities) only the index must be in range.
+    return torch.minimum(i, j), (torch.maximum(i, j) - 1).clamp(min=0)
 
 
 def _lengths(batch: TspBatch, u: Tensor, v: Tensor) -> Tensor:

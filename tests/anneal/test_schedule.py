@@ -1,0 +1,78 @@
+"""Temperatures and numbers of steps."""
+
+import numpy as np
+import pytest
+
+from nsa_cli.anneal.schedule import KINDS, Schedule, parse_steps
+from nsa_cli.core.errors import UsageError
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("steps", [1, 2, 3, 1000])
+def test_the_first_temperature_is_t_start_and_the_last_t_end(kind, steps):
+    """Of K steps the first sees T0 and the last TK; a constant schedule stays at T0."""
+    temperatures = Schedule(steps, 0.7, 0.01, kind).temperatures(0, steps)
+    assert len(temperatures) == steps
+    assert temperatures[0] == 0.7
+    if steps > 1:
+        assert temperatures[-1] == (0.7 if kind == "constant" else 0.01)
+
+
+def test_geometric_falls_by_one_factor_and_linear_by_one_difference():
+    """Neighbouring temperatures have a constant ratio, or a constant difference."""
+    geometric = Schedule(50, 1.0, 0.1, "geometric").temperatures(0, 50)
+    np.testing.assert_allclose(geometric[1:] / geometric[:-1], 0.1 ** (1 / 49))
+    linear = Schedule(11, 1.0, 0.0, "linear").temperatures(0, 11)
+    np.testing.assert_allclose(linear, np.arange(10, -1, -1) / 10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_join_to_the_whole(kind):
+    """A schedule cut anywhere is the same schedule."""
+    schedule = Schedule(37, 2.0, 0.05, kind)
+    parts = [schedule.temperatures(a, b) for a, b in ((0, 1), (1, 20), (20, 36), (36, 37))]
+    np.testing.assert_array_equal(np.concatenate(parts), schedule.temperatures(0, 37))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ((-1,), "steps"),
+        ((10, -1.0, 0.1), "t_start"),
+        ((10, 1.0, float("nan")), "t_end"),
+        ((10, 1.0, 0.0), "geometric"),
+        ((10, 1.0, 0.1, "quadratic"), "schedule"),
+    ],
+)
+def test_impossible_schedules_are_refused_by_name(arguments, word):
+    """The message says which number is wrong."""
+    with pytest.raises(UsageError, match=word):
+        Schedule(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("20000", 20000),
+        ("0", 0),
+        ("10N", 500),
+        ("10n", 500),
+        ("N2", 2500),
+        ("10N2", 25000),
+        ("10N^2", 25000),
+        ("10*N**2", 25000),
+        ("0.5N", 25),
+        ("2N3", 250000),
+        (7, 7),
+    ],
+)
+def test_steps_are_read_in_terms_of_the_size(text, steps):
+    """Numbers, and multiples of N, N^2 and N^3 with N = 50."""
+    assert parse_steps(text, 50) == steps
+
+
+@pytest.mark.parametrize("text", ["", "ten", "-5", "10M2", "1e3", "N5", "10N2x"])
+def test_other_steps_are_refused(text):
+    """What is no number of steps is shown to the user."""
+    with pytest.raises(UsageError, match="--steps"):
+        parse_steps(text, 50)
