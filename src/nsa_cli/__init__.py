@@ -12,10 +12,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from nsa_cli.api import Settings, Task, generate, read, solve, solve_many
+    from nsa_cli.contract import check_problem
     from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
     from nsa_cli.core.instance import Instance
     from nsa_cli.core.problem import Budget, Column, Problem
     from nsa_cli.core.result import Result
+    from nsa_cli.core.user import UserProblem
     from nsa_cli.problems import find_problem
 
 _HOMES = {
@@ -24,6 +26,8 @@ _HOMES = {
     "nsa_cli.core.instance": ("Instance",),
     "nsa_cli.core.problem": ("Budget", "Column", "Problem"),
     "nsa_cli.core.result": ("Result",),
+    "nsa_cli.core.user": ("UserProblem",),
+    "nsa_cli.contract": ("check_problem",),
     "nsa_cli.problems": ("find_problem",),
 }
 
@@ -39,6 +43,8 @@ __all__ = [
     "Settings",
     "Task",
     "UsageError",
+    "UserProblem",
+    "check_problem",
     "find_problem",
     "generate",
     "read",

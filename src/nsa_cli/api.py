@@ -128,7 +128,7 @@ def read(
     return [Task(its_problem, instance, seconds) for its_problem, instance in found]
 
 
-def generate(problem: str, size: int, count: int = 1, seed: int | None = None) -> list[Task]:
+def generate(problem: str | Problem[Any], size: int, count: int = 1, seed: int | None = None) -> list[Task]:
     """Draw instances from the distribution that the paper trains and tests on.
 
     Raises
@@ -138,7 +138,8 @@ def generate(problem: str, size: int, count: int = 1, seed: int | None = None) -
     """
     if size < 1 or count < 1:
         raise UsageError(f"expected a size and a count of at least 1, got {size} and {count}")
-    found, seed = find_problem(problem), draw_seed() if seed is None else check_seed(seed)
+    found = find_problem(problem) if isinstance(problem, str) else problem
+    seed = draw_seed() if seed is None else check_seed(seed)
     # One generator an instance: the first three of a hundred are the three of three.
     streams = np.random.SeedSequence(seed).spawn(count)
     names = [f"{found.name}{size}-{seed}-{i}" for i in range(1, count + 1)]

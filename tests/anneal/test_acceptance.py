@@ -18,7 +18,7 @@ def test_metropolis_is_minus_delta_over_heat():
 
 
 def test_at_temperature_zero_only_what_is_not_worse_is_accepted():
-    """log u < 0 always, so a log ratio of 0 accepts and of minus infinity never does."""
+    """As log u < 0 always, a log ratio of 0 accepts and of minus infinity never does."""
     ratio = metropolis(column(1e-9, 0.0, -1.0), column(0.0, 0.0, 0.0))
     assert ratio[0] < -1e100
     assert ratio[1] == 0

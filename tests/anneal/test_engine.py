@@ -7,7 +7,6 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 import torch
-from conftest import random_instances, starts_of
 from scipy.stats import chisquare
 
 import nsa_cli as nsa
@@ -18,6 +17,8 @@ from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.core.record import Record, Source
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
+
+from conftest import random_instances, starts_of
 
 
 def make_policy(operations, kind):

@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 import torch
-from conftest import random_instances, starts_of
 
 import nsa_cli as nsa
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
+
+from conftest import random_instances, starts_of
 
 T = torch.tensor(0.4, dtype=torch.float64)
 

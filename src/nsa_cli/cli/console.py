@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
 
+from nsa_cli.core.errors import UsageError
 from nsa_cli.io.atomic import write_text
 
 
@@ -55,9 +56,11 @@ def emit(text: str, output: str | None) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough. The interpreter would try to flush once more at exit.
+    except OSError as error:
+        # The interpreter would try to flush once more at exit, and say so.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # a reader that has seen enough is no fault
+            raise UsageError(f"standard output cannot be written: {error.strerror or error}") from None
 
 
 class Signals:

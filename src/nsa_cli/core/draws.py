@@ -66,8 +66,9 @@ def uniforms(keys: NDArray[np.int64], step: int, count: int) -> NDArray[np.float
     -------
     float64[count, B]
     """
-    numbers: NDArray[np.float64] = to_unit_interval(_counters(keys, np.arange(step, step + 1), np.arange(count)))
-    return numbers[0]
+    bits = _counters(keys, np.arange(step, step + 1), np.arange(count))
+    numbers: NDArray[np.float64] = to_unit_interval(bits)[0]
+    return numbers
 
 
 def uniforms_torch(keys: torch.Tensor, first: int, last: int, count: int) -> torch.Tensor:

@@ -19,6 +19,7 @@ from typing import Any
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.user import AdaptedProblem, UserProblem
 
 
 @functools.cache
@@ -66,7 +67,7 @@ def _from_file(spec: str) -> Problem[Any]:
             raise UsageError(f"{path}: defines no {attribute!r}")
         return _as_problem(getattr(module, attribute), spec)
     own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
-    problems = [c for c in own if issubclass(c, Problem)]
+    problems = [c for c in own if issubclass(c, Problem | UserProblem)]
     if len(problems) != 1:
         raise UsageError(f"{path}: defines {len(problems)} problems; name one as {path}:CLASS")
     return _as_problem(problems[0], spec)
@@ -86,11 +87,16 @@ def _import_file(file: Path) -> ModuleType:
 
 
 def _as_problem(found: object, spec: str) -> Problem[Any]:
-    if inspect.isclass(found) and issubclass(found, Problem):
+    if inspect.isclass(found) and issubclass(found, Problem | UserProblem):
         try:
-            return found()
+            found = found()
         except TypeError as error:  # abstract methods left out
             raise UsageError(f"{spec}: is not complete: {error}") from None
     if isinstance(found, Problem):
         return found
-    raise UsageError(f"{spec}: expected a subclass of nsa_cli.Problem, got {type(found).__name__}")
+    if isinstance(found, UserProblem):
+        lacking = [a for a in ("name", "keys", "slots") if not hasattr(found, a)]
+        if lacking:
+            raise UsageError(f"{spec}: is not complete: the class has no attribute {lacking[0]!r}")
+        return AdaptedProblem(found)
+    raise UsageError(f"{spec}: expected a subclass of nsa_cli.UserProblem, got {type(found).__name__}")

@@ -88,9 +88,7 @@ def _for_people(results: Sequence[Result]) -> str:
 def _rows(result: Result) -> list[tuple[str, str]]:
     data = result.to_dict()
     ids = data["solution"]
-    text = " ".join(str(x) for x in ids[:_SHOWN]) + (
-        f" … ({len(ids)} in all; --format json for the rest)" if len(ids) > _SHOWN else ""
-    )
+    more = f" … ({len(ids)} in all; the rest with --format json)" if len(ids) > _SHOWN else ""
     own = [(key, str(value)) for key, value in result.instance.details(result.solution).items()]
     rows = [
         ("problem", result.problem),
@@ -109,9 +107,16 @@ def _rows(result: Result) -> list[tuple[str, str]]:
             f"{result.steps} in each of {result.chains} chains, policy {result.policy}, start {result.start}",
         ),
         ("seconds", f"{result.seconds['total']:.2f} on {result.device}"),
-        ("solution", text),
+        ("solution", _ids(ids[:_SHOWN]) + more),
     ]
     return rows
+
+
+def _ids(ids: Sequence[Any]) -> str:
+    """Write ids side by side: numbers apart by blanks, names by commas, lists by bars."""
+    if any(isinstance(x, list) for x in ids):
+        return " | ".join(_ids(x) for x in ids)
+    return (", " if any(isinstance(x, str) for x in ids) else " ").join(str(x) for x in ids)
 
 
 def _percent(gap: float | None) -> str:

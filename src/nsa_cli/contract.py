@@ -1,0 +1,219 @@
+"""Does a problem keep the contract? The checks that the tests run, for problems of your own too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nsa_cli.api import generate
+from nsa_cli.core.draws import START, stream_keys, uniforms, uniforms_torch
+from nsa_cli.core.errors import NsaError
+from nsa_cli.core.instance import Instance
+from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperations, Operations
+from nsa_cli.core.policy import Policy
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.record import Source
+from nsa_cli.io.json_text import dumps
+from nsa_cli.policy.checkpoint import find_policy
+from nsa_cli.problems.files import read_instances
+
+_STEPS = 30
+_CHAINS = 6
+_TEMPERATURE = torch.tensor(0.3, dtype=torch.float64)
+
+
+class ContractError(NsaError):
+    """A problem does something else than it says."""
+
+    exit_code = 1
+
+
+class Moment(NamedTuple):
+    """One step of a random walk over a problem's moves.
+
+    Attributes
+    ----------
+    operations, policy, instances, batch
+        The problem, uniform proposals, the instances of the rows.
+    x : [B, …]
+    action : tuple of tensors
+    possible : bool[B]
+        Rows in which `action` is a move.
+    """
+
+    operations: Operations[Any, Any]
+    policy: Policy
+    instances: list[Instance]
+    batch: Any
+    x: Tensor
+    action: Action
+    possible: Tensor
+
+
+def check_problem(problem: Problem[Any], size: int = 8, seed: int = 0) -> None:
+    """Run all checks on random instances of one size.
+
+    Raises
+    ------
+    ContractError
+        For the first thing that is not as the contract says; names the method.
+    """
+    for check in CHECKS:
+        check(problem, size, seed)
+
+
+def walk(problem: Problem[Any], size: int, seed: int) -> Iterator[Moment]:
+    """Walk at random over all moves, from the paper's start."""
+    operations = problem.operations()
+    instances = [task.instance for task in generate(problem, size, _CHAINS, seed)]
+    batch = operations.pack(instances)
+    keys = stream_keys(seed, np.arange(_CHAINS))
+    start = problem.start("paper")
+    rows = [
+        start(i, lambda n, k=k: uniforms(keys[k : k + 1], START, n)[:, 0])  # type: ignore[misc]
+        for k, i in enumerate(instances)
+    ]
+    x = torch.from_numpy(np.stack(rows))
+    policy = find_policy("uniform", problem.name, operations)
+    for u in uniforms_torch(torch.from_numpy(keys), 0, _STEPS, policy.draws(operations, x)):
+        action, possible = policy.propose(operations, batch, x, _TEMPERATURE, u)
+        yield Moment(operations, policy, instances, batch, x, action, possible)
+        moved = operations.apply(batch, x, action)
+        x = torch.where(possible.reshape(-1, *[1] * (x.dim() - 1)), moved, x)
+
+
+def delta_is_the_difference_of_costs(problem: Problem[Any], size: int, seed: int) -> None:
+    """What a move is said to change is what it changes."""
+    for m in walk(problem, size, seed):
+        said = m.operations.delta(m.batch, m.x, m.action)[m.possible]
+        moved = m.operations.apply(m.batch, m.x, m.action)
+        is_so = (m.operations.cost(m.batch, moved) - m.operations.cost(m.batch, m.x))[m.possible]
+        _insist(
+            problem,
+            _close(said, is_so),
+            "delta",
+            f"says {said.tolist()}, the costs differ by {is_so.tolist()}",
+        )
+
+
+def cost_is_the_exact_objective(problem: Problem[Any], size: int, seed: int) -> None:
+    """Energies are in file units; a maximised objective has its sign turned."""
+    sign = 1 if problem.sense == "min" else -1
+    for m in walk(problem, size, seed):
+        cost = m.operations.cost(m.batch, m.x)
+        exact = [sign * i.objective(row) for i, row in zip(m.instances, m.x.numpy(), strict=True)]
+        same = _close(cost, torch.tensor(exact, dtype=torch.float64))
+        _insist(
+            problem, same and cost.dtype == torch.float64, "cost", f"gives {cost.tolist()}, exactly {exact}"
+        )
+
+
+def allowed_moves_are_feasible(problem: Problem[Any], size: int, seed: int) -> None:
+    """No proposal leaves the feasible set, by the exact check."""
+    for m in walk(problem, size, seed):
+        moved = m.operations.apply(m.batch, m.x, m.action).numpy()
+        for instance, row, possible in zip(m.instances, moved, m.possible.tolist(), strict=True):
+            why = instance.violation(row) if possible else None
+            _insist(problem, why is None, "allowed", f"lets a move through after which {why}")
+
+
+def reverse_leads_back(problem: Problem[Any], size: int, seed: int) -> None:
+    """The reverse of a move is allowed after it and gives the old solution."""
+    for m in walk(problem, size, seed):
+        moved = m.operations.apply(m.batch, m.x, m.action)
+        back = m.operations.reverse(m.batch, m.x, m.action)
+        again = m.operations.apply(m.batch, moved, back)
+        _insist(problem, _close(again[m.possible], m.x[m.possible]), "reverse", "does not lead back")
+        log_prob = m.policy.log_prob(m.operations, m.batch, moved, _TEMPERATURE, back)
+        _insist(
+            problem,
+            bool(log_prob[m.possible].isfinite().all()),
+            "reverse",
+            "gives a move that is not allowed",
+        )
+
+
+def apply_leaves_its_argument_alone(problem: Problem[Any], size: int, seed: int) -> None:
+    """Solutions are values."""
+    for m in walk(problem, size, seed):
+        before = m.x.clone()
+        m.operations.apply(m.batch, m.x, m.action)
+        _insist(problem, torch.equal(before, m.x), "apply", "changes the solution it is given")
+        m.operations.delta(m.batch, m.x, m.action)
+        _insist(problem, torch.equal(before, m.x), "delta", "changes the solution it is given")
+
+
+def features_are_as_announced(problem: Problem[Any], size: int, seed: int) -> None:
+    """float32[B, N, F], finite; a temperature a chain means the same as one for all."""
+    for m in walk(problem, size, seed):
+        if isinstance(m.operations, ContinuousOperations):
+            seen = m.operations.observe(m.batch, m.x, _TEMPERATURE)
+            _insist(problem, seen.dtype == torch.float32, "observe", f"gives {seen.dtype}, expected float32")
+            continue
+        assert isinstance(m.operations, DiscreteOperations)
+        for name, feature_set in m.operations.feature_sets.items():
+            for k in range(len(feature_set.slots)):
+                _check_features(problem, m, name, m.action[:k])
+
+
+def _check_features(problem: Problem[Any], m: Moment, name: str, chosen: Action) -> None:
+    assert isinstance(m.operations, DiscreteOperations)
+    feature_set, allowed = m.operations.feature_sets[name], m.operations.allowed(m.batch, m.x, chosen)
+    slot = feature_set.slots[len(chosen)]
+    where = f"features ({name}, {slot.name})"
+    seen = feature_set.compute(m.batch, m.x, chosen, _TEMPERATURE)
+    expected = [*allowed.shape, slot.features]
+    good = list(seen.shape) == expected and seen.dtype == torch.float32
+    _insist(problem, good, where, f"are {seen.dtype}{list(seen.shape)}, expected float32{expected}")
+    _insist(problem, bool(seen.isfinite().all()), where, "are not finite")
+    each = feature_set.compute(m.batch, m.x, chosen, _TEMPERATURE.expand(len(m.x)))
+    _insist(problem, torch.equal(seen, each), where, "want one temperature, not one a chain")
+
+
+def starts_are_feasible(problem: Problem[Any], size: int, seed: int) -> None:
+    """Every named start gives a solution."""
+    (task,) = generate(problem, size, 1, seed)
+    for name, start in problem.starts.items():
+        solution = start(task.instance, lambda n: uniforms(stream_keys(seed, np.arange(1)), START, n)[:, 0])
+        why = task.instance.violation(solution)
+        _insist(problem, why is None, f"start {name!r}", f"is not feasible: {why}")
+
+
+def records_and_ids_lose_nothing(problem: Problem[Any], size: int, seed: int) -> None:
+    """Instances survive JSON, solutions survive their ids."""
+    (task,) = generate(problem, size, 1, seed)
+    record = task.instance.record()
+    ((_, again),) = read_instances(Source("a record", "", dumps(record)), problem)
+    _insist(problem, again.record() == record, "record", "is not the same after JSON")
+    for m in walk(problem, size, seed):
+        instance, row = m.instances[0], m.x[0].numpy()
+        back = instance.from_ids(instance.to_ids(row))
+        same = instance.objective(back) == instance.objective(row)
+        _insist(problem, same, "from_ids", "does not read back what to_ids writes")
+
+
+CHECKS: tuple[Callable[[Problem[Any], int, int], None], ...] = (
+    delta_is_the_difference_of_costs,
+    cost_is_the_exact_objective,
+    allowed_moves_are_feasible,
+    reverse_leads_back,
+    apply_leaves_its_argument_alone,
+    features_are_as_announced,
+    starts_are_feasible,
+    records_and_ids_lose_nothing,
+)
+
+
+def _close(a: Tensor, b: Tensor) -> bool:
+    if a.dtype.is_floating_point:
+        return torch.allclose(a, b, rtol=1e-9, atol=1e-9)
+    return torch.equal(a, b)
+
+
+def _insist(problem: Problem[Any], good: bool, method: str, why: str) -> None:
+    if not good:
+        raise ContractError(f"{problem.name}: {method} {why}")

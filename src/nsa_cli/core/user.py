@@ -1,0 +1,199 @@
+"""A problem of your own in one class: what to write, and how it becomes a `Problem`.
+
+`examples/maxcut.py` is a whole one. Only six methods are required; everything else, from files to exact
+evaluation, follows from them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.errors import DataError, shown
+from nsa_cli.core.instance import Instance, Number, Solution, number_of, text_of
+from nsa_cli.core.problem import Budget, Draws, Problem
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from nsa_cli.core.operations import Action, Operations
+
+
+class UserProblem(ABC):
+    """Base of a problem written in one file and solved by ``--problem FILE.py:CLASS``.
+
+    Shapes: B chains, N candidates of a choice. `data` has the keys of an instance as attributes: NumPy
+    arrays where one instance is meant, torch tensors ``[B, …]`` where a batch is (float64 or int64).
+
+    Attributes
+    ----------
+    name, summary : str
+    sense : {'min', 'max'}
+        With ``max`` the reported objective is the cost with its sign turned.
+    keys : tuple of str
+        Keys of an instance's data in JSON: numbers, or lists of them nested to any depth.
+    slots : dict
+        The choices that make a move, with the number of features of a candidate:
+        ``{"vertex": 3}``.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    sense: ClassVar[Literal["min", "max"]] = "min"
+    keys: ClassVar[tuple[str, ...]]
+    slots: ClassVar[Mapping[str, int]]
+
+    @abstractmethod
+    def generate(self, size: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Draw the data of a random instance."""
+
+    @abstractmethod
+    def initial(self, data: Any, draws: Draws) -> Solution:
+        """Make a start; ``draws(n)`` gives n uniform numbers of this chain's own."""
+
+    @abstractmethod
+    def cost(self, data: Any, x: Tensor) -> Tensor:
+        """What is minimised, float64[B]."""
+
+    @abstractmethod
+    def allowed(self, data: Any, x: Tensor, chosen: Action) -> Tensor:
+        """Candidates of choice ``len(chosen)`` that lead to feasible moves, bool[B, N]."""
+
+    @abstractmethod
+    def features(self, data: Any, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
+        """What a policy sees of each candidate, float32[B, N, F]; `temperature` is float64[B, 1]."""
+
+    @abstractmethod
+    def apply(self, data: Any, x: Tensor, action: Action) -> Tensor:
+        """Make the moved solutions, `action` holding one int64[B] a choice; leave `x` alone."""
+
+    def delta(self, data: Any, x: Tensor, action: Action) -> Tensor:
+        """Cost of the moved solutions less that of `x`; worth overriding where it can be had cheaper."""
+        return self.cost(data, self.apply(data, x, action)) - self.cost(data, x)
+
+    def reverse(self, data: Any, x: Tensor, action: Action) -> Action:
+        """Give the action that undoes one; by default itself, as for flips and swaps."""
+        return action
+
+    def size(self, data: Any) -> int:
+        """N of an instance; by default the length of its first array."""
+        return len(next(a for a in vars(data).values() if np.ndim(a)))
+
+    def check(self, data: Any, x: Solution) -> str | None:
+        """Say what makes a solution infeasible; by default all of the start's shape are feasible."""
+        return None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UserInstance(Instance):
+    """An instance of a user's problem: named arrays.
+
+    Attributes
+    ----------
+    owner : UserProblem
+    data : SimpleNamespace
+        int64 or float64 arrays under the owner's keys.
+    """
+
+    owner: UserProblem
+    data: SimpleNamespace
+
+    @property
+    def size(self) -> int:
+        return self.owner.size(self.data)
+
+    def objective(self, solution: Solution) -> Number:
+        from nsa_cli.core.user_operations import UserOperations
+
+        cost = UserOperations(self.owner).exact_cost(self, solution)
+        value = cost if self.owner.sense == "min" else -cost
+        whole = all(a.dtype == np.int64 for a in vars(self.data).values()) and value == int(value)
+        return int(value) if whole else value
+
+    def violation(self, solution: Solution) -> str | None:
+        shape = np.shape(self.owner.initial(self.data, lambda n: np.full(n, 0.5)))
+        if np.shape(solution) != shape:
+            return f"the solution has the shape {np.shape(solution)}, expected {shape}"
+        return self.owner.check(self.data, solution)
+
+    def record(self) -> dict[str, Any]:
+        lists = {key: array.tolist() for key, array in vars(self.data).items()}
+        return {"problem": self.owner.name, **self.head(), **lists}
+
+    def to_ids(self, solution: Solution) -> list[Any]:
+        return [int(x) if isinstance(x, bool) else x for x in solution.tolist()]
+
+    def from_ids(self, ids: Sequence[Any]) -> Solution:
+        like = self.owner.initial(self.data, lambda n: np.full(n, 0.5))
+        try:
+            solution = np.array(ids).astype(like.dtype)
+        except (ValueError, TypeError):
+            raise DataError(
+                f"expected a solution like {shown(self.to_ids(like))}, got {shown(ids)}"
+            ) from None
+        if (why := self.violation(solution)) is not None:
+            raise DataError(why)
+        return solution
+
+    def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
+        return ["element", "value"], [[i, x] for i, x in enumerate(self.to_ids(solution), start=1)]
+
+
+class AdaptedProblem(Problem[UserInstance]):
+    """A user's problem under the full contract.
+
+    Parameters
+    ----------
+    owner : UserProblem
+    """
+
+    def __init__(self, owner: UserProblem) -> None:
+        self.owner = owner
+        self.name, self.summary, self.sense = owner.name, owner.summary or owner.name, owner.sense  # type: ignore[misc]
+        self.record_keys = tuple((key,) for key in owner.keys)  # type: ignore[misc]
+        self.starts = {"initial": self._initial, "paper": self._initial}  # type: ignore[misc]
+        self.settings = (*owner.keys, *Problem.settings)  # type: ignore[misc]
+
+    def _initial(self, instance: UserInstance, draws: Draws) -> Solution:
+        return np.asarray(self.owner.initial(instance.data, draws))
+
+    def from_record(self, data: Mapping[str, Any]) -> UserInstance:
+        missing = [key for key in self.owner.keys if data.get(key) is None]
+        if missing:
+            raise DataError(f"{missing[0]} is missing, which {self.name} needs")
+        arrays = {key: _array(data[key], key) for key in self.owner.keys}
+        return UserInstance(
+            name=text_of(data, "name"),
+            best_known=number_of(data, "best_known"),
+            owner=self.owner,
+            data=SimpleNamespace(**arrays),
+        )
+
+    def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> UserInstance:
+        return self.from_record({"name": name, **self.owner.generate(size, rng)})
+
+    def operations(self) -> Operations[UserInstance, Any]:
+        from nsa_cli.core.user_operations import UserOperations
+
+        return UserOperations(self.owner)
+
+    def budget(self, instance: UserInstance) -> Budget:
+        """Temperatures are in units of the mean change of a random move."""
+        return Budget(5_000, 1.0, 0.01, chains=16)
+
+
+def _array(value: Any, key: str) -> NDArray[Any]:
+    """Make an array of nested lists of finite numbers."""
+    try:
+        array = np.array(value)
+    except ValueError:
+        raise DataError(f"{key}: expected lists of equal lengths", key) from None
+    if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+        raise DataError(f"{key}: expected finite numbers, got {shown(value)}", key)
+    return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
