@@ -14,7 +14,7 @@ from nsa_cli.core.user import UserProblem
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import read_instances, write_instances
 
-from conftest import random_instances, starts_of
+from helpers import random_instances, starts_of
 
 EXAMPLE = f"{Path(__file__).parents[1] / 'examples' / 'maxcut.py'}:MaxCut"
 

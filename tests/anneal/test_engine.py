@@ -18,7 +18,7 @@ from nsa_cli.core.record import Record, Source
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 
-from conftest import random_instances, starts_of
+from helpers import random_instances, starts_of
 
 
 def make_policy(operations, kind):

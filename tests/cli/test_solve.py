@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from cli_cases import KEYS, QUICK
+from helpers import KEYS, QUICK
 
 
 def cities(path, count, seed=0):

@@ -12,7 +12,7 @@ from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 
-from conftest import random_instances, starts_of
+from helpers import random_instances, starts_of
 
 T = torch.tensor(0.4, dtype=torch.float64)
 
