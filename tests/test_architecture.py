@@ -19,11 +19,12 @@ BELOW = {
     "problems": {"core", "io"},
     "policy": {"core", "io"},
     "anneal": {"core"},
+    "train": {"core", "anneal", "policy"},
     "report": {"core", "io"},
     "contract": {"core", "io", "policy", "problems", "api"},
     "api": {"core", "io", "problems", "run"},
     "run": {"core", "policy", "anneal", "api", "problems"},
-    "cli": {"core", "io", "problems", "policy", "anneal", "report", "api", "run"},
+    "cli": {"core", "io", "problems", "policy", "anneal", "train", "report", "api", "run"},
 }
 
 #: Modules that --help, reading and writing must do without.

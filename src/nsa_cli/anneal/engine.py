@@ -17,7 +17,7 @@ from nsa_cli.anneal.acceptance import Rule, hastings, metropolis
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 from nsa_cli.core.draws import uniforms_torch
-from nsa_cli.core.operations import Operations
+from nsa_cli.core.operations import Action, Operations
 from nsa_cli.core.policy import Policy
 
 #: A chunk is to take about this long, in seconds: short to a user, long to an interpreter.
@@ -73,6 +73,60 @@ def start(operations: Operations[Any, Any], batch: Any, x: Tensor) -> AnnealStat
     return AnnealState(x, energy, x, energy, accepted, 0)
 
 
+class StepInfo(NamedTuple):
+    """What happened in one step, for those who want to learn from it.
+
+    Attributes
+    ----------
+    action : tuple of tensors [B, …]
+    possible : bool[B]
+        Whether there was a move at all.
+    accepted : bool[B]
+    delta : float64[B]
+        What the proposed move would change, in file units.
+    """
+
+    action: Action
+    possible: Tensor
+    accepted: Tensor
+    delta: Tensor
+
+
+def step(
+    operations: Operations[Any, Any],
+    batch: Any,
+    policy: Policy,
+    state: AnnealState,
+    temperature: Tensor,
+    u: Tensor,
+    *,
+    rule: Rule = "metropolis",
+) -> tuple[AnnealState, StepInfo]:
+    """Take chains through one step: propose, weigh, decide (Algorithm 1 of the paper).
+
+    Parameters
+    ----------
+    temperature : float64, [] or [B]
+        In normalised units.
+    u : float64[draws + 1, B]
+        Uniform numbers: those of the proposal, and last that of the decision.
+    """
+    x = state.x
+    action, possible = policy.propose(operations, batch, x, temperature, u[:-1])
+    delta = operations.delta(batch, x, action)
+    moved = operations.apply(batch, x, action)
+    heat = temperature * batch.scale
+    if rule == "hastings":
+        back = operations.reverse(batch, x, action)
+        forward = policy.log_prob(operations, batch, x, temperature, action)
+        backward = policy.log_prob(operations, batch, moved, temperature, back)
+        log_ratio = hastings(delta, heat, forward, backward)
+    else:
+        log_ratio = metropolis(delta, heat)
+    accepted = possible & (u[-1].log() < log_ratio)
+    return _decide(state, moved, delta, accepted), StepInfo(action, possible, accepted, delta)
+
+
 @torch.inference_mode()
 def advance(
     operations: Operations[Any, Any],
@@ -84,7 +138,7 @@ def advance(
     *,
     rule: Rule = "metropolis",
 ) -> AnnealState:
-    """Take chains through ``len(temperatures)`` steps, Algorithm 1 of the paper.
+    """Take chains through ``len(temperatures)`` steps.
 
     Parameters
     ----------
@@ -97,24 +151,10 @@ def advance(
         Random streams, see `nsa_cli.core.draws`.
     rule : {'metropolis', 'hastings'}
     """
-    count = policy.draws(operations, state.x)
-    draws = uniforms_torch(keys, state.step, state.step + len(temperatures), count + 1)
-    log_u = draws[:, count].log()
-    for temperature, u, log_limit in zip(temperatures, draws, log_u, strict=True):
-        x = state.x
-        action, possible = policy.propose(operations, batch, x, temperature, u[:count])
-        delta = operations.delta(batch, x, action)
-        moved = operations.apply(batch, x, action)
-        heat = temperature * batch.scale
-        if rule == "hastings":
-            forward = policy.log_prob(operations, batch, x, temperature, action)
-            back = operations.reverse(batch, x, action)
-            log_ratio = hastings(
-                delta, heat, forward, policy.log_prob(operations, batch, moved, temperature, back)
-            )
-        else:
-            log_ratio = metropolis(delta, heat)
-        state = _decide(state, moved, delta, possible & (log_limit < log_ratio))
+    count = policy.draws(operations, state.x) + 1
+    draws = uniforms_torch(keys, state.step, state.step + len(temperatures), count)
+    for temperature, u in zip(temperatures, draws, strict=True):
+        state, _ = step(operations, batch, policy, state, temperature, u, rule=rule)
     return state
 
 

@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -98,34 +97,18 @@ class Signals:
         return 128 + self.received if self.received else 0
 
 
-class Live:
-    """A progress line on stderr; silent where that is no terminal."""
+class Status:
+    """One line on stderr that is written over and over; silent where that is no terminal."""
 
     def __init__(self, console: Console) -> None:
         self._shown = not console.quiet and sys.stderr.isatty()
 
-    def update(self, progress: Any) -> None:
+    def update(self, text: str) -> None:
         """Rewrite the line."""
         if self._shown:
-            line = (
-                f"step {progress.step}/{progress.steps}  T {progress.temperature:.3g}  "
-                f"accepted {100 * progress.acceptance:.0f} %  best {abs(progress.best):.10g}"
-            )
-            sys.stderr.write(f"\r\x1b[K{line}")
+            sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
 
     def clear(self) -> None:
         """Take the line away."""
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-
-@contextlib.contextmanager
-def live(console: Console) -> Iterator[Live]:
-    """Show progress while the body runs."""
-    line = Live(console)
-    try:
-        yield line
-    finally:
-        line.clear()
+        self.update("")

@@ -11,6 +11,7 @@ from nsa_cli import __version__
 from nsa_cli.cli.console import say
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.solve import solve
+from nsa_cli.cli.train import train
 from nsa_cli.core.errors import NsaError
 
 app = typer.Typer(
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.command()(solve)
 app.command()(generate)
+app.command()(train)
 
 
 def _version(wanted: bool) -> None:

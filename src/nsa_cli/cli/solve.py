@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nsa_cli.api import Settings, Task, read
-from nsa_cli.cli.console import Console, Signals, emit, live
+from nsa_cli.cli.console import Console, Signals, Status, emit
 from nsa_cli.cli.options import Output, Quiet, Seed, Verbose, check_output, parse_settings
 from nsa_cli.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from nsa_cli.anneal.stop import Progress
 
 
 def solve(
@@ -116,14 +119,24 @@ def _run(
             if threads < 1:
                 raise UsageError(f"--threads: expected at least 1, got {threads}")
             torch.set_num_threads(threads)
-        with live(console) as line:
-            stop = (Interrupt(lambda: signals.received != 0),)
-            results = solve_all(tasks, settings, stop=stop, on_progress=line.update)
+        status = Status(console)
+        stop = (Interrupt(lambda: signals.received != 0),)
+        try:
+            results = solve_all(tasks, settings, stop=stop, on_progress=lambda p: status.update(_line(p)))
+        finally:
+            status.clear()
         first = results[0]
         console.note(f"seed {first.seed}, policy {first.policy}, start {first.start}, device {first.device}")
         console.note(f"{first.steps} steps, {first.chains} chains, schedule {dict(first.schedule)}")
         emit(format_results(tasks[0].problem, results, fmt), output)
         return signals.exit_code
+
+
+def _line(progress: Progress) -> str:
+    return (
+        f"step {progress.step}/{progress.steps}  T {progress.temperature:.3g}  "
+        f"accepted {100 * progress.acceptance:.0f} %  best {abs(progress.best):.10g}"
+    )
 
 
 def _format(fmt: str | None, output: str | None, tasks: list[Task]) -> str:

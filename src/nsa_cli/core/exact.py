@@ -8,7 +8,8 @@ are scaled by that. Either way sums and comparisons are those of integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,8 +19,9 @@ from numpy.typing import NDArray
 #: Sums of integer weights stay below this, so that int64 arithmetic on loads cannot overflow.
 LIMIT = 2**61
 
-#: Decimals up to this size are told apart by float64; beyond it a printed number is a binary one.
-_DECIMAL_LIMIT = 10**15
+#: Decimals of up to 15 digits are told apart by float64; what prints with more is a binary number.
+_DIGITS = 15
+_DECIMAL_LIMIT = 10**_DIGITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,24 +35,24 @@ class ExactWeights:
         whatever fits in units fits in truth.
     capacity : int
         The capacity in the same units (rounded down where `rounded`), at most `LIMIT`.
-    fractions : tuple of Fraction, or None
-        Weights and, last, capacity without rounding; kept only where `rounded`.
+    integers : tuple of int, or None
+        Weights and, last, capacity in a unit of more than 64 bits; kept only where `rounded`.
     """
 
     units: NDArray[np.int64]
     capacity: int
-    fractions: tuple[Fraction, ...] | None = None
+    integers: tuple[int, ...] | None = None
 
     @property
     def rounded(self) -> bool:
         """Whether the integer units are an approximation (from the safe side)."""
-        return self.fractions is not None
+        return self.integers is not None
 
     def fits(self, items: Iterable[int]) -> bool:
         """Tell whether the items together respect the capacity, exactly; equality fits."""
-        if self.fractions is None:
+        if self.integers is None:
             return sum(int(self.units[i]) for i in items) <= self.capacity
-        return sum((self.fractions[i] for i in items), Fraction(0)) <= self.fractions[-1]
+        return sum(self.integers[i] for i in items) <= self.integers[-1]
 
 
 def exact_weights(weights: NDArray[np.int64] | NDArray[np.float64], capacity: int | float) -> ExactWeights:
@@ -63,8 +65,15 @@ def exact_weights(weights: NDArray[np.int64] | NDArray[np.float64], capacity: in
     capacity : int or float
         Finite and non-negative.
     """
-    units = _decimal_units(weights, capacity) or _binary_units(weights, capacity)
-    return units or _rounded_units(weights, capacity)
+    if isinstance(capacity, np.generic):
+        capacity = capacity.item()
+    if weights.dtype == np.int64:
+        capacity = math.floor(capacity)  # whole weights leave the rest of it empty
+        units = _within_limit(weights.astype(np.int64), capacity)
+    else:
+        units = _decimal_units(weights, capacity) or _long_decimal_units(weights, capacity)
+        units = units or _binary_units(weights, capacity)
+    return units or _rounded_units(_common_units([*weights.tolist(), capacity]))
 
 
 def _within_limit(units: NDArray[np.int64], capacity: int) -> ExactWeights | None:
@@ -75,10 +84,10 @@ def _within_limit(units: NDArray[np.int64], capacity: int) -> ExactWeights | Non
 
 def _decimal_units(weights: NDArray[np.generic], capacity: int | float) -> ExactWeights | None:
     """Scale by the smallest power of ten that makes all numbers integers."""
-    if weights.dtype == np.int64 and isinstance(capacity, int):
-        return _within_limit(weights.astype(np.int64), capacity)
-    numbers = np.append(weights.astype(np.float64), float(capacity))
-    for digits in range(16):
+    numbers = _floats(weights, capacity)
+    if numbers is None or not all(map(_is_decimal, numbers[:8].tolist())):
+        return None
+    for digits in range(_DIGITS + 1):
         scale = 10.0**digits
         units = np.rint(numbers * scale)
         if units.max(initial=0.0) >= _DECIMAL_LIMIT:
@@ -89,27 +98,61 @@ def _decimal_units(weights: NDArray[np.generic], capacity: int | float) -> Exact
     return None
 
 
+def _is_decimal(x: int | float) -> bool:
+    """Tell whether a number is one that a person or a program wrote in decimals."""
+    return isinstance(x, int) or len(repr(x).partition("e")[0].replace(".", "").strip("0")) <= _DIGITS
+
+
+def _floats(weights: NDArray[np.generic], capacity: int | float) -> NDArray[np.float64] | None:
+    """Weights and, last, capacity as float64; None if that would round the capacity."""
+    return np.append(weights.astype(np.float64), float(capacity)) if float(capacity) == capacity else None
+
+
+def _long_decimal_units(weights: NDArray[np.generic], capacity: int | float) -> ExactWeights | None:
+    """Scale decimals whose sizes are too far apart for float64, such as 0.1 and 1e14, in fractions."""
+    numbers = [*weights.tolist(), capacity]
+    if not all(map(_is_decimal, numbers)):
+        return None
+    units = _common_units([Fraction(repr(x)) for x in numbers])
+    if sum(units[:-1]) >= LIMIT:
+        return _rounded_units(units)
+    return _within_limit(np.array(units[:-1], dtype=np.int64), units[-1])
+
+
+def _common_units(numbers: Sequence[int | float | Fraction]) -> list[int]:
+    """Scale numbers by the least common multiple of their denominators; integers of any length."""
+    ratios = [x.as_integer_ratio() for x in numbers]
+    scale = math.lcm(*{denominator for _, denominator in ratios})
+    return [numerator * (scale // denominator) for numerator, denominator in ratios]
+
+
 def _binary_units(weights: NDArray[np.generic], capacity: int | float) -> ExactWeights | None:
     """Scale by the smallest power of two that makes all numbers integers."""
-    numbers = np.append(weights.astype(np.float64), float(capacity))
+    numbers = _floats(weights, capacity)
+    if numbers is None:
+        return None
     mantissas, exponents = np.frexp(numbers)
     integers = np.ldexp(mantissas, 53).astype(np.int64)
     trailing = np.where(integers == 0, 0, np.log2((integers & -integers).clip(1)).astype(np.int64))
     places = np.where(integers == 0, 0, 53 - trailing - exponents)
     scale = max(int(places.max(initial=0)), 0)
-    if scale > 1000 or float(np.ldexp(numbers.max(initial=0.0), scale)) >= LIMIT:
+    if int(exponents.max(initial=0)) + scale >= LIMIT.bit_length():
         return None
     units = np.ldexp(numbers, scale).astype(np.int64)
     return _within_limit(units[:-1], int(units[-1]))
 
 
-def _rounded_units(weights: NDArray[np.generic], capacity: int | float) -> ExactWeights:
-    """Scale to the finest unit that fits, weights up and capacity down; keep the exact fractions."""
-    *exact, exact_capacity = (Fraction(x) for x in [*weights.tolist(), capacity])
-    largest = max(sum(exact, Fraction(0)), Fraction(1, 2**1000))
-    ratio = Fraction(LIMIT // 2) / largest
-    units = np.array([-((-f * ratio).__floor__()) for f in exact], dtype=np.int64)
-    cut = min(exact_capacity, largest)
+def _rounded_units(integers: Sequence[int]) -> ExactWeights:
+    """Scale to the finest unit that fits, weights up and capacity down; keep the exact integers.
+
+    Parameters
+    ----------
+    integers : sequence of int
+        Weights and, last, capacity.
+    """
+    *weights, capacity = integers
+    total = max(sum(weights), 1)
+    units = np.array([-(-w * (LIMIT // 2) // total) for w in weights], dtype=np.int64)
     # One unit an item is what rounding up may have added: a capacity that never binds still does not.
-    slack = len(exact) if exact_capacity >= largest else 0
-    return ExactWeights(units, (cut * ratio).__floor__() + slack, (*exact, exact_capacity))
+    slack = len(weights) if capacity >= total else 0
+    return ExactWeights(units, min(capacity, total) * (LIMIT // 2) // total + slack, tuple(integers))

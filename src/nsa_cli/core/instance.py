@@ -6,8 +6,10 @@ leave the engine.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeAlias
@@ -21,6 +23,9 @@ from nsa_cli.core.errors import DataError, shown
 Solution: TypeAlias = NDArray[Any]
 
 Number: TypeAlias = int | float
+
+#: Size of the largest element of a list: squares and sums of what is smaller stay finite.
+LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,7 +91,7 @@ class Instance(ABC):
         return {key: value for key, value in pairs.items() if value is not None}
 
 
-def number_array(data: Any, field: str, *, minimum: float | None = None) -> NDArray[Any]:
+def number_array(data: Any, field: str, *, minimum: float | None = None, width: int = 1) -> NDArray[Any]:
     """Check a list of numbers and make it an array that loses none of them.
 
     Parameters
@@ -96,6 +101,8 @@ def number_array(data: Any, field: str, *, minimum: float | None = None) -> NDAr
         Name of the data, for messages.
     minimum : float, optional
         Smallest value allowed.
+    width : int
+        How many numbers in a row are one element, for messages.
 
     Returns
     -------
@@ -104,21 +111,52 @@ def number_array(data: Any, field: str, *, minimum: float | None = None) -> NDAr
     Raises
     ------
     DataError
-        If `data` is no list, or an element is not a finite number, or below `minimum`.
+        If `data` is no list, or an element is not a finite number, below `minimum`, or an integer that
+        the decimals beside it would cut.
     """
     if isinstance(data, np.ndarray):
         data = data.tolist()
     if not isinstance(data, list | tuple):
         raise DataError(f"{field}: expected a list of numbers, got {shown(data)}", field)
-    for i, x in enumerate(data):
-        check_number(x, field, i, minimum=minimum)
-    if all(isinstance(x, int) for x in data):
-        return np.array(data, dtype=np.int64)
-    return np.array(data, dtype=np.float64)
+    if (array := _plain_array(data, minimum)) is not None:
+        return array
+    numbers = [
+        check_number(x, field, i // width, minimum=minimum, largest=LARGEST) for i, x in enumerate(data)
+    ]
+    if all(isinstance(x, int) for x in numbers):
+        return np.array(numbers, dtype=np.int64)
+    for i, x in enumerate(numbers):
+        if isinstance(x, int) and int(float(x)) != x:
+            place = f"{field}, element {i // width + 1}"
+            message = f"{place}: {x} has too many digits beside decimals; give integers, or fewer digits"
+            raise DataError(message, field, i // width)
+    return np.array(numbers, dtype=np.float64)
 
 
-def check_number(x: Any, field: str, index: int | None = None, *, minimum: float | None = None) -> Number:
-    """Check one number: int in 64 bits or finite float, at least `minimum`.
+def _plain_array(data: Sequence[Any], minimum: float | None) -> NDArray[Any] | None:
+    """Convert at once what is all integers or all floats; None if an element needs a closer look."""
+    kinds = set(map(type, data))
+    if kinds not in ({int}, {float}):
+        return None
+    try:
+        array = np.array(data, dtype=np.int64 if kinds == {int} else np.float64)
+    except OverflowError:
+        return None
+    low, high = array.min(), array.max()  # NaN is neither below nor above, and fails the comparison
+    if not (low >= -LARGEST and high <= LARGEST and (minimum is None or low >= minimum)):
+        return None
+    return array if kinds == {float} or low > -(2**63) else None
+
+
+def check_number(
+    x: Any,
+    field: str,
+    index: int | None = None,
+    *,
+    minimum: float | None = None,
+    largest: float | None = None,
+) -> Number:
+    """Check one number: int in 64 bits or finite float, at least `minimum`, at most `largest` in size.
 
     Raises
     ------
@@ -136,6 +174,8 @@ def check_number(x: Any, field: str, index: int | None = None, *, minimum: float
         raise DataError(f"{place}: expected an integer of at most 64 bits, got {shown(x)}", field, index)
     if minimum is not None and x < minimum:
         raise DataError(f"{place}: expected a number >= {minimum:g}, got {x}", field, index)
+    if largest is not None and abs(x) > largest:
+        raise DataError(f"{place}: expected a number of at most {largest:g} in size, got {x}", field, index)
     return x
 
 
@@ -216,6 +256,7 @@ class IdSet:
         if len(self.ids) != size:
             raise DataError(f"{field}: expected {size} of them, got {len(self.ids)}", field)
         self.index: dict[int | str, int] = {}
+        free: defaultdict[int | str, Iterator[int]] = defaultdict(lambda: count(2))
         for i, x in enumerate(self.ids):
             if isinstance(x, bool) or not isinstance(x, int | str):
                 raise DataError(
@@ -224,12 +265,12 @@ class IdSet:
             if x in self.index:
                 if not repeats:
                     raise DataError(f"{field}, element {i + 1}: {what} {shown(x)} occurs twice", field, i)
-                x = self.ids[i] = self._numbered(x)
+                x = self.ids[i] = self._numbered(x, free[x])
             self.index[x] = i
 
-    def _numbered(self, name: int | str) -> str:
-        """Find the first of ``name (2)``, ``name (3)``, … that is free."""
-        return next(s for k in count(2) if (s := f"{name} ({k})") not in self.index)
+    def _numbered(self, name: int | str, numbers: Iterator[int]) -> str:
+        """Find the first of ``name (2)``, ``name (3)``, … that is free; `numbers` are those not tried."""
+        return next(s for k in numbers if (s := f"{name} ({k})") not in self.index)
 
     def find(self, ids: Sequence[Any]) -> list[int]:
         """Turn ids into positions; each may occur once.
@@ -242,12 +283,7 @@ class IdSet:
         positions: list[int] = []
         seen: set[int] = set()
         for x in ids:
-            # JSON keeps 3 and "3" apart; a table or a command line does not.
-            i = self.index.get(x) if isinstance(x, int | str) else None
-            if i is None:
-                i = self.index.get(str(x))
-            if i is None and isinstance(x, str) and x.lstrip("-").isdigit():
-                i = self.index.get(int(x))
+            i = self._position(x)
             if i is None:
                 raise DataError(f"there is no {self.what} {shown(x)} in the instance")
             if i in seen:
@@ -255,3 +291,13 @@ class IdSet:
             seen.add(i)
             positions.append(i)
         return positions
+
+    def _position(self, x: Any) -> int | None:
+        """Position of an id; JSON keeps 3 and "3" apart, a table or a command line does not."""
+        if isinstance(x, bool) or not isinstance(x, int | float | str):
+            return None
+        if not isinstance(x, float) and x in self.index:
+            return self.index[x]
+        if isinstance(x, str) and re.fullmatch(r"-?[0-9]{1,40}", x):
+            return self.index.get(int(x))
+        return self.index.get(str(x))

@@ -33,6 +33,14 @@ class Batch(Protocol):
     def scale(self) -> Tensor: ...
 
 
+def select(batch: Any, rows: Tensor) -> Any:
+    """Make a batch of some rows of another, int64[M]; a row may occur several times."""
+    if hasattr(batch, "select"):
+        return batch.select(rows)
+    parts = (value[rows] if isinstance(value, Tensor) else value for value in batch)
+    return type(batch)(*parts)
+
+
 InstanceT = TypeVar("InstanceT")
 BatchT = TypeVar("BatchT", bound=Batch)
 

@@ -23,6 +23,11 @@ class UserBatch:
         self.__dict__.update(tensors)
         self.scale = scale
 
+    def select(self, rows: Tensor) -> UserBatch:
+        """Make a batch of some rows; see `nsa_cli.core.operations.select`."""
+        tensors = {key: value[rows] for key, value in vars(self).items() if key != "scale"}
+        return UserBatch(tensors, self.scale[rows])
+
 
 class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
     """Hands the engine's questions to a user's problem.

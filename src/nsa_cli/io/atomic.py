@@ -30,13 +30,20 @@ def write_text(path: str | Path, text: str) -> None:
             path.write_text(text, encoding="utf-8")
             return
         _replace(Path(os.path.realpath(path)), text)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name, half a character in it
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path}: cannot be written: {reason}") from None
 
 
 def _replace(path: Path, text: str) -> None:
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".nsa-", suffix=".tmp")
+    except PermissionError:
+        if not os.access(path, os.W_OK):
+            raise
+        path.write_text(text, encoding="utf-8")  # a file that may be written where none may be made
+        return
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from json import JSONDecodeError
 from typing import Any, NoReturn
 
+from nsa_cli.core.errors import shown
 from nsa_cli.core.record import Locate, Record, Source
 
 _WHITESPACE = " \t\n\r"
@@ -47,6 +49,7 @@ def _values(source: Source) -> list[tuple[Any, int]]:
     """All JSON values of a text, each with its position."""
     decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
     text, values = source.text, []
+    halves = _HALF_CHARACTER.search(text) is not None
     position = _skip(text, 0)
     while position < len(text):
         start = position
@@ -54,12 +57,13 @@ def _values(source: Source) -> list[tuple[Any, int]]:
             value, position = decoder.raw_decode(text, position)
         except JSONDecodeError as error:
             raise source.error(f"not valid JSON: {error.msg}", error.lineno) from None
-        except _Refused as error:
-            raise source.error(f"not valid JSON: {error}", _line(text, start)) from None
         except RecursionError:
             raise source.error("not valid JSON: nested too deeply", _line(text, start)) from None
-        except ValueError as error:  # an integer of more digits than Python converts
-            raise source.error(f"not valid JSON: {error}", _line(text, start)) from None
+        except ValueError:  # a hook's refusal, or an integer of more digits than Python converts
+            message, position = _fault(text, start)
+            raise source.error(f"not valid JSON: {message}", _line(text, position)) from None
+        if halves:
+            _refuse_halves(value, source, start)
         values.append((value, start))
         position = _skip(text, position)
     return values
@@ -86,26 +90,59 @@ def _records(value: Any, source: Source, start: int) -> list[Record]:
     )
 
 
-class _Refused(Exception):  # noqa: N818 - internal signal
-    pass
-
-
 def _refuse_constant(name: str) -> NoReturn:
-    raise _Refused(f"{name} is not a JSON number")
+    raise ValueError(name)
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        keys = [k for k, _ in pairs]
-        twice = next(k for k in keys if keys.count(k) > 1)
-        raise _Refused(f"key {twice!r} occurs twice in one object")
+        raise ValueError("duplicate key")
     return result
+
+
+#: Half of a character that takes two: no text can hold it alone.
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _refuse_halves(value: Any, source: Source, start: int) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        line = _line(source.text, start)
+        raise source.error("not valid JSON: a \\u escape that is half a character", line) from None
 
 
 # --- where an element stands -----------------------------------------------------------------------
 # The decoder of the standard library keeps no positions. Errors are rare, so the text is walked again
 # when one happens.
+
+_TOKEN = re.compile(
+    r'(?P<string>"(?:[^"\\]++|\\.)*+")(?P<colon>\s*:)?|[{}]|(?P<constant>NaN|-?Infinity)|(?P<digits>[0-9]++)'
+)
+#: Digits of the longest integer that Python converts.
+_MOST_DIGITS = 4300
+
+
+def _fault(text: str, start: int) -> tuple[str, int]:
+    """What is refused though the decoder knows it, and its position: well-formed up to there."""
+    objects: list[set[str]] = []
+    for found in _TOKEN.finditer(text, start):
+        token = found.group()
+        if token == "{":
+            objects.append(set())
+        elif token == "}":
+            objects.pop()
+        elif found["constant"]:
+            return f"{token} is not a JSON number", found.start()
+        elif found["digits"] and len(token) > _MOST_DIGITS:
+            return f"an integer of {len(token)} digits", found.start()
+        elif found["colon"]:
+            key = json.loads(found["string"])
+            if key in objects[-1]:
+                return f"key {shown(key)} occurs twice in one object", found.start()
+            objects[-1].add(key)
+    return "refused", start
 
 
 def _locator(text: str, start: int | Callable[[], int]) -> Locate:
@@ -116,7 +153,7 @@ def _locator(text: str, start: int | Callable[[], int]) -> Locate:
                 position = at
                 if index is not None and text[position] == "[":
                     position = _element(text, position, index)
-        except (JSONDecodeError, IndexError):
+        except (JSONDecodeError, IndexError, RecursionError):
             pass
         return _line(text, position)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import re
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
-_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eEdD][+-]?[0-9]{1,5})?")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
+_REAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eEdD][+-]?[0-9]{1,5})?")
 
 
 def parse_number(token: str) -> int | float | None:

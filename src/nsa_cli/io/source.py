@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 import zlib
 from pathlib import Path
@@ -12,6 +13,9 @@ from nsa_cli.core.record import Source
 
 #: What standard input is called in messages.
 STDIN = "<stdin>"
+
+#: What compressed data may grow to, in bytes; a few kilobytes can hide any amount.
+_LARGEST = 2**30
 
 
 def read_source(path: str | Path) -> Source:
@@ -32,8 +36,8 @@ def read_source(path: str | Path) -> Source:
         raise InputError("no such file", name) from None
     except IsADirectoryError:
         raise InputError("is a directory; give a file in it", name) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", name) from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
     suffixes = [s.lower() for s in file.suffixes if s.lower() != ".gz"]
     return decode(data, name, suffixes[-1] if suffixes else "")
 
@@ -48,11 +52,20 @@ def decode(data: bytes, name: str, suffix: str) -> Source:
     """
     if data[:2] == b"\x1f\x8b":
         try:
-            data = gzip.decompress(data)
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                data = packed.read(_LARGEST + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"damaged gzip data: {error}", name) from None
-    if not data.strip():
+        if len(data) > _LARGEST:
+            raise InputError(f"is more than {_LARGEST // 2**20} MiB when uncompressed", name)
+    text = _text(data, name).replace("\r\n", "\n").replace("\r", "\n").rstrip("\x1a")
+    if not text.strip():
         raise InputError("is empty; expected an instance", name)
+    return Source(name, suffix, text)
+
+
+def _text(data: bytes, name: str) -> str:
+    """Decode UTF-8 or, with a byte order mark, UTF-16; Latin-1 where UTF-8 cannot be."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
     elif b"\0" in data:
@@ -60,12 +73,11 @@ def decode(data: bytes, name: str, suffix: str) -> Source:
     else:
         encoding = "utf-8-sig"
     try:
-        text = data.decode(encoding)
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
         # Old files of the field carry an author's name in Latin-1; anything else is no text.
         if encoding != "utf-8-sig" or any(b < 32 and b not in b"\t\n\r\f\v\x1a" for b in data):
             raise InputError(
                 f"is binary ({error.reason} at offset {error.start}); expected text", name
             ) from None
-        text = data.decode("latin-1")
-    return Source(name, suffix, text.replace("\r\n", "\n").replace("\r", "\n"))
+        return data.decode("latin-1")

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from nsa_cli.core.errors import shown
@@ -18,7 +19,7 @@ from nsa_cli.core.problem import Column
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io.numbers import parse_number
 
-_NOTE = re.compile(r"#\s*([a-z_0-9]+)\s*[:=]\s*(.*)")
+_NOTE = re.compile(r"#\s*([A-Za-z_0-9]+)\s*[:=]\s*(.*)")
 _DELIMITERS = (";", "\t", ",", "|")
 
 
@@ -38,6 +39,10 @@ class Table:
     delimiter : str
     notes : dict
         From lines ``# key = value`` above the header: what belongs to the whole table, such as a capacity.
+    note_lines : dict
+        Line of each note.
+    first : int
+        Line of the header, or of the first row where there is none.
     """
 
     source: Source
@@ -46,6 +51,8 @@ class Table:
     lines: list[int]
     delimiter: str
     notes: dict[str, Any] = field(default_factory=dict)
+    note_lines: dict[str, int] = field(default_factory=dict)
+    first: int = 1
 
     def number(self, text: str) -> int | float | None:
         """Read a cell; a comma is a decimal comma unless commas separate the cells."""
@@ -57,7 +64,7 @@ class Table:
 def looks_like_table(source: Source) -> bool:
     """Tell whether the text can be a table: by suffix, by ``sep=``, or by delimiters in its first line."""
     lines = source.text.split("\n")
-    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    first = next((line for line in lines if line.strip() and not _is_remark(line)), "")
     return (
         source.suffix in (".csv", ".tsv")
         or first.lower().startswith("sep=")
@@ -75,37 +82,54 @@ def read_table(source: Source) -> Table:
         If a row is longer or shorter than the others, or there is none.
     """
     lines = source.text.split("\n")
-    notes, first = {}, 1
-    while lines and (not lines[0].strip() or lines[0].startswith("#")):
-        if found := _NOTE.fullmatch(lines[0].strip()):
-            notes[found.group(1)] = _value(found.group(2))
-        lines, first = lines[1:], first + 1
-    delimiter = _delimiter(lines[0]) if lines else ","
-    if lines and lines[0].lower().startswith("sep="):
-        lines, first = lines[1:], first + 1
-    rows, at = [], []
+    begin = next((i for i, line in enumerate(lines) if line.strip() and not _is_remark(line)), len(lines))
+    notes = {m[1].lower(): (m[2], i) for i in range(begin) if (m := _NOTE.fullmatch(lines[i].strip()))}
+    delimiter = ","
+    if begin < len(lines):
+        delimiter = _delimiter(source, lines[begin], begin + 1)
+        begin += lines[begin].lower().startswith("sep=")
+    rows, at = _rows(source, lines[begin:], begin, delimiter)
+    if not rows:
+        raise source.error("holds no rows; expected a table")
+    values = {key: _value(key, text) for key, (text, _) in notes.items()}
+    note_lines = {key: i + 1 for key, (_, i) in notes.items()}
+    return _shape(Table(source, None, rows, at, delimiter, values, note_lines, at[0]))
+
+
+def _is_remark(line: str) -> bool:
+    """Tell a remark from a row whose first cell is ``#``, as numbered tables have in their header."""
+    return line.startswith("#") and line[1:].lstrip(" ")[:1] not in _DELIMITERS
+
+
+def _rows(source: Source, lines: list[str], before: int, delimiter: str) -> tuple[list[list[str]], list[int]]:
+    """Split lines, `before` of which precede them in the text, into rows that are not blank, with lines."""
+    rows: list[list[str]] = []
+    at: list[int] = []
     reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
-            if any(cells) and not cells[0].startswith("#"):
+            # "#1" may be a name: what has the width of a row is no remark, unless it begins like one.
+            remark = any(cells) and row[0].startswith("#") and rows
+            if any(cells) and not (remark and (row[0][1:2] == " " or len(row) != len(rows[0]))):
                 rows.append(cells)
-                at.append(first + reader.line_num - 1)
+                at.append(before + reader.line_num)
     except csv.Error as error:
-        raise source.error(f"not a table: {error}", first + reader.line_num - 1) from None
-    if not rows:
-        raise source.error("holds no rows; expected a table")
-    return _shape(Table(source, None, rows, at, delimiter, notes))
+        raise source.error(f"not a table: {error}", before + reader.line_num) from None
+    return rows, at
 
 
-def _delimiter(line: str) -> str:
-    if line.lower().startswith("sep=") and len(line) > 4:
-        return line[4]
-    return next((d for d in _DELIMITERS if d in line), ",")
+def _delimiter(source: Source, line: str, number: int) -> str:
+    if not line.lower().startswith("sep="):
+        return next((d for d in _DELIMITERS if d in line), ",")
+    if line[4:5] not in _DELIMITERS:
+        raise source.error(f"sep=: expected ; , | or a tab after it, got {shown(line[4:])}", number)
+    return line[4]
 
 
-def _value(text: str) -> Any:
-    number = parse_number(text)
+def _value(key: str, text: str) -> Any:
+    """A note is a number where it can be; a name is the text it is (007)."""
+    number = None if key == "name" else parse_number(text)
     return text if number is None else number
 
 
@@ -126,8 +150,13 @@ def _shape(table: Table) -> Table:
     _check_decimal_signs(table)
     if any(table.number(cell) is not None for cell in rows[0]):
         return table
-    headers = [re.sub(r"\s*[\[(].*[\])]$", "", cell).strip().lower() for cell in rows[0]]
+    headers = [_without_unit(cell).lower() for cell in rows[0]]
     return replace(table, headers=headers, rows=rows[1:], lines=at[1:])
+
+
+def _without_unit(header: str) -> str:
+    """Cut the unit off: ``weight (kg)``, ``weight [kg]``."""
+    return re.split(r"[\[(]", header)[0].strip() if header.endswith((")", "]")) else header
 
 
 def _check_decimal_signs(table: Table) -> None:
@@ -167,12 +196,18 @@ def to_record(table: Table, columns: Sequence[Column], problem: str) -> Record:
         If a required column is missing or doubled, or a cell that should hold a number does not.
     """
     if not table.rows:
-        raise table.source.error("has a header but no rows", table.lines[0] if table.lines else 1)
+        raise table.source.error("has a header but no rows", table.first)
     data = dict(table.notes)
     for column, at in _bind(table, columns, problem).items():
         cells = [row[at] for row in table.rows]
         data[column.key] = _texts(table, cells) if column.text else _numbers(table, cells, column)
-    return Record(data, table.source, lambda _, i: None if i is None else table.lines[i])
+    return Record(data, table.source, partial(_locate, table))
+
+
+def _locate(table: Table, key: str | None, index: int | None) -> int | None:
+    if index is None:
+        return table.note_lines.get(key or "")
+    return table.lines[index] if index < len(table.lines) else None
 
 
 def _bind(table: Table, columns: Sequence[Column], problem: str) -> dict[Column, int]:
@@ -181,17 +216,18 @@ def _bind(table: Table, columns: Sequence[Column], problem: str) -> dict[Column,
     bound: dict[Column, int] = {}
     for column in columns:
         at = [i for i, header in enumerate(table.headers) if header in column.headers]
+        if column.text and len(at) > 1:  # a number and a name, say: the header listed first is the name
+            best = min(column.headers.index(table.headers[i]) for i in at)
+            at = [i for i in at if table.headers[i] == column.headers[best]]
         if len(at) > 1:
-            raise table.source.error(
-                f"two columns mean {column.headers[0]!r}; expected one", table.lines[0] - 1
-            )
+            raise table.source.error(f"two columns mean {column.headers[0]!r}; expected one", table.first)
         if at:
             bound[column] = at[0]
         elif column.required:
             raise table.source.error(
                 f"no column {column.headers[0]!r}, which {problem} needs; "
                 f"the header has {shown(', '.join(table.headers), 80)}",
-                max(table.lines[0] - 1, 1),
+                table.first,
             )
     return bound
 
@@ -241,7 +277,7 @@ def _texts(table: Table, cells: list[str]) -> list[int | str]:
 def format_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], notes: Mapping[str, Any] = {}) -> str:
     """Write comma-separated values, floats with all their digits, under lines of notes."""
     out = io.StringIO()
-    out.writelines(f"# {key} = {value}\n" for key, value in notes.items())
+    out.writelines(f"# {key} = {' '.join(str(value).split())}\n" for key, value in notes.items())
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(headers)
     writer.writerows(rows)

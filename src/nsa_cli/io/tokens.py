@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nsa_cli.core.errors import shown
-from nsa_cli.core.record import Source
+from nsa_cli.core.record import Locate, Source
 from nsa_cli.io.numbers import parse_number
 
 
@@ -30,11 +31,27 @@ def split_lines(source: Source, limit: int | None = None) -> list[Line]:
 
 
 def shape(source: Source, lines: int) -> tuple[int, ...]:
-    """Count the tokens of the first lines that are not blank; 0 for a line that is not all numbers."""
+    """Count the tokens of the first lines that are not blank; 0 for a line that is not all numbers.
+
+    A file that calls itself a table has no such lines: its first rows are rows.
+    """
+    if source.suffix in (".csv", ".tsv"):
+        return ()
     head = split_lines(source, 4 * lines)[:lines]
     return tuple(
         0 if any(parse_number(t) is None for t in line.tokens) else len(line.tokens) for line in head
     )
+
+
+def locator(lines: Sequence[int], heads: Mapping[str, int]) -> Locate:
+    """Know the line of each element, and the lines of what is given once for all (the capacity)."""
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        if index is None:
+            return heads.get(key or "")
+        return lines[index] if index < len(lines) else None
+
+    return locate
 
 
 def to_number(source: Source, token: str, line: int, what: str) -> int | float:

@@ -93,6 +93,9 @@ class ConstantGaussianPolicy:
 
 def _affine(layer: nn.Linear, x: Tensor) -> Tensor:
     """Apply a layer to float32[B, F], row by row: a matrix product sums in another order for one row."""
+    if layer.weight.dim() == 3:  # members of a population, each with its share of the rows
+        shared = x.reshape(len(layer.weight), -1, x.shape[1])
+        return torch.baddbmm(layer.bias[:, None], shared, layer.weight.mT).reshape(len(x), -1)
     products: Tensor = (x[:, None, :] * layer.weight).sum(-1) + layer.bias
     return products
 

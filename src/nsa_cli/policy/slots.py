@@ -23,7 +23,9 @@ HIDDEN = 16
 class PointwiseNetwork(nn.Module):
     """F -> hidden -> 1 with ReLU, for every candidate alike.
 
-    The output has no bias: a softmax would not see it (Appendix A: 112, 160, 384 parameters).
+    The output has no bias: a softmax would not see it (Appendix A: 112, 160, 384 parameters). Weights may
+    have a leading axis of P members, each of which scores its share of the rows (see
+    `nsa_cli.train.population`).
     """
 
     def __init__(self, features: int, hidden: int = HIDDEN) -> None:
@@ -33,10 +35,17 @@ class PointwiseNetwork(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Score candidates: float32[B, N, F] -> float32[B, N]."""
+        if self.first.weight.dim() == 3:
+            return self._forward_members(features)
         hidden = torch.relu(self.first(features))
         # As a sum over the hidden units and not as a product of matrices: the order of summation, and
         # with it the last bit, must not depend on how many chains share the batch.
         return (hidden * self.second.weight[0]).sum(-1)
+
+    def _forward_members(self, features: Tensor) -> Tensor:
+        shared = features.reshape(len(self.first.weight), -1, features.shape[-1])
+        hidden = torch.baddbmm(self.first.bias[:, None], shared, self.first.weight.mT).relu_()
+        return torch.bmm(hidden, self.second.weight.mT).reshape(features.shape[:-1])
 
 
 class SlotPolicy(nn.Module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nsa_cli.core.errors import UsageError, shown
@@ -33,10 +34,19 @@ def read_instances(
     """
     found = []
     for record in read_records(source, problem):
-        settled = Record({**record.data, **(settings or {})}, record.source, record.locate)
+        settled = _settled(record, settings or {})
         its_problem = problem or _recognise(settled)
         found.append((its_problem, settled.build(its_problem.from_record)))
     return found
+
+
+def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
+    """Put what the user says over what the file says; an error in it is not an error in the file's line."""
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        return None if key in settings else record.locate(key, index)
+
+    return Record({**record.data, **settings}, record.source, locate) if settings else record
 
 
 def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record]:
@@ -83,10 +93,12 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
             )
             got = "no header" if cells.headers is None else f"header {shown(', '.join(cells.headers), 80)}"
             raise source.error(
-                f"cannot tell the problem from {got}; expected ({heads}), or give --problem", 1
+                f"cannot tell the problem from {got}; expected ({heads}), or give --problem", cells.first
             )
         problem = fitting[0]
-    record = table.to_record(cells, problem.columns, problem.name)
+    # A note that is no setting is a remark that happens to have a colon.
+    notes = {key: value for key, value in cells.notes.items() if key in problem.settings}
+    record = table.to_record(replace(cells, notes=notes), problem.columns, problem.name)
     return _stamped([record], problem)[0]
 
 

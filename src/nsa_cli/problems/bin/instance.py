@@ -48,9 +48,10 @@ class BinInstance(Instance):
         if self.size == 0:
             raise DataError("expected at least one item, got none", "weights")
         check_number(self.capacity, "capacity", minimum=0)
-        too_large = np.flatnonzero(self.weights > self.capacity)
-        if too_large.size:
-            i = int(too_large[0])
+        # Python compares integers with decimals exactly, NumPy rounds them first.
+        if (
+            i := next((i for i, w in enumerate(self.weights.tolist()) if w > self.capacity), None)
+        ) is not None:
             raise DataError(
                 f"item {shown(self.items.ids[i])} does not fit any bin: weight {self.weights[i]} > capacity "
                 f"{self.capacity}; give another capacity in the file or with --capacity",
@@ -73,13 +74,17 @@ class BinInstance(Instance):
             raise DataError("weights are missing; expected a list of numbers")
         capacity = number_of(data, "capacity", minimum=0)
         names = list_of(data, "names")
-        return cls(
-            name=text_of(data, "name"),
-            best_known=number_of(data, "best_known"),
-            weights=number_array(list_of(data, key), key, minimum=0),
-            capacity=1 if capacity is None else capacity,
-            names=None if names is None else tuple(names),
-        )
+        try:
+            return cls(
+                name=text_of(data, "name"),
+                best_known=number_of(data, "best_known"),
+                weights=number_array(list_of(data, key), key, minimum=0),
+                capacity=1 if capacity is None else capacity,
+                names=None if names is None else tuple(names),
+            )
+        except DataError as error:  # the data may call the field by its other name
+            field = key if error.field == "weights" else error.field
+            raise DataError(str(error), field, error.index) from None
 
     def record(self) -> dict[str, Any]:
         data: dict[str, Any] = {"problem": "bin", **self.head(), "capacity": self.capacity}

@@ -9,8 +9,9 @@ orlib       number of instances; each: its id, ``C n best``, n weights (OR-Libra
 
 from __future__ import annotations
 
+from nsa_cli.core.errors import shown
 from nsa_cli.core.record import Record, Source
-from nsa_cli.io.tokens import Line, shape, split_lines, to_count, to_number
+from nsa_cli.io.tokens import Line, locator, shape, split_lines, to_count, to_number
 
 #: Copies that demands may add up to.
 _MOST_ITEMS = 1_000_000
@@ -30,15 +31,16 @@ def read_bpplib(source: Source) -> list[Record]:
         If there are more or fewer than the first line says, or lines of different lengths.
     """
     lines = split_lines(source)
+    if len(lines) < 3 or any(len(line.tokens) != 1 for line in lines[:2]):
+        raise source.error("expected n in a line, the capacity in the next, then n weights", lines[0].number)
     count = to_count(source, lines[0].tokens[0], lines[0].number, "number of items")
     capacity = to_number(source, lines[1].tokens[0], lines[1].number, "capacity")
     rows = lines[2:]
-    width = len(rows[0].tokens) if rows else 1
+    width = len(rows[0].tokens)
     for row in rows:
-        if len(row.tokens) != width:
-            raise source.error(
-                f"expected {width} numbers as in line {rows[0].number}, got {len(row.tokens)}", row.number
-            )
+        if len(row.tokens) != width or width > 2:
+            what = "a weight" if width == 1 else "a weight and a demand"
+            raise source.error(f"expected {what}, got {len(row.tokens)} numbers", row.number)
     if len(rows) != count:
         raise source.error(
             f"expected {count} weights as line {lines[0].number} says, got {len(rows)}", lines[-1].number
@@ -52,7 +54,7 @@ def read_bpplib(source: Source) -> list[Record]:
             raise source.error(f"demand: more than {_MOST_ITEMS} items in all", row.number)
         weights += [weight] * copies
         at += [row.number] * copies
-    return [_record(source, {"capacity": capacity}, weights, at)]
+    return [_record(source, {"capacity": capacity}, weights, at, {"capacity": lines[1].number})]
 
 
 def recognises_orlib(source: Source) -> bool:
@@ -97,16 +99,23 @@ def _orlib_instance(source: Source, lines: list[Line]) -> tuple[Record, list[Lin
     while len(weights) < count:
         if not rest:
             raise source.error(
-                f"instance {name}: expected {count} weights, got {len(weights)}", lines[-1].number
+                f"instance {shown(name)}: expected {count} weights, got {len(weights)}", lines[-1].number
             )
         weights += [to_number(source, token, rest[0].number, "weight") for token in rest[0].tokens]
         at += [rest[0].number] * len(rest[0].tokens)
         rest = rest[1:]
     if len(weights) > count:
-        raise source.error(f"instance {name}: expected {count} weights, got {len(weights)}", at[-1])
-    return _record(source, {"name": name, "capacity": capacity, "best_known": best}, weights, at), rest
+        raise source.error(f"instance {shown(name)}: expected {count} weights, got {len(weights)}", at[-1])
+    extra: dict[str, object] = {"name": name, "capacity": capacity, "best_known": best}
+    return _record(source, extra, weights, at, dict.fromkeys(extra, head.number)), rest
 
 
-def _record(source: Source, extra: dict[str, object], weights: list[int | float], lines: list[int]) -> Record:
-    data = {**extra, "weights": weights}
-    return Record(data, source, lambda _, i: None if i is None or i >= len(lines) else lines[i])
+def _record(
+    source: Source,
+    extra: dict[str, object],
+    weights: list[int | float],
+    lines: list[int],
+    heads: dict[str, int],
+) -> Record:
+    """Make a record that knows the lines of the weights, `lines`, and of the rest, `heads`."""
+    return Record({**extra, "weights": weights}, source, locator(lines, heads))

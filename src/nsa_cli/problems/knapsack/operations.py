@@ -41,7 +41,10 @@ class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):
     """The paper's knapsack: feasible flips of one item, a 5-16-1 network."""
 
     def __init__(self) -> None:
-        self.feature_sets = {"paper": FeatureSet((Slot("item", 5),), _paper_features)}
+        self.feature_sets = {
+            "paper": FeatureSet((Slot("item", 5),), _paper_features),
+            "relative": FeatureSet((Slot("item", 6),), _relative_features),
+        }
 
     def group(self, instance: KnapsackInstance) -> Hashable:
         return instance.size
@@ -93,6 +96,21 @@ def _paper_features(batch: KnapsackBatch, x: Tensor, _: Action, temperature: Ten
     """Occupancy, weight, value, capacity, temperature of every item."""
     heat = temperature.to(torch.float32).expand(len(x))[:, None, None].expand(-1, x.shape[1], 1)
     return torch.cat([x[:, :, None].float(), batch.items, heat], 2)
+
+
+def _relative_features(batch: KnapsackBatch, x: Tensor, _: Action, temperature: Tensor) -> Tensor:
+    """Occupancy, weight, value, log of the ratio of both, free capacity in weights, temperature.
+
+    The free capacity, which the paper's policy does not see (its figure 3), tells filling from exchanging.
+    """
+    weight, value = batch.items[:, :, 0], batch.items[:, :, 1]
+    ratio = (value.clamp(min=1e-6) / weight.clamp(min=1e-6)).log().clamp(-4.0, 4.0)
+    free = (batch.capacity - (batch.weights * x).sum(1)) * (
+        weight.max(1).values / batch.weights.max(1).values.clamp(min=1)
+    )
+    room = free.float().clamp(max=4.0)[:, None].expand_as(weight)
+    heat = temperature.to(torch.float32).expand(len(x))[:, None].expand_as(weight)
+    return torch.stack([x.float(), weight, value, ratio, room, heat], 2)
 
 
 def _unit(numbers: Tensor, unit: float | None) -> Tensor:

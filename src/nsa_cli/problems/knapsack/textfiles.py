@@ -12,11 +12,11 @@ pisinger    blocks: name, ``n N``, ``c C``, ``z optimum``, ``time T``, lines
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
+from nsa_cli.core.errors import shown
 from nsa_cli.core.record import Record, Source
-from nsa_cli.io.tokens import Line, shape, split_lines, to_count, to_number
+from nsa_cli.io.tokens import Line, locator, shape, split_lines, to_count, to_number
 
 
 def recognises_standard(source: Source) -> bool:
@@ -37,12 +37,13 @@ def read_standard(source: Source) -> list[Record]:
     if len(rows) not in counts:
         last = rows[-1].number if rows else first
         raise source.error(
-            f"expected n and the capacity in line {first} and n items; got {head[0]} {head[1]} "
+            f"expected n and the capacity in line {first} and n items; got {shown(' '.join(head))} "
             f"and {len(rows)} items",
             last,
         )
     capacity = counts[1] if counts[0] == len(rows) else counts[0]
-    return [_record(source, [(row, row.tokens) for row in rows], {"capacity": capacity})]
+    items = [(row, row.tokens) for row in rows]
+    return [_record(source, items, {"capacity": capacity}, {"capacity": first})]
 
 
 def recognises_jooken(source: Source) -> bool:
@@ -74,7 +75,8 @@ def read_jooken(source: Source) -> list[Record]:
         if names == list(range(1, count + 1))
         else {"capacity": capacity, "names": names}
     )
-    return [_record(source, [(row, row.tokens[1:]) for row in items], extra)]
+    pairs = [(row, row.tokens[1:]) for row in items]
+    return [_record(source, pairs, extra, {"capacity": last.number})]
 
 
 def recognises_pisinger(source: Source) -> bool:
@@ -100,45 +102,43 @@ def read_pisinger(source: Source) -> list[Record]:
 
 
 def _pisinger_block(source: Source, lines: list[Line]) -> tuple[Record, list[Line]]:
-    name, head, lines = lines[0].tokens[0], {}, lines[1:]
+    name, first, head, lines = lines[0].tokens[0], lines[0].number, {}, lines[1:]
     while lines and re.fullmatch(r"[a-z]+", lines[0].tokens[0]) and len(lines[0].tokens) == 2:
         head[lines[0].tokens[0]] = lines[0]
         lines = lines[1:]
     for key in ("n", "c"):
         if key not in head:
-            raise source.error(
-                f"block {name}: expected a line '{key} NUMBER'", lines[0].number if lines else None
-            )
+            raise source.error(f"block {shown(name)}: expected a line '{key} NUMBER' below its name", first)
     count = to_count(source, head["n"].tokens[1], head["n"].number, "n")
-    rows = [(line, line.tokens[0].split(",")) for line in lines[:count]]
-    if len(rows) < count:
-        raise source.error(f"block {name}: expected {count} items, got {len(rows)}", head["n"].number)
+    rows = [(line, "".join(line.tokens).split(",")) for line in lines[:count]]
     for line, cells in rows:
         if len(cells) not in (3, 4):
             raise source.error(
-                f"block {name}: expected i,value,weight,x, got {len(cells)} cells", line.number
+                f"block {shown(name)}: expected {count} items as i,value,weight,x, got {len(cells)} cells",
+                line.number,
             )
+    if len(rows) < count:
+        raise source.error(f"block {shown(name)}: expected {count} items, got {len(rows)}", head["n"].number)
     extra: dict[str, Any] = {"name": name}
     extra["capacity"] = to_number(source, head["c"].tokens[1], head["c"].number, "c")
     if "z" in head:
         extra["best_known"] = to_number(source, head["z"].tokens[1], head["z"].number, "z")
-    return _record(source, [(line, cells[1:3]) for line, cells in rows], extra), lines[count:]
+    heads = {"capacity": head["c"].number, "best_known": head["z"].number if "z" in head else first}
+    return _record(source, [(line, cells[1:3]) for line, cells in rows], extra, heads), lines[count:]
 
 
-def _record(source: Source, rows: list[tuple[Line, list[str]]], extra: dict[str, Any]) -> Record:
-    """Make a record of rows ``value weight``."""
+def _record(
+    source: Source, rows: list[tuple[Line, list[str]]], extra: dict[str, Any], heads: dict[str, int]
+) -> Record:
+    """Make a record of rows ``value weight``; `heads` are the lines of what is not in rows."""
     for line, cells in rows:
         _check_width(source, line, cells, 2, "value, weight")
     values = [to_number(source, cells[0], line.number, "value") for line, cells in rows]
     weights = [to_number(source, cells[1], line.number, "weight") for line, cells in rows]
     lines = [line.number for line, _ in rows]
-    return Record({**extra, "values": values, "weights": weights}, source, _locator(lines))
+    return Record({**extra, "values": values, "weights": weights}, source, locator(lines, heads))
 
 
 def _check_width(source: Source, line: Line, cells: list[str], width: int, what: str) -> None:
     if len(cells) != width:
         raise source.error(f"expected {width} numbers ({what}), got {len(cells)}", line.number)
-
-
-def _locator(lines: list[int]) -> Callable[[str | None, int | None], int | None]:
-    return lambda _, index: None if index is None or index >= len(lines) else lines[index]

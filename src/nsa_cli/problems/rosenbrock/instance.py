@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from nsa_cli.core.errors import DataError
 from nsa_cli.core.instance import Instance, Number, Solution, list_of, number_array, number_of, text_of
 
+#: Dimensions beyond which an answer is a typing error.
+_LARGEST = 1_000_000
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RosenbrockInstance(Instance):
@@ -36,8 +39,8 @@ class RosenbrockInstance(Instance):
     x0: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        if self.dim < 2:
-            raise DataError(f"dim: expected at least 2, got {self.dim}", "dim")
+        if not 2 <= self.dim <= _LARGEST:
+            raise DataError(f"dim: expected 2 to {_LARGEST}, got {self.dim}", "dim")
         if self.x0 is not None and len(self.x0) != self.dim:
             raise DataError(f"x0: expected {self.dim} numbers, got {len(self.x0)}", "x0")
         if self.x0 is not None and self.violation(self.x0):

@@ -22,7 +22,7 @@ ArrayT = TypeVar("ArrayT", NDArray[np.float64], "torch.Tensor")
 
 
 def _namespace(x: object) -> ModuleType:
-    if isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray | np.generic):
         return np
     import torch
 

@@ -58,12 +58,7 @@ def _candidates(
     """Near pairs among the ends of paths; for each end at least one of another path."""
     wanted = min(_NEIGHBOURS, len(ends) - 1)
     if instance.matrix is None and len(ends) > _NEIGHBOURS + 1:
-        from scipy.spatial import cKDTree
-
-        # One neighbour is the end itself; another may be the other end of its own path.
-        points = _positions(instance)[ends]
-        _, near = cKDTree(points).query(points, k=wanted + 1)
-        i, j = np.repeat(np.arange(len(ends)), wanted + 1), near.ravel()
+        i, j = (index.ravel() for index in neighbours(instance, ends, wanted))
     elif len(ends) <= 2 * _NEIGHBOURS:
         i, j = (index.ravel() for index in np.indices((len(ends), len(ends))))
     else:
@@ -78,6 +73,28 @@ def _candidates(
     if not different.any():  # coincident cities can fill a whole neighbourhood
         return _bridge(ends, path)
     return i[different], j[different]
+
+
+def neighbours(
+    instance: TspInstance, among: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the nearest of some cities with coordinates, as positions in `among`.
+
+    Returns
+    -------
+    i, j : int64[M, count]
+        `j` are the neighbours of `i`. Nearness is that of the points, which for all metrics is near the
+        order of the lengths.
+    """
+    from scipy.spatial import cKDTree
+
+    points = _positions(instance)[among]
+    _, found = cKDTree(points).query(points, k=count + 1)
+    i = np.arange(len(among))[:, None]
+    # The first neighbour is the city itself, unless another lies on the same place.
+    itself = found == i
+    itself[~itself.any(1), -1] = True
+    return np.repeat(i, count, axis=1), found[~itself].reshape(len(among), count)
 
 
 def _bridge(ends: NDArray[np.int64], path: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

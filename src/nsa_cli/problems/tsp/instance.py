@@ -17,7 +17,6 @@ from nsa_cli.core.instance import (
     Instance,
     Number,
     Solution,
-    check_number,
     list_of,
     number_array,
     number_of,
@@ -173,8 +172,9 @@ class TspInstance(Instance):
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
         tour = np.array(self.cities.find(ids), dtype=np.int64)
-        if (why := self.violation(tour)) is not None:
-            raise DataError(why)
+        if len(tour) < self.size:
+            missing = min(set(range(self.size)) - set(tour.tolist()))
+            raise DataError(f"city {shown(self.cities.ids[missing])} is not in the tour")
         return tour
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
@@ -191,14 +191,16 @@ class TspInstance(Instance):
         return {"distance": "EXPLICIT" if self.metric is None else self.metric.label}
 
     def remarks(self) -> list[str]:
-        if self.size > 1 and self.metric is not None and self.metric.rounded and self.coords is not None:
-            corners = np.stack([self.measured.argmin(0), self.measured.argmax(0)])
-            if not self.edges(corners[0], corners[1]).any():
-                return [
-                    f"{self.edge_weight_type} rounds every edge to 0: these coordinates are too small "
-                    f"for it; use {REAL} or JSON coords for real lengths"
-                ]
-        return []
+        if self.size == 1 or self.metric is None or not self.metric.rounded:
+            return []
+        # No edge is longer than the diagonal of the box around the cities.
+        corners = (f(self.measured, axis=0, keepdims=True) for f in (np.min, np.max))
+        if self.metric.lengths(*corners).any():
+            return []
+        return [
+            f"{self.edge_weight_type} rounds every edge to 0: these coordinates are too small "
+            f"for it; use {REAL} or JSON coords for real lengths"
+        ]
 
 
 def _paired(x: list[Any] | None, y: list[Any] | None) -> list[Any] | None:
@@ -206,6 +208,8 @@ def _paired(x: list[Any] | None, y: list[Any] | None) -> list[Any] | None:
         return None
     if len(x) != len(y):
         raise DataError(f"y: expected {len(x)} numbers as in x, got {len(y)}", "y")
+    for field, values in (("x", x), ("y", y)):
+        number_array(values, field)
     return [list(pair) for pair in zip(x, y, strict=True)]
 
 
@@ -216,9 +220,7 @@ def _rows(data: list[Any], field: str, width: int | None = None) -> NDArray[Any]
         if not isinstance(row, list | tuple) or len(row) != expected:
             got = f"{len(row)}" if isinstance(row, list | tuple) else shown(row)
             raise DataError(f"{field}, element {i + 1}: expected {expected} numbers, got {got}", field, i)
-        for x in row:
-            check_number(x, field, i)
-    flat = number_array([x for row in data for x in row], field)
+    flat = number_array([x for row in data for x in row], field, width=expected)
     return flat.reshape(len(data), expected)
 
 

@@ -16,10 +16,14 @@ from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
 from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.heuristics import neighbours
 from nsa_cli.problems.tsp.instance import TspInstance
 
 #: Mean distance of two uniform points in the unit square: 0.5214.
 MEAN_DISTANCE = (2 + 2**0.5 + 5 * float(np.log(1 + 2**0.5))) / 15
+
+#: Cities up to which all pairs are looked at.
+_SMALL = 64
 
 #: Pairs that the mean distance of a metric without a plane is estimated from.
 _SAMPLED_PAIRS = 200_000
@@ -37,6 +41,8 @@ class TspBatch(NamedTuple):
     matrix : float64[B, N, N], or None
     points : float32[B, N, 2]
         What a policy sees: the cities in about the unit square.
+    nearest : float64[B, N]
+        Length of the edge to each city's nearest neighbour.
     scale : float64[B]
         Length, in file units, of the side of that square.
     """
@@ -45,6 +51,7 @@ class TspBatch(NamedTuple):
     coords: Tensor | None
     matrix: Tensor | None
     points: Tensor
+    nearest: Tensor
     scale: Tensor
 
 
@@ -53,7 +60,8 @@ class TspOperations(DiscreteOperations[TspInstance, TspBatch]):
 
     def __init__(self) -> None:
         self.feature_sets = {
-            "paper": FeatureSet((Slot("first city", 7), Slot("second city", 13)), _paper_features)
+            "paper": FeatureSet((Slot("first city", 7), Slot("second city", 13)), _paper_features),
+            "relative": FeatureSet((Slot("first city", 5), Slot("second city", 6)), _relative_features),
         }
 
     def group(self, instance: TspInstance) -> Hashable:
@@ -65,7 +73,7 @@ class TspOperations(DiscreteOperations[TspInstance, TspBatch]):
         distinct = {id(instance): instance for instance in instances}
         made = {key: _tensors(instance, unit) for key, instance in distinct.items()}
         rows = [made[id(instance)] for instance in instances]
-        measured, points, scale = zip(*rows, strict=True)
+        measured, points, nearest, scale = zip(*rows, strict=True)
         data = torch.stack(measured).to(device)
         explicit = instances[0].matrix is not None
         return TspBatch(
@@ -73,6 +81,7 @@ class TspOperations(DiscreteOperations[TspInstance, TspBatch]):
             coords=None if explicit else data,
             matrix=data if explicit else None,
             points=torch.stack(points).to(device),
+            nearest=torch.stack(nearest).to(device),
             scale=torch.tensor(scale, dtype=torch.float64, device=device),
         )
 
@@ -136,11 +145,37 @@ def _paper_features(batch: TspBatch, x: Tensor, chosen: Action, temperature: Ten
     return torch.cat([first, around, heat], 2)
 
 
+def _relative_features(batch: TspBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
+    """Lengths in units of the spacing of N cities, so that a policy means the same at every size.
+
+    First city i: edges (i-1, i) and (i, i+1), what their cities have as nearest neighbours (i's own and
+    that of i-1), log T / 2. Second city j: the edges (i, j) and (i-1, j-1) that come, (j-1, j) and
+    (i-1, i) that go, log T / 2, and the gain per temperature, squashed to (-1, 1).
+    """
+    size = x.shape[1]
+    spacing = (batch.scale / size**0.5)[:, None]
+    heat = (temperature.expand(len(x)) * size**0.5)[:, None]
+    log_heat = (0.5 * heat.clamp(min=1e-30).log()).expand(-1, size)
+    before = x.roll(1, 1)
+    edge = _lengths(batch, before, x) / spacing
+    if not chosen:
+        nearest = batch.nearest.gather(1, x) / spacing
+        parts = [edge, edge.roll(-1, 1), nearest, nearest.roll(1, 1), log_heat]
+        return torch.stack(parts, 2).float()
+    first = chosen[0][:, None]
+    new_here = _lengths(batch, x.gather(1, first).expand(-1, size), x) / spacing
+    new_before = _lengths(batch, before.gather(1, first).expand(-1, size), before) / spacing
+    old_first = edge.gather(1, first).expand(-1, size)
+    gain = (edge + old_first - new_here - new_before) / heat
+    parts = [new_here, new_before, edge, old_first, log_heat, gain / (1 + gain.abs())]
+    return torch.stack(parts, 2).float()
+
+
 # --- packing ---------------------------------------------------------------------------------------
 
 
-def _tensors(instance: TspInstance, unit: float | None) -> tuple[Tensor, Tensor, float]:
-    """What is measured (coordinates or matrix), what is seen, and the scale, of one instance."""
+def _tensors(instance: TspInstance, unit: float | None) -> tuple[Tensor, Tensor, Tensor, float]:
+    """What is measured (coordinates or matrix), what is seen, nearest edges and scale of one instance."""
     points = _plane(instance)
     low, side = (np.zeros(2), unit) if unit is not None else _square(points)
     metric = instance.metric
@@ -152,7 +187,26 @@ def _tensors(instance: TspInstance, unit: float | None) -> tuple[Tensor, Tensor,
         scale = _mean_length(instance) / MEAN_DISTANCE
     measured = instance.measured if instance.matrix is None else instance.matrix.astype(np.float64)
     seen = ((points - low) / side).astype(np.float32)
-    return torch.from_numpy(measured), torch.from_numpy(seen), scale if scale > 0 else 1.0
+    nearest = torch.from_numpy(_nearest_edges(instance))
+    return torch.from_numpy(measured), torch.from_numpy(seen), nearest, scale if scale > 0 else 1.0
+
+
+def _nearest_edges(instance: TspInstance) -> np.ndarray:
+    """Length of each city's shortest edge, float64[N]; memory linear in N."""
+    size = instance.size
+    if size < 2:
+        return np.zeros(size)
+    if instance.matrix is not None:
+        lengths = instance.matrix.astype(np.float64)
+        np.fill_diagonal(lengths, np.inf)
+        return np.asarray(lengths.min(1))
+    if size <= _SMALL:
+        i, j = (index.ravel() for index in np.indices((size, size)))
+        lengths = instance.edges(i, j).reshape(size, size)
+        np.fill_diagonal(lengths, np.inf)
+        return np.asarray(lengths.min(1))
+    _, near = neighbours(instance, np.arange(size), 1)
+    return np.asarray(instance.edges(np.arange(size), near[:, 0]))
 
 
 def _square(points: np.ndarray) -> tuple[np.ndarray, float]:

@@ -14,14 +14,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.instance import Solution
+from nsa_cli.core.errors import DataError, UsageError, shown
+from nsa_cli.core.instance import LARGEST, Solution, check_number
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io.numbers import parse_number
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 
-_KEYWORD = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)[\s:=]*(.*?)\s*$")
+_KEYWORD = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)(?![^\s:=])\s*[:=]?(.*)")
 _SECTIONS = (
     "NODE_COORD_SECTION",
     "EDGE_WEIGHT_SECTION",
@@ -105,7 +105,9 @@ def _split(source: Source) -> _Parsed:
                 section.tokens += tokens
                 section.lines += [number] * len(tokens)
             continue
-        word, rest = found.group(1).upper(), found.group(2)
+        word, rest = found.group(1).upper(), found.group(2).strip()
+        if word not in ("NAME", "COMMENT"):
+            rest = rest.lstrip(" \t:=")
         if word == "EOF":
             break
         if word in _SECTIONS:
@@ -181,7 +183,8 @@ def _refuse_unsupported(parsed: _Parsed) -> None:
         note = " (asymmetric instances)" if kind == "ATSP" else ""
         parsed.fail(f"TYPE {shown(kind)}{note} is not supported; expected TSP", parsed.line("TYPE"))
     for word, section in parsed.sections.items():
-        if word not in ("NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", *_HARMLESS) and section.tokens != ["-1"]:
+        known = word in ("NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", *_HARMLESS)
+        if not known and section.tokens not in ([], ["-1"]):
             parsed.fail(f"{word} is not supported; an answer without it would be wrong", section.line)
 
 
@@ -207,8 +210,21 @@ def _numbers(parsed: _Parsed, word: str) -> list[int | float]:
         value = parse_number(token)
         if value is None:
             parsed.fail(f"{word}: expected a number, got {shown(token)}", line)
+        if not -_PLAIN < value < _PLAIN:
+            _check_size(parsed, value, word, line)
         values.append(value)
     return values
+
+
+#: Numbers below it need no second look.
+_PLAIN = 2**53
+
+
+def _check_size(parsed: _Parsed, value: int | float, word: str, line: int) -> None:
+    try:
+        check_number(value, word, largest=LARGEST)
+    except DataError as error:
+        parsed.fail(str(error), line)
 
 
 def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Callable[..., int | None]:
@@ -219,14 +235,15 @@ def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) ->
     values = _numbers(parsed, word)
     ids = values[::width]
     for i, x in enumerate(ids):
-        if not isinstance(x, int):
-            parsed.fail(f"{word}: expected an integer as the city's id, got {x}", section.lines[i * width])
+        if not isinstance(x, int) or x < 0:
+            message = f"{word}: expected an integer of at least 0 as the city's id, got {x}"
+            parsed.fail(message, section.lines[i * width])
     if ids != list(range(1, size + 1)):
         data["ids"] = ids
     data["coords"] = [values[i + 1 : i + width] for i in range(0, len(values), width)]
 
     def locate(key: str | None, index: int | None) -> int | None:
-        if index is not None and key in ("coords", "ids"):
+        if index is not None and index < size and key in ("coords", "ids"):
             return section.lines[index * width]
         return parsed.line(_SPEC_OF.get(key or "")) or section.line
 
@@ -277,9 +294,8 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Callable[.
         last = section.lines[-1] if section.lines else section.line
         parsed.fail(f"{shape} of DIMENSION {size} has {expected} numbers, got {got}", last)
     values = _numbers(parsed, "EDGE_WEIGHT_SECTION")
-    whole = all(isinstance(x, int) for x in values)
-    flat = np.array(values, dtype=object if whole and any(abs(x) >= 2**63 for x in values) else None)
-    matrix = np.zeros((size, size), dtype=flat.dtype)
+    flat = np.array(values, dtype=object)  # of integers and decimals side by side none is changed
+    matrix = np.zeros((size, size), dtype=object)
     rows, columns = _SHAPES[shape](size)
     matrix[rows, columns] = flat
     if shape != "FULL_MATRIX":
@@ -287,10 +303,10 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Callable[.
     data["matrix"] = matrix.tolist()
 
     def locate(key: str | None, index: int | None) -> int | None:
-        if key == "matrix" and index is not None and section.lines:
-            first = np.flatnonzero((rows == index) | (columns == index))[0]
-            return section.lines[int(first)]
-        return section.line
+        if key == "matrix" and index is not None and index < size and section.lines:
+            mine = (rows == index) if shape == "FULL_MATRIX" else (rows == index) | (columns == index)
+            return section.lines[int(np.flatnonzero(mine)[0])]
+        return parsed.line(_SPEC_OF.get(key or "")) or section.line
 
     return locate
 
@@ -326,14 +342,13 @@ def write(instance: TspInstance) -> str:
     Raises
     ------
     UsageError
-        If the cities have names that are no integers, which TSPLIB cannot hold.
+        If the cities have ids that TSPLIB cannot hold.
     """
+    _check_ids(instance)
     lines = [f"NAME : {_one_line(instance.name)}"] if instance.name else []
-    lines += [f"COMMENT : {c}" for c in (instance.comment or "").split("\n") if c]
+    lines += [] if instance.comment is None else [f"COMMENT : {c}" for c in _lines(instance.comment)]
     lines += ["TYPE : TSP", f"DIMENSION : {instance.size}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
     if instance.coords is not None:
-        if not all(isinstance(x, int) for x in instance.cities.ids):
-            raise UsageError("TSPLIB names cities by integers, these have names; write json instead")
         lines.append("NODE_COORD_SECTION")
         rows = zip(instance.cities.ids, instance.coords.tolist(), strict=True)
         lines += [" ".join([str(i), *map(repr, row)]) for i, row in rows]
@@ -345,6 +360,19 @@ def write(instance: TspInstance) -> str:
             lines += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY", "DISPLAY_DATA_SECTION"]
             lines += [f"{i} {x!r} {y!r}" for i, (x, y) in enumerate(instance.display.tolist(), start=1)]
     return "\n".join([*lines, "EOF", ""])
+
+
+def _check_ids(instance: TspInstance) -> None:
+    if not all(isinstance(x, int) and x >= 0 for x in instance.cities.ids):
+        raise UsageError("TSPLIB names cities by integers from 0, these have other ids; write json instead")
+    if instance.matrix is not None and instance.ids not in (None, tuple(range(1, instance.size + 1))):
+        raise UsageError(
+            "TSPLIB numbers the cities of a matrix 1, 2, …, these have other ids; write json instead"
+        )
+
+
+def _lines(text: str) -> list[str]:
+    return re.split(r"[\r\n]+", text) if "\r" in text else text.split("\n")
 
 
 def _one_line(text: str) -> str:
@@ -375,11 +403,12 @@ def read_tour(source: Source) -> list[int]:
         parsed.fail("TOUR_SECTION is missing")
     section = parsed.sections["TOUR_SECTION"]
     ids = []
-    for x, line in zip(_numbers(parsed, "TOUR_SECTION"), section.lines, strict=True):
+    for token, line in zip(section.tokens, section.lines, strict=True):
+        x = parse_number(token)
         if x == -1:
             break
         if not isinstance(x, int):
-            parsed.fail(f"TOUR_SECTION: expected a city's id, got {x}", line)
+            parsed.fail(f"TOUR_SECTION: expected a city's id, got {shown(token)}", line)
         ids.append(x)
     size = _dimension(parsed) if "DIMENSION" in parsed.spec else len(ids)
     if size != len(ids):
@@ -391,7 +420,8 @@ def write_tour(instance: TspInstance, solution: Solution) -> str:
     """Write a tour with its length in the comment, as other programs of the field do."""
     name, length = _one_line(instance.name or "unnamed"), instance.objective(solution)
     ids = instance.cities.ids
-    numbers = ids if all(isinstance(x, int) for x in ids) else list(range(1, instance.size + 1))
+    whole = all(isinstance(x, int) and x >= 0 for x in ids)
+    numbers = ids if whole else list(range(1, instance.size + 1))
     lines = [
         f"NAME : {name}.tour",
         f"COMMENT : Length = {length}",

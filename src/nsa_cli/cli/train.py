@@ -1,0 +1,94 @@
+"""`nsa train`: policies from nothing, resumable, in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nsa_cli.api import check_seed
+from nsa_cli.cli.console import Console, Signals, Status, say
+from nsa_cli.cli.options import Quiet, check_output
+from nsa_cli.core.errors import UsageError
+
+#: Columns of the log that the progress line shows.
+_SHOWN = ("cost", "validation", "acceptance")
+
+
+def train(
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.")],
+    method: Annotated[str, typer.Option("--method", help="ppo or es.")] = "es",
+    preset: Annotated[str, typer.Option("--preset", help="paper (the published recipe) or best.")] = "best",
+    config: Annotated[
+        str | None, typer.Option("--config", help="YAML file of fields over the preset.")
+    ] = None,
+    size: Annotated[int | None, typer.Option("-n", "--size", help="Size of the training instances.")] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", help="Updates.")] = None,
+    features: Annotated[str | None, typer.Option("--features", help="Feature set.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Same seed, same policy.")] = 0,
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "cpu",
+    out: Annotated[
+        str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the policy goes.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from FILE's state.")] = False,
+    quiet: Quiet = False,
+) -> int:
+    """Train a policy for PROBLEM; log and state lie beside it, Ctrl-C saves."""
+    from nsa_cli.problems import find_problem
+
+    found = find_problem(problem)
+    out = out or f"{found.name}-{method}-{preset}.json"
+    check_output(out)
+    from nsa_cli.run import choose_device
+    from nsa_cli.train.config import METHODS, load_config, load_preset
+    from nsa_cli.train.es import train_es
+    from nsa_cli.train.loop import Run
+    from nsa_cli.train.ppo import train_ppo
+
+    package = type(found).__module__
+    if method in METHODS and not _has_presets(package):
+        chosen = METHODS[method]()
+    else:
+        chosen = load_preset(package, method, preset)
+    if config is not None:
+        chosen = load_config(config, chosen)
+    given: dict[str, Any] = {"size": size, "epochs": epochs, "features": features}
+    chosen = replace(chosen, **{key: value for key, value in given.items() if value is not None})
+    if Path(out).with_suffix(".csv").exists() and not resume:
+        raise UsageError(f"{out}: there is a training already; go on with --resume, or give another --out")
+
+    console = Console(quiet)
+    status = Status(console)
+    with Signals() as signals:
+
+        def show(row: Mapping[str, Any]) -> None:
+            figures = "  ".join(f"{key} {row[key]:.4g}" for key in _SHOWN if isinstance(row.get(key), float))
+            status.update(f"epoch {row['epoch']}/{chosen.epochs}  {row['seconds']:.0f} s  {figures}")
+
+        run = Run(
+            found,
+            chosen,
+            check_seed(seed),
+            Path(out),
+            choose_device(device),
+            asked_to_stop=lambda: signals.received != 0,
+            on_epoch=show,
+        )
+        (train_es if method == "es" else train_ppo)(run, resume=resume)
+        status.clear()
+    if not quiet:
+        how = "stopped; --resume goes on" if signals.received else "done"
+        say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
+    return signals.exit_code
+
+
+def _has_presets(package: str) -> bool:
+    from importlib import resources
+
+    try:
+        return (resources.files(package) / "presets").is_dir()
+    except (ModuleNotFoundError, TypeError, AttributeError):  # a problem in a file has no package
+        return False

@@ -1,0 +1,1 @@
+"""Learning proposals: PPO and Evolution Strategies as flat loops, and what both share."""

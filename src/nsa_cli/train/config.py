@@ -1,0 +1,228 @@
+"""Every number of a training, with what it does; presets are YAML files in the problems' folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
+
+from nsa_cli.core.errors import InputError, UsageError, shown
+
+ConfigT = TypeVar("ConfigT", bound="TrainConfig")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """What both methods need.
+
+    Attributes
+    ----------
+    size : int
+        N of the training instances.
+    steps : int
+        K of a rollout.
+    t_start, t_end : float
+        Temperatures of a rollout, in normalised units; geometric.
+    epochs : int
+    problems : int
+        Instances an epoch, drawn afresh.
+    features : str
+        Feature set of the policy.
+    hidden : int
+        Units of the networks' one hidden layer.
+    unit : float or None
+        What is 1 to the policy, in the units of the generated instances; None estimates it from each
+        instance as `solve` does.
+    validate_every : int
+        Epochs between two looks at the validation instances; the policy that does best there is kept.
+    validation_problems, validation_size : int
+    validation_steps : str
+        As ``--steps``.
+    """
+
+    method: ClassVar[str]
+
+    size: int = 50
+    steps: int = 100
+    t_start: float = 1.0
+    t_end: float = 0.1
+    epochs: int = 1000
+    problems: int = 256
+    features: str = "paper"
+    hidden: int = 16
+    unit: float | None = 1.0
+    validate_every: int = 25
+    validation_problems: int = 128
+    validation_size: int = 50
+    validation_steps: str = "10N"
+
+    def __post_init__(self) -> None:
+        for name in (
+            "size",
+            "steps",
+            "epochs",
+            "problems",
+            "hidden",
+            "validate_every",
+            "validation_problems",
+        ):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        for name in ("t_start", "t_end"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"{name}: expected a temperature above 0, got {getattr(self, name)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all fields, for checkpoints and logs."""
+        return {"method": self.method, **asdict(self)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PpoConfig(TrainConfig):
+    """Proximal policy optimisation (Schulman et al. 2017; Appendix A of the paper).
+
+    Attributes
+    ----------
+    learning_rate, critic_learning_rate : float
+        Of Adam.
+    weight_decay : float
+        0.01 in the paper; it pulls a policy towards uniform.
+    discount : float
+        gamma.
+    trace : float
+        lambda of the generalised advantage estimator.
+    clip : float
+        epsilon of the clipped objective.
+    passes : int
+        Times that an epoch's transitions are used.
+    minibatch : int
+        Transitions a gradient step.
+    entropy : float
+        Weight of the entropy bonus.
+    gradient_norm : float
+        Gradients are scaled down to this norm.
+    """
+
+    method: ClassVar[str] = "ppo"
+
+    learning_rate: float = 2e-4
+    critic_learning_rate: float = 2e-4
+    weight_decay: float = 0.0
+    discount: float = 0.9
+    trace: float = 0.9
+    clip: float = 0.25
+    passes: int = 10
+    minibatch: int = 1024
+    entropy: float = 0.0
+    gradient_norm: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class EsConfig(TrainConfig):
+    """Evolution strategies (Salimans et al. 2017; Appendix A of the paper).
+
+    Attributes
+    ----------
+    population : int
+        Perturbed policies an epoch, in antithetic pairs.
+    sigma : float
+        Standard deviation of the perturbations.
+    learning_rate : float
+        Of gradient ascent; 1e-3 in the paper, which leaves it under-trained.
+    momentum : float
+    final_learning_rate : float
+        Factor on the learning rate in the last tenth of the epochs.
+    fitness : {'best', 'log_best'}
+        Mean over the instances of the lowest energy of a rollout, or of its logarithm.
+    """
+
+    method: ClassVar[str] = "es"
+
+    population: int = 16
+    sigma: float = 0.05
+    learning_rate: float = 1e-2
+    momentum: float = 0.9
+    final_learning_rate: float = 0.1
+    fitness: Literal["best", "log_best"] = "best"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.population < 2 or self.population % 2:
+            raise UsageError(f"population: expected an even number of at least 2, got {self.population}")
+        if self.fitness not in ("best", "log_best"):
+            raise UsageError(f"fitness: expected best or log_best, got {self.fitness!r}")
+
+
+METHODS: dict[str, type[TrainConfig]] = {"ppo": PpoConfig, "es": EsConfig}
+
+
+def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
+    """Read the preset ``<method>-<preset>.yaml`` in a problem's folder.
+
+    Raises
+    ------
+    UsageError
+        If there is no such method or preset.
+    """
+    if method not in METHODS:
+        raise UsageError(f"--method: expected one of {', '.join(METHODS)}, got {method!r}")
+    folder = resources.files(problem_package) / "presets"
+    file = folder / f"{method}-{preset}.yaml"
+    if not folder.is_dir() or not file.is_file():
+        known = sorted(f.name.removesuffix(".yaml") for f in folder.iterdir()) if folder.is_dir() else []
+        raise UsageError(f"--preset: there is no {method}-{preset}; there are {', '.join(known) or 'none'}")
+    return _parse(file.read_text(encoding="utf-8"), METHODS[method](), str(file))
+
+
+def load_config(path: str | Path, base: ConfigT) -> ConfigT:
+    """Read a YAML file of fields over a base.
+
+    Raises
+    ------
+    InputError
+        If it is no YAML, or names a field that there is not.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", str(path)) from None
+    return _parse(text, base, str(path))
+
+
+def _parse(text: str, base: ConfigT, source: str) -> ConfigT:
+    import yaml
+
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "cannot be parsed"
+        raise InputError(f"not valid YAML: {problem}", source, mark.line + 1 if mark else None) from None
+    if data is None:
+        data = {}
+    if not isinstance(data, dict):
+        raise InputError(f"expected fields with values, got {shown(data)}", source)
+    return replace(base, **_typed(data, base, source))
+
+
+def _typed(data: Mapping[Any, Any], base: TrainConfig, source: str) -> dict[str, Any]:
+    """Check names and types of fields; YAML reads 1e-2 as a text, which is meant as a number."""
+    known = {f.name: getattr(base, f.name) for f in fields(base)}
+    result: dict[str, Any] = {}
+    for key, value in data.items():
+        if key not in known:
+            raise InputError(f"there is no field {shown(key)}; there are {', '.join(known)}", source)
+        like = known[key]
+        if key == "unit" and value is None:
+            pass
+        elif isinstance(like, float) or key == "unit":
+            try:
+                value = float(value)
+            except (TypeError, ValueError):
+                raise InputError(f"{key}: expected a number, got {shown(value)}", source) from None
+        elif like is not None and (type(value) is not type(like)):
+            raise InputError(f"{key}: expected {type(like).__name__}, got {shown(value)}", source)
+        result[str(key)] = value
+    return result

@@ -1,0 +1,77 @@
+"""Evolution strategies, top to bottom (Salimans et al. 2017; Appendix A of the paper)."""
+
+from __future__ import annotations
+
+import torch
+
+from nsa_cli.anneal.engine import anneal
+from nsa_cli.policy.checkpoint import LearntPolicy
+from nsa_cli.train.config import EsConfig
+from nsa_cli.train.estimators import centred_ranks, search_gradient
+from nsa_cli.train.loop import Run
+from nsa_cli.train.population import flat_parameters, load_flat, stacked
+
+
+@torch.no_grad()
+def train_es(run: Run, *, resume: bool = False) -> LearntPolicy:
+    """Train a policy; the best on the validation instances is in ``run.out``.
+
+    Parameters
+    ----------
+    run : Run
+        With an `EsConfig`.
+    resume : bool
+        Go on from the state beside ``run.out``.
+    """
+    config = run.config
+    assert isinstance(config, EsConfig)
+    policy = run.new_policy().to(run.device)
+    mean = flat_parameters(policy)  # [D]
+    velocity = torch.zeros_like(mean)  # [D]
+    first = 0
+    if resume:
+        state = run.load_state()
+        mean, velocity, first = state["mean"], state["velocity"], state["epoch"]
+
+    for epoch in range(first, config.epochs):
+        # Everything random in an epoch comes from (seed, epoch): a resumed run is the same run.
+        generator = torch.Generator().manual_seed((run.seed << 24) + epoch)
+        half = torch.randn(config.population // 2, len(mean), generator=generator).to(run.device)
+        noise = torch.cat([half, -half])  # [P, D]
+
+        # All members see the same instances, starts and random numbers.
+        instances = run.instances(epoch)
+        keys = run.keys(epoch, len(instances))
+        x = run.starts(instances, keys)
+        batch = run.operations.pack(instances * config.population, run.device, config.unit)
+        state_ = anneal(
+            run.operations,
+            batch,
+            stacked(policy, mean + config.sigma * noise),
+            x.repeat(config.population, *[1] * (x.dim() - 1)),
+            run.schedule,
+            torch.from_numpy(keys).to(run.device).repeat(config.population),
+        ).state
+
+        energy = (state_.best_energy / batch.scale).reshape(config.population, -1)  # [P, B]
+        fitness = -(energy.clamp(min=1e-12).log() if config.fitness == "log_best" else energy).mean(1)  # [P]
+        gradient = search_gradient(noise, centred_ranks(fitness), config.sigma)  # [D]
+        velocity = config.momentum * velocity + gradient
+        late = epoch >= config.epochs - config.epochs // 10
+        mean = mean + config.learning_rate * (config.final_learning_rate if late else 1.0) * velocity
+
+        load_flat(policy, mean)
+        row = {
+            "cost": -float(fitness.mean()),
+            "best_member": -float(fitness.max()),
+            "acceptance": float(state_.accepted.double().mean()) / config.steps,
+            "gradient_norm": float(gradient.norm()),
+            "parameter_norm": float(mean.norm()),
+        }
+        run.report(epoch, policy, row)
+        stopping = run.asked_to_stop()
+        if stopping or (epoch + 1) % config.validate_every == 0 or epoch + 1 == config.epochs:
+            run.save_state(epoch + 1, {"mean": mean, "velocity": velocity})
+        if stopping:
+            break
+    return policy

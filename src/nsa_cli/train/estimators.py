@@ -1,0 +1,71 @@
+"""The formulas of both methods, as small pure functions."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def advantages(rewards: Tensor, values: Tensor, last_value: Tensor, discount: float, trace: float) -> Tensor:
+    """Estimate advantages with exponentially weighted temporal differences (Schulman et al. 2016).
+
+    Parameters
+    ----------
+    rewards, values : float32[K, B]
+    last_value : float32[B]
+        Value of the state after the last step.
+    discount, trace : float
+        gamma and lambda.
+
+    Returns
+    -------
+    float32[K, B]
+    """
+    following = torch.cat([values[1:], last_value[None]])
+    errors = rewards + discount * following - values
+    result = torch.zeros_like(errors)
+    running = torch.zeros_like(last_value)
+    for k in range(len(rewards) - 1, -1, -1):
+        running = errors[k] + discount * trace * running
+        result[k] = running
+    return result
+
+
+def clipped_loss(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
+    """Negated clipped surrogate objective of PPO, mean over transitions (Schulman et al. 2017, eq. 7)."""
+    ratio = log_ratio.exp()
+    return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
+
+
+def explained_variance(values: Tensor, returns: Tensor) -> float:
+    """Share of the returns' variance that the values explain: 1 is perfect, 0 no better than a constant."""
+    variance = returns.var()
+    return float(1 - (returns - values).var() / variance) if variance > 0 else 0.0
+
+
+def centred_ranks(fitness: Tensor) -> Tensor:
+    """Turn fitness into ranks spread evenly over [-1/2, 1/2]; equal fitness gets equal ranks.
+
+    Parameters
+    ----------
+    fitness : float64[P]
+        Larger is better.
+    """
+    if len(fitness) < 2:
+        return torch.zeros_like(fitness)
+    below = (fitness[:, None] > fitness).sum(1).double()
+    equal = (fitness[:, None] == fitness).sum(1).double() - 1
+    return (below + equal / 2) / (len(fitness) - 1) - 0.5
+
+
+def search_gradient(noise: Tensor, ranks: Tensor, sigma: float) -> Tensor:
+    """Gradient of the expected (shaped) fitness by the score function (Salimans et al. 2017, eq. 2).
+
+    Parameters
+    ----------
+    noise : float32[P, D]
+        Standard normal perturbations, in antithetic pairs.
+    ranks : float64[P]
+    sigma : float
+    """
+    return (ranks.to(noise.dtype)[:, None] * noise).mean(0) / sigma

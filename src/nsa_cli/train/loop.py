@@ -1,0 +1,230 @@
+"""What both methods do around their updates: instances, validation, log, checkpoints, resuming."""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nsa_cli import __version__
+from nsa_cli.anneal.engine import anneal
+from nsa_cli.anneal.schedule import Schedule, parse_steps
+from nsa_cli.core.draws import START, stream_keys, uniforms
+from nsa_cli.core.errors import InputError, UsageError
+from nsa_cli.core.instance import Instance
+from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
+from nsa_cli.core.policy import Policy
+from nsa_cli.core.problem import Problem
+from nsa_cli.policy.checkpoint import LearntPolicy, save
+from nsa_cli.policy.gaussian import GaussianPolicy
+from nsa_cli.policy.slots import SlotPolicy
+from nsa_cli.train.config import TrainConfig
+
+#: Seeds of the instances: training draws epoch after epoch, validation never what training draws.
+_VALIDATION = 2**40
+
+
+@dataclass
+class Run:
+    """One training: what it works on and where it writes.
+
+    Attributes
+    ----------
+    problem : Problem
+    config : TrainConfig
+    seed : int
+    out : Path
+        The policy's file; beside it the log (``.csv``) and the state to resume from (``.state.pt``).
+    device : torch.device
+    asked_to_stop : callable
+        Looked at after each epoch.
+    on_epoch : callable
+        Called with the row of the log.
+    """
+
+    problem: Problem[Any]
+    config: TrainConfig
+    seed: int
+    out: Path
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    asked_to_stop: Callable[[], bool] = lambda: False
+    on_epoch: Callable[[Mapping[str, Any]], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self.operations: Operations[Any, Any] = self.problem.operations()
+        self.best_score = float("inf")
+        self.began = time.monotonic()
+        self.seconds_before = 0.0
+        self._validation: tuple[Any, Tensor, Tensor] | None = None
+
+    # --- policies --------------------------------------------------------------------------------
+
+    def new_policy(self) -> LearntPolicy:
+        """Make the untrained policy of this run's seed.
+
+        Raises
+        ------
+        UsageError
+            If the problem has no such features.
+        """
+        torch.manual_seed(self.seed)
+        if isinstance(self.operations, ContinuousOperations):
+            return GaussianPolicy(
+                self.operations.features, self.config.size, self.config.hidden, self.out.stem
+            )
+        assert isinstance(self.operations, DiscreteOperations)
+        sets = self.operations.feature_sets
+        if self.config.features not in sets:
+            raise UsageError(
+                f"--features: {self.problem.name} has {', '.join(sets)}, not {self.config.features!r}"
+            )
+        slots = sets[self.config.features].slots
+        return SlotPolicy(slots, self.config.features, self.config.hidden, self.out.stem)
+
+    # --- instances and rollouts ------------------------------------------------------------------
+
+    @property
+    def schedule(self) -> Schedule:
+        """Temperatures of a training rollout."""
+        return Schedule(self.config.steps, self.config.t_start, self.config.t_end)
+
+    def instances(self, epoch: int) -> list[Instance]:
+        """Draw the instances of an epoch, the same for the same seed."""
+        return self._draw(epoch, self.config.size, self.config.problems)
+
+    def _draw(self, stream: int, size: int, count: int) -> list[Instance]:
+        rng = np.random.default_rng((self.seed, stream))
+        return [self.problem.generate(size, rng) for _ in range(count)]
+
+    def starts(self, instances: list[Instance], keys: np.ndarray) -> Tensor:
+        """Build the paper's start for each instance."""
+        make = self.problem.start("paper")
+        rows = [
+            make(i, lambda n, key=key: uniforms(np.array([key]), START, n)[:, 0])  # type: ignore[misc]
+            for i, key in zip(instances, keys, strict=True)
+        ]
+        return torch.from_numpy(np.stack(rows)).to(self.device)
+
+    def keys(self, epoch: int, count: int) -> np.ndarray:
+        """Random streams of an epoch's chains."""
+        return stream_keys(self.seed, (epoch << 24) + np.arange(count))
+
+    # --- validation ------------------------------------------------------------------------------
+
+    def validate(self, policy: Policy) -> float:
+        """Mean lowest normalised energy on instances that training never sees; lower is better."""
+        config = self.config
+        if self._validation is None:
+            instances = self._draw(_VALIDATION, config.validation_size, config.validation_problems)
+            keys = stream_keys(self.seed + _VALIDATION, np.arange(len(instances)))
+            batch = self.operations.pack(instances, self.device, config.unit)
+            self._validation = batch, self.starts(instances, keys), torch.from_numpy(keys).to(self.device)
+        batch, x, keys_tensor = self._validation
+        steps = parse_steps(config.validation_steps, config.validation_size)
+        schedule = Schedule(steps, config.t_start, config.t_end)
+        state = anneal(self.operations, batch, policy, x, schedule, keys_tensor).state
+        energy = state.best_energy / batch.scale
+        if getattr(config, "fitness", "best") == "log_best":
+            energy = energy.clamp(min=1e-12).log()
+        return float(energy.mean())
+
+    # --- files -----------------------------------------------------------------------------------
+
+    def report(self, epoch: int, policy: LearntPolicy, row: dict[str, Any]) -> None:
+        """Log an epoch; now and then validate, and keep the policy if it is the best so far."""
+        last = epoch + 1 == self.config.epochs
+        if last or (epoch + 1) % self.config.validate_every == 0:
+            score = self.validate(policy)
+            row["validation"] = score
+            if score < self.best_score:
+                self.best_score = score
+                self.save_policy(policy, epoch)
+        row = {"epoch": epoch + 1, "seconds": round(self.seconds, 2), **row}
+        self._log(row)
+        self.on_epoch(row)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent, interruptions left out."""
+        return self.seconds_before + time.monotonic() - self.began
+
+    def save_policy(self, policy: LearntPolicy, epoch: int) -> None:
+        """Write the policy with all that is needed to make it again."""
+        notes = {
+            "seed": self.seed,
+            "epoch": epoch + 1,
+            "validation": self.best_score,
+            "schedule": {"kind": "geometric", "t_start": self.config.t_start, "t_end": self.config.t_end},
+            "training": self.config.to_dict(),
+            "seconds": round(self.seconds, 1),
+            "version": __version__,
+        }
+        save(self.out, policy, self.problem.name, notes)
+
+    def _log(self, row: Mapping[str, Any]) -> None:
+        path = self.out.with_suffix(".csv")
+        columns = ["epoch", "seconds", *sorted(set(row) - {"epoch", "seconds", "validation"}), "validation"]
+        fresh = not path.exists()
+        with path.open("a", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            if fresh:
+                writer.writerow(columns)
+            writer.writerow([_short(row.get(c, "")) for c in columns])
+
+    def save_state(self, epoch: int, state: Mapping[str, Any]) -> None:
+        """Write what the next epoch needs, whole or not at all."""
+        path = self.out.with_suffix(".state.pt")
+        temporary = path.with_suffix(".tmp")
+        kept = {
+            "epoch": epoch,
+            "seed": self.seed,
+            "config": self.config.to_dict(),
+            "best_score": self.best_score,
+            "seconds": self.seconds,
+            **state,
+        }
+        torch.save(kept, temporary)
+        os.replace(temporary, path)
+
+    def load_state(self) -> dict[str, Any]:
+        """Read the state to resume from; running no code from it.
+
+        Raises
+        ------
+        InputError
+            If there is none, it is damaged, or belongs to another training.
+        """
+        path = self.out.with_suffix(".state.pt")
+        if not path.is_file():
+            raise InputError("there is no training to resume", str(path))
+        try:
+            state: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
+            mine = {**self.config.to_dict(), "epochs": state["config"]["epochs"]}
+            same = state["config"] == mine and state["seed"] == self.seed
+        except Exception as error:
+            raise InputError(f"is no training state: {type(error).__name__}", str(path)) from None
+        if not same:
+            raise InputError("belongs to a training with another configuration or seed", str(path))
+        self.best_score, self.seconds_before = state["best_score"], state["seconds"]
+        self._cut_log(state["epoch"])
+        return state
+
+    def _cut_log(self, epoch: int) -> None:
+        """Drop rows of epochs that will be done again."""
+        path = self.out.with_suffix(".csv")
+        if path.is_file():
+            head, *rows = path.read_text(encoding="utf-8").splitlines()
+            kept = [row for row in rows if row.split(",")[0].isdigit() and int(row.split(",")[0]) <= epoch]
+            path.write_text("\n".join([head, *kept, ""]), encoding="utf-8")
+
+
+def _short(value: Any) -> Any:
+    return f"{value:.6g}" if isinstance(value, float) else value

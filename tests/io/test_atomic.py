@@ -1,0 +1,131 @@
+"""A file is written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from nsa_cli.core.errors import UsageError
+from nsa_cli.io.atomic import write_text
+
+
+def test_writes_utf_8_and_leaves_nothing_else(tmp_path: Path) -> None:
+    """One file comes out, no temporary one stays."""
+    write_text(tmp_path / "a.json", '"ö"\n')
+    assert (tmp_path / "a.json").read_bytes() == b'"\xc3\xb6"\n'
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_new_file_has_the_usual_mode(tmp_path: Path) -> None:
+    """The private mode of a temporary file is not what the user gets."""
+    mask = os.umask(0o022)
+    try:
+        write_text(tmp_path / "a", "x")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o644
+
+
+def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
+    """Permissions given to the old file hold for the new one."""
+    path = tmp_path / "a"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_text(path, "new")
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", 0o640)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """The target of a link is replaced, not the link."""
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to("target")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "new"
+
+
+def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
+    """The temporary file's name is not longer than the file's own."""
+    path = tmp_path / ("n" * 255)
+    write_text(path, "x")
+    assert path.read_text() == "x"
+
+
+def test_a_failure_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the last step fails, the old file is there and no temporary one is."""
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "a"
+    path.write_text("old")
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(UsageError, match=r"a: cannot be written: No space left on device$"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_file_may_be_writable_in_a_directory_that_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no temporary file may be made, a file that may be written is written."""
+
+    def fail(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    path = tmp_path / "a"
+    path.write_text("old")
+    monkeypatch.setattr("tempfile.mkstemp", fail)
+    write_text(path, "new")
+    assert path.read_text() == "new"
+    with pytest.raises(UsageError, match="b: cannot be written: Permission denied"):
+        write_text(tmp_path / "b", "new")
+
+
+def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
+    """What cannot be replaced is written through."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    got: list[str] = []
+    reader = threading.Thread(target=lambda: got.append(path.read_text()))
+    reader.start()
+    write_text(path, "through")
+    reader.join(timeout=10)
+    assert got == ["through"]
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("make", ["directory", "no parent", "parent is a file", "zero byte"])
+def test_what_cannot_be_written_is_one_line(tmp_path: Path, make: str) -> None:
+    """Every reason is a usage error of one line."""
+    (tmp_path / "file").write_text("")
+    path = {
+        "directory": tmp_path,
+        "no parent": tmp_path / "none" / "a",
+        "parent is a file": tmp_path / "file" / "a",
+        "zero byte": tmp_path / "a\0b",
+    }[make]
+    with pytest.raises(UsageError) as caught:
+        write_text(path, "x")
+    assert "\n" not in str(caught.value)
+
+
+def test_text_that_is_no_utf_8_keeps_the_old_file(tmp_path: Path) -> None:
+    """Half a character cannot be written, and does not cost the old file."""
+    path = tmp_path / "a"
+    path.write_text("old")
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_text(path, "\ud800")
+    assert path.read_text() == "old"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_full_device_is_an_error() -> None:
+    """Text that did not arrive is not reported as written."""
+    with pytest.raises(UsageError, match="/dev/full: cannot be written"):
+        write_text("/dev/full", "x" * 100_000)

@@ -1,0 +1,106 @@
+"""What a file may be before it is anything in particular."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from nsa_cli.core.errors import InputError
+from nsa_cli.io.source import decode, read_source
+
+
+def test_reads_a_file_with_its_name_and_suffix(tmp_path: Path) -> None:
+    """The name stays as given, the suffix is in lower case."""
+    path = tmp_path / "Sack.CSV"
+    path.write_text("value,weight\n1,2\n")
+    source = read_source(path)
+    assert (source.name, source.suffix, source.text) == (str(path), ".csv", "value,weight\n1,2\n")
+
+
+def test_reads_standard_input_for_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dash is standard input, which has no suffix."""
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"3 4\n")))
+    source = read_source("-")
+    assert (source.name, source.suffix, source.text) == ("<stdin>", "", "3 4\n")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"a\nb\n", b"a\r\nb\r\n", b"a\rb\r", b"\xef\xbb\xbfa\nb\n", b"a\nb\n\x1a", "a\nb\n".encode("utf-16")],
+    ids=["unix", "dos", "old mac", "byte order mark", "dos end of file", "utf-16"],
+)
+def test_line_ends_and_marks_do_not_matter(data: bytes) -> None:
+    """The same text comes out of every way to write it."""
+    assert decode(data, "f", "").text == "a\nb\n"
+
+
+def test_latin_1_is_text() -> None:
+    """An author's name in Latin-1 does not make a file binary."""
+    assert decode("COMMENT : Grötschel\n".encode("latin-1"), "f", "").text == "COMMENT : Grötschel\n"
+
+
+@pytest.mark.parametrize("name", ["a.tsp.gz", "a.tsp.GZ", "a.tsp"])
+def test_gzip_is_told_by_its_content(tmp_path: Path, name: str) -> None:
+    """Compression is seen in the data, and its suffix is not the format's."""
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"NAME : x\n"))
+    source = read_source(path)
+    assert (source.text, source.suffix) == ("NAME : x\n", ".tsp")
+
+
+@pytest.mark.parametrize("keep", [2, 9, 15, 24, -8, -1])
+def test_cut_gzip_is_refused(keep: int) -> None:
+    """Gzip data that end early are damaged, wherever they end."""
+    data = gzip.compress(b"1 2 3 4 5 6 7 8\n")
+    with pytest.raises(InputError, match=r"^f: damaged gzip data: "):
+        decode(data[:keep], "f", "")
+
+
+def test_changed_gzip_is_refused() -> None:
+    """Gzip data whose checksum is wrong are damaged."""
+    data = bytearray(gzip.compress(b"1 2 3\n"))
+    data[-8] ^= 1
+    with pytest.raises(InputError, match="damaged gzip data"):
+        decode(bytes(data), "f", "")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b" \r\n\t", b"\xef\xbb\xbf", "\n ".encode("utf-16"), b"\x1a", gzip.compress(b"")],
+    ids=["nothing", "blanks", "mark", "utf-16 blanks", "dos end of file", "gzip of nothing"],
+)
+def test_nothing_is_refused(data: bytes) -> None:
+    """A file of nothing but blanks is empty, in every encoding."""
+    with pytest.raises(InputError, match=r"^f: is empty; expected an instance$"):
+        decode(data, "f", "")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"PK\x03\x04\0\0", b"\x89PNG\r\n\x1a\n\0", bytes([0x80, 0x02, 0xE9]), b"\xff\xfea", b"\xff\xfe\0\xd8"],
+    ids=["zip", "png", "pickle", "odd utf-16", "half a character"],
+)
+def test_binary_is_refused(data: bytes) -> None:
+    """What holds no text says so, with the place."""
+    with pytest.raises(InputError, match=r"^f: is binary \(.* offset \d+\); expected text$"):
+        decode(data, "f", "")
+
+
+def test_a_missing_file_and_a_directory_are_told_apart(tmp_path: Path) -> None:
+    """Each says in one line what the path is."""
+    with pytest.raises(InputError, match="no such file"):
+        read_source(tmp_path / "none.tsp")
+    with pytest.raises(InputError, match="is a directory; give a file in it"):
+        read_source(tmp_path)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "x" * 300])
+def test_an_impossible_name_is_refused(path: str) -> None:
+    """A name that no file can have is an error of the input."""
+    with pytest.raises(InputError, match="cannot be read: "):
+        read_source(path)

@@ -1,0 +1,121 @@
+"""Numbers and tokens as old text files have them."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+
+from nsa_cli.core.errors import InputError
+from nsa_cli.core.record import Source
+from nsa_cli.io.numbers import parse_number
+from nsa_cli.io.tokens import locator, shape, split_lines, to_count, to_number
+
+
+@pytest.mark.parametrize(
+    ("token", "value"),
+    [
+        ("12", 12),
+        ("+7", 7),
+        ("-3", -3),
+        ("007", 7),
+        ("3.", 3.0),
+        (".5", 0.5),
+        ("-0.25", -0.25),
+        ("1e3", 1000.0),
+        ("1.11630e+03", 1116.3),
+        ("1D3", 1000.0),
+        ("2.5d-1", 0.25),
+        ("1e-400", 0.0),
+        ("12345678901234567890", 12345678901234567890),
+        ("1" * 50, int("1" * 50)),
+    ],
+)
+def test_numbers(token: str, value: float) -> None:
+    """A token is the number it spells, an integer exactly where it looks like one."""
+    assert parse_number(token) == value
+    assert type(parse_number(token)) is type(value)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "-",
+        ".",
+        "e5",
+        "1e",
+        "nan",
+        "NaN",
+        "inf",
+        "-Infinity",
+        "1_000",
+        "0x10",
+        "1,5",
+        "1 2",
+        "٣",
+        "²",
+        "1e400",
+        "1e99999",
+        "1e999999",
+        "1.2.3",
+        "--1",
+        "1-2",
+        "9" * 4001,
+    ],
+)
+def test_not_numbers(token: str) -> None:
+    """What Python might read but no file means, or what is no finite number, is none."""
+    assert parse_number(token) is None
+
+
+@pytest.mark.parametrize("token", ["1" * 200_000 + "x", "1." + "1" * 200_000 + "x", "1e" + "1" * 200_000])
+def test_long_tokens_take_no_time(token: str) -> None:
+    """Refusing a token is linear in its length."""
+    begin = time.perf_counter()
+    assert parse_number(token) is None
+    assert time.perf_counter() - begin < 1.0
+
+
+def test_lines_are_counted_from_one_and_blank_ones_skipped() -> None:
+    """Blank lines hold no tokens but count."""
+    lines = split_lines(Source("f", "", "\n 1\t2 \n\n3\n"))
+    assert [(line.tokens, line.number) for line in lines] == [(["1", "2"], 2), (["3"], 4)]
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "expected"),
+    [
+        ("3 4\n1 2 3\n", "", (2, 3)),
+        ("3 x\n1\n", "", (0, 1)),
+        ("\n\n5\n", ".txt", (1,)),
+        ("3 4\n1 2\n", ".csv", ()),
+    ],
+)
+def test_shape(text: str, suffix: str, expected: tuple[int, ...]) -> None:
+    """Lines of numbers have their width, others 0; a table is not taken for a list."""
+    assert shape(Source("f", suffix, text), 2) == expected
+
+
+def test_errors_name_line_and_meaning() -> None:
+    """A token that is no number, or no count, is named with what it should be."""
+    source = Source("f.txt", "", "x")
+    with pytest.raises(InputError, match=r"^f\.txt:7: weight: expected a number, got 'x'$"):
+        to_number(source, "x", 7, "weight")
+    for token in ("0", "-1", "1.0", "x"):
+        with pytest.raises(InputError, match=r"^f\.txt:2: n: expected a positive integer, got "):
+            to_count(source, token, 2, "n")
+    assert to_count(source, "3", 2, "n") == 3
+    assert math.isclose(to_number(source, "1e-1", 1, "x"), 0.1)
+
+
+def test_locator_knows_elements_and_heads() -> None:
+    """Elements have their own lines, other keys those of the head, anything else none."""
+    locate = locator([3, 4], {"capacity": 1})
+    assert [locate("weights", 1), locate("weights", 2), locate("capacity", None), locate(None, None)] == [
+        4,
+        None,
+        1,
+        None,
+    ]

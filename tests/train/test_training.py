@@ -1,0 +1,219 @@
+"""Both methods learn, resume exactly and refuse what they cannot do."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+import nsa_cli as nsa
+from nsa_cli.core.errors import InputError, UsageError
+from nsa_cli.policy.checkpoint import load
+from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
+from nsa_cli.problems import builtin_names
+from nsa_cli.train.config import METHODS, EsConfig, PpoConfig, load_config, load_preset
+from nsa_cli.train.es import train_es
+from nsa_cli.train.loop import Run
+from nsa_cli.train.population import flat_parameters, load_flat, stacked
+from nsa_cli.train.ppo import train_ppo
+
+from helpers import random_instances, starts_of
+
+SMALL = {"size": 12, "steps": 24, "problems": 48, "epochs": 6, "validate_every": 3, "validation_size": 12}
+CONFIGS = {
+    "es": EsConfig(**SMALL, learning_rate=2e-2, validation_problems=48),
+    "ppo": PpoConfig(
+        **SMALL, learning_rate=3e-3, critic_learning_rate=3e-3, passes=3, validation_problems=48
+    ),
+}
+TRAIN = {"es": train_es, "ppo": train_ppo}
+
+
+def make_run(problem, method, out, **changes):
+    config = replace(CONFIGS[method], **changes)
+    if problem.name == "rosenbrock":
+        config = replace(config, size=2, validation_size=2)
+    return Run(problem, config, seed=3, out=out)
+
+
+@pytest.mark.parametrize("method", ["es", "ppo"])
+def test_every_problem_trains_and_the_best_policy_is_in_the_file(problem, method, tmp_path):
+    """A few epochs; the file loads, says how it came about, and scores what it says."""
+    run = make_run(problem, method, tmp_path / "p.json")
+    TRAIN[method](run)
+    data = json.loads((tmp_path / "p.json").read_text())
+    assert data["seed"] == 3
+    assert data["training"]["method"] == method
+    policy = load(tmp_path / "p.json", problem.name, run.operations)
+    assert run.validate(policy) == pytest.approx(data["validation"], rel=1e-6)
+    log = (tmp_path / "p.csv").read_text().splitlines()
+    assert len(log) == 1 + run.config.epochs
+    assert log[0].startswith("epoch,seconds,")
+
+
+@pytest.mark.parametrize("method", ["es", "ppo"])
+def test_a_trained_policy_beats_uniform_proposals(method, tmp_path):
+    """On instances that training never saw; knapsack learns in seconds."""
+    problem = nsa.find_problem("knapsack")
+    judged = {"validation_size": 30, "validation_steps": "2N"}
+    run = make_run(problem, method, tmp_path / "p.json", epochs=15, problems=64, size=30, steps=60, **judged)
+    TRAIN[method](run)
+    assert run.best_score < run.validate(UniformSlotPolicy()) - 0.2
+
+
+@pytest.mark.parametrize("method", ["es", "ppo"])
+def test_a_resumed_training_is_the_same_training(method, tmp_path):
+    """Stopped after half and resumed: bit for bit the policy of the run that was not."""
+    problem = nsa.find_problem("knapsack")
+    whole = make_run(problem, method, tmp_path / "whole.json")
+    expected = TRAIN[method](whole)
+    part = make_run(problem, method, tmp_path / "part.json")
+    seen = []
+    part.on_epoch = seen.append
+    part.asked_to_stop = lambda: len(seen) == 4
+    TRAIN[method](part)
+    assert len(seen) == 4
+    again = make_run(problem, method, tmp_path / "part.json")
+    result = TRAIN[method](again, resume=True)
+    assert torch.equal(flat_parameters(result), flat_parameters(expected))
+    assert again.best_score == whole.best_score
+    without_seconds = [
+        [cells for k, cells in enumerate(line.split(",")) if k != 1]
+        for name in ("whole", "part")
+        for line in (tmp_path / f"{name}.csv").read_text().splitlines()
+    ]
+    half = len(without_seconds) // 2
+    assert without_seconds[:half] == without_seconds[half:]
+
+
+def test_what_cannot_be_resumed_is_refused(tmp_path):
+    """No state, a damaged state, another configuration."""
+    problem = nsa.find_problem("knapsack")
+    run = make_run(problem, "es", tmp_path / "p.json", epochs=1)
+    with pytest.raises(InputError, match="no training"):
+        train_es(run, resume=True)
+    train_es(run)
+    with pytest.raises(InputError, match="another configuration"):
+        train_es(make_run(problem, "es", tmp_path / "p.json", epochs=2, sigma=0.1), resume=True)
+    (tmp_path / "p.state.pt").write_bytes(b"rubbish")
+    with pytest.raises(InputError, match="no training state"):
+        train_es(make_run(problem, "es", tmp_path / "p.json", epochs=2), resume=True)
+
+
+@pytest.mark.parametrize("name", ["knapsack", "bin", "tsp"])
+def test_members_of_a_population_act_as_they_would_alone(name):
+    """A stacked policy scores each member's rows with that member's weights."""
+    problem = nsa.find_problem(name)
+    operations = problem.operations()
+    torch.manual_seed(0)
+    policy = SlotPolicy(operations.feature_sets["paper"].slots)
+    vectors = flat_parameters(policy) + torch.randn(4, sum(p.numel() for p in policy.parameters()))
+    instances = random_instances(problem, 9, 3)
+    x = starts_of(problem, instances, "paper")
+    heat = torch.tensor(0.5, dtype=torch.float64)
+    chosen = tuple(torch.zeros(len(x), dtype=torch.int64) for _ in range(operations.slots - 1))
+    for k in range(operations.slots):
+        together = stacked(policy, vectors).logits(
+            operations,
+            operations.pack(instances * 4),
+            x.repeat(4, 1),
+            tuple(c.repeat(4) for c in chosen[:k]),
+            heat,
+        )
+        for member, vector in enumerate(vectors):
+            load_flat(policy, vector)
+            alone = policy.logits(operations, operations.pack(instances), x, chosen[:k], heat)
+            torch.testing.assert_close(together[3 * member : 3 * member + 3], alone)
+
+
+def presets():
+    """Give every preset that is shipped."""
+    from importlib import resources
+
+    for name in builtin_names():
+        package = f"nsa_cli.problems.{name}"
+        for file in sorted(f.name for f in (resources.files(package) / "presets").iterdir()):
+            yield package, *file.removesuffix(".yaml").split("-")
+
+
+@pytest.mark.parametrize(("package", "method", "preset"), list(presets()))
+def test_every_preset_is_valid(package, method, preset):
+    """Its fields exist and its features are the problem's."""
+    config = load_preset(package, method, preset)
+    assert isinstance(config, METHODS[method])
+    operations = nsa.find_problem(package.rpartition(".")[2]).operations()
+    assert config.features in getattr(operations, "feature_sets", {"paper": None})
+
+
+def test_the_papers_numbers_are_in_the_papers_presets():
+    """Appendix A: what is published, and not what works better."""
+    ppo = load_preset("nsa_cli.problems.knapsack", "ppo", "paper")
+    assert (ppo.learning_rate, ppo.weight_decay, ppo.discount, ppo.trace, ppo.clip) == (
+        2e-4,
+        1e-2,
+        0.9,
+        0.9,
+        0.25,
+    )
+    es = load_preset("nsa_cli.problems.tsp", "es", "paper")
+    assert (es.population, es.sigma, es.learning_rate, es.momentum) == (16, 0.05, 1e-3, 0.9)
+    assert (es.size, es.steps, es.t_start, es.t_end, es.epochs, es.problems) == (
+        20,
+        40,
+        1.0,
+        1e-4,
+        10_000,
+        256,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "word"),
+    [
+        ("sighma: 1", InputError, "sighma"),
+        ("sigma: x", InputError, "sigma"),
+        ("size: 2.5", InputError, "size"),
+        ("- 1", InputError, "fields"),
+        ("a: [", InputError, ":1: not valid YAML|YAML"),
+        ("population: 3", UsageError, "population"),
+        ("epochs: 0", UsageError, "epochs"),
+        ("t_end: 0", UsageError, "t_end"),
+        ("fitness: worst", UsageError, "fitness"),
+    ],
+)
+def test_wrong_configurations_are_one_line(tmp_path, text, error, word):
+    """The message names the field."""
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(error, match=word) as caught:
+        load_config(path, EsConfig())
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_in_yaml_may_be_written_as_people_do(tmp_path):
+    """1e-2 is a text to YAML and a number to everyone else."""
+    path = tmp_path / "c.yaml"
+    path.write_text("learning_rate: 1e-2\nunit: null\nsigma: 1\n")
+    config = load_config(path, EsConfig())
+    assert (config.learning_rate, config.unit, config.sigma) == (0.01, None, 1.0)
+
+
+def test_the_command_trains_stops_and_resumes(tmp_path, capsys):
+    """From the command line, with a configuration file; a second training does not overwrite the first."""
+    from nsa_cli.cli.main import exit_code
+
+    config = tmp_path / "c.yaml"
+    config.write_text("size: 8\nsteps: 8\nproblems: 8\nvalidation_problems: 8\nvalidation_size: 8\n")
+    out = tmp_path / "mine.json"
+    command = ["train", "knapsack", "--method", "es", "--config", str(config), "--out", str(out)]
+    assert exit_code([*command, "--epochs", "2"]) == 0
+    assert out.is_file()
+    assert exit_code([*command, "--epochs", "2"]) == 2
+    assert exit_code([*command, "--epochs", "4", "--resume"]) == 0
+    assert len((tmp_path / "mine.csv").read_text().splitlines()) == 5
+    assert exit_code([*command, "--features", "nonsense", "--out", str(tmp_path / "x.json")]) == 2
+    assert "nonsense" in capsys.readouterr().err
+    instance = tmp_path / "i.json"
+    instance.write_text(json.dumps({"values": [1, 2], "weights": [1, 1], "capacity": 1}))
+    assert exit_code(["solve", str(instance), "--policy", str(out), "--steps", "20"]) == 0
+    assert json.loads(capsys.readouterr().out)["policy"] == "mine"
