@@ -130,7 +130,7 @@ def test_tables_without_a_header_need_the_problem(
         ('{"problem": "tsp", "x": [1, 2],\n"y": [1]}', "", 2, "y: expected 2 numbers as in x, got 1"),
         ('{"a": 1, "b": -1}', "", 1, "b: expected a number >= 0, got -1"),
         ('{"a": 1, "b": 1,\n"x0": [1, "z"]}', "", 2, "x0, element 2: expected a number, got 'z'"),
-        ('{"a": 1, "b": 1,\n"dim": 1}', "", 2, "dim: expected at least 2, got 1"),
+        ('{"a": 1, "b": 1,\n"dim": 1}', "", 2, "dim: expected 2 to 1000000, got 1"),
         ("# capacity = ten\nvalue,weight\n1,2\n", ".csv", 1, "capacity: expected a number, got 'ten'"),
         ("value,weight\n1,2\n", ".csv", None, "capacity is missing; give it in the file or with --capacity"),
         ("weight\n0.5\n-1\n", ".csv", 3, "weights, element 2: expected a number >= 0, got -1"),
