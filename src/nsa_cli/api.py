@@ -64,8 +64,8 @@ class Settings:
         ``auto`` is CUDA where there is one.
     chains : int
         Independent chains an instance; the best answer counts.
-    policy : str
-        ``uniform``, the name of a shipped policy, or a file.
+    policy : str, optional
+        ``uniform``, the name of a shipped policy, or a file; the problem's best one by default.
     greedy : bool
         Always take the policy's likeliest action.
     t_start, t_end : float, optional
@@ -85,7 +85,7 @@ class Settings:
     seed: int | None = None
     device: str = "auto"
     chains: int | None = None
-    policy: str = "uniform"
+    policy: str | None = None
     greedy: bool = False
     t_start: float | None = None
     t_end: float | None = None

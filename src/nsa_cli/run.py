@@ -36,10 +36,18 @@ _BATCH_ELEMENTS = 4_000_000
 _STATUS = {"time_limit": "time_limit", "interrupted": "interrupted"}
 
 
+class _Tools(NamedTuple):
+    """What the instances of a problem are solved with."""
+
+    operations: Operations[Any, Any]
+    policy: Policy
+
+
 class _Plan(NamedTuple):
     """What instances must share to share a batch."""
 
     problem: Problem[Any]
+    tools: _Tools
     group: Hashable
     schedule: Schedule
     chains: int
@@ -73,12 +81,9 @@ def solve_all(
         if settings.time_limit < 0:
             raise UsageError(f"--time-limit: expected seconds >= 0, got {settings.time_limit}")
         stop = (Deadline(settings.started + settings.time_limit), *stop)
-    operations = {id(task.problem): task.problem.operations() for task in tasks}
     results: dict[int, Result] = {}
-    for plan, places in _grouped(tasks, settings, operations).items():
-        engine = operations[id(plan.problem)]
-        policy = find_policy(settings.policy, plan.problem.name, engine, greedy=settings.greedy)
-        run = _Run(plan, settings, engine, _to(policy, device), device, seed, stop, on_progress)
+    for plan, places in _grouped(tasks, settings, device).items():
+        run = _Run(plan, settings, device, seed, stop, on_progress)
         for some in _batches(places, plan, tasks):
             results |= dict(zip(some, run.solve([tasks[i] for i in some]), strict=True))
     return [results[i] for i in range(len(tasks))]
@@ -106,29 +111,40 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def _to(policy: Policy, device: torch.device) -> Policy:
-    return policy.to(device) if isinstance(policy, torch.nn.Module) else policy
-
-
-def _grouped(
-    tasks: Sequence[Task], settings: Settings, operations: dict[int, Operations[Any, Any]]
-) -> dict[_Plan, list[int]]:
+def _grouped(tasks: Sequence[Task], settings: Settings, device: torch.device) -> dict[_Plan, list[int]]:
+    """Sort instances by what they can share; each problem's operations and each policy is made once."""
     groups: dict[_Plan, list[int]] = {}
+    tools: dict[tuple[int, str], _Tools] = {}
     for place, task in enumerate(tasks):
-        budget = task.problem.budget(task.instance)
-        steps = budget.steps if settings.steps is None else parse_steps(settings.steps, task.instance.size)
-        chains = budget.chains if settings.chains is None else settings.chains
-        if chains < 1:
-            raise UsageError(f"--chains: expected at least 1, got {chains}")
-        schedule = Schedule(
-            steps,
-            budget.t_start if settings.t_start is None else settings.t_start,
-            budget.t_end if settings.t_end is None else settings.t_end,
-            settings.schedule,  # type: ignore[arg-type]  # checked by Schedule
-        )
-        group = operations[id(task.problem)].group(task.instance)
-        groups.setdefault(_Plan(task.problem, group, schedule, chains), []).append(place)
+        name = settings.policy or task.problem.default_policy(task.instance)
+        key = (id(task.problem), name)
+        if key not in tools:
+            tools[key] = _tools(task.problem, name, settings.greedy, device)
+        plan = _plan(task, tools[key], settings)
+        groups.setdefault(plan, []).append(place)
     return groups
+
+
+def _tools(problem: Problem[Any], name: str, greedy: bool, device: torch.device) -> _Tools:
+    operations = problem.operations()
+    policy = find_policy(name, problem.name, operations, greedy=greedy)
+    return _Tools(operations, policy.to(device) if isinstance(policy, torch.nn.Module) else policy)
+
+
+def _plan(task: Task, tools: _Tools, settings: Settings) -> _Plan:
+    """Choose steps, temperatures and chains: what the user says, else the problem's budget."""
+    budget = task.problem.budget(task.instance, tools.policy.trained)
+    steps = budget.steps if settings.steps is None else parse_steps(settings.steps, task.instance.size)
+    chains = budget.chains if settings.chains is None else settings.chains
+    if chains < 1:
+        raise UsageError(f"--chains: expected at least 1, got {chains}")
+    schedule = Schedule(
+        steps,
+        budget.t_start if settings.t_start is None else settings.t_start,
+        budget.t_end if settings.t_end is None else settings.t_end,
+        settings.schedule,  # type: ignore[arg-type]  # checked by Schedule
+    )
+    return _Plan(task.problem, tools, tools.operations.group(task.instance), schedule, chains)
 
 
 def _batches(places: list[int], plan: _Plan, tasks: Sequence[Task]) -> list[list[int]]:
@@ -143,8 +159,6 @@ class _Run(NamedTuple):
 
     plan: _Plan
     settings: Settings
-    operations: Operations[Any, Any]
-    policy: Policy
     device: torch.device
     seed: int
     stop: tuple[StopRule, ...]
@@ -162,13 +176,13 @@ class _Run(NamedTuple):
         streams = [(task.stream << 32) + chain for task in tasks for chain in range(chains)]
         keys = stream_keys(self.seed, np.array(streams))
         rows = [task.instance for task in tasks for _ in range(chains)]
-        batch = self.operations.pack(rows, self.device, self.settings.unit)
+        batch = self.plan.tools.operations.pack(rows, self.device, self.settings.unit)
         x = self._starts(tasks, keys)
         ready = time.monotonic()
         outcome = anneal(
-            self.operations,
+            self.plan.tools.operations,
             batch,
-            self.policy,
+            self.plan.tools.policy,
             x.to(self.device),
             self.plan.schedule,
             torch.from_numpy(keys).to(self.device),
@@ -224,7 +238,7 @@ class _Run(NamedTuple):
             steps=outcome.state.step,
             chains=self.plan.chains,
             accepted=int(accepted[chain]),
-            policy=self.policy.name,
+            policy=self.plan.tools.policy.name,
             start=self._start_name(),
             schedule=self.plan.schedule.to_dict(),
             backend="torch",

@@ -278,7 +278,7 @@ def test_bad_input_is_one_line_with_the_place(nsa, tmp_path, case):
         (["--seed", "x"], "--seed"),
         (["--device", "tpu"], "--device"),
         (["--policy", "nonsense"], "nonsense"),
-        (["--greedy"], "--greedy"),
+        (["--greedy", "--policy", "uniform"], "--greedy"),
         (["--chains", "0"], "--chains"),
         (["--threads", "0"], "--threads"),
         (["--t-start", "0"], "geometric"),

@@ -41,8 +41,9 @@ def solve(
         int | None, typer.Option("--chains", help="Independent chains; the best answer counts.")
     ] = None,
     policy: Annotated[
-        str, typer.Option("--policy", help="uniform, a shipped policy's name, or a file.")
-    ] = "uniform",
+        str | None,
+        typer.Option("--policy", help="uniform, a shipped policy's name, or a file; the best by default."),
+    ] = None,
     greedy: Annotated[
         bool, typer.Option("--greedy", help="Always take the policy's likeliest move.")
     ] = False,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, Operations
+from nsa_cli.core.problem import Trained
 
 
 class Proposal(NamedTuple):
@@ -28,6 +29,8 @@ class Policy(Protocol):
 
     #: As in the result and in ``--policy``.
     name: str
+    #: Where the policy is at home; None for uniform proposals.
+    trained: Trained | None
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
         """Uniform numbers that one proposal of one chain uses up."""

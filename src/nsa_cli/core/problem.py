@@ -100,6 +100,22 @@ class SolutionFormat:
 
 
 @dataclass(frozen=True)
+class Trained:
+    """Under what a policy was trained, as far as it says where the policy is at home.
+
+    Attributes
+    ----------
+    size : int
+    t_start, t_end : float
+        In normalised units.
+    """
+
+    size: int
+    t_start: float
+    t_end: float
+
+
+@dataclass(frozen=True)
 class Budget:
     """What `solve` uses where the user says nothing.
 
@@ -172,8 +188,19 @@ class Problem(ABC, Generic[InstanceT]):
         """Import and make the engine's side of the problem."""
 
     @abstractmethod
-    def budget(self, instance: InstanceT) -> Budget:
-        """Choose steps and temperatures for an instance of this size."""
+    def budget(self, instance: InstanceT, trained: Trained | None = None) -> Budget:
+        """Choose steps, temperatures and chains for an instance of this size.
+
+        Parameters
+        ----------
+        instance : Instance
+        trained : Trained, optional
+            Where the policy is at home; None for uniform proposals.
+        """
+
+    def default_policy(self, instance: InstanceT) -> str:
+        """Name the policy that `solve` takes its proposals from: the best that is known for the instance."""
+        return "uniform"
 
     def paper_set(self, size: int, count: int | None = None) -> Sequence[InstanceT]:
         """Make the first `count` instances of the paper's test set of a size.

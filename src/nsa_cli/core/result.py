@@ -9,6 +9,14 @@ from typing import Any
 from nsa_cli.core.instance import Instance, Number, Solution
 
 
+def relative_gap(objective: Number, reference: Number, sense: str) -> float | None:
+    """Distance from a reference, relative to it; positive is worse, None where nothing is relative to 0."""
+    worse = objective - reference if sense == "min" else reference - objective
+    if worse == 0:
+        return 0.0
+    return None if reference == 0 else worse / abs(reference)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result:
     """One solved instance.
@@ -59,12 +67,7 @@ class Result:
     def gap(self) -> float | None:
         """Distance from the best known objective, relative to it; negative if this is better."""
         best = self.instance.best_known
-        if best is None:
-            return None
-        worse = self.objective - best if self.sense == "min" else best - self.objective
-        if worse == 0:
-            return 0.0
-        return None if best == 0 else worse / abs(best)
+        return None if best is None else relative_gap(self.objective, best, self.sense)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result under the keys of the contract; ready for strict JSON."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Instance, Number, Solution, number_of, text_of
-from nsa_cli.core.problem import Budget, Draws, Problem
+from nsa_cli.core.problem import Budget, Draws, Problem, Trained
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -183,8 +183,10 @@ class AdaptedProblem(Problem[UserInstance]):
 
         return UserOperations(self.owner)
 
-    def budget(self, instance: UserInstance) -> Budget:
+    def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
         """Temperatures are in units of the mean change of a random move."""
+        if trained is not None:
+            return Budget(5_000, trained.t_start, trained.t_end, chains=8)
         return Budget(5_000, 1.0, 0.01, chains=16)
 
 

@@ -19,6 +19,7 @@ from torch import nn
 from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
 from nsa_cli.core.policy import Policy
+from nsa_cli.core.problem import Trained
 from nsa_cli.io.atomic import write_text
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
@@ -147,8 +148,21 @@ def load(path: str | Path, problem: str, operations: Operations[Any, Any]) -> Le
     name = data.get("name") if isinstance(data.get("name"), str) else Path(path).stem
     policy = _build(data, operations, hidden, str(name), source)
     _fill(policy, data.get("weights"), source)
+    policy.trained = _trained(data, source)
     policy.requires_grad_(False)
     return policy
+
+
+def _trained(data: Mapping[str, Any], source: str) -> Trained | None:
+    """Read where a policy is at home, if the file says so."""
+    schedule, training = data.get("schedule"), data.get("training")
+    if not isinstance(schedule, dict) or not isinstance(training, dict):
+        return None
+    numbers = [training.get("size"), schedule.get("t_start"), schedule.get("t_end")]
+    size, t_start, t_end = (_numbers(x, ()) for x in numbers)
+    if not all(x is not None and x > 0 for x in (size, t_start, t_end)):
+        raise InputError("damaged policy: expected a size and temperatures above 0 in its training", source)
+    return Trained(int(size), t_start, t_end)
 
 
 def _read(path: Path) -> dict[str, Any]:

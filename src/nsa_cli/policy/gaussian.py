@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.operations import Action, ContinuousOperations, Operations
 from nsa_cli.core.policy import Proposal
+from nsa_cli.core.problem import Trained
 from nsa_cli.policy.slots import HIDDEN
 
 #: Bounds of log sigma: a network may be wrong by anything, a chain must survive it.
@@ -35,6 +36,7 @@ class GaussianPolicy(nn.Module):
     ) -> None:
         super().__init__()
         self.hidden, self.name = hidden, name
+        self.trained: Trained | None = None
         self.first = nn.Linear(features, hidden)
         self.second = nn.Linear(hidden, axes)
 
@@ -74,6 +76,7 @@ class ConstantGaussianPolicy:
     """The same standard deviation everywhere. Vanilla simulated annealing."""
 
     name = "uniform"
+    trained: Trained | None = None
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
         return x.shape[1]

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Operations, Slot
 from nsa_cli.core.policy import Proposal
+from nsa_cli.core.problem import Trained
 from nsa_cli.policy import sampling
 
 #: Hidden units of the paper's networks.
@@ -63,6 +64,7 @@ class SlotPolicy(nn.Module):
     ----------
     greedy : bool
         Propose the likeliest action instead of a sampled one ("greedy" in the paper's tables).
+    trained : Trained or None
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class SlotPolicy(nn.Module):
         super().__init__()
         self.feature_set, self.hidden, self.name = feature_set, hidden, name
         self.greedy = False
+        self.trained: Trained | None = None
         self.networks = nn.ModuleList(PointwiseNetwork(slot.features, hidden) for slot in slots)
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
@@ -121,6 +124,7 @@ class UniformSlotPolicy:
     """All logits zero: every allowed candidate alike. Vanilla simulated annealing."""
 
     name = "uniform"
+    trained: Trained | None = None
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
         assert isinstance(operations, DiscreteOperations)

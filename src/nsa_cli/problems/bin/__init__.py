@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsa_cli.core.problem import Budget, Column, FileFormat, Problem
+from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, Trained
 from nsa_cli.problems.bin import textfiles
 from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
 from nsa_cli.problems.bin.instance import BinInstance
@@ -61,8 +61,12 @@ class Bin(Problem[BinInstance]):
 
         return BinOperations()
 
-    def budget(self, instance: BinInstance) -> Budget:
+    def budget(self, instance: BinInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the reference engine; a temperature at which a bin is opened now and then."""
+        if trained is not None:
+            steps = max(min(10 * instance.size, 10_000), 2_000)
+            chains = max(min(4_000 // instance.size, 8), 1)
+            return Budget(steps, trained.t_start, trained.t_end, chains)
         steps = max(min(10 * instance.size, 20_000), 5_000)
         return Budget(steps, 0.2, 0.05, chains=max(min(8_000 // instance.size, 16), 1))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsa_cli.core.problem import Budget, Column, FileFormat, Problem
+from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, Trained
 from nsa_cli.problems.knapsack import textfiles
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
@@ -64,8 +64,16 @@ class Knapsack(Problem[KnapsackInstance]):
 
         return KnapsackOperations()
 
-    def budget(self, instance: KnapsackInstance) -> Budget:
+    def default_policy(self, instance: KnapsackInstance) -> str:
+        """Below 25 items a policy learnt on 50 is too sure of itself; uniform proposals visit everything."""
+        return "uniform" if instance.size < 25 else "knapsack-es-best"
+
+    def budget(self, instance: KnapsackInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the reference engine; temperatures measured from greedy selections."""
+        if trained is not None:
+            steps = max(min(10 * instance.size, 10_000), 2_000)
+            chains = max(min(4_000 // instance.size, 8), 1)
+            return Budget(steps, trained.t_start, trained.t_end, chains)
         steps = max(min(10 * instance.size, 20_000), 5_000)
         return Budget(steps, 0.2, 0.02, chains=max(min(16_000 // instance.size, 16), 1))
 

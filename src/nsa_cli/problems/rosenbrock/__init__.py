@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Budget, Draws, Problem
+from nsa_cli.core.problem import Budget, Draws, Problem, Trained
 from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 
 if TYPE_CHECKING:
@@ -50,8 +50,10 @@ class Rosenbrock(Problem[RosenbrockInstance]):
 
         return RosenbrockOperations()
 
-    def budget(self, instance: RosenbrockInstance) -> Budget:
+    def budget(self, instance: RosenbrockInstance, trained: Trained | None = None) -> Budget:
         """A second of the reference engine, down to where a step of sigma seldom improves."""
+        if trained is not None:
+            return Budget(5_000, trained.t_start, trained.t_end, chains=64)
         return Budget(5_000, 1.0, 1e-4, chains=64)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat
+from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat, Trained
 from nsa_cli.problems.tsp import tsplib
 from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, random_tour
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -71,13 +71,22 @@ class Tsp(Problem[TspInstance]):
 
         return TspOperations()
 
-    def budget(self, instance: TspInstance) -> Budget:
+    def default_policy(self, instance: TspInstance) -> str:
+        return "tsp-ppo-best"
+
+    def budget(self, instance: TspInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the reference engine, and temperatures in units of the spacing of N cities.
 
-        Measured from greedy tours, N = 20 to 200: a short run wants a cool start, or it only undoes the
-        start's work.
+        Measured from greedy tours. Uniform proposals, N = 20 to 200: a short run wants a cool start, or it
+        only undoes the start's work. A learnt policy, N = 20 to 1,000: the temperatures that it was trained
+        with, as lengths between neighbours.
         """
         size = instance.size
+        if trained is not None:
+            closer = (trained.size / size) ** 0.5
+            steps = max(min(10 * size**2, 5_000), 2_000)
+            chains = max(min(2_000 // size, 8), 1)
+            return Budget(steps, trained.t_start * closer, trained.t_end * closer, chains)
         steps = max(min(10 * size**2, 20_000), 2_000)
         spacing = size**-0.5
         warm = 0.125 * (steps / size**2) ** 0.68
