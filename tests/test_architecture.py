@@ -24,7 +24,8 @@ BELOW = {
     "contract": {"core", "io", "policy", "problems", "api"},
     "api": {"core", "io", "problems", "run"},
     "run": {"core", "policy", "anneal", "api", "problems"},
-    "cli": {"core", "io", "problems", "policy", "anneal", "train", "report", "api", "run"},
+    "bench": {"core", "io", "problems", "policy", "anneal", "run", "api", "report"},
+    "cli": {"core", "io", "problems", "policy", "anneal", "train", "bench", "report", "api", "run"},
 }
 
 #: Modules that --help, reading and writing must do without.
@@ -95,6 +96,7 @@ def loaded_after(code):
         "from nsa_cli.cli.main import exit_code; exit_code(['--help'])",
         "from nsa_cli.cli.main import exit_code; exit_code(['solve', '--help'])",
         "from nsa_cli.cli.main import exit_code; exit_code(['solve', '/nowhere'])",
+        "from nsa_cli.cli.main import exit_code; exit_code(['benchmark', '--help'])",
         "from nsa_cli.cli.main import exit_code; exit_code(['generate', 'tsp', '--size', '5'])",
         "import nsa_cli; nsa_cli.generate('bin', 5)[0].instance.record()",
     ],

@@ -34,10 +34,13 @@ def test_the_readmes_commands_work(command, capsys, monkeypatch, tmp_path):
 
 def test_every_option_of_the_readme_exists_and_the_other_way_round(capsys):
     """The table of options and the help of solve name the same ones."""
-    assert exit_code(["solve", "--help"]) == 0
-    helped = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
-    told = set(re.findall(r"--[a-z][a-z-]+", README))
-    elsewhere = {"--size", "--count", "--paper", "--index-url"}
+
+    def helped_by(command):
+        assert exit_code([command, "--help"]) == 0
+        return set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
+
+    helped, told = helped_by("solve"), set(re.findall(r"--[a-z][a-z-]+", README))
+    elsewhere = {"--index-url"}.union(*map(helped_by, ("generate", "train", "benchmark")))
     assert told - elsewhere <= helped
     assert helped - told <= {"--help", "--threads", "--output", "--quiet", "--verbose"}
 

@@ -90,7 +90,7 @@ def test_batch_mates_change_nothing(problem, kind, size):
     if problem.name == "rosenbrock" and kind == "learnt" and size != 2:
         pytest.skip("the paper's network is for two dimensions")
     instances = random_instances(problem, size, 7)
-    many = run(problem, instances, kind, steps=1000)[2].state
+    many = run(problem, instances, kind, steps=300)[2].state
     for k in (0, 3, 6):
         alone = run_alone(problem, instances[k], kind, k)
         assert torch.equal(many.x[k], alone.x[0])
@@ -103,7 +103,7 @@ def run_alone(problem, instance, kind, stream):
     x = starts_of(problem, random_instances(problem, instance.size, 7), "paper")[stream : stream + 1]
     policy = make_policy(operations, kind)
     return anneal(
-        operations, operations.pack([instance]), policy, x, Schedule(1000, 0.5, 0.05), keys, chunk=50
+        operations, operations.pack([instance]), policy, x, Schedule(300, 0.5, 0.05), keys, chunk=50
     ).state
 
 
@@ -153,7 +153,7 @@ def test_chains_without_a_move_stay_where_they_are(size):
 # --- Boltzmann: at a fixed temperature and with Hastings' ratio, a state is visited in proportion to
 # exp(-E / T), whatever the proposals. States are enumerated; each chain gives one sample, its last state.
 
-CHAINS = 6000
+CHAINS = 4000
 
 
 def record(problem, **data):
@@ -213,7 +213,7 @@ def test_hastings_visits_states_as_boltzmann_says(name, kind):
     assert p_value(visited, expected) > 1e-3
 
 
-def last_states(problem, instance, kind, heat, rule, steps=400):
+def last_states(problem, instance, kind, heat, rule, steps=200):
     operations = problem.operations()
     batch = operations.pack([instance] * CHAINS, unit=2.5)
     schedule = Schedule(steps, heat / float(batch.scale[0]), kind="constant")
@@ -255,7 +255,7 @@ def test_hastings_samples_a_density_too(kind):
     """
     instance = record("rosenbrock", a=0.5, b=1.0)
     heat = 0.6
-    last = last_states(nsa.find_problem("rosenbrock"), instance, kind, heat * 1.0, "hastings", steps=1500)
+    last = last_states(nsa.find_problem("rosenbrock"), instance, kind, heat * 1.0, "hastings", steps=700)
     from scipy.stats import kstest, norm
 
     x, y = last.T

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nsa_cli import __version__
+from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.console import say
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.solve import solve
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.command()(solve)
 app.command()(generate)
 app.command()(train)
+app.command()(benchmark)
 
 
 def _version(wanted: bool) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, shown
 
 Output = Annotated[
     str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
@@ -20,6 +21,10 @@ Seed = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what was chosen.")]
+
+#: One number, or a first and a last one.
+_RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
+_MOST_NUMBERS = 10_000
 
 
 def parse_settings(pairs: Sequence[str], capacity: str | None) -> dict[str, Any]:
@@ -40,6 +45,31 @@ def parse_settings(pairs: Sequence[str], capacity: str | None) -> dict[str, Any]
         except ValueError:
             settings[key.strip()] = text
     return settings
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Read a list of names between commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def parse_numbers(option: str, text: str, *, minimum: int = 1) -> tuple[int, ...]:
+    """Read a list of whole numbers, each once: ``50,100`` or ``1..5`` or both.
+
+    Raises
+    ------
+    UsageError
+        If it is something else, or a number is below `minimum`.
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        found = _RANGE.fullmatch(part.strip())
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+        if not minimum <= first <= last < first + _MOST_NUMBERS:
+            raise UsageError(
+                f"{option}: expected whole numbers from {minimum} on, as 1,2,5 or 1..5, got {shown(text)}"
+            )
+        numbers += range(first, last + 1)
+    return tuple(dict.fromkeys(numbers))
 
 
 def check_output(output: str | None) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.result import Result
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.table import format_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 #: Ids of a solution that the table for people shows.
 _SHOWN = 60
@@ -65,12 +68,19 @@ def _json(data: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _for_people(results: Sequence[Result]) -> str:
+def draw(table: Table, width: int = 100) -> str:
+    """Turn a Rich table into plain text."""
     from rich.console import Console
-    from rich.table import Table
 
     out = io.StringIO()
-    console = Console(file=out, width=100, no_color=True, highlight=False)
+    Console(file=out, width=width, no_color=True, highlight=False).print(table)
+    # Rich pads the last column; nobody needs the blanks.
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _for_people(results: Sequence[Result]) -> str:
+    from rich.table import Table
+
     if len(results) > 1:
         table = Table("name", "n", "objective", "status", "gap", "seconds")
         for r in results:
@@ -80,9 +90,7 @@ def _for_people(results: Sequence[Result]) -> str:
         table = Table(show_header=False, box=None, pad_edge=False)
         for key, value in _rows(results[0]):
             table.add_row(key, value)
-    console.print(table)
-    # Rich pads the last column; nobody needs the blanks.
-    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+    return draw(table)
 
 
 def _rows(result: Result) -> list[tuple[str, str]]:

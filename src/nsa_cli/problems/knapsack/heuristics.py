@@ -1,4 +1,4 @@
-"""Starting selections: empty, and greedy by value-to-weight ratio."""
+"""Selections without annealing: empty, greedy by value-to-weight ratio, the best of random ones."""
 
 from __future__ import annotations
 
@@ -45,4 +45,39 @@ def _fill(instance: KnapsackInstance, order: NDArray[np.int64]) -> Solution:
         if units[i] <= free:
             free -= units[i]
             chosen[i] = True
+    return chosen
+
+
+def greedy_stop(instance: KnapsackInstance, _: Draws) -> Solution:
+    """Take items by falling value-to-weight ratio up to the first that does not fit, the paper's "Greedy"."""
+    return _prefix(instance, np.argsort(-_ratios(instance), kind="stable"))
+
+
+def random_search(instance: KnapsackInstance, draws: Draws) -> Solution:
+    """Best of 10 N selections, each of them items in random order, skipping what does not fit."""
+    rng = np.random.default_rng(int(draws(1)[0] * 2**53))
+    tried = (_random_selections(instance, rng) for _ in range(10))
+    worths = [(chosen @ instance.values.astype(np.float64), chosen) for chosen in tried]
+    worth, chosen = max(worths, key=lambda pair: float(pair[0].max()))
+    best: Solution = chosen[worth.argmax()]
+    return best
+
+
+def _random_selections(instance: KnapsackInstance, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """N selections of random items, bool[N, N]; N at a time, so that memory stays at N^2."""
+    units, size = instance.exact.units, instance.size
+    orders = np.argsort(rng.random((size, size)), axis=1)
+    chosen = np.zeros((size, size), dtype=bool)
+    free = np.full(size, instance.exact.capacity, dtype=np.int64)
+    for items in orders.T:
+        fits = units[items] <= free
+        free -= np.where(fits, units[items], 0)
+        chosen[np.arange(size), items] = fits
+    return chosen
+
+
+def _prefix(instance: KnapsackInstance, order: NDArray[np.int64]) -> Solution:
+    """Take the items that come before the first that does not fit."""
+    chosen = np.zeros(instance.size, dtype=bool)
+    chosen[order[np.cumsum(instance.exact.units[order]) <= instance.exact.capacity]] = True
     return chosen

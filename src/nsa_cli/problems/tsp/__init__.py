@@ -84,8 +84,10 @@ class Tsp(Problem[TspInstance]):
         size = instance.size
         if trained is not None:
             closer = (trained.size / size) ** 0.5
-            steps = max(min(10 * size**2, 5_000), 2_000)
             chains = max(min(2_000 // size, 8), 1)
+            # Features of all cities at each step: the reference engine's time grows with N.
+            affordable = min(5_000, 10_000_000 // (size * chains))
+            steps = max(min(max(10 * size**2, 2_000), affordable), 100)
             return Budget(steps, trained.t_start * closer, trained.t_end * closer, chains)
         steps = max(min(10 * size**2, 20_000), 2_000)
         spacing = size**-0.5

@@ -1,4 +1,4 @@
-"""Starting tours: random, nearest neighbour, greedy edge."""
+"""Tours without annealing: random, nearest neighbour, greedy edge, 2-opt descent."""
 
 from __future__ import annotations
 
@@ -50,6 +50,34 @@ def greedy_edge(instance: TspInstance, _: Draws) -> Solution:
             paths.join(a, b)
         ends = np.flatnonzero(np.array(paths.degree) < 2)
     return paths.tour()
+
+
+def two_opt(instance: TspInstance, draws: Draws) -> Solution:
+    """Descend from a nearest-neighbour tour by 2-opt moves, taking the first better one of each city."""
+    tour, lengths = nearest_neighbour(instance, draws), edge_matrix(instance)
+    least = 1e-12 * max(float(lengths.max(initial=0)), 1.0)  # rounding is no improvement
+    improved = True
+    while improved:
+        improved = False
+        for i in range(instance.size - 2):
+            after = np.roll(tour, -1)
+            here, following, others, theirs = tour[i], after[i], tour[i + 2 :], after[i + 2 :]
+            old = lengths[here, following] + lengths[others, theirs]
+            gains = old - lengths[here, others] - lengths[following, theirs]
+            better = np.flatnonzero(gains > least)
+            if better.size:
+                j = i + 2 + int(better[0])
+                tour[i + 1 : j + 1] = tour[i + 1 : j + 1][::-1].copy()
+                improved = True
+    return tour
+
+
+def edge_matrix(instance: TspInstance) -> NDArray[np.float64]:
+    """All edge lengths, float64[N, N]."""
+    i, j = np.indices((instance.size, instance.size))
+    matrix = instance.edges(i.ravel(), j.ravel()).reshape(i.shape).astype(np.float64)
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
 
 
 def _candidates(

@@ -1,0 +1,78 @@
+"""The files of a benchmark: all runs as CSV, the rows with their circumstances as JSON."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from nsa_cli import __version__
+from nsa_cli.bench.runner import Measured
+from nsa_cli.bench.summary import RUN_COLUMNS, Row, run_rows
+from nsa_cli.core.errors import UsageError
+from nsa_cli.io.atomic import write_text
+from nsa_cli.io.json_text import dumps
+from nsa_cli.io.table import format_table
+
+#: Packages whose versions change results or times.
+_PACKAGES = ("numpy", "scipy", "torch")
+
+
+def make_directory(path: str | Path) -> Path:
+    """Make a directory for results, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If that cannot be, or it cannot be written.
+    """
+    directory = Path(path)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {path}: {error.strerror or error}") from None
+    if not os.access(directory, os.W_OK):
+        raise UsageError(f"--out {path}: no permission to write")
+    return directory
+
+
+def write_files(
+    directory: Path, measured: Sequence[Measured], rows: Sequence[Row], about: Mapping[str, Any]
+) -> None:
+    """Write ``runs.csv`` and ``summary.json``, each whole or not at all."""
+    write_text(directory / "runs.csv", format_table(RUN_COLUMNS, run_rows(measured)))
+    head = [f"  {dumps(key)}: {dumps(value)}" for key, value in about.items()]
+    body = ",\n".join(f"    {dumps(row._asdict())}" for row in rows)
+    write_text(directory / "summary.json", "{\n" + ",\n".join([*head, f'  "rows": [\n{body}\n  ]']) + "\n}\n")
+
+
+def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:
+    """Say when, where and with which versions; `packages` are peers' beside our own."""
+    import torch
+
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"nsa-cli": __version__, "python": platform.python_version()}
+        | {name: metadata.version(name) for name in (*_PACKAGES, *packages)},
+        "machine": {
+            "system": platform.platform(),
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        },
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _processor() -> str:
+    """Name of the processor; its kind where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())

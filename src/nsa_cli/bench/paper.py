@@ -1,0 +1,144 @@
+"""The paper's own figures, as data beside each problem, and what a problem contributes."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import importlib.util
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import Any, NamedTuple
+
+from nsa_cli.core.bench import BenchContribution
+from nsa_cli.core.problem import Problem
+
+#: How a note on a figure begins that is not what was measured.
+MISPRINT = "misprint"
+
+#: Solvers of the paper that our own rows stand beside.
+OURS = {"sa": "SA", "ppo": "PPO", "es": "ES"}
+
+
+class Figure(NamedTuple):
+    """One cell of the paper's tables.
+
+    Attributes
+    ----------
+    table : str
+        The table's label.
+    solver : str
+    size : int
+    steps : int or None
+        Multiple of N (of N^2 for tours); None for other kinds of solvers.
+    mode : str
+        ``sampled``, ``greedy`` or empty.
+    value, spread, gap_percent : float or None
+        Mean objective, standard deviation over seeds, gap.
+    time : str
+        As printed.
+    note : str
+        Ours; begins with `MISPRINT` where the figure is none of this cell.
+    """
+
+    table: str
+    solver: str
+    size: int
+    steps: int | None
+    mode: str
+    value: float | None
+    spread: float | None
+    gap_percent: float | None
+    time: str
+    note: str
+
+    @property
+    def cell(self) -> Cell:
+        """What the figure is of."""
+        return Cell(self.solver, self.size, self.steps, self.mode)
+
+
+class Cell(NamedTuple):
+    """A solver at a size, by which rows of ours find the paper's figure."""
+
+    solver: str
+    size: int
+    steps: int | None = None
+    mode: str = ""
+
+
+def find_contribution(problem: Problem[Any]) -> BenchContribution | None:
+    """Find what a problem's package brings to benchmarks; None for a problem without."""
+    name = f"{type(problem).__module__}.bench"
+    try:
+        if importlib.util.find_spec(name) is None:
+            return None
+    except ModuleNotFoundError:  # a problem in one file is no package
+        return None
+    found = importlib.import_module(name).contribution
+    assert isinstance(found, BenchContribution)
+    return found
+
+
+def load_figures(problem: Problem[Any]) -> tuple[Figure, ...]:
+    """Read the paper's figures of a problem; none for a problem without."""
+    try:
+        file = resources.files(type(problem).__module__) / "paper.csv"
+        if not file.is_file():
+            return ()
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (ModuleNotFoundError, TypeError):  # a problem in one file is no package
+        return ()
+    return tuple(map(_figure, csv.DictReader(line for line in lines if not line.startswith("#"))))
+
+
+def _figure(row: dict[str, str]) -> Figure:
+    def number(key: str) -> float | None:
+        return float(row[key]) if row[key] else None
+
+    return Figure(
+        table=row["table"],
+        solver=row["solver"],
+        size=int(row["size"]),
+        steps=int(row["steps"]) if row["steps"] else None,
+        mode=row["mode"],
+        value=number("value"),
+        spread=number("spread"),
+        gap_percent=number("gap_percent"),
+        time=row["time"],
+        note=row["note"],
+    )
+
+
+def best_figures(figures: Iterable[Figure]) -> dict[Cell, Figure]:
+    """Choose one figure a cell among those with a value: no misprint, else with a spread, else the first.
+
+    Its gap and time are taken from another table where that prints the same value.
+    """
+    groups: dict[Cell, list[Figure]] = {}
+    for figure in figures:
+        if figure.value is not None:
+            groups.setdefault(figure.cell, []).append(figure)
+    return {cell: _filled(max(group, key=_trust), group) for cell, group in groups.items()}
+
+
+def _filled(figure: Figure, group: Sequence[Figure]) -> Figure:
+    same = [other for other in (figure, *group) if other.value == figure.value]
+    gaps = (f.gap_percent for f in same if f.gap_percent is not None)
+    return figure._replace(gap_percent=next(gaps, None), time=next((f.time for f in same if f.time), ""))
+
+
+def _trust(figure: Figure) -> tuple[bool, bool]:
+    return not figure.note.startswith(MISPRINT), figure.spread is not None
+
+
+def published(
+    figures: dict[Cell, Figure], sizes: Sequence[int], steps: Sequence[int], taken: Iterable[Cell]
+) -> list[Figure]:
+    """Give the figures of the sizes and steps asked for that no row of ours stands beside."""
+    done, solvers = set(taken), [cell.solver for cell in figures]
+    rest = [
+        figure
+        for cell, figure in figures.items()
+        if cell not in done and cell.size in sizes and (cell.steps is None or cell.steps in steps)
+    ]
+    return sorted(rest, key=lambda f: (solvers.index(f.solver), f.mode, f.steps or 0))
