@@ -61,6 +61,9 @@ class Bin(Problem[BinInstance]):
 
         return BinOperations()
 
+    def default_policy(self, instance: BinInstance) -> str:
+        return "bin-es-best"
+
     def budget(self, instance: BinInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the reference engine; a temperature at which a bin is opened now and then."""
         if trained is not None:
