@@ -62,6 +62,7 @@ def vanilla(problem, size, count, steps, t_end):
         seed=1,
         chains=1,
         init="paper",
+        policy="uniform",
         t_start=1.0,
         t_end=t_end,
         unit=1.0,
