@@ -217,3 +217,16 @@ def test_the_command_trains_stops_and_resumes(tmp_path, capsys):
     instance.write_text(json.dumps({"values": [1, 2], "weights": [1, 1], "capacity": 1}))
     assert exit_code(["solve", str(instance), "--policy", str(out), "--steps", "20"]) == 0
     assert json.loads(capsys.readouterr().out)["policy"] == "mine"
+
+
+@pytest.mark.parametrize("method", ["es", "ppo"])
+def test_a_training_stopped_at_once_leaves_a_policy(method, tmp_path):
+    """Before the first validation: the policy is there, without a score, and can be resumed."""
+    problem = nsa.find_problem("knapsack")
+    run = make_run(problem, method, tmp_path / "p.json")
+    run.asked_to_stop = lambda: True
+    TRAIN[method](run)
+    assert json.loads((tmp_path / "p.json").read_text())["validation"] is None
+    again = make_run(problem, method, tmp_path / "p.json")
+    TRAIN[method](again, resume=True)
+    assert json.loads((tmp_path / "p.json").read_text())["validation"] == again.best_score

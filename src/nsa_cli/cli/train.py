@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,20 +42,13 @@ def train(
     out = out or f"{found.name}-{method}-{preset}.json"
     check_output(out)
     from nsa_cli.run import choose_device
-    from nsa_cli.train.config import METHODS, load_config, load_preset
+    from nsa_cli.train.config import choose_config
     from nsa_cli.train.es import train_es
     from nsa_cli.train.loop import Run
     from nsa_cli.train.ppo import train_ppo
 
-    package = type(found).__module__
-    if method in METHODS and not _has_presets(package):
-        chosen = METHODS[method]()
-    else:
-        chosen = load_preset(package, method, preset)
-    if config is not None:
-        chosen = load_config(config, chosen)
-    given: dict[str, Any] = {"size": size, "epochs": epochs, "features": features}
-    chosen = replace(chosen, **{key: value for key, value in given.items() if value is not None})
+    given = {"size": size, "epochs": epochs, "features": features}
+    chosen = choose_config(type(found).__module__, method, preset, config, given)
     if Path(out).with_suffix(".csv").exists() and not resume:
         raise UsageError(f"{out}: there is a training already; go on with --resume, or give another --out")
 
@@ -83,12 +75,3 @@ def train(
         how = "stopped; --resume goes on" if signals.received else "done"
         say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
     return signals.exit_code
-
-
-def _has_presets(package: str) -> bool:
-    from importlib import resources
-
-    try:
-        return (resources.files(package) / "presets").is_dir()
-    except (ModuleNotFoundError, TypeError, AttributeError):  # a problem in a file has no package
-        return False

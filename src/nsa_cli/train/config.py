@@ -158,6 +158,34 @@ class EsConfig(TrainConfig):
 METHODS: dict[str, type[TrainConfig]] = {"ppo": PpoConfig, "es": EsConfig}
 
 
+def choose_config(
+    problem_package: str, method: str, preset: str, path: str | None, given: Mapping[str, Any]
+) -> TrainConfig:
+    """Put a configuration together: the problem's preset, over it a file, over that what is `given`.
+
+    A problem without presets, such as one in a file, starts from the method's defaults.
+
+    Raises
+    ------
+    UsageError, InputError
+        If there is no such method, preset or field.
+    """
+    if method in METHODS and not _has_presets(problem_package):
+        config = METHODS[method]()
+    else:
+        config = load_preset(problem_package, method, preset)
+    if path is not None:
+        config = load_config(path, config)
+    return replace(config, **{key: value for key, value in given.items() if value is not None})
+
+
+def _has_presets(problem_package: str) -> bool:
+    try:
+        return (resources.files(problem_package) / "presets").is_dir()
+    except (ModuleNotFoundError, TypeError, AttributeError):  # a module, not a package
+        return False
+
+
 def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
     """Read the preset ``<method>-<preset>.yaml`` in a problem's folder.
 

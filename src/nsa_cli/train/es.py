@@ -73,5 +73,6 @@ def train_es(run: Run, *, resume: bool = False) -> LearntPolicy:
         if stopping or (epoch + 1) % config.validate_every == 0 or epoch + 1 == config.epochs:
             run.save_state(epoch + 1, {"mean": mean, "velocity": velocity})
         if stopping:
+            run.save_on_stop(policy, epoch)
             break
     return policy

@@ -161,13 +161,18 @@ class Run:
         notes = {
             "seed": self.seed,
             "epoch": epoch + 1,
-            "validation": self.best_score,
+            "validation": self.best_score if np.isfinite(self.best_score) else None,
             "schedule": {"kind": "geometric", "t_start": self.config.t_start, "t_end": self.config.t_end},
             "training": self.config.to_dict(),
             "seconds": round(self.seconds, 1),
             "version": __version__,
         }
         save(self.out, policy, self.problem.name, notes)
+
+    def save_on_stop(self, policy: LearntPolicy, epoch: int) -> None:
+        """Leave a policy behind even before the first validation, without claiming a score."""
+        if not self.out.exists():
+            self.save_policy(policy, epoch)
 
     def _log(self, row: Mapping[str, Any]) -> None:
         path = self.out.with_suffix(".csv")

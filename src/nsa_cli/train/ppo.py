@@ -161,6 +161,7 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
         if stopping or (epoch + 1) % config.validate_every == 0 or epoch + 1 == config.epochs:
             run.save_state(epoch + 1, {name: part.state_dict() for name, part in parts.items()})
         if stopping:
+            run.save_on_stop(policy, epoch)
             break
     return policy
 
