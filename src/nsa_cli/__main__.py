@@ -1,5 +1,27 @@
-"""``python -m nsa_cli`` is ``nsa``."""
+"""Entry point of ``nsa`` and of ``python -m nsa_cli``."""
 
-from nsa_cli.cli.main import run
+from __future__ import annotations
 
-run()
+import os
+import signal
+import sys
+from types import FrameType
+
+
+def run() -> None:
+    """Run the command line and leave with an exit code of the contract."""
+    # An interrupt in the middle of an import can be swallowed there, or end in a traceback.
+    signal.signal(signal.SIGINT, _leave)
+    from nsa_cli.cli.main import exit_code
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(exit_code(sys.argv[1:]))
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    os.write(2, b"nsa: interrupted before there was a solution\n")
+    os._exit(128 + number)
+
+
+if __name__ == "__main__":
+    run()

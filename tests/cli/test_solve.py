@@ -225,6 +225,22 @@ def test_an_interrupt_gives_the_best_so_far(tmp_path, number, code):
     assert err == ""
 
 
+@pytest.mark.parametrize("wait", [0.06, 0.12, 0.18, 0.24, 0.3, 0.5])
+def test_an_interrupt_at_any_moment_is_no_traceback(tmp_path, wait):
+    """While the program is still being loaded there is no solution: one line, or an answer."""
+    path = cities(tmp_path / "cities.json", 30)
+    command = [sys.executable, "-m", "nsa_cli", "solve", str(path), "--steps", "100000000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(wait)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    if process.returncode == -signal.SIGINT:
+        pytest.skip("Python itself was not there yet")
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert json.loads(out)["status"] == "interrupted" if out else err.count("\n") <= 1
+
+
 def test_a_closed_pipe_is_silent(square):
     """``nsa solve … | head -c 1`` ends without a word."""
     command = f"{sys.executable} -m nsa_cli solve {square} --steps 10 | head -c 1"

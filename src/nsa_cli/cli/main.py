@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +14,21 @@ from nsa_cli.cli.console import say
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
-from nsa_cli.core.errors import NsaError
+from nsa_cli.core.errors import Interrupted, NsaError
+
+
+def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
+    """Let Ctrl-C out of a command as an error of ours: what typer makes of it differs by version."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> int:
+        try:
+            return command(*arguments, **options)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted before there was a solution") from None
+
+    return run
+
 
 app = typer.Typer(
     name="nsa",
@@ -24,10 +39,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(solve)
-app.command()(generate)
-app.command()(train)
-app.command()(benchmark)
+app.command()(_interruptible(solve))
+app.command()(_interruptible(generate))
+app.command()(_interruptible(train))
+app.command()(_interruptible(benchmark))
 
 
 def _version(wanted: bool) -> None:
@@ -45,21 +60,18 @@ def _main(
     pass
 
 
-def run(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave with an exit code of the contract."""
-    sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
-
-
 def exit_code(arguments: list[str]) -> int:
     """Run a command; tell its exit code: 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
     try:
         returned = typer.main.get_command(app).main(arguments, prog_name="nsa", standalone_mode=False)
+    except Interrupted as error:
+        say(str(error))
+        return error.exit_code
     except NsaError as error:
         say(f"error: {error}")
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        say("interrupted before there was a solution")
-        return 130
+        return Interrupted.exit_code
     except MemoryError:
         say("error: out of memory; give fewer chains or a smaller instance")
         return 1

@@ -66,3 +66,9 @@ class InfeasibleError(NsaError):
     """No feasible solution exists, or none was found."""
 
     exit_code = 3
+
+
+class Interrupted(NsaError):
+    """The user asked to stop before there was anything to show."""
+
+    exit_code = 130
