@@ -14,7 +14,7 @@ from nsa_cli.cli.console import say
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
-from nsa_cli.core.errors import Interrupted, NsaError
+from nsa_cli.core.errors import StoppedError, NsaError
 
 
 def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
@@ -25,7 +25,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
         try:
             return command(*arguments, **options)
         except KeyboardInterrupt:
-            raise Interrupted("interrupted before there was a solution") from None
+            raise StoppedError("interrupted before there was a solution") from None
 
     return run
 
@@ -64,14 +64,14 @@ def exit_code(arguments: list[str]) -> int:
     """Run a command; tell its exit code: 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
     try:
         returned = typer.main.get_command(app).main(arguments, prog_name="nsa", standalone_mode=False)
-    except Interrupted as error:
+    except StoppedError as error:
         say(str(error))
         return error.exit_code
     except NsaError as error:
         say(f"error: {error}")
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        return Interrupted.exit_code
+        return StoppedError.exit_code
     except MemoryError:
         say("error: out of memory; give fewer chains or a smaller instance")
         return 1

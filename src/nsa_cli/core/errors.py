@@ -68,7 +68,7 @@ class InfeasibleError(NsaError):
     exit_code = 3
 
 
-class Interrupted(NsaError):
+class StoppedError(NsaError):
     """The user asked to stop before there was anything to show."""
 
     exit_code = 130
