@@ -14,7 +14,7 @@ from nsa_cli.cli.console import say
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
-from nsa_cli.core.errors import StoppedError, NsaError
+from nsa_cli.core.errors import NsaError, StoppedError
 
 
 def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
