@@ -130,7 +130,8 @@ class EsConfig(TrainConfig):
     sigma : float
         Standard deviation of the perturbations.
     learning_rate : float
-        Of gradient ascent; 1e-3 in the paper, which leaves it under-trained.
+        Of gradient ascent; 1e-3 in the paper. The gradient is that of ranks in [-1/2, 1/2], divided by
+        sigma: its norm is about 20 for the paper's networks and this population.
     momentum : float
     final_learning_rate : float
         Factor on the learning rate in the last tenth of the epochs.
