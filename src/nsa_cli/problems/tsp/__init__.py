@@ -82,6 +82,8 @@ class Tsp(Problem[TspInstance]):
         with, as lengths between neighbours.
         """
         size = instance.size
+        if size < 4:
+            return Budget(0, 1.0, 1.0)  # there is one tour
         if trained is not None:
             closer = (trained.size / size) ** 0.5
             chains = max(min(2_000 // size, 8), 1)
