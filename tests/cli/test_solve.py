@@ -351,6 +351,7 @@ def test_internal_faults_are_one_line_and_code_1(nsa, square, monkeypatch):
 def test_help_version_and_wrong_commands(nsa):
     """Help and version on stdout; a wrong command is one line."""
     assert "Usage" in nsa("--help").out
+    assert nsa().out == nsa("--help").out
     assert nsa("--version").out.startswith("nsa ")
     wrong = nsa("nonsense")
     assert (wrong.code, wrong.err.count("\n")) == (2, 1)

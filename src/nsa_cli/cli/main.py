@@ -33,7 +33,6 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
 app = typer.Typer(
     name="nsa",
     help="Neural simulated annealing: tours, knapsacks, bins, and problems of your own.",
-    no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -63,7 +62,8 @@ def _main(
 def exit_code(arguments: list[str]) -> int:
     """Run a command; tell its exit code: 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
     try:
-        returned = typer.main.get_command(app).main(arguments, prog_name="nsa", standalone_mode=False)
+        command = typer.main.get_command(app)
+        returned = command.main(arguments or ["--help"], prog_name="nsa", standalone_mode=False)
     except StoppedError as error:
         say(str(error))
         return error.exit_code
