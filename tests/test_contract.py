@@ -183,9 +183,3 @@ def test_data_of_a_users_problem_are_checked():
     for weights in (None, [[1, 2], [3]], [[float("inf")]], "x"):
         with pytest.raises(nsa.DataError, match="weights"):
             problem.from_record({"weights": weights})
-
-
-def test_names_do_not_make_a_difference_to_numbers():
-    """A starting point for counting on: the same data give the same record."""
-    one, two = (find_problem(EXAMPLE).generate(6, np.random.default_rng(3)) for _ in range(2))
-    assert one.record() == two.record()
