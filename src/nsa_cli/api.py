@@ -10,22 +10,24 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
 from nsa_cli.core.result import Result
 from nsa_cli.io.source import read_source
-from nsa_cli.problems import builtin_names, find_problem
-from nsa_cli.problems.files import read_instances
+from nsa_cli.problems import all_problems, builtin_names, find_problem
+from nsa_cli.problems.files import Unread, read_records
+from nsa_cli.problems.files import read_each as read_each_record
+from nsa_cli.problems.sets import find_set, read_set
 
-__all__ = ["Settings", "Task", "generate", "read", "solve"]
+__all__ = ["Settings", "Task", "Unread", "generate", "read", "read_each", "solve"]
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,15 @@ class Task:
         Random numbers to use. Alike for all instances that a user solves, so that an answer depends on
         the instance and the seed alone; a benchmark numbers its instances, or their errors would not
         average out.
+    file : str, optional
+        Where it was read from.
     """
 
     problem: Problem[Any]
     instance: Instance
     seconds: float = 0.0
     stream: int = 0
+    file: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +102,16 @@ class Settings:
     #: `time.monotonic` at which the user's clock started.
     started: float = field(default_factory=time.monotonic)
 
+    def given(self) -> dict[str, Any]:
+        """Give the fields that are not at their defaults, except seed and clock, ready for JSON."""
+        pairs = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}
+        pairs = {key: pair for key, pair in pairs.items() if key not in ("seed", "started")}
+        return {
+            key: "given" if isinstance(value, np.ndarray) else value
+            for key, (value, default) in pairs.items()
+            if isinstance(value, np.ndarray) or value != default
+        }
+
 
 def read(
     path: str | Path, problem: str | None = None, settings: Mapping[str, Any] | None = None
@@ -117,15 +132,56 @@ def read(
     InputError
         If the file is not what it should be; names file and line.
     """
-    begin = time.monotonic()
-    if str(path) in builtin_names() and not Path(path).exists():
+    tasks = []
+    for task in read_each([path], problem, settings):
+        if isinstance(task, Unread):
+            raise task.error
+        tasks.append(task)
+    return tasks
+
+
+def read_each(
+    paths: Sequence[str | Path], problem: str | None = None, settings: Mapping[str, Any] | None = None
+) -> list[Task | Unread]:
+    """Read the instances of many files; what cannot be read stops nothing else.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files that belong to one instance count once, whichever of them are given.
+    problem, settings
+        As for `read`.
+    """
+    owner = find_problem(problem) if problem else None
+    seen: set[tuple[Path, ...]] = set()
+    tasks: list[Task | Unread] = []
+    for path in map(str, paths):
+        begin = time.monotonic()
+        try:
+            found = read_each_record(_records(path, owner, settings or {}, seen), owner, settings)
+        except NsaError as error:
+            tasks.append(Unread(path, error))
+            continue
+        seconds = (time.monotonic() - begin) / max(len(found), 1)
+        tasks += [x if isinstance(x, Unread) else Task(*x, seconds, file=path) for x in found]
+    return tasks
+
+
+def _records(
+    path: str, problem: Problem[Any] | None, settings: Mapping[str, Any], seen: set[tuple[Path, ...]]
+) -> list[Record]:
+    """Read the records of a path, which may be a file, a part of a set of files, or a problem's name."""
+    if path in builtin_names() and not Path(path).exists():
         # Some problems are their parameters: a name and --set a=1 is all there is to know.
-        whole = find_problem(str(path))
-        record = Record({**(settings or {})}, Source(str(path), "", ""))
-        return [Task(whole, record.build(whole.from_record))]
-    found = read_instances(read_source(path), find_problem(problem) if problem else None, settings)
-    seconds = (time.monotonic() - begin) / max(len(found), 1)
-    return [Task(its_problem, instance, seconds) for its_problem, instance in found]
+        return [Record({"problem": path, **settings}, Source(path, "", ""))]
+    parts = None if path == "-" else find_set(Path(path), [problem] if problem else all_problems())
+    if parts is None:
+        return read_records(read_source(path), problem)
+    files = tuple(sorted(parts.files.values()))
+    if files in seen:
+        return []
+    seen.add(files)
+    return [read_set(parts)]
 
 
 def generate(problem: str | Problem[Any], size: int, count: int = 1, seed: int | None = None) -> list[Task]:

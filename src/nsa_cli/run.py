@@ -6,7 +6,7 @@ The one place where problem, policy and engine meet.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,11 +23,12 @@ from nsa_cli.api import Settings, Task, check_seed, draw_seed
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
+from nsa_cli.core.manifest import manifest
 from nsa_cli.core.operations import Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.result import Result
-from nsa_cli.policy.checkpoint import find_policy
+from nsa_cli.policy.checkpoint import digest, find_policy
 
 #: Elements (chains times size) that one batch may have.
 _BATCH_ELEMENTS = 4_000_000
@@ -41,6 +42,7 @@ class _Tools(NamedTuple):
 
     operations: Operations[Any, Any]
     policy: Policy
+    digest: str | None
 
 
 class _Plan(NamedTuple):
@@ -75,18 +77,40 @@ def solve_all(
     list of Result
         In the order of `tasks`.
     """
+    results = dict(solve_each(tasks, settings, stop=stop, on_progress=on_progress))
+    return [results[i] for i in range(len(tasks))]
+
+
+def solve_each(
+    tasks: Sequence[Task],
+    settings: Settings,
+    *,
+    stop: tuple[StopRule, ...] = (),
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Iterator[tuple[int, Result]]:
+    """Solve instances as `solve_all` does, and give each result, with its place in `tasks`, once it is ready.
+
+    A time limit is for all: each batch has its share of what is left, or the first would take it all.
+    """
     seed = draw_seed() if settings.seed is None else check_seed(settings.seed)
     device = choose_device(settings.device)
-    if settings.time_limit is not None:
-        if settings.time_limit < 0:
-            raise UsageError(f"--time-limit: expected seconds >= 0, got {settings.time_limit}")
-        stop = (Deadline(settings.started + settings.time_limit), *stop)
-    results: dict[int, Result] = {}
+    if settings.time_limit is not None and settings.time_limit < 0:
+        raise UsageError(f"--time-limit: expected seconds >= 0, got {settings.time_limit}")
+    waiting = len(tasks)
     for plan, places in _grouped(tasks, settings, device).items():
-        run = _Run(plan, settings, device, seed, stop, on_progress)
         for some in _batches(places, plan, tasks):
-            results |= dict(zip(some, run.solve([tasks[i] for i in some]), strict=True))
-    return [results[i] for i in range(len(tasks))]
+            rules = (*_deadline(settings, len(some) / waiting), *stop)
+            run = _Run(plan, settings, device, seed, rules, on_progress)
+            yield from zip(some, run.solve([tasks[i] for i in some]), strict=True)
+            waiting -= len(some)
+
+
+def _deadline(settings: Settings, share: float) -> tuple[StopRule, ...]:
+    """Make the rule that ends a batch after its share of the time that is left."""
+    if settings.time_limit is None:
+        return ()
+    now = time.monotonic()
+    return (Deadline(now + share * (settings.started + settings.time_limit - now)),)
 
 
 def choose_device(name: str) -> torch.device:
@@ -128,7 +152,8 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: torch.device) ->
 def _tools(problem: Problem[Any], name: str, greedy: bool, device: torch.device) -> _Tools:
     operations = problem.operations()
     policy = find_policy(name, problem.name, operations, greedy=greedy)
-    return _Tools(operations, policy.to(device) if isinstance(policy, torch.nn.Module) else policy)
+    moved = policy.to(device) if isinstance(policy, torch.nn.Module) else policy
+    return _Tools(operations, moved, digest(name, problem.name))
 
 
 def _plan(task: Task, tools: _Tools, settings: Settings) -> _Plan:
@@ -246,6 +271,7 @@ class _Run(NamedTuple):
             threads=torch.get_num_threads(),
             seconds={**seconds, "total": sum(seconds.values())},
             version=__version__,
+            manifest=manifest(self.seed, self.settings.given(), self.plan.tools.digest, task.file),
         )
 
     def _start_name(self) -> str:

@@ -82,8 +82,8 @@ def test_nothing_is_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"PK\x03\x04\0\0", b"\x89PNG\r\n\x1a\n\0", bytes([0x80, 0x02, 0xE9]), b"\xff\xfea", b"\xff\xfe\0\xd8"],
-    ids=["zip", "png", "pickle", "odd utf-16", "half a character"],
+    [b"PK\x01\x02\0\0", b"\x89PNG\r\n\x1a\n\0", bytes([0x80, 0x01, 0xE9]), b"\xff\xfea", b"\xff\xfe\0\xd8"],
+    ids=["part of a zip", "png", "old pickle", "odd utf-16", "half a character"],
 )
 def test_binary_is_refused(data: bytes) -> None:
     """What holds no text says so, with the place."""

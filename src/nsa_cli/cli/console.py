@@ -46,12 +46,12 @@ def say(message: str) -> None:
         print(f"nsa: {' '.join(message.split())}", file=sys.stderr, flush=True)
 
 
-def emit(text: str, output: str | None) -> None:
-    """Write a result to stdout (``-`` or nothing) or, whole or not at all, to a file."""
+def emit(text: str, output: str | None) -> bool:
+    """Write a result to stdout (``-`` or nothing) or, whole or not at all, to a file; False: nobody reads."""
     if output not in (None, "-"):
         assert output is not None
         write_text(output, text)
-        return
+        return True
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -60,6 +60,8 @@ def emit(text: str, output: str | None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # a reader that has seen enough is no fault
             raise UsageError(f"standard output cannot be written: {error.strerror or error}") from None
+        return False
+    return True
 
 
 class Signals:

@@ -13,9 +13,6 @@ import typer
 
 from nsa_cli.core.errors import UsageError, shown
 
-Output = Annotated[
-    str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
-]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Same seed, same answer; drawn and reported if not given.")
 ]

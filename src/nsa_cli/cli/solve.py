@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsa_cli.api import Settings, Task, read
-from nsa_cli.cli.console import Console, Signals, Status, emit
-from nsa_cli.cli.options import Output, Quiet, Seed, Verbose, check_output, parse_settings
+from nsa_cli.api import Settings, Task, Unread, read_each
+from nsa_cli.cli.console import Console, Signals, Status, say
+from nsa_cli.cli.options import Quiet, Seed, Verbose, parse_settings
+from nsa_cli.cli.writing import Writer, check_destination, choose_format, choose_instance, worst_code
 from nsa_cli.core.errors import UsageError
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.stop import Progress
+    from nsa_cli.core.result import Result
 
 
 def solve(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Instance; - is stdin. Or a problem's name with --set.")
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Instances; - is stdin. Or a problem's name with --set."),
     ],
     problem: Annotated[
         str | None,
@@ -67,7 +69,16 @@ def solve(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance; may be repeated."),
     ] = None,
-    output: Output = None,
+    instance: Annotated[
+        str | None,
+        typer.Option("--instance", metavar="NAME", help="One of several, by its name or number from 1."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE|DIR/", help="Where to write; - is stdout; DIR/: a file each."
+        ),
+    ] = None,
     fmt: Annotated[
         str | None,
         typer.Option(
@@ -78,16 +89,24 @@ def solve(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
-    """Solve the instances of FILE and print the best solution found."""
+    """Solve the instances of all FILEs and print the best solutions found."""
     started = time.monotonic()
     console = Console(quiet, verbose)
-    check_output(output)
-    tasks = read(file, problem, parse_settings(set_ or [], capacity))
+    check_destination(output)
+    items = read_each(files, problem, parse_settings(set_ or [], capacity))
+    if instance is not None:
+        items = [choose_instance(items, instance, ", ".join(files[:3]))]
+    tasks = [item for item in items if isinstance(item, Task)]
     _check_settings(tasks, set_ or [])
-    fmt = _format(fmt, output, tasks)
+    failed = [item for item in items if isinstance(item, Unread)]
+    if failed and len(items) == 1 and fmt != "jsonl":
+        raise failed[0].error
+    fmt = choose_format(fmt, output, tasks, len(items))
+    for item in failed:
+        say(f"error: {item.error}")
     for task in tasks:
         for remark in task.instance.remarks():
-            console.warn(f"{task.instance.name or file}: {remark}")
+            console.warn(f"{task.instance.name or task.file}: {remark}")
     settings = Settings(
         steps=steps,
         seed=seed,
@@ -103,18 +122,19 @@ def solve(
         time_limit=time_limit,
         started=started,
     )
-    return _run(tasks, settings, threads, console, output, fmt)
+    return _run(items, settings, threads, console, Writer(items, output, fmt))
 
 
 def _run(
-    tasks: list[Task], settings: Settings, threads: int | None, console: Console, output: str | None, fmt: str
+    items: list[Task | Unread], settings: Settings, threads: int | None, console: Console, writer: Writer
 ) -> int:
+    places = [i for i, item in enumerate(items) if isinstance(item, Task)]
+    tasks = [item for item in items if isinstance(item, Task)]
     with Signals() as signals:
         import torch
 
         from nsa_cli.anneal.stop import Interrupt
-        from nsa_cli.report.text import format_results
-        from nsa_cli.run import solve_all
+        from nsa_cli.run import solve_each
 
         if threads is not None:
             if threads < 1:
@@ -123,14 +143,23 @@ def _run(
         status = Status(console)
         stop = (Interrupt(lambda: signals.received != 0),)
         try:
-            results = solve_all(tasks, settings, stop=stop, on_progress=lambda p: status.update(_line(p)))
+            for i, result in solve_each(
+                tasks, settings, stop=stop, on_progress=lambda p: status.update(_line(p))
+            ):
+                if i == 0:
+                    status.clear()
+                    _note(console, result)
+                if not writer.take(places[i], result):
+                    break
         finally:
             status.clear()
-        first = results[0]
-        console.note(f"seed {first.seed}, policy {first.policy}, start {first.start}, device {first.device}")
-        console.note(f"{first.steps} steps, {first.chains} chains, schedule {dict(first.schedule)}")
-        emit(format_results(tasks[0].problem, results, fmt), output)
-        return signals.exit_code
+        writer.finish()
+        return signals.exit_code or worst_code(items)
+
+
+def _note(console: Console, result: Result) -> None:
+    console.note(f"seed {result.seed}, policy {result.policy}, start {result.start}, device {result.device}")
+    console.note(f"{result.steps} steps, {result.chains} chains, schedule {dict(result.schedule)}")
 
 
 def _line(progress: Progress) -> str:
@@ -138,19 +167,6 @@ def _line(progress: Progress) -> str:
         f"step {progress.step}/{progress.steps}  T {progress.temperature:.3g}  "
         f"accepted {100 * progress.acceptance:.0f} %  best {abs(progress.best):.10g}"
     )
-
-
-def _format(fmt: str | None, output: str | None, tasks: list[Task]) -> str:
-    """Choose the format: what is asked for, what the file name says, or what the reader can use."""
-    from nsa_cli.report.text import check_format, format_of_suffix
-
-    problem = tasks[0].problem
-    if fmt is None and output not in (None, "-"):
-        fmt = format_of_suffix(problem, Path(output or "").suffix.lower()) or "json"
-    elif fmt is None:
-        fmt = "table" if sys.stdout.isatty() and output is None else "json"
-    check_format(problem, fmt, len(tasks))
-    return fmt
 
 
 def _start(init: str | None, tasks: list[Task]) -> Any:

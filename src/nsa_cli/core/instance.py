@@ -225,6 +225,61 @@ def number_of(data: Mapping[str, Any], key: str, *, minimum: float | None = None
     return None if value is None else check_number(value, key, minimum=minimum)
 
 
+class Copies:
+    """How often each row of a list of items occurs (the demands of cutting stock); once if it does not say.
+
+    Parameters
+    ----------
+    data : mapping
+        A record, which may have the key ``copies``.
+    rows : int
+        Number of rows.
+
+    Raises
+    ------
+    DataError
+        If there are not `rows` positive integers, or more than a million items in all.
+    """
+
+    #: Items that copies may add up to.
+    MOST = 1_000_000
+
+    def __init__(self, data: Mapping[str, Any], rows: int) -> None:
+        counts = list_of(data, "copies")
+        self.counts: list[int] | None = counts
+        if counts is None:
+            return
+        if len(counts) != rows:
+            raise DataError(f"copies: expected {rows} of them, got {len(counts)}", "copies")
+        items = 0
+        for i, x in enumerate(counts):
+            if isinstance(x, bool) or not isinstance(x, int) or x < 1:
+                message = f"copies, element {i + 1}: expected a positive integer, got {shown(x)}"
+                raise DataError(message, "copies", i)
+            items += x
+            if items > self.MOST:
+                message = f"copies, element {i + 1}: more than {self.MOST} items in all"
+                raise DataError(message, "copies", i)
+
+    def repeat(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Write items out, dtype[N] for dtype[rows]."""
+        return rows if self.counts is None else np.repeat(rows, self.counts)
+
+    def repeat_list(self, rows: Sequence[Any] | None) -> tuple[Any, ...] | None:
+        """Write out what belongs to items, such as names."""
+        if rows is None or self.counts is None:
+            return None if rows is None else tuple(rows)
+        if len(rows) != len(self.counts):
+            return tuple(rows)  # of a wrong length either way, which is told elsewhere
+        return tuple(x for x, count in zip(rows, self.counts, strict=True) for _ in range(count))
+
+    def row(self, item: int | None) -> int | None:
+        """Find the row of an item."""
+        if item is None or self.counts is None:
+            return item
+        return int(np.searchsorted(np.cumsum(self.counts), item, side="right"))
+
+
 class IdSet:
     """The ids of an instance's elements: the file's own names, or 1, 2, … where it gives none.
 

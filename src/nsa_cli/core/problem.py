@@ -51,6 +51,10 @@ class Column:
     text: bool = False
 
 
+#: How often an element occurs, of tables of items.
+COPIES = Column("copies", ("copies", "demand", "demands", "quantity"), required=False)
+
+
 @dataclass(frozen=True)
 class FileFormat:
     """A text format of a problem's own, beside JSON and CSV.
@@ -133,6 +137,27 @@ class Budget:
     chains: int = 1
 
 
+@dataclass(frozen=True)
+class FileSet:
+    """A form in which several files make one instance.
+
+    Attributes
+    ----------
+    name : str
+    pattern : str
+        Regular expression for the whole name of a file, with groups ``stem`` and ``part``.
+    parts : mapping of str to bool
+        What `pattern` may find as ``part``, and whether there is no instance without it.
+    read : callable
+        ``read(stem, sources) -> Record``, `sources` by part.
+    """
+
+    name: str
+    pattern: str
+    parts: Mapping[str, bool]
+    read: Callable[[str, Mapping[str, Source]], Record]
+
+
 class Problem(ABC, Generic[InstanceT]):
     """A problem as everything but the engine sees it.
 
@@ -149,7 +174,12 @@ class Problem(ABC, Generic[InstanceT]):
         Keys by which a JSON record is recognised: one of each inner tuple must be there.
     columns : tuple of Column
         How a table fills a record.
-    formats, solution_formats : tuple
+    aliases : mapping
+        Names that other programs have for keys of records.
+    arrays : mapping
+        Keys that a binary data set may fill, each with the axes that one instance's array has; a further
+        axis in front counts instances. An array without a name is the first of them.
+    formats, file_sets, solution_formats : tuple
     starts : mapping
         Named starts, the first of which is the default. ``paper`` is the paper's (Appendix A).
     settings : tuple of str
@@ -163,7 +193,10 @@ class Problem(ABC, Generic[InstanceT]):
     sense: ClassVar[Literal["min", "max"]] = "min"
     record_keys: ClassVar[tuple[tuple[str, ...], ...]]
     columns: ClassVar[tuple[Column, ...]] = ()
+    aliases: ClassVar[Mapping[str, str]] = {}
+    arrays: ClassVar[Mapping[str, int]] = {}
     formats: ClassVar[tuple[FileFormat, ...]] = ()
+    file_sets: ClassVar[tuple[FileSet, ...]] = ()
     solution_formats: ClassVar[tuple[SolutionFormat, ...]] = ()
     starts: ClassVar[Mapping[str, Start]]
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")

@@ -6,7 +6,7 @@ validated when it is built from a record, and the record knows on which line eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -27,11 +27,14 @@ class Source:
         Lower case, with the dot, compression removed; empty for standard input.
     text : str
         Without byte order mark.
+    arrays : object
+        What a binary data set holds in place of a text: an array, nested lists, or either by names.
     """
 
     name: str
     suffix: str
     text: str
+    arrays: Any = None
 
     def error(self, message: str, line: int | None = None) -> InputError:
         """Make the error that points into this text."""
@@ -57,11 +60,14 @@ class Record:
     source : Source
     locate : callable
         ``locate(key, index) -> line or None``.
+    sources : mapping
+        Of a set of files, the one that each key was read from.
     """
 
     data: dict[str, Any]
     source: Source
     locate: Locate = field(default=nowhere)
+    sources: Mapping[str, Source] = field(default_factory=dict)
 
     def build(self, make: Callable[[dict[str, Any]], T]) -> T:
         """Call ``make(data)`` and point into the file if it objects.
@@ -75,4 +81,5 @@ class Record:
             return make(self.data)
         except DataError as error:
             line = self.locate(error.field, error.index)
-            raise self.source.error(str(error), line) from None
+            source = self.sources.get(error.field or "", self.source)
+            raise source.error(str(error), line) from None

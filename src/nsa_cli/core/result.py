@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nsa_cli.core.instance import Instance, Number, Solution
@@ -41,6 +41,8 @@ class Result:
     threads : int
     seconds : dict
         ``load``, ``setup``, ``solve``, ``bound``, ``total``; of a batch, the instance's share.
+    manifest : mapping
+        What it takes to get the result again; see `nsa_cli.core.manifest`.
     """
 
     problem: str
@@ -62,6 +64,7 @@ class Result:
     threads: int
     seconds: Mapping[str, float]
     version: str
+    manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def gap(self) -> float | None:
@@ -98,4 +101,5 @@ class Result:
             "threads": self.threads,
             "seconds": {key: round(value, 6) for key, value in self.seconds.items()},
             "version": self.version,
+            "manifest": dict(self.manifest),
         }

@@ -1,4 +1,4 @@
-"""Reading text: files, standard input, gzip; directories and binaries are refused in one line."""
+"""Reading files, standard input and gzip; directories and unknown binaries are refused in one line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from pathlib import Path
 
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.record import Source
+from nsa_cli.io.arrays import LARGEST, holds_arrays, read_arrays
 
 #: What standard input is called in messages.
 STDIN = "<stdin>"
-
-#: What compressed data may grow to, in bytes; a few kilobytes can hide any amount.
-_LARGEST = 2**30
 
 
 def read_source(path: str | Path) -> Source:
@@ -24,7 +22,7 @@ def read_source(path: str | Path) -> Source:
     Raises
     ------
     InputError
-        If there is no such file, it cannot be read, is empty, or holds no text.
+        If there is no such file, it cannot be read, is empty, or holds neither text nor arrays.
     """
     if str(path) == "-":
         return decode(sys.stdin.buffer.read(), STDIN, "")
@@ -43,21 +41,23 @@ def read_source(path: str | Path) -> Source:
 
 
 def decode(data: bytes, name: str, suffix: str) -> Source:
-    """Uncompress if gzip, drop a byte order mark, insist on text.
+    """Uncompress if gzip, drop a byte order mark, insist on text or on arrays.
 
     Raises
     ------
     InputError
-        If the data are empty, damaged or not text.
+        If the data are empty, damaged or something else.
     """
     if data[:2] == b"\x1f\x8b":
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                data = packed.read(_LARGEST + 1)
+                data = packed.read(LARGEST + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"damaged gzip data: {error}", name) from None
-        if len(data) > _LARGEST:
-            raise InputError(f"is more than {_LARGEST // 2**20} MiB when uncompressed", name)
+        if len(data) > LARGEST:
+            raise InputError(f"is more than {LARGEST // 2**20} MiB when uncompressed", name)
+    if holds_arrays(data):
+        return Source(name, suffix, "", read_arrays(data, name))
     text = _text(data, name).replace("\r\n", "\n").replace("\r", "\n").rstrip("\x1a")
     if not text.strip():
         raise InputError("is empty; expected an instance", name)

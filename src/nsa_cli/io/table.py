@@ -237,10 +237,9 @@ def _bind_by_order(table: Table, columns: Sequence[Column], problem: str) -> dic
     is_number = [table.number(cell) is not None for cell in table.rows[0]]
     numbers = [i for i, yes in enumerate(is_number) if yes]
     texts = [i for i, yes in enumerate(is_number) if not yes]
-    wanted = [c for c in columns if not c.text]
-    required = [c for c in wanted if c.required]
+    wanted = [c for c in columns if c.required]
     names = [c for c in columns if c.text]
-    if not len(required) <= len(numbers) <= len(wanted) + (len(names) if not texts else 0):
+    if not len(wanted) <= len(numbers) <= len(wanted) + (len(names) if not texts else 0):
         heads = ", ".join(c.headers[0] for c in columns if c.required)
         raise table.source.error(
             f"no header and {len(numbers)} columns of numbers; give a header with {heads} for {problem}",

@@ -54,6 +54,18 @@ def locator(lines: Sequence[int], heads: Mapping[str, int]) -> Locate:
     return locate
 
 
+def read_numbers(source: Source, what: str) -> tuple[list[int | float], list[int]]:
+    """Read a text that is numbers and nothing else, with the line of each.
+
+    Raises
+    ------
+    InputError
+        If a token is no number.
+    """
+    pairs = [(token, line.number) for line in split_lines(source) for token in line.tokens]
+    return [to_number(source, token, line, what) for token, line in pairs], [line for _, line in pairs]
+
+
 def to_number(source: Source, token: str, line: int, what: str) -> int | float:
     """Read a token.
 

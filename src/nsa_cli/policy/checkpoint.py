@@ -6,6 +6,7 @@ few hundred numbers needs neither.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -71,6 +72,11 @@ def find_policy(spec: str, problem: str, operations: Operations[Any, Any], *, gr
             raise UsageError("the likeliest Gaussian step is no step at all; leave --greedy out")
         policy.greedy = True
     return policy
+
+
+def digest(spec: str, problem: str) -> str | None:
+    """Hash the file that ``--policy`` names (SHA-256, hexadecimal); None for uniform proposals."""
+    return None if spec == _UNIFORM else hashlib.sha256(_locate(spec, problem).read_bytes()).hexdigest()
 
 
 def _locate(spec: str, problem: str) -> Path:

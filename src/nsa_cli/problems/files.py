@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.errors import NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import FileFormat, Problem
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
+from nsa_cli.problems.datasets import read_arrays
+
+
+class Unread(NamedTuple):
+    """An instance that could not be read.
+
+    Attributes
+    ----------
+    name : str
+        As the record has it, else the file's.
+    error : NsaError
+    """
+
+    name: str
+    error: NsaError
 
 
 def read_instances(
@@ -32,12 +47,36 @@ def read_instances(
     InputError
         If no problem's format fits, or the data make no instance; with file and line.
     """
-    found = []
-    for record in read_records(source, problem):
-        settled = _settled(record, settings or {})
-        its_problem = problem or _recognise(settled)
-        found.append((its_problem, settled.build(its_problem.from_record)))
+    return [_instance(record, problem, settings or {}) for record in read_records(source, problem)]
+
+
+def read_each(
+    records: Sequence[Record], problem: Problem[Any] | None = None, settings: Mapping[str, Any] | None = None
+) -> list[tuple[Problem[Any], Instance] | Unread]:
+    """Make instances of records, each by itself: a bad one does not stop the rest.
+
+    Parameters
+    ----------
+    records : sequence of Record
+    problem, settings
+        As for `read_instances`.
+    """
+    found: list[tuple[Problem[Any], Instance] | Unread] = []
+    for record in records:
+        try:
+            found.append(_instance(record, problem, settings or {}))
+        except NsaError as error:
+            name = record.data.get("name")
+            found.append(Unread(name if isinstance(name, str) else record.source.name, error))
     return found
+
+
+def _instance(
+    record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]
+) -> tuple[Problem[Any], Instance]:
+    settled = _settled(record, settings)
+    its_problem = problem or _recognise(settled)
+    return its_problem, _translated(settled, its_problem).build(its_problem.from_record)
 
 
 def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
@@ -46,11 +85,26 @@ def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
     def locate(key: str | None, index: int | None) -> int | None:
         return None if key in settings else record.locate(key, index)
 
-    return Record({**record.data, **settings}, record.source, locate) if settings else record
+    return replace(record, data={**record.data, **settings}, locate=locate) if settings else record
+
+
+def _translated(record: Record, problem: Problem[Any]) -> Record:
+    """Call by our names what other programs call otherwise; errors point to what the file has."""
+    theirs = {ours: name for name, ours in problem.aliases.items() if name in record.data}
+    if not theirs:
+        return record
+    data = {problem.aliases.get(key, key): value for key, value in record.data.items()}
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        return record.locate(theirs.get(key or "", key), index)
+
+    return replace(record, data=data, locate=locate)
 
 
 def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record]:
-    """Read the records of a text, by the first of: JSON, a problem's own format, a table."""
+    """Read the records of a source, by the first of: arrays, JSON, a problem's own format, a table."""
+    if source.arrays is not None:
+        return read_arrays(source, [problem] if problem else all_problems())
     if json_text.looks_like_json(source):
         records = json_text.read_records(source)
         for record in records if problem else []:
@@ -76,7 +130,7 @@ def _by_suffix(suffix: str, problem: Problem[Any] | None) -> list[tuple[Problem[
 
 
 def _stamped(records: list[Record], problem: Problem[Any]) -> list[Record]:
-    return [Record({"problem": problem.name, **r.data}, r.source, r.locate) for r in records]
+    return [replace(r, data={"problem": problem.name, **r.data}) for r in records]
 
 
 def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
@@ -113,7 +167,7 @@ def _recognise(record: Record) -> Problem[Any]:
         raise record.source.error(
             f"problem: expected one of {known}, got {shown(name)}", record.locate("problem", None)
         )
-    fitting = [p for p in all_problems() if all(any(k in data for k in keys) for keys in p.record_keys)]
+    fitting = [p for p in all_problems() if _has_keys(data, p)]
     if not fitting:
         needs = "; ".join(
             f"{p.name}: {', '.join('|'.join(k) for k in p.record_keys)}" for p in all_problems()
@@ -123,6 +177,11 @@ def _recognise(record: Record) -> Problem[Any]:
             f"cannot tell the problem from the keys {got}; expected ({needs})", record.locate(None, None)
         )
     return max(fitting, key=lambda p: len(p.record_keys))
+
+
+def _has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:
+    keys = {problem.aliases.get(key, key) for key in data}
+    return all(any(key in keys for key in needs) for needs in problem.record_keys)
 
 
 def _check_claim(record: Record, problem: Problem[Any] | None) -> None:
@@ -142,6 +201,8 @@ def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> 
     InputError
         If the text holds no solution, or one that is not feasible; names the element.
     """
+    if source.arrays is not None:
+        raise source.error("holds arrays; expected a solution as text")
     if json_text.looks_like_json(source):
         ids = _solution_ids(source)
     else:

@@ -31,12 +31,19 @@ def only(text: str, suffix: str = ".txt", **settings: Any) -> BinInstance:
         (" 4 \r\n\r\n10\r\n6\r\n5\r\n5\r\n4", ".bpp"),
         ("3\n10\n6 1\n5 2\n4 1\n", ".txt"),
         ("3\n10\n6\t1\n5\t2\n4\t1\n", ".csp"),
+        ("4 10 6 5 5 4", ".bpp"),
+        ("3 10 6 1 5\n2 4 1\n", ".csp"),
         ("1\n x\n 10 4 2\n6\n5\n5\n4\n", ".txt"),
         ("1\nx\n10 4 2\n6 5\n5 4\n", ""),
         ("# capacity = 10\nweight\n6\n5\n5\n4\n", ".csv"),
         ("item;size\na;6\nb;5\nc;5\nd;4\n", ".csv"),
+        ("# capacity = 10\nquantity,weight\n1,6\n2,5\n1,4\n", ".csv"),
+        ('{"weights": [6, 5, 4], "copies": [1, 2, 1], "bin_capacity": 10}', ".json"),
     ],
-    ids=["bpplib", "dos", "demands", "tabs", "orlib", "orlib wrapped", "csv", "csv with names"],
+    ids=[
+        *("bpplib", "dos", "demands", "tabs", "one line", "wrapped pairs", "orlib", "orlib wrapped"),
+        *("csv", "csv with names", "csv with copies", "json of others"),
+    ],
 )
 def test_one_packing_in_many_formats(text: str, suffix: str) -> None:
     """All formats give the same weights, and bins that are filled exactly are full, not over."""
@@ -88,7 +95,7 @@ def test_answers_have_no_empty_bins() -> None:
         ("3\n10\n6\n5 2\n4\n", 4, "expected a weight, got 2 numbers"),
         ("3\n10\n6 1\n5\n4 1\n", 4, "expected a weight and a demand, got 1 numbers"),
         ("2\n10\n6 1\n5 0\n", 4, "demand: expected a positive integer, got '0'"),
-        ("2\n10\n6 1\n5 1000000\n", 4, "demand: more than 1000000 items in all"),
+        ("2\n10\n6 1\n5 1000000\n", 4, "copies, element 2: more than 1000000 items in all"),
         ("4\n10\n6\n5\n4\n", 5, "expected 4 weights as line 1 says, got 3"),
         ("2\n10\n6\n5\n4\n", 5, "expected 2 weights as line 1 says, got 3"),
         ("3\n-10\n6\n5\n4\n", 2, "capacity: expected a number >= 0, got -10"),
@@ -115,7 +122,7 @@ def test_faults_have_lines(text: str, line: int | None, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["5\n", "5\n10\n", "5 10\n6\n7\n", "x\n10\n6\n"])
+@pytest.mark.parametrize("text", ["5\n", "5\n10\n", "5 10 6 7\n", "x\n10\n6\n"])
 def test_a_suffix_is_not_enough(text: str) -> None:
     """A file with the right ending and the wrong text is refused in its first line."""
     with pytest.raises(InputError, match=r"^f\.txt:1: "):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, Trained
-from nsa_cli.problems.bin import textfiles
+from nsa_cli.core.problem import COPIES, Budget, Column, FileFormat, Problem, Trained
+from nsa_cli.problems.bin import filesets, textfiles
 from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
 from nsa_cli.problems.bin.instance import BinInstance
 
@@ -24,12 +24,16 @@ class Bin(Problem[BinInstance]):
     record_keys = (("weights", "sizes"),)
     columns = (
         Column("weights", ("weight", "weights", "size", "sizes", "length")),
+        COPIES,
         Column("names", ("name", "item", "id", "label"), required=False, text=True),
     )
     formats = (
         FileFormat("orlib", (), textfiles.recognises_orlib, textfiles.read_orlib),
         FileFormat("bpplib", (".bpp", ".csp"), textfiles.recognises_bpplib, textfiles.read_bpplib),
     )
+    file_sets = (filesets.BURKARDT, filesets.PACKINGSOLVER)
+    aliases = {"bin_capacity": "capacity"}
+    arrays = {"weights": 1, "capacity": 0, "copies": 1}
     starts = {
         "greedy": first_fit_decreasing,
         "ffd": first_fit_decreasing,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.exact import ExactWeights, exact_weights
 from nsa_cli.core.instance import (
+    Copies,
     IdSet,
     Instance,
     Number,
@@ -62,7 +63,7 @@ class BinInstance(Instance):
 
     @classmethod
     def from_record(cls, data: Mapping[str, Any]) -> BinInstance:
-        """Build from the JSON form; ``sizes`` is another name of ``weights``; see the contract.
+        """Build from the JSON form; ``sizes`` are ``weights``, ``copies`` say how often; see the contract.
 
         Raises
         ------
@@ -74,17 +75,19 @@ class BinInstance(Instance):
             raise DataError("weights are missing; expected a list of numbers")
         capacity = number_of(data, "capacity", minimum=0)
         names = list_of(data, "names")
+        weights = number_array(list_of(data, key), key, minimum=0)
+        copies = Copies(data, len(weights))
         try:
             return cls(
                 name=text_of(data, "name"),
                 best_known=number_of(data, "best_known"),
-                weights=number_array(list_of(data, key), key, minimum=0),
+                weights=copies.repeat(weights),
                 capacity=1 if capacity is None else capacity,
-                names=None if names is None else tuple(names),
+                names=copies.repeat_list(names),
             )
-        except DataError as error:  # the data may call the field by its other name
+        except DataError as error:  # the data may call the field by its other name, and have fewer rows
             field = key if error.field == "weights" else error.field
-            raise DataError(str(error), field, error.index) from None
+            raise DataError(str(error), field, copies.row(error.index)) from None
 
     def record(self) -> dict[str, Any]:
         data: dict[str, Any] = {"problem": "bin", **self.head(), "capacity": self.capacity}

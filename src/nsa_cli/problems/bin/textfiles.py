@@ -2,19 +2,18 @@
 
 ==========  ==============================================================================
 bpplib      ``n``, ``C``, then n weights (Scholl, Falkenauer, Schwerin, Wäscher, hard28)
-            or ``m``, ``C``, then m lines ``weight demand`` (cutting stock)
+            or ``m``, ``C``, then m pairs ``weight demand`` (cutting stock)
 orlib       number of instances; each: its id, ``C n best``, n weights (OR-Library)
 ==========  ==============================================================================
 """
 
 from __future__ import annotations
 
-from nsa_cli.core.errors import shown
+from typing import Any
+
+from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io.tokens import Line, locator, shape, split_lines, to_count, to_number
-
-#: Copies that demands may add up to.
-_MOST_ITEMS = 1_000_000
 
 
 def recognises_bpplib(source: Source) -> bool:
@@ -23,38 +22,42 @@ def recognises_bpplib(source: Source) -> bool:
 
 
 def read_bpplib(source: Source) -> list[Record]:
-    """Read weights, or weights with demands; a weight of demand 3 is three items.
+    """Read weights, or weights with demands: the number of numbers tells which, not the line breaks.
 
     Raises
     ------
     InputError
-        If there are more or fewer than the first line says, or lines of different lengths.
+        If there are more or fewer than the first number says.
     """
     lines = split_lines(source)
-    if len(lines) < 3 or any(len(line.tokens) != 1 for line in lines[:2]):
-        raise source.error("expected n in a line, the capacity in the next, then n weights", lines[0].number)
-    count = to_count(source, lines[0].tokens[0], lines[0].number, "number of items")
-    capacity = to_number(source, lines[1].tokens[0], lines[1].number, "capacity")
-    rows = lines[2:]
+    tokens = [(token, line.number) for line in lines for token in line.tokens]
+    if len(tokens) < 3:
+        raise source.error("expected n, the capacity, then n weights", lines[0].number)
+    (first, at_count), (second, at_capacity), *rest = tokens
+    count = to_count(source, first, at_count, "number of items")
+    capacity = to_number(source, second, at_capacity, "capacity")
+    width = 2 if len(rest) == 2 * count else 1
+    if len(rest) != count * width:
+        rows = [line for line in lines if line.number > at_capacity] or lines[-1:]
+        raise _miscounted(source, count, at_count, rows)
+    pairs = [rest[i : i + width] for i in range(0, len(rest), width)]
+    weights = [to_number(source, *pair[0], "weight") for pair in pairs]
+    data: dict[str, Any] = {"capacity": capacity, "weights": weights}
+    if width == 2:
+        data["copies"] = [to_count(source, *pair[1], "demand") for pair in pairs]
+    at = [line for ((_, line), *_) in pairs]
+    return [Record(data, source, locator(at, {"capacity": at_capacity}))]
+
+
+def _miscounted(source: Source, count: int, first: int, rows: list[Line]) -> InputError:
+    """Name the line that differs from those above it, if there is one, else both numbers."""
     width = len(rows[0].tokens)
     for row in rows:
-        if len(row.tokens) != width or width > 2:
+        if width <= 2 and len(row.tokens) != width:
             what = "a weight" if width == 1 else "a weight and a demand"
-            raise source.error(f"expected {what}, got {len(row.tokens)} numbers", row.number)
-    if len(rows) != count:
-        raise source.error(
-            f"expected {count} weights as line {lines[0].number} says, got {len(rows)}", lines[-1].number
-        )
-    weights: list[int | float] = []
-    at: list[int] = []
-    for row in rows:
-        weight = to_number(source, row.tokens[0], row.number, "weight")
-        copies = to_count(source, row.tokens[1], row.number, "demand") if width == 2 else 1
-        if len(weights) + copies > _MOST_ITEMS:
-            raise source.error(f"demand: more than {_MOST_ITEMS} items in all", row.number)
-        weights += [weight] * copies
-        at += [row.number] * copies
-    return [_record(source, {"capacity": capacity}, weights, at, {"capacity": lines[1].number})]
+            return source.error(f"expected {what}, got {len(row.tokens)} numbers", row.number)
+    got = sum(len(row.tokens) for row in rows) if width > 2 else len(rows)
+    return source.error(f"expected {count} weights as line {first} says, got {got}", rows[-1].number)
 
 
 def recognises_orlib(source: Source) -> bool:
@@ -74,48 +77,38 @@ def read_orlib(source: Source) -> list[Record]:
     """
     lines = split_lines(source)
     count = to_count(source, lines[0].tokens[0], lines[0].number, "number of instances")
-    rest, records = lines[1:], []
-    while rest:
-        record, rest = _orlib_instance(source, rest)
+    at, records = 1, []
+    while at < len(lines):
+        record, at = _orlib_instance(source, lines, at)
         records.append(record)
     if len(records) != count:
         raise source.error(f"expected {count} instances, got {len(records)}", lines[0].number)
     return records
 
 
-def _orlib_instance(source: Source, lines: list[Line]) -> tuple[Record, list[Line]]:
-    name = lines[0].tokens[0]
-    if len(lines) < 2 or len(lines[0].tokens) != 1 or len(lines[1].tokens) != 3:
-        raise source.error(
-            "expected an instance's id, then a line with capacity, n and best known", lines[0].number
-        )
-    head = lines[1]
+def _orlib_instance(source: Source, lines: list[Line], begin: int) -> tuple[Record, int]:
+    """Read the instance that begins at a position in `lines`; tell the position after it."""
+    id_, head = lines[begin], lines[min(begin + 1, len(lines) - 1)]
+    if head is id_ or len(id_.tokens) != 1 or len(head.tokens) != 3:
+        message = "expected an instance's id, then a line with capacity, n and best known"
+        raise source.error(message, id_.number)
+    name = id_.tokens[0]
     capacity = to_number(source, head.tokens[0], head.number, "capacity")
     count = to_count(source, head.tokens[1], head.number, "n")
     best = to_count(source, head.tokens[2], head.number, "best known")
     weights: list[int | float] = []
-    at: list[int] = []
-    rest = lines[2:]
+    places: list[int] = []
+    end = begin + 2
     while len(weights) < count:
-        if not rest:
-            raise source.error(
-                f"instance {shown(name)}: expected {count} weights, got {len(weights)}", lines[-1].number
-            )
-        weights += [to_number(source, token, rest[0].number, "weight") for token in rest[0].tokens]
-        at += [rest[0].number] * len(rest[0].tokens)
-        rest = rest[1:]
+        if end == len(lines):
+            message = f"instance {shown(name)}: expected {count} weights, got {len(weights)}"
+            raise source.error(message, lines[-1].number)
+        weights += [to_number(source, token, lines[end].number, "weight") for token in lines[end].tokens]
+        places += [lines[end].number] * len(lines[end].tokens)
+        end += 1
     if len(weights) > count:
-        raise source.error(f"instance {shown(name)}: expected {count} weights, got {len(weights)}", at[-1])
-    extra: dict[str, object] = {"name": name, "capacity": capacity, "best_known": best}
-    return _record(source, extra, weights, at, dict.fromkeys(extra, head.number)), rest
-
-
-def _record(
-    source: Source,
-    extra: dict[str, object],
-    weights: list[int | float],
-    lines: list[int],
-    heads: dict[str, int],
-) -> Record:
-    """Make a record that knows the lines of the weights, `lines`, and of the rest, `heads`."""
-    return Record({**extra, "weights": weights}, source, locator(lines, heads))
+        message = f"instance {shown(name)}: expected {count} weights, got {len(weights)}"
+        raise source.error(message, places[-1])
+    heads: dict[str, Any] = {"name": name, "capacity": capacity, "best_known": best}
+    locate = locator(places, dict.fromkeys(heads, head.number))
+    return Record({**heads, "weights": weights}, source, locate), end

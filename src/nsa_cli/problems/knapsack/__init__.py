@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, Trained
-from nsa_cli.problems.knapsack import textfiles
+from nsa_cli.core.problem import COPIES, Budget, Column, FileFormat, Problem, Trained
+from nsa_cli.problems.knapsack import filesets, textfiles
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
@@ -26,13 +26,18 @@ class Knapsack(Problem[KnapsackInstance]):
     columns = (
         Column("values", ("value", "values", "profit", "profits", "price")),
         Column("weights", ("weight", "weights", "size")),
+        COPIES,
         Column("names", ("name", "item", "id", "label"), required=False, text=True),
     )
     formats = (
         FileFormat("pisinger", (), textfiles.recognises_pisinger, textfiles.read_pisinger),
         FileFormat("standard", (), textfiles.recognises_standard, textfiles.read_standard),
+        FileFormat("mknap", (), textfiles.recognises_mknap, textfiles.read_mknap),
         FileFormat("jooken", (), textfiles.recognises_jooken, textfiles.read_jooken),
     )
+    file_sets = (filesets.BURKARDT,)
+    aliases = {"profits": "values"}
+    arrays = {"values": 1, "weights": 1, "capacity": 0, "copies": 1}
     starts = {"greedy": greedy, "empty": empty, "paper": empty}
     settings = ("capacity", *Problem.settings)
     paper_sizes = (50, 100, 200, 500, 1000, 2000)

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError
 from nsa_cli.core.exact import ExactWeights, exact_weights
-from nsa_cli.core.instance import IdSet, Instance, Number, Solution, list_of, number_array, number_of, text_of
+from nsa_cli.core.instance import (
+    Copies,
+    IdSet,
+    Instance,
+    Number,
+    Solution,
+    list_of,
+    number_array,
+    number_of,
+    text_of,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,14 +75,22 @@ class KnapsackInstance(Instance):
         if capacity is None:
             raise DataError("capacity is missing; give it in the file or with --capacity")
         names = list_of(data, "names")
-        return cls(
-            name=text_of(data, "name"),
-            best_known=number_of(data, "best_known"),
-            values=number_array(list_of(data, "values"), "values", minimum=0),
-            weights=number_array(list_of(data, "weights"), "weights", minimum=0),
-            capacity=capacity,
-            names=None if names is None else tuple(names),
-        )
+        values = number_array(list_of(data, "values"), "values", minimum=0)
+        weights = number_array(list_of(data, "weights"), "weights", minimum=0)
+        copies = Copies(data, len(values))
+        if copies.counts is not None and len(weights) == len(values):
+            values, weights = copies.repeat(values), copies.repeat(weights)
+        try:
+            return cls(
+                name=text_of(data, "name"),
+                best_known=number_of(data, "best_known"),
+                values=values,
+                weights=weights,
+                capacity=capacity,
+                names=copies.repeat_list(names),
+            )
+        except DataError as error:
+            raise DataError(str(error), error.field, copies.row(error.index)) from None
 
     def record(self) -> dict[str, Any]:
         data: dict[str, Any] = {"problem": "knapsack", **self.head(), "capacity": self.capacity}

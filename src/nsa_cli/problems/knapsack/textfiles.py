@@ -2,7 +2,10 @@
 
 ==========  ==============================================================================
 standard    ``n C``, then n lines ``value weight`` (knapsacksolver, unibo, courses)
-            or ``C n`` in the first line: the number of lines tells which
+            or ``C n`` in the first line: the number of lines tells which; a last line
+            of n zeros and ones is the best selection
+mknap       number of instances; each: ``n m best``, n values, m times n weights, m
+            capacities (OR-Library), of which m = 1 is this problem
 jooken      ``n``, then n lines ``id value weight``, then ``C``
 pisinger    blocks: name, ``n N``, ``c C``, ``z optimum``, ``time T``, lines
             ``i,value,weight,x``, a line of dashes
@@ -11,11 +14,14 @@ pisinger    blocks: name, ``n N``, ``c C``, ``z optimum``, ``time T``, lines
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.record import Record, Source
+from nsa_cli.io.numbers import parse_number
 from nsa_cli.io.tokens import Line, locator, shape, split_lines, to_count, to_number
 
 
@@ -34,6 +40,7 @@ def read_standard(source: Source) -> list[Record]:
     """
     (head, first), *rows = split_lines(source)
     counts = [to_number(source, token, first, "header") for token in head]
+    chosen = rows.pop().tokens if _ends_with_selection(rows) else []
     if len(rows) not in counts:
         last = rows[-1].number if rows else first
         raise source.error(
@@ -43,7 +50,88 @@ def read_standard(source: Source) -> list[Record]:
         )
     capacity = counts[1] if counts[0] == len(rows) else counts[0]
     items = [(row, row.tokens) for row in rows]
-    return [_record(source, items, {"capacity": capacity}, {"capacity": first})]
+    record = _record(source, items, {"capacity": capacity}, {"capacity": first})
+    if chosen:
+        record.data["best_known"] = worth(record.data["values"], [x == "1" for x in chosen])
+    return [record]
+
+
+def worth(values: Sequence[int | float], chosen: Sequence[Any]) -> int | float:
+    """Sum the values of what is chosen: integers as integers, floats rounded once."""
+    taken = [value for value, yes in zip(values, chosen, strict=True) if yes]
+    return sum(taken) if all(isinstance(x, int) for x in taken) else math.fsum(taken)
+
+
+def _ends_with_selection(rows: list[Line]) -> bool:
+    """Tell a last line with 0 or 1 for each of the lines before it."""
+    return len(rows) > 3 and len(rows[-1].tokens) == len(rows) - 1 and set(rows[-1].tokens) <= {"0", "1"}
+
+
+def recognises_mknap(source: Source) -> bool:
+    """One number, three numbers, and then more than three in a line, or as many in all as they say."""
+    if shape(source, 2) != (1, 3):
+        return False
+    lines = split_lines(source)
+    if len(lines) > 2 and len(lines[2].tokens) > 3:
+        return True
+    numbers = [parse_number(token) for line in lines for token in line.tokens]
+    at = 1
+    while at + 2 < len(numbers):
+        size, constraints = numbers[at : at + 2]
+        if not (isinstance(size, int) and isinstance(constraints, int) and size > 0 and constraints > 0):
+            return False
+        at += 3 + size + (size + 1) * constraints
+    return at == len(numbers)
+
+
+def read_mknap(source: Source) -> list[Record]:
+    """Read all instances of one constraint; an optimum of 0 is unknown.
+
+    Raises
+    ------
+    InputError
+        If an instance has several constraints, is cut short, or there are more or fewer than announced.
+    """
+    tokens = [(token, line.number) for line in split_lines(source) for token in line.tokens]
+    count = to_count(source, *tokens[0], "number of instances")
+    at, records = 1, []
+    while at < len(tokens):
+        record, at = _mknap_instance(source, tokens, at)
+        records.append(record)
+    if len(records) != count:
+        raise source.error(f"expected {count} instances, got {len(records)}", tokens[0][1])
+    return records
+
+
+def _mknap_instance(source: Source, tokens: list[tuple[str, int]], begin: int) -> tuple[Record, int]:
+    """Read the instance that begins at a position in `tokens`; tell the position after it."""
+    if len(tokens) < begin + 3:
+        raise source.error("expected n, m and the optimum, got the end of the file", tokens[-1][1])
+    line = tokens[begin][1]
+    size = to_count(source, *tokens[begin], "n")
+    constraints = to_count(source, *tokens[begin + 1], "m")
+    best = to_number(source, *tokens[begin + 2], "optimum")
+    if constraints != 1:
+        raise source.error(
+            f"is a multi-dimensional knapsack of {constraints} constraints; only one is supported", line
+        )
+    end = begin + 3 + 2 * size + 1
+    if len(tokens) < end:
+        got = len(tokens) - begin - 3
+        message = f"expected {size} values, {size} weights and the capacity, got {got} numbers"
+        raise source.error(message, line)
+    numbers = [to_number(source, token, at, "number") for token, at in tokens[begin + 3 : end]]
+    data = {"values": numbers[:size], "weights": numbers[size:-1], "capacity": numbers[-1]}
+    if best:
+        data["best_known"] = best
+    places = [at for _, at in tokens[begin + 3 : end]]
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        if index is None:
+            return places[-1] if key == "capacity" else line
+        return places[index + (size if key == "weights" else 0)] if index < size else None
+
+    return Record(data, source, locate), end
 
 
 def recognises_jooken(source: Source) -> bool:
@@ -94,23 +182,25 @@ def read_pisinger(source: Source) -> list[Record]:
         If a block is cut short or a line is not ``i,value,weight,x``.
     """
     lines = [line for line in split_lines(source) if not re.fullmatch(r"-+", line.tokens[0])]
-    records = []
-    while lines:
-        record, lines = _pisinger_block(source, lines)
+    at, records = 0, []
+    while at < len(lines):
+        record, at = _pisinger_block(source, lines, at)
         records.append(record)
     return records
 
 
-def _pisinger_block(source: Source, lines: list[Line]) -> tuple[Record, list[Line]]:
-    name, first, head, lines = lines[0].tokens[0], lines[0].number, {}, lines[1:]
-    while lines and re.fullmatch(r"[a-z]+", lines[0].tokens[0]) and len(lines[0].tokens) == 2:
-        head[lines[0].tokens[0]] = lines[0]
-        lines = lines[1:]
+def _pisinger_block(source: Source, lines: list[Line], begin: int) -> tuple[Record, int]:
+    """Read the block that begins at a position in `lines`; tell the position after it."""
+    name, first = lines[begin].tokens[0], lines[begin].number
+    at, head = begin + 1, {}
+    while at < len(lines) and re.fullmatch(r"[a-z]+", lines[at].tokens[0]) and len(lines[at].tokens) == 2:
+        head[lines[at].tokens[0]] = lines[at]
+        at += 1
     for key in ("n", "c"):
         if key not in head:
             raise source.error(f"block {shown(name)}: expected a line '{key} NUMBER' below its name", first)
     count = to_count(source, head["n"].tokens[1], head["n"].number, "n")
-    rows = [(line, "".join(line.tokens).split(",")) for line in lines[:count]]
+    rows = [(line, "".join(line.tokens).split(",")) for line in lines[at : at + count]]
     for line, cells in rows:
         if len(cells) not in (3, 4):
             raise source.error(
@@ -124,7 +214,7 @@ def _pisinger_block(source: Source, lines: list[Line]) -> tuple[Record, list[Lin
     if "z" in head:
         extra["best_known"] = to_number(source, head["z"].tokens[1], head["z"].number, "z")
     heads = {"capacity": head["c"].number, "best_known": head["z"].number if "z" in head else first}
-    return _record(source, [(line, cells[1:3]) for line, cells in rows], extra, heads), lines[count:]
+    return _record(source, [(line, cells[1:3]) for line, cells in rows], extra, heads), at + count
 
 
 def _record(

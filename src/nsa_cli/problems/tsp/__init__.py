@@ -28,6 +28,8 @@ class Tsp(Problem[TspInstance]):
         Column("y", ("y", "y_coord", "ycoord", "y coordinate")),
         Column("ids", ("id", "name", "city", "node", "label"), required=False, text=True),
     )
+    aliases = {"locs": "coords"}
+    arrays = {"coords": 2, "matrix": 2}
     formats = (FileFormat("tsplib", (".tsp",), tsplib.recognises, tsplib.read, tsplib.write),)
     solution_formats = (
         SolutionFormat("tour", (".tour",), tsplib.recognises_tour, tsplib.read_tour, tsplib.write_tour),

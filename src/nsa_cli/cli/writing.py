@@ -1,0 +1,207 @@
+"""Where the results of many instances go: lines as they are ready, one text, or a file an instance."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+from nsa_cli.api import Task, Unread
+from nsa_cli.cli.console import emit
+from nsa_cli.cli.options import check_output
+from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.result import Result
+
+#: What file names are made of everywhere.
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")
+#: Characters of a name; systems allow 255 bytes with the ending.
+_LONGEST = 120
+
+
+def is_directory(output: str | None) -> bool:
+    """Tell whether ``-o`` names a directory: one that is there, or any with a slash at its end."""
+    if output is None or output == "-":
+        return False
+    return output.endswith(("/", os.sep)) or Path(output).is_dir()
+
+
+def check_destination(output: str | None) -> None:
+    """Refuse what cannot be written, before anything is computed; make the directory.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be made or written.
+    """
+    if not is_directory(output):
+        check_output(output)
+        return
+    assert output is not None
+    try:
+        Path(output).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"-o {output}: {error.strerror or error}") from None
+    if not os.access(output, os.W_OK | os.X_OK):
+        raise UsageError(f"-o {output}: no permission to write")
+
+
+def choose_format(fmt: str | None, output: str | None, tasks: Sequence[Task], many: int) -> str:
+    """Choose the format: what is asked for, what the file name says, or what the reader can use.
+
+    Raises
+    ------
+    UsageError
+        If a problem has no such format, or it holds one result and there will be several.
+    """
+    from nsa_cli.report.text import check_format, format_of_suffix
+
+    apart = is_directory(output)
+    if fmt is None and output not in (None, "-") and not apart:
+        suffix = Path(output or "").suffix.lower()
+        fmt = (format_of_suffix(tasks[0].problem, suffix) if tasks else None) or "json"
+    elif fmt is None:
+        fmt = "table" if sys.stdout.isatty() and output is None else "json"
+    for problem in {id(task.problem): task.problem for task in tasks}.values():
+        check_format(problem, fmt, 1 if apart else many)
+    return "jsonl" if fmt == "json" and many > 1 and not apart else fmt
+
+
+def file_names(items: Sequence[Task | Unread], suffix: str) -> list[str]:
+    """Name a file after each instance, or after the file that it came from: safe, and each name once."""
+    names: list[str] = []
+    taken: set[str] = set()
+    for item in items:
+        name = _stem(item)
+        unique = next(x for k in count(1) if (x := name + f"-{k}" * (k > 1)).lower() not in taken)
+        taken.add(unique.lower())
+        names.append(unique + suffix)
+    return names
+
+
+def _stem(item: Task | Unread) -> str:
+    """Cut a name to what any file may be called."""
+    if isinstance(item, Unread):
+        name: str | None = item.name
+    else:
+        name = item.instance.name or Path(item.file or "").name.split(".")[0]
+    return _UNSAFE.sub("_", name or "").strip("._-")[:_LONGEST] or "instance"
+
+
+class Writer:
+    """Takes the results of instances, in any order, and writes them in the order of the instances.
+
+    Parameters
+    ----------
+    items : sequence of Task or Unread
+        What was asked for, in order; what could not be read is a line with its error, where lines are
+        written.
+    output : str or None
+        File, directory, or ``-`` or None for stdout.
+    fmt : str
+    """
+
+    def __init__(self, items: Sequence[Task | Unread], output: str | None, fmt: str) -> None:
+        self._items, self._output, self._format = items, output, fmt
+        self._results: dict[int, Result] = {}
+        self._next = 0
+        self._lines = fmt == "jsonl" and output in (None, "-")
+        self._names: list[str] | None = None
+        if is_directory(output):
+            suffix = self._suffix()
+            self._names = file_names(items, suffix)
+
+    def take(self, place: int, result: Result) -> bool:
+        """Take the result of the instance at a place; False if nobody reads on."""
+        from nsa_cli.report.text import format_results
+
+        self._results[place] = result
+        if self._names is not None:
+            assert self._output is not None
+            task = self._items[place]
+            assert isinstance(task, Task)
+            emit(
+                format_results(task.problem, [result], self._format),
+                str(Path(self._output) / self._names[place]),
+            )
+            del self._results[place]
+            return True
+        return self._write_lines() if self._lines else True
+
+    def finish(self) -> None:
+        """Write what is not written yet."""
+        if self._lines:
+            self._write_lines()
+        elif self._names is None and self._results:
+            emit(self._text(), self._output)
+
+    def _write_lines(self) -> bool:
+        while self._next < len(self._items):
+            item = self._items[self._next]
+            if isinstance(item, Task) and self._next not in self._results:
+                return True
+            if not emit(self._line(self._next), self._output):
+                return False
+            self._results.pop(self._next, None)
+            self._next += 1
+        return True
+
+    def _line(self, place: int) -> str:
+        from nsa_cli.io.json_text import dumps
+
+        item = self._items[place]
+        if isinstance(item, Unread):
+            return dumps({"name": item.name, "error": str(item.error)}) + "\n"
+        return dumps(self._results[place].to_dict()) + "\n"
+
+    def _text(self) -> str:
+        from nsa_cli.report.text import format_results
+
+        if self._format == "jsonl":
+            return "".join(self._line(i) for i in range(len(self._items)) if self._is_known(i))
+        results = [self._results[i] for i in sorted(self._results)]
+        problem = next(item.problem for item in self._items if isinstance(item, Task))
+        return format_results(problem, results, self._format)
+
+    def _is_known(self, place: int) -> bool:
+        return isinstance(self._items[place], Unread) or place in self._results
+
+    def _suffix(self) -> str:
+        own = {
+            f.name: f.suffixes[0]
+            for item in self._items
+            if isinstance(item, Task)
+            for f in item.problem.solution_formats
+        }
+        return {**own, "table": ".txt"}.get(self._format, f".{self._format}")
+
+
+def choose_instance(items: Sequence[Task | Unread], wanted: str, where: str) -> Task:
+    """Find the one instance that ``--instance`` names, by its name or by its number from 1.
+
+    Raises
+    ------
+    NsaError
+        If there is none, or it is one that could not be read.
+    """
+    names = [item.name if isinstance(item, Unread) else item.instance.name for item in items]
+    places = [i for i, name in enumerate(names) if name == wanted]
+    if not places and wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= len(items):
+        places = [int(wanted) - 1]
+    if len(places) != 1:
+        shown = ", ".join(name for name in names[:8] if name) + (", …" if len(names) > 8 else "")
+        there = f"{len(items)}: {shown}" if shown else f"{len(items)}, without names; give a number"
+        what = f"{len(places)} instances are called" if places else "there is no instance"
+        raise UsageError(f"--instance: {what} {wanted!r} in {where}; it holds {there}")
+    item = items[places[0]]
+    if isinstance(item, Unread):
+        raise item.error
+    return item
+
+
+def worst_code(items: Sequence[Task | Unread]) -> int:
+    """Give the exit code of the first instance that failed, else 0."""
+    errors: list[NsaError] = [item.error for item in items if isinstance(item, Unread)]
+    return errors[0].exit_code if errors else 0

@@ -1,0 +1,118 @@
+"""Records of binary data sets: many instances in one array, with or without names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nsa_cli.core.errors import shown
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.record import Record, Source
+
+#: What any data set may have beside its problem's keys: one number an instance.
+_EVERYWHERE = {"best_known": 0}
+
+
+def read_arrays(source: Source, problems: list[Problem[Any]]) -> list[Record]:
+    """Take the instances of a data set apart.
+
+    Parameters
+    ----------
+    source : Source
+        With `arrays`.
+    problems : list of Problem
+        The one that the user named, or all.
+
+    Raises
+    ------
+    InputError
+        If the arrays are of no problem, of several lengths, or there is one too many.
+    """
+    if isinstance(source.arrays, Mapping):
+        problem, arrays = _named(source, problems)
+    else:
+        problem, arrays = _unnamed(source, problems)
+    axes = {**problem.arrays, **_EVERYWHERE}
+    counts = {key: _count(source, key, value, axes[key]) for key, value in arrays.items()}
+    several = {count for count in counts.values() if count is not None}
+    if len(several) > 1:
+        sizes = ", ".join(f"{key} {count}" for key, count in counts.items() if count is not None)
+        raise source.error(f"expected arrays of equally many instances, got {sizes}")
+    if not several:
+        return [_record(source, problem, arrays)]
+    return [
+        _record(
+            replace(source, name=f"{source.name}[{i + 1}]"),
+            problem,
+            {key: x if counts[key] is None else x[i] for key, x in arrays.items()},
+        )
+        for i in range(several.pop())
+    ]
+
+
+def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
+    """Choose the problem that knows all the names and is not short of one."""
+    reasons = []
+    for problem in problems:
+        keys = {problem.aliases.get(name, name): name for name in source.arrays}
+        unknown = [name for key, name in keys.items() if key not in {**problem.arrays, **_EVERYWHERE}]
+        lacking = [needs[0] for needs in problem.record_keys if not any(key in keys for key in needs)]
+        if not unknown and not lacking:
+            return problem, {key: source.arrays[name] for key, name in keys.items()}
+        if not lacking:
+            reasons.append(f"{shown(unknown[0])} means nothing to {problem.name}")
+    known = "; ".join(f"{p.name}: {', '.join(p.arrays)}" for p in problems if p.arrays)
+    got = reasons[0] if reasons else f"got {shown(', '.join(source.arrays), 80) or 'none'}"
+    raise source.error(f"cannot tell the problem from the arrays: {got}; expected ({known or 'json'})")
+
+
+def _unnamed(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
+    """Rows of coordinates tell what they are; a list of numbers is anything until the user says."""
+    depth = _depth(source.arrays)
+    for problem in problems:
+        key, axes = next(iter(problem.arrays.items()), ("", 0))
+        if depth in (axes, axes + 1) and (axes > 1 or len(problems) == 1):
+            return problem, {key: source.arrays}
+    raise source.error(
+        f"cannot tell the problem from an array without a name, of {depth} axes; "
+        "give an .npz with named arrays, or --problem"
+    )
+
+
+def _depth(value: Any) -> int:
+    """Count the axes of an array or of nested lists, by their first elements."""
+    if isinstance(value, np.ndarray):
+        return value.ndim
+    if not isinstance(value, list | tuple):
+        return 0
+    return 1 + (_depth(value[0]) if value else 0)
+
+
+def _count(source: Source, key: str, value: Any, axes: int) -> int | None:
+    """Count the instances of an array; None if it is one instance's, or all instances'."""
+    depth = _depth(value)
+    if depth == axes:
+        return None
+    column = isinstance(value, np.ndarray) and axes == 0 and depth == 2 and value.shape[1] == 1
+    if depth != axes + 1 and not column:
+        raise source.error(f"{key}: expected an array of {axes} or {axes + 1} axes, got {depth}")
+    if len(value) == 0:
+        raise source.error(f"{key}: holds no instances")
+    return len(value)
+
+
+def _record(source: Source, problem: Problem[Any], arrays: Mapping[str, Any]) -> Record:
+    data = {key: _plain(value, problem.arrays.get(key, 0)) for key, value in arrays.items()}
+    return Record({"problem": problem.name, **data}, source)
+
+
+def _plain(value: Any, axes: int) -> Any:
+    """Turn arrays into lists, and a number that is an array into the number."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.item() if axes == 0 and value.size == 1 else value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(x, axes) for x in value] if _depth(value) > 1 else list(value)
+    return value

@@ -1,0 +1,66 @@
+"""Instances that are spread over several files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nsa_cli.core.problem import FileSet, Problem
+from nsa_cli.core.record import Record
+from nsa_cli.io.source import read_source
+
+
+class Found(NamedTuple):
+    """A set of files that is there.
+
+    Attributes
+    ----------
+    problem : Problem
+    form : FileSet
+    stem : str
+        What the names of the files have in common.
+    files : dict of str to Path
+        By part.
+    """
+
+    problem: Problem[Any]
+    form: FileSet
+    stem: str
+    files: dict[str, Path]
+
+
+def find_set(path: Path, problems: list[Problem[Any]]) -> Found | None:
+    """Find the set that a file belongs to, by its name and by what lies beside it.
+
+    Of several sets the one with the most necessary files was meant: a knapsack has all that bins have.
+    """
+    fitting = [
+        Found(problem, form, match["stem"], files)
+        for problem in problems
+        for form in problem.file_sets
+        if (match := re.fullmatch(form.pattern, path.name)) and match["part"] in form.parts
+        if (files := _files(path, form, match)) is not None
+    ]
+    return max(fitting, key=lambda found: sum(found.form.parts.values()), default=None)
+
+
+def _files(path: Path, form: FileSet, match: re.Match[str]) -> dict[str, Path] | None:
+    begin, end = match.span("part")
+    files = {part: path.with_name(path.name[:begin] + part + path.name[end:]) for part in form.parts}
+    there = {part: file for part, file in files.items() if file.is_file()}
+    return None if any(form.parts[part] and part not in there for part in form.parts) else there
+
+
+def read_set(found: Found) -> Record:
+    """Read all the files of a set as one record.
+
+    Raises
+    ------
+    InputError
+        If one of them cannot be read, or they do not go together.
+    """
+    sources = {part: read_source(file) for part, file in found.files.items()}
+    record = found.form.read(found.stem, sources)
+    return replace(record, data={"problem": found.problem.name, **record.data})
