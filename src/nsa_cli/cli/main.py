@@ -10,6 +10,7 @@ import typer
 
 from nsa_cli import __version__
 from nsa_cli.cli.benchmark import benchmark
+from nsa_cli.cli.config import configurable
 from nsa_cli.cli.console import say
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.solve import solve
@@ -38,10 +39,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(_interruptible(solve))
-app.command()(_interruptible(generate))
-app.command()(_interruptible(train))
-app.command()(_interruptible(benchmark))
+for _command in (solve, generate, train, benchmark):
+    app.command()(configurable(_interruptible(_command)))
 
 
 def _version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import check_seed
+from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
 from nsa_cli.cli.options import Quiet, check_output
 from nsa_cli.core.errors import UsageError
@@ -21,9 +22,6 @@ def train(
     problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.")],
     method: Annotated[str, typer.Option("--method", help="ppo or es.")] = "es",
     preset: Annotated[str, typer.Option("--preset", help="paper (the published recipe) or best.")] = "best",
-    config: Annotated[
-        str | None, typer.Option("--config", help="YAML file of fields over the preset.")
-    ] = None,
     size: Annotated[int | None, typer.Option("-n", "--size", help="Size of the training instances.")] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Updates.")] = None,
     features: Annotated[str | None, typer.Option("--features", help="Feature set.")] = None,
@@ -34,6 +32,9 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from FILE's state.")] = False,
     quiet: Quiet = False,
+    *,
+    config: str | None = None,  # this and the next are filled by nsa_cli.cli.config
+    context: typer.Context,
 ) -> int:
     """Train a policy for PROBLEM; log and state lie beside it, Ctrl-C saves."""
     from nsa_cli.problems import find_problem
@@ -48,7 +49,9 @@ def train(
     from nsa_cli.train.ppo import train_ppo
 
     given = {"size": size, "epochs": epochs, "features": features}
-    chosen = choose_config(type(found).__module__, method, preset, config, given)
+    chosen = choose_config(
+        type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
+    )
     if Path(out).with_suffix(".csv").exists() and not resume:
         raise UsageError(f"{out}: there is a training already; go on with --resume, or give another --out")
 

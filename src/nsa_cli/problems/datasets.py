@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def read_arrays(source: Source, problems: list[Problem[Any]]) -> list[Record]:
             replace(source, name=f"{source.name}[{i + 1}]"),
             problem,
             {key: x if counts[key] is None else x[i] for key, x in arrays.items()},
+            f"{PurePath(source.name).name.split('.')[0]}-{i + 1}",
         )
         for i in range(several.pop())
     ]
@@ -104,8 +106,11 @@ def _count(source: Source, key: str, value: Any, axes: int) -> int | None:
     return len(value)
 
 
-def _record(source: Source, problem: Problem[Any], arrays: Mapping[str, Any]) -> Record:
+def _record(
+    source: Source, problem: Problem[Any], arrays: Mapping[str, Any], name: str | None = None
+) -> Record:
     data = {key: _plain(value, problem.arrays.get(key, 0)) for key, value in arrays.items()}
+    data |= {} if name is None else {"name": name}
     return Record({"problem": problem.name, **data}, source)
 
 

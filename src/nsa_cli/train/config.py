@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
@@ -160,11 +160,17 @@ METHODS: dict[str, type[TrainConfig]] = {"ppo": PpoConfig, "es": EsConfig}
 
 
 def choose_config(
-    problem_package: str, method: str, preset: str, path: str | None, given: Mapping[str, Any]
+    problem_package: str,
+    method: str,
+    preset: str,
+    path: str | None,
+    given: Mapping[str, Any],
+    options: Collection[str] = (),
 ) -> TrainConfig:
     """Put a configuration together: the problem's preset, over it a file, over that what is `given`.
 
-    A problem without presets, such as one in a file, starts from the method's defaults.
+    A problem without presets, such as one in a file, starts from the method's defaults. `options` are names
+    that the file may have beside fields, for others to read.
 
     Raises
     ------
@@ -176,7 +182,7 @@ def choose_config(
     else:
         config = load_preset(problem_package, method, preset)
     if path is not None:
-        config = load_config(path, config)
+        config = load_config(path, config, options)
     return replace(config, **{key: value for key, value in given.items() if value is not None})
 
 
@@ -205,8 +211,8 @@ def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
     return _parse(file.read_text(encoding="utf-8"), METHODS[method](), str(file))
 
 
-def load_config(path: str | Path, base: ConfigT) -> ConfigT:
-    """Read a YAML file of fields over a base.
+def load_config(path: str | Path, base: ConfigT, options: Collection[str] = ()) -> ConfigT:
+    """Read a YAML file of fields over a base; `options` are keys for others to read.
 
     Raises
     ------
@@ -217,10 +223,10 @@ def load_config(path: str | Path, base: ConfigT) -> ConfigT:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", str(path)) from None
-    return _parse(text, base, str(path))
+    return _parse(text, base, str(path), options)
 
 
-def _parse(text: str, base: ConfigT, source: str) -> ConfigT:
+def _parse(text: str, base: ConfigT, source: str, options: Collection[str] = ()) -> ConfigT:
     import yaml
 
     try:
@@ -233,16 +239,21 @@ def _parse(text: str, base: ConfigT, source: str) -> ConfigT:
         data = {}
     if not isinstance(data, dict):
         raise InputError(f"expected fields with values, got {shown(data)}", source)
-    return replace(base, **_typed(data, base, source))
+    return replace(base, **_typed(data, base, source, options))
 
 
-def _typed(data: Mapping[Any, Any], base: TrainConfig, source: str) -> dict[str, Any]:
+def _typed(
+    data: Mapping[Any, Any], base: TrainConfig, source: str, options: Collection[str] = ()
+) -> dict[str, Any]:
     """Check names and types of fields; YAML reads 1e-2 as a text, which is meant as a number."""
     known = {f.name: getattr(base, f.name) for f in fields(base)}
     result: dict[str, Any] = {}
     for key, value in data.items():
         if key not in known:
-            raise InputError(f"there is no field {shown(key)}; there are {', '.join(known)}", source)
+            if str(key).replace("_", "-") in options:
+                continue
+            beside = f", and the options {', '.join(options)}" if options else ""
+            raise InputError(f"there is no field {shown(key)}; there are {', '.join(known)}{beside}", source)
         like = known[key]
         if key == "unit" and value is None:
             pass

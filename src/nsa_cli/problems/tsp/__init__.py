@@ -9,7 +9,7 @@ import numpy as np
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat, Trained
-from nsa_cli.problems.tsp import tsplib
+from nsa_cli.problems.tsp import labelled, tsplib
 from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, random_tour
 from nsa_cli.problems.tsp.instance import TspInstance
 
@@ -30,7 +30,10 @@ class Tsp(Problem[TspInstance]):
     )
     aliases = {"locs": "coords"}
     arrays = {"coords": 2, "matrix": 2}
-    formats = (FileFormat("tsplib", (".tsp",), tsplib.recognises, tsplib.read, tsplib.write),)
+    formats = (
+        FileFormat("tsplib", (".tsp",), tsplib.recognises, tsplib.read, tsplib.write),
+        FileFormat("labelled", (), labelled.recognises, labelled.read),
+    )
     solution_formats = (
         SolutionFormat("tour", (".tour",), tsplib.recognises_tour, tsplib.read_tour, tsplib.write_tour),
     )
