@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import pickle
 import random
+import struct
 import time
 from collections.abc import Iterator
 
@@ -53,11 +56,45 @@ VALID = [
     ('{"a": 1, "b": 100, "dim": 3, "x0": [0, 0.5, 1]}', ".json"),
     ('{"solution": [[1, 2], [3]], "objective": 2}', ".json"),
     ("[1, 2, 3]", ".json"),
+    ("2\n3 1 9\n5 6\n4\n1 2\n3\n4\n1 1 0\n5 2 2\n", ".txt"),
+    ("3 7\n6 2\n5 3\n6 4\n0 1 1\n", ".txt"),
+    ("2 10 6 1 5 2", ".csp"),
+    ("# capacity = 7\nquantity,weight,value\n2,3,4\n1,2,5\n", ".csv"),
+    ('{"weights": [5, 6], "copies": [2, 1], "bin_capacity": 10, "profits": [1, 2], "capacity": 9}', ".json"),
+    ("0 0 0.3 0.4 0 0.4 output 1 3 2 1\n0 0 1 1 output 1 2\n", ".txt"),
+]
+
+
+def npz(**arrays: object) -> bytes:
+    out = io.BytesIO()
+    np.savez(out, **arrays)
+    return out.getvalue()
+
+
+def npy(array: object) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+_LOCS = np.arange(12, dtype=float).reshape(2, 3, 2) / 8
+
+#: A valid data set of every binary form.
+BINARY = [
+    *(pickle.dumps(_LOCS.tolist(), protocol) for protocol in (2, 3, 4, 5)),
+    *(pickle.dumps(_LOCS, protocol) for protocol in (2, 3, 4, 5)),
+    *(pickle.dumps({"locs": list(_LOCS), "best_known": [1, 2.5]}, protocol) for protocol in (2, 4)),
+    pickle.dumps([(1.5, 2**70, "text", None, True, _LOCS[0, 0, 0])], 4),
+    npz(locs=_LOCS.astype(np.float32)),
+    npz(values=_LOCS[:, :, 0], weights=_LOCS[:, :, 1], capacity=3.5),
+    npy(_LOCS),
+    npy(np.asfortranarray(_LOCS[0])),
+    gzip.compress(npz(weights=[0.5, 0.25], copies=[2, 3])),
 ]
 
 #: Keys that our readers know.
 KEYS = """problem name best_known coords matrix x y ids edge_weight_type comment display values weights sizes
-capacity names a b dim x0 solution"""
+capacity names a b dim x0 solution copies profits bin_capacity locs"""
 
 NUMBERS = """nan NaN Infinity -inf 1e400 -1e200 1e150 5e-324 -1 -0 0 1_0 0x1 1D3 12345678901234567890 ٣ ²
 9007199254740993 99999999999 0.1 1,5 1.000,5"""
@@ -110,6 +147,25 @@ def mutated(text: str, rng: random.Random) -> bytes:
         data = gzip.compress(data)
         data = data[: rng.randrange(len(data) + 1)]
     return data
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """Change bytes a few times: overwrite, cut, double, put in what is an operation of pickles."""
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        i, j = sorted(rng.randrange(len(data) + 1) for _ in range(2))
+        operation = bytes([rng.choice(b"(cRbio02PQ.\x81\x93\x94")])
+        any_byte, call, length = bytes([rng.randrange(256)]), b"cos\nsystem\n", struct.pack("<Q", 2**40)
+        piece = rng.choice([operation, any_byte, call, length])
+        data = [
+            lambda d=data, i=i, p=piece: d[:i] + p + d[i + len(p) :],
+            lambda d=data, i=i, p=piece: d[:i] + p + d[i:],
+            lambda d=data, i=i, j=j: d[:i] + d[min(j, i + 8) :],
+            lambda d=data, i=i, j=j: d[:j] + d[i:j] + d[j:],
+            lambda d=data, i=i: d[:i],
+        ][rng.choice([0, 0, 0, 1, 2, 3, 4])]()
+    return gzip.compress(data) if rng.random() < 0.1 else data
 
 
 SOLVED = {
@@ -177,8 +233,12 @@ def one_line(error: NsaError) -> None:
 def mutants(count: int, seed: int) -> Iterator[tuple[bytes, str]]:
     rng = random.Random(seed)
     for i in range(count):
-        text, suffix = VALID[i % len(VALID)]
-        yield mutated(text, rng), rng.choice([suffix, suffix, "", ".csv"])
+        at = i % (len(VALID) + len(BINARY))
+        if at < len(VALID):
+            text, suffix = VALID[at]
+            yield mutated(text, rng), rng.choice([suffix, suffix, "", ".csv"])
+        else:
+            yield damaged(BINARY[at - len(VALID)], rng), ""
 
 
 @pytest.mark.parametrize(("text", "suffix"), VALID)
@@ -188,6 +248,16 @@ def test_what_is_mutated_was_valid(text: str, suffix: str) -> None:
         return
     settings = {"capacity": 9} if suffix == ".csv" and "capacity" not in text else {}
     assert read_instances(decode(text.encode(), "f", suffix), None, settings)
+
+
+@pytest.mark.parametrize("data", BINARY)
+def test_what_is_damaged_was_whole(data: bytes) -> None:
+    """The data sets that are changed hold instances before they are, or no problem's."""
+    if b"text" in data:
+        with pytest.raises(NsaError):
+            read_instances(decode(data, "f", ""))
+    else:
+        assert read_instances(decode(data, "f", ""))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
-from nsa_cli.cli.options import Quiet, parse_names, parse_numbers
+from nsa_cli.cli.options import ProblemName, Quiet, parse_names, parse_numbers
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def benchmark(
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.")],
+    problem: ProblemName,
     sizes: Annotated[str, typer.Option("--sizes", help="Sizes of instances: 50,100.")],
     steps: Annotated[
         str, typer.Option("--steps", help="Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.")

@@ -10,13 +10,13 @@ import typer
 from nsa_cli.api import Task, draw_seed
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
-from nsa_cli.cli.options import Seed, check_output
+from nsa_cli.cli.options import ProblemName, Seed, check_output
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
 
 
 def generate(
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.")],
+    problem: ProblemName,
     size: Annotated[int, typer.Option("-n", "--size", help="Cities, items or dimensions.")],
     count: Annotated[
         int | None, typer.Option("--count", help="How many instances; with --paper the first so many.")

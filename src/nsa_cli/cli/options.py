@@ -12,7 +12,20 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.problems import builtin_names
 
+
+def _problem_names(incomplete: str) -> list[str]:
+    """Complete the name of a problem, for the shell."""
+    return [name for name in builtin_names() if name.startswith(incomplete)]
+
+
+ProblemName = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.", autocompletion=_problem_names
+    ),
+]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Same seed, same answer; drawn and reported if not given.")
 ]

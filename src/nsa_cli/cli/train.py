@@ -11,7 +11,7 @@ import typer
 from nsa_cli.api import check_seed
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
-from nsa_cli.cli.options import Quiet, check_output
+from nsa_cli.cli.options import ProblemName, Quiet, check_output
 from nsa_cli.core.errors import UsageError
 
 #: Columns of the log that the progress line shows.
@@ -19,7 +19,7 @@ _SHOWN = ("cost", "validation", "acceptance")
 
 
 def train(
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.")],
+    problem: ProblemName,
     method: Annotated[str, typer.Option("--method", help="ppo or es.")] = "es",
     preset: Annotated[str, typer.Option("--preset", help="paper (the published recipe) or best.")] = "best",
     size: Annotated[int | None, typer.Option("-n", "--size", help="Size of the training instances.")] = None,

@@ -47,7 +47,10 @@ def read_arrays(data: bytes, name: str) -> Any:
             return _plain(np.load(io.BytesIO(data), allow_pickle=False), name)
         if data.startswith(_ZIP):
             return _archive(data, name)
-        return _Unpickler(name).load(data)
+        value = _Unpickler(name).load(data)
+        if value is None:
+            raise InputError("is a pickle of nothing; expected an instance", name)
+        return value
     except InputError:
         raise
     except MemoryError:

@@ -67,7 +67,8 @@ def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], 
         if not lacking:
             reasons.append(f"{shown(unknown[0])} means nothing to {problem.name}")
     known = "; ".join(f"{p.name}: {', '.join(p.arrays)}" for p in problems if p.arrays)
-    got = reasons[0] if reasons else f"got {shown(', '.join(source.arrays), 80) or 'none'}"
+    names = shown(", ".join(source.arrays), 80) if source.arrays else "none"
+    got = reasons[0] if reasons else f"got {names}"
     raise source.error(f"cannot tell the problem from the arrays: {got}; expected ({known or 'json'})")
 
 
@@ -75,9 +76,9 @@ def _unnamed(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any]
     """Rows of coordinates tell what they are; a list of numbers is anything until the user says."""
     depth = _depth(source.arrays)
     for problem in problems:
-        key, axes = next(iter(problem.arrays.items()), ("", 0))
-        if depth in (axes, axes + 1) and (axes > 1 or len(problems) == 1):
-            return problem, {key: source.arrays}
+        for key, axes in list(problem.arrays.items())[:1]:
+            if depth in (axes, axes + 1) and (axes > 1 or len(problems) == 1):
+                return problem, {key: source.arrays}
     raise source.error(
         f"cannot tell the problem from an array without a name, of {depth} axes; "
         "give an .npz with named arrays, or --problem"

@@ -45,8 +45,14 @@ ITEMS = {"values": [6, 5, 6], "weights": [2, 3, 4]}
         ("s\nn 3\nc 7\n1, 6, 2, 0\n2, 5, 3, 1\n3, 6, 4, 1\n", ""),
         ("s\nn 3\nc 7\n1,6,2\n2,5,3\n3,6,4\n-----\n\n", ""),
         ("# capacity = 7\nweight,value\n2,6\n3,5\n4,6\n", ".csv"),
+        ("3 7\n6 2\n5 3\n6 4\n\n0 1 1\n", ".txt"),
+        ("1\n3 1 11\n6 5 6\n2 3 4\n7\n", ".txt"),
+        (" 1\n 3 1 11\n 6\n 5 6 2\n 3 4 7\n", ""),
     ],
-    ids=["n C", "C n", "blanks", "ids", "blocks", "blocks with blanks", "blocks without x", "csv"],
+    ids=[
+        *("n C", "C n", "blanks", "ids", "blocks", "blocks with blanks", "blocks without x", "csv"),
+        *("with the best", "or-library", "or-library wrapped"),
+    ],
 )
 def test_one_sack_in_many_formats(text: str, suffix: str) -> None:
     """All formats give the same items, and the set that fills the sack exactly fits."""
@@ -65,6 +71,23 @@ def test_blocks_hold_several_sacks_and_their_optima() -> None:
     assert (first.name, first.best_known, first.capacity) == ("one", 3, 5)
     assert (second.name, second.best_known, second.capacity) == ("two", None, 1.5)
     assert second.objective(second.from_ids([2])) == 4.5
+
+
+def test_known_optima_are_read() -> None:
+    """A last line of zeros and ones is a selection; OR-Library's 0 means that nobody knows."""
+    assert only("3 7\n6 2\n5 3\n6 4\n0 1 1\n").best_known == 11
+    tenths = "10 7\n" + "0.1 0\n" * 10 + "1 " * 10
+    assert only(tenths).best_known == 1.0  # added up one by one they are less
+    first, second = instances_of("2\n3 1 9\n5 6\n4\n1 2\n3\n4\n1 1 0\n5 2 2\n", named=False)
+    assert (first.best_known, first.capacity, first.record()["values"]) == (9, 4, [5, 6, 4])
+    assert (second.best_known, second.capacity, second.record()["weights"]) == (None, 2, [2])
+
+
+def test_copies_are_items() -> None:
+    """A column of copies in a table; each has its own id."""
+    instance = only("# capacity = 7\nname;value;weight;copies\nnut;6;2;2\nbolt;5,5;3;1\n", ".csv")
+    assert instance.record()["values"] == [6, 6, 5.5]
+    assert instance.to_ids(np.array([True, True, True])) == ["nut", "nut (2)", "bolt"]
 
 
 def test_ids_of_a_file_are_kept() -> None:
@@ -129,6 +152,26 @@ def test_values_by_hand(text: str, chosen: list[int], value: float) -> None:
         ("s\nn 1\nc 7\n1,6,2,0\n2,5,3,0\n", 5, "block '2,5,3,0': expected a line 'n NUMBER' below its name"),
         ("s\nn 1\nc -7\n1,6,2,0\n", 3, "capacity: expected a number >= 0, got -7"),
         ("s\nn x\nc 7\n1,6,2,0\n", 2, "n: expected a positive integer, got 'x'"),
+        (
+            "3 7\n6 2\n5 3\n6 4\n0 1 2\n",
+            5,
+            "expected n and the capacity in line 1 and n items; got '3 7' and",
+        ),
+        ("1\n5 2 9\n6 5 6 4 3\n", 2, "is a multi-dimensional knapsack of 2 constraints; only one is"),
+        ("1\n5 1 9\n6 5 6 4 3\n2 3 4 1 1\n", 2, "expected 5 values, 5 weights and the capacity, got 10"),
+        ("1\n5 1 9\n6 5 6 4 3\n2 3 x 1 1\n7\n", 4, "number: expected a number, got 'x'"),
+        ("1\n5 1 9\n6 5 6 4 3\n2 3 -4 1 1\n7\n", 4, "weights, element 3: expected a number >= 0, got -4"),
+        ("2\n5 1 9\n6 5 6 4 3\n2 3 4 1 1\n7\n", 1, "expected 2 instances, got 1"),
+        (
+            "# capacity = 7\nvalue,weight,copies\n1,2,1\n1,2,1.5\n",
+            4,
+            "copies, element 2: expected a positive",
+        ),
+        (
+            "# capacity = 7\nvalue,weight,copies\n1,2,3\n1,-2,2\n",
+            4,
+            "weights, element 2: expected a number >=",
+        ),
     ],
 )
 def test_faults_have_lines(text: str, line: int, message: str) -> None:

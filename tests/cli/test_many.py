@@ -1,0 +1,216 @@
+"""Many instances in one call: files, file sets, instances in a file; bad ones among them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nsa_cli
+from nsa_cli.policy.checkpoint import directories
+
+from helpers import KEYS, QUICK
+
+OPTIONS = ("--seed", 1, *QUICK)
+
+
+@pytest.fixture
+def bins(tmp_path):
+    """Three instances in a file; the second has an item that fits no bin."""
+    path = tmp_path / "bins.jsonl"
+    lines = [
+        {"name": "first", "weights": [0.5, 0.6, 0.4], "best_known": 2},
+        {"name": "second", "weights": [0.5, 7]},
+        {"name": "third", "weights": [0.5, 0.5]},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def lines_of(done):
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_several_files_are_a_line_each(nsa, square, bins, tmp_path):
+    """In their order, whatever the problem; each as if solved alone."""
+    sack = tmp_path / "sack.txt"
+    sack.write_text("3 7\n6 2\n5 3\n6 4\n")
+    done = nsa("solve", sack, square, sack, "--seed", 1, "--steps", 500)
+    assert (done.code, done.err) == (0, "")
+    results = lines_of(done)
+    assert [r["problem"] for r in results] == ["knapsack", "tsp", "knapsack"]
+    assert [r["objective"] for r in results] == [12, 140, 12]
+    assert all(set(r) >= KEYS for r in results)
+    assert [r["manifest"]["file"] for r in results] == [str(sack), str(square), str(sack)]
+    alone = nsa("solve", square, "--seed", 1, "--steps", 500).json
+    assert results[1]["solution"] == alone["solution"]
+
+
+@pytest.mark.parametrize("fmt", [[], ["--format", "json"], ["--format", "jsonl"]])
+def test_a_bad_file_does_not_stop_the_rest(nsa, square, bins, tmp_path, fmt):
+    """Its error is a line on stderr and an object in its place; the exit code tells."""
+    broken = tmp_path / "broken.tsp"
+    broken.write_text("TYPE : TSP\nDIMENSION : x\n")
+    done = nsa("solve", square, broken, tmp_path / "none.tsp", bins, *OPTIONS, *fmt)
+    assert done.code == 2
+    results = lines_of(done)
+    assert [r["name"] for r in results] == [
+        *("square", str(broken), str(tmp_path / "none.tsp")),
+        *("first", "second", "third"),
+    ]
+    failed = [set(r) == {"name", "error"} for r in results]
+    assert failed == [False, True, True, False, True, False]
+    assert done.err.count("\n") == 3
+    for result in results:
+        if "error" in result:
+            assert f"nsa: error: {result['error']}\n" in done.err
+    assert f"{bins}:2: item 2 does not fit" in done.err
+
+
+def test_one_bad_file_alone_is_an_error_as_ever(nsa, tmp_path):
+    """Nothing on stdout, unless lines were asked for."""
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    assert (nsa("solve", broken).code, nsa("solve", broken).out) == (2, "")
+    done = nsa("solve", broken, "--format", "jsonl")
+    assert (done.code, set(lines_of(done)[0])) == (2, {"name", "error"})
+    assert done.err.count("\n") == 1
+    done = nsa("solve", broken, broken)
+    assert (done.code, len(lines_of(done))) == (2, 2)
+
+
+def test_a_file_of_lines_has_the_errors_too(nsa, bins, tmp_path):
+    """``-o x.jsonl`` is whole; a table has the answers."""
+    output = tmp_path / "x.jsonl"
+    done = nsa("solve", bins, "-o", output, *OPTIONS)
+    assert (done.code, done.out) == (2, "")
+    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [line["name"] for line in lines] == ["first", "second", "third"]
+    table = nsa("solve", bins, "--format", "table", *OPTIONS).out
+    assert "first" in table
+    assert "third" in table
+    assert "second " not in table
+
+
+@pytest.mark.parametrize(("wanted", "name"), [("third", "third"), ("3", "third"), ("1", "first")])
+def test_one_instance_of_several(nsa, bins, wanted, name):
+    """By its name or its number; a bad one beside it does no harm."""
+    done = nsa("solve", bins, "--instance", wanted, *OPTIONS)
+    assert (done.code, done.json["name"]) == (0, name)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ("second", ":2: item 2 does not fit"),
+        ("4", "--instance: there is no instance '4' in .*; it holds 3: first, second, third"),
+        ("0", "no instance '0'"),
+        ("other", "no instance 'other'"),
+    ],
+)
+def test_an_instance_that_is_not_there(nsa, bins, wanted, message):
+    """One line that says which there are."""
+    done = nsa("solve", bins, "--instance", wanted)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert re.search(message, done.err), done.err
+
+
+def test_a_name_wins_over_a_number(nsa, tmp_path):
+    """An instance called 2 is meant by 2; two of one name are not told apart."""
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"name": "2", "weights": [1]}\n{"weights": [0.5, 0.5]}\n{"name": "a", "weights": [1]}\n')
+    assert nsa("solve", path, "--instance", "2", *OPTIONS).json["n"] == 1
+    done = nsa("solve", path, path, "--instance", "a")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "2 instances are called 'a'" in done.err
+
+
+def test_a_file_an_instance(nsa, bins, square, tmp_path):
+    """In a directory that is made; JSON by default; a failed one has no file."""
+    out = tmp_path / "new" / "out"
+    done = nsa("solve", square, bins, "-o", f"{out}/", *OPTIONS)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert sorted(p.name for p in out.iterdir()) == ["first.json", "square.json", "third.json"]
+    assert json.loads((out / "square.json").read_text())["objective"] == 140
+    done = nsa("solve", square, "-o", out, "--format", "tour", *OPTIONS)
+    assert (out / "square.tour").read_text().startswith("NAME : square.tour")
+    assert nsa("solve", square, "--init", out / "square.tour", *OPTIONS).json["start"] == "given"
+
+
+def test_names_of_files_are_safe_and_unique(nsa, tmp_path):
+    """Nothing leaves the directory, nothing is written over, nothing is hidden."""
+    names = ["../../up", "a/b", "a/B", "a_b", "", ".hidden", "x" * 300, "über", "con\u0000"]
+    path = tmp_path / "i.jsonl"
+    path.write_text("\n".join(json.dumps({"name": n, "weights": [1]}) for n in names))
+    out = tmp_path / "out"
+    done = nsa("solve", path, "-o", f"{out}/", *OPTIONS)
+    assert (done.code, done.err) == (0, "")
+    written = sorted(p.name for p in out.iterdir())
+    assert len(written) == len(names)
+    assert len({name.lower() for name in written}) == len(names)
+    assert all(name.endswith(".json") and not name.startswith(".") and len(name) < 140 for name in written)
+    assert {"a_b.json", "a_B-2.json", "a_b-3.json", "i.json", "hidden.json"} <= set(written)
+    assert {p.name for p in tmp_path.iterdir()} == {"i.jsonl", "out"}
+
+
+def test_formats_of_one_answer_go_into_a_directory_only(nsa, bins, tmp_path):
+    """Several answers are no CSV file, but several CSV files."""
+    done = nsa("solve", bins, "--format", "csv")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert nsa("solve", bins, "--format", "csv", "-o", f"{tmp_path}/out/", *OPTIONS).code == 2
+    assert (tmp_path / "out" / "first.csv").read_text().startswith("bin,item,weight\n")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_directory_that_cannot_be_written(nsa, square, tmp_path):  # pragma: no cover
+    """Is refused before anything is computed."""
+    tmp_path.chmod(0o500)
+    done = nsa("solve", square, "-o", f"{tmp_path}/")
+    tmp_path.chmod(0o700)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+def test_a_file_in_the_way_of_a_directory(nsa, square, tmp_path):
+    """Is one line."""
+    done = nsa("solve", square, "-o", f"{square}/")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+def test_lines_come_as_they_are_ready(tmp_path):
+    """The first answer is there while a later one is still being worked on."""
+    path = tmp_path / "i.jsonl"
+    cities = [[i % 7, i * i % 11] for i in range(40)]
+    small = {"name": "small", "weights": [1]}
+    path.write_text(f"{json.dumps(small)}\n{json.dumps({'name': 'large', 'coords': cities})}\n")
+    command = [sys.executable, "-m", "nsa_cli", "solve", str(path), "--steps", "100000000N"]
+    # The time limit is for both: the small instance has its half and then the large one has its own.
+    with subprocess.Popen([*command, "--time-limit", "5"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = json.loads(process.stdout.readline())
+        assert process.poll() is None
+        second = json.loads(process.stdout.readline())
+        assert process.wait(timeout=30) == 0
+    assert (first["name"], second["name"]) == ("small", "large")
+    assert {first["status"], second["status"]} == {"time_limit"}
+    assert second["steps"] > 0
+
+
+def test_the_manifest_says_how_to_get_the_answer_again(nsa, square):
+    """Version, seed, what was asked for, the policy's hash, the machine."""
+    result = nsa("solve", square, "--chains", 2, "--steps", "10N").json
+    manifest = result["manifest"]
+    assert (manifest["version"], manifest["seed"]) == (nsa_cli.__version__, result["seed"])
+    assert manifest["settings"] == {"chains": 2, "steps": "10N"}
+    assert set(manifest["machine"]) == {"platform", "python", "numpy", "torch", "cpus"}
+    (file,) = (f for d in directories() if (f := Path(d) / f"{result['policy']}.json").is_file())
+    assert manifest["policy_sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    uniform = nsa("solve", square, "--policy", "uniform", *OPTIONS).json["manifest"]
+    assert (uniform["policy_sha256"], uniform["settings"]["policy"]) == (None, "uniform")
+    again = nsa("solve", square, "--seed", manifest["seed"], "--chains", 2, "--steps", "10N").json
+    assert again["solution"] == result["solution"]
