@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nsa_cli.api import Settings, Task, generate, read, solve, solve_many
+    from nsa_cli.api import Settings, Task, Unread, generate, read, read_each, solve, solve_many
     from nsa_cli.contract import check_problem
     from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
     from nsa_cli.core.instance import Instance
@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from nsa_cli.problems import find_problem
 
 _HOMES = {
-    "nsa_cli.api": ("Settings", "Task", "generate", "read", "solve", "solve_many"),
+    "nsa_cli.api": (
+        "Settings",
+        "Task",
+        "Unread",
+        "generate",
+        "read",
+        "read_each",
+        "solve",
+        "solve_many",
+    ),
     "nsa_cli.core.errors": ("DataError", "InputError", "NsaError", "UsageError"),
     "nsa_cli.core.instance": ("Instance",),
     "nsa_cli.core.problem": ("Budget", "Column", "Problem"),
@@ -42,12 +51,14 @@ __all__ = [
     "Result",
     "Settings",
     "Task",
+    "Unread",
     "UsageError",
     "UserProblem",
     "check_problem",
     "find_problem",
     "generate",
     "read",
+    "read_each",
     "solve",
     "solve_many",
 ]

@@ -21,7 +21,7 @@ from nsa_cli.anneal.schedule import Schedule, parse_steps
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
 from nsa_cli.core.draws import START, stream_keys, uniforms
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.manifest import manifest
 from nsa_cli.core.operations import Operations
@@ -77,7 +77,11 @@ def solve_all(
     list of Result
         In the order of `tasks`.
     """
-    results = dict(solve_each(tasks, settings, stop=stop, on_progress=on_progress))
+    results: dict[int, Result] = {}
+    for i, result in solve_each(tasks, settings, stop=stop, on_progress=on_progress):
+        if isinstance(result, NsaError):
+            raise result
+        results[i] = result
     return [results[i] for i in range(len(tasks))]
 
 
@@ -87,9 +91,10 @@ def solve_each(
     *,
     stop: tuple[StopRule, ...] = (),
     on_progress: Callable[[Progress], None] | None = None,
-) -> Iterator[tuple[int, Result]]:
+) -> Iterator[tuple[int, Result | NsaError]]:
     """Solve instances as `solve_all` does, and give each result, with its place in `tasks`, once it is ready.
 
+    An error that the instances of a batch meet stands in place of their results and does not stop the rest.
     A time limit is for all: each batch has its share of what is left, or the first would take it all.
     """
     seed = draw_seed() if settings.seed is None else check_seed(settings.seed)
@@ -101,8 +106,22 @@ def solve_each(
         for some in _batches(places, plan, tasks):
             rules = (*_deadline(settings, len(some) / waiting), *stop)
             run = _Run(plan, settings, device, seed, rules, on_progress)
-            yield from zip(some, run.solve([tasks[i] for i in some]), strict=True)
+            yield from _attempt(run, tasks, some)
             waiting -= len(some)
+
+
+def _attempt(run: _Run, tasks: Sequence[Task], some: list[int]) -> Iterator[tuple[int, Result | NsaError]]:
+    """Solve a batch; if that fails and it has several instances, each by itself, to find the one at fault."""
+    try:
+        yield from zip(some, run.solve([tasks[i] for i in some]), strict=True)
+    except (NsaError, MemoryError) as error:
+        if len(some) > 1:
+            for i in some:
+                yield from _attempt(run, tasks, [i])
+        elif isinstance(error, NsaError):
+            yield some[0], error
+        else:
+            yield some[0], NoMemoryError()
 
 
 def _deadline(settings: Settings, share: float) -> tuple[StopRule, ...]:

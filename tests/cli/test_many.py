@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import nsa_cli
+from nsa_cli.core.errors import InfeasibleError
 from nsa_cli.policy.checkpoint import directories
+from nsa_cli.problems.bin.instance import BinInstance
 
 from helpers import KEYS, QUICK
 
@@ -180,6 +182,30 @@ def test_a_file_in_the_way_of_a_directory(nsa, square, tmp_path):
     """Is one line."""
     done = nsa("solve", square, "-o", f"{square}/")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("fault", [InfeasibleError("there is none"), MemoryError()])
+def test_an_instance_that_fails_while_it_is_solved(nsa, bins, square, monkeypatch, fault):
+    """Does not take those of its batch, or what is done, with it."""
+    objective = BinInstance.objective
+
+    def broken(self, solution):
+        if self.name == "third":
+            raise fault
+        return objective(self, solution)
+
+    monkeypatch.setattr(BinInstance, "objective", broken)
+    done = nsa("solve", square, bins, "--instance", "third", *OPTIONS)
+    code = 3 if isinstance(fault, InfeasibleError) else 1
+    assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
+    assert "third: " in done.err
+    bins.write_text(
+        bins.read_text().replace("[0.5, 7]", "[0.5, 0.7]").replace("[0.5, 0.6, 0.4]", "[0.5, 0.6]")
+    )
+    done = nsa("solve", square, bins, *OPTIONS)
+    assert (done.code, done.err.count("\n")) == (code, 1)
+    assert ["objective" in line for line in lines_of(done)] == [True, True, True, False]
+    assert lines_of(done)[3]["error"] in done.err
 
 
 def test_lines_come_as_they_are_ready(tmp_path):

@@ -10,7 +10,7 @@ import typer
 from nsa_cli.api import Task, draw_seed
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
-from nsa_cli.cli.options import ProblemName, Seed, check_output
+from nsa_cli.cli.options import ProblemName, Seed, check_destination, is_directory
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
 
@@ -43,9 +43,8 @@ def generate(
     from nsa_cli.problems.files import write_instances
 
     found = find_problem(problem)
-    directory = output is not None and output != "-" and Path(output).is_dir()
-    if not directory:
-        check_output(output)
+    directory = is_directory(output)
+    check_destination(output)
     if paper and seed is not None:
         raise UsageError("--paper: the paper's sets are fixed; leave --seed out")
     if count is not None and count < 1:

@@ -15,7 +15,7 @@ from nsa_cli.cli.console import say
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
-from nsa_cli.core.errors import NsaError, StoppedError
+from nsa_cli.core.errors import NoMemoryError, NsaError, StoppedError
 
 
 def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
@@ -72,8 +72,8 @@ def exit_code(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return StoppedError.exit_code
     except MemoryError:
-        say("error: out of memory; give fewer chains or a smaller instance")
-        return 1
+        say(f"error: {NoMemoryError()}")
+        return NoMemoryError.exit_code
     except Exception as error:
         # Typer's own errors have a message and a code, whichever module of it they come from.
         message, code = getattr(error, "format_message", None), getattr(error, "exit_code", None)

@@ -82,6 +82,33 @@ def parse_numbers(option: str, text: str, *, minimum: int = 1) -> tuple[int, ...
     return tuple(dict.fromkeys(numbers))
 
 
+def is_directory(output: str | None) -> bool:
+    """Tell whether ``-o`` names a directory: one that is there, or any with a slash at its end."""
+    if output is None or output == "-":
+        return False
+    return output.endswith(("/", os.sep)) or Path(output).is_dir()
+
+
+def check_destination(output: str | None) -> None:
+    """Refuse what cannot be written, before anything is computed; make the directory.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be made or written.
+    """
+    if not is_directory(output):
+        check_output(output)
+        return
+    assert output is not None
+    try:
+        Path(output).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"-o {output}: {error.strerror or error}") from None
+    if not os.access(output, os.W_OK | os.X_OK):
+        raise UsageError(f"-o {output}: no permission to write")
+
+
 def check_output(output: str | None) -> None:
     """Refuse an output that cannot be written, before anything is computed.
 

@@ -10,9 +10,9 @@ import typer
 
 from nsa_cli.api import Settings, Task, Unread, read_each
 from nsa_cli.cli.console import Console, Signals, Status, say
-from nsa_cli.cli.options import Quiet, Seed, Verbose, parse_settings
-from nsa_cli.cli.writing import Writer, check_destination, choose_format, choose_instance, worst_code
-from nsa_cli.core.errors import UsageError
+from nsa_cli.cli.options import Quiet, Seed, Verbose, check_destination, parse_settings
+from nsa_cli.cli.writing import Writer, choose_format, choose_instance
+from nsa_cli.core.errors import NsaError, UsageError
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.stop import Progress
@@ -146,15 +146,17 @@ def _run(
             for i, result in solve_each(
                 tasks, settings, stop=stop, on_progress=lambda p: status.update(_line(p))
             ):
-                if i == 0:
-                    status.clear()
+                status.clear()
+                if isinstance(result, NsaError):
+                    say(f"error: {tasks[i].instance.name or tasks[i].file}: {result}")
+                elif i == 0:
                     _note(console, result)
                 if not writer.take(places[i], result):
                     break
         finally:
             status.clear()
-        writer.finish()
-        return signals.exit_code or worst_code(items)
+            writer.finish()
+        return signals.exit_code or writer.exit_code
 
 
 def _note(console: Console, result: Result) -> None:

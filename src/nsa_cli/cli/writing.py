@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from nsa_cli.api import Task, Unread
 from nsa_cli.cli.console import emit
-from nsa_cli.cli.options import check_output
+from nsa_cli.cli.options import is_directory
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.result import Result
 
@@ -19,33 +18,6 @@ from nsa_cli.core.result import Result
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")
 #: Characters of a name; systems allow 255 bytes with the ending.
 _LONGEST = 120
-
-
-def is_directory(output: str | None) -> bool:
-    """Tell whether ``-o`` names a directory: one that is there, or any with a slash at its end."""
-    if output is None or output == "-":
-        return False
-    return output.endswith(("/", os.sep)) or Path(output).is_dir()
-
-
-def check_destination(output: str | None) -> None:
-    """Refuse what cannot be written, before anything is computed; make the directory.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be made or written.
-    """
-    if not is_directory(output):
-        check_output(output)
-        return
-    assert output is not None
-    try:
-        Path(output).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"-o {output}: {error.strerror or error}") from None
-    if not os.access(output, os.W_OK | os.X_OK):
-        raise UsageError(f"-o {output}: no permission to write")
 
 
 def choose_format(fmt: str | None, output: str | None, tasks: Sequence[Task], many: int) -> str:
@@ -104,7 +76,7 @@ class Writer:
     """
 
     def __init__(self, items: Sequence[Task | Unread], output: str | None, fmt: str) -> None:
-        self._items, self._output, self._format = items, output, fmt
+        self._items, self._output, self._format = list(items), output, fmt
         self._results: dict[int, Result] = {}
         self._next = 0
         self._lines = fmt == "jsonl" and output in (None, "-")
@@ -113,10 +85,20 @@ class Writer:
             suffix = self._suffix()
             self._names = file_names(items, suffix)
 
-    def take(self, place: int, result: Result) -> bool:
-        """Take the result of the instance at a place; False if nobody reads on."""
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the first instance that failed, else 0."""
+        return next((item.error.exit_code for item in self._items if isinstance(item, Unread)), 0)
+
+    def take(self, place: int, result: Result | NsaError) -> bool:
+        """Take the result, or the fault, of the instance at a place; False if nobody reads on."""
         from nsa_cli.report.text import format_results
 
+        if isinstance(result, NsaError):
+            task = self._items[place]
+            assert isinstance(task, Task)
+            self._items[place] = Unread(task.instance.name or task.file or "", result)
+            return self._write_lines() if self._lines else True
         self._results[place] = result
         if self._names is not None:
             assert self._output is not None
@@ -199,9 +181,3 @@ def choose_instance(items: Sequence[Task | Unread], wanted: str, where: str) -> 
     if isinstance(item, Unread):
         raise item.error
     return item
-
-
-def worst_code(items: Sequence[Task | Unread]) -> int:
-    """Give the exit code of the first instance that failed, else 0."""
-    errors: list[NsaError] = [item.error for item in items if isinstance(item, Unread)]
-    return errors[0].exit_code if errors else 0

@@ -68,6 +68,15 @@ class InfeasibleError(NsaError):
     exit_code = 3
 
 
+class NoMemoryError(NsaError):
+    """The machine has not the memory that was asked for."""
+
+    exit_code = 1
+
+    def __init__(self) -> None:
+        super().__init__("out of memory; give fewer chains or a smaller instance")
+
+
 class StoppedError(NsaError):
     """The user asked to stop before there was anything to show."""
 
