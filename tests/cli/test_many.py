@@ -179,9 +179,13 @@ def test_a_directory_that_cannot_be_written(nsa, square, tmp_path):  # pragma: n
 
 
 def test_a_file_in_the_way_of_a_directory(nsa, square, tmp_path):
-    """Is one line."""
-    done = nsa("solve", square, "-o", f"{square}/")
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    """Is one line; and where there is no answer, no directory is made."""
+    for output in (f"{square}/", f"{square}/out/"):
+        done = nsa("solve", square, "-o", output)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert "no directory" in done.err
+    assert nsa("solve", tmp_path / "none", "-o", f"{tmp_path}/out/").code == 2
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("fault", [InfeasibleError("there is none"), MemoryError()])

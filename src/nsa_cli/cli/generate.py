@@ -10,7 +10,7 @@ import typer
 from nsa_cli.api import Task, draw_seed
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
-from nsa_cli.cli.options import ProblemName, Seed, check_destination, is_directory
+from nsa_cli.cli.options import ProblemName, Seed, check_destination, file_in, is_directory
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
 
@@ -59,10 +59,9 @@ def generate(
     if not directory:
         emit(write_instances(found, instances, fmt), output)
         return 0
-    assert output is not None
     for instance in instances:
         suffix = next((f.suffixes[0] for f in found.formats if f.name == fmt), f".{fmt}")
-        emit(write_instances(found, [instance], fmt), str(Path(output) / f"{instance.name}{suffix}"))
+        emit(write_instances(found, [instance], fmt), file_in(output, f"{instance.name}{suffix}"))
     return 0
 
 

@@ -90,23 +90,38 @@ def is_directory(output: str | None) -> bool:
 
 
 def check_destination(output: str | None) -> None:
-    """Refuse what cannot be written, before anything is computed; make the directory.
+    """Refuse a file or a directory that cannot be written, before anything is computed.
 
     Raises
     ------
     UsageError
-        If it cannot be made or written.
+        If it cannot be written, or not be made.
     """
     if not is_directory(output):
         check_output(output)
         return
-    assert output is not None
-    try:
-        Path(output).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"-o {output}: {error.strerror or error}") from None
-    if not os.access(output, os.W_OK | os.X_OK):
+    path = Path(output or "")
+    there = next(p for p in (path, *path.parents) if p.exists())
+    if not there.is_dir():
+        raise UsageError(f"-o {output}: {there} is no directory")
+    if not os.access(there, os.W_OK | os.X_OK):
         raise UsageError(f"-o {output}: no permission to write")
+
+
+def file_in(directory: str | None, name: str) -> str:
+    """Give the path of a file in a directory, which is made now that there is something to write.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be made.
+    """
+    path = Path(directory or "")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"-o {directory}: {error.strerror or error}") from None
+    return str(path / name)
 
 
 def check_output(output: str | None) -> None:

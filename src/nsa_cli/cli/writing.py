@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nsa_cli.api import Task, Unread
 from nsa_cli.cli.console import emit
-from nsa_cli.cli.options import is_directory
+from nsa_cli.cli.options import file_in, is_directory
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.result import Result
 
@@ -101,15 +101,10 @@ class Writer:
             return self._write_lines() if self._lines else True
         self._results[place] = result
         if self._names is not None:
-            assert self._output is not None
             task = self._items[place]
             assert isinstance(task, Task)
-            emit(
-                format_results(task.problem, [result], self._format),
-                str(Path(self._output) / self._names[place]),
-            )
-            del self._results[place]
-            return True
+            text = format_results(task.problem, [self._results.pop(place)], self._format)
+            return emit(text, file_in(self._output, self._names[place]))
         return self._write_lines() if self._lines else True
 
     def finish(self) -> None:

@@ -28,10 +28,15 @@ def builtin_names() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg))
 
 
+@functools.cache
+def _installed_names() -> tuple[str, ...]:
+    """Names of the problems of other packages; asking takes milliseconds, and is done for each instance."""
+    return tuple(e.name for e in entry_points(group="nsa_cli.problems"))
+
+
 def all_problems() -> list[Problem[Any]]:
     """All built-in and installed problems."""
-    installed = [e.name for e in entry_points(group="nsa_cli.problems")]
-    return [find_problem(name) for name in [*builtin_names(), *installed]]
+    return [find_problem(name) for name in (*builtin_names(), *_installed_names())]
 
 
 @functools.cache
