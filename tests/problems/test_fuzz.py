@@ -10,12 +10,14 @@ import random
 import struct
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import nsa_cli as nsa
 from nsa_cli.core.errors import NsaError
 from nsa_cli.io.source import decode
 from nsa_cli.problems import builtin_names, find_problem
@@ -273,6 +275,43 @@ def test_a_hundred_thousand_changed_files(seed: int) -> None:
     """The same at length: ten times 10,000 inputs."""
     for data, suffix in mutants(10_000, seed):
         check(data, suffix)
+
+
+#: Valid sets of files, by their names.
+SETS = [
+    {"q_c.txt": "10\n", "q_w.txt": "6\n5\n4\n", "q_p.txt": "3.5\n2\n2.5\n", "q_s.txt": "1\n0\n1\n"},
+    {"q_c.txt": "10\n", "q_w.txt": "6\n5\n4\n", "q_s.txt": "1\n2\n1\n"},
+    {"items.csv": "ID,X,COPIES\n0,6,1\n1,5,2\n", "bins.csv": "ID,X,COST,COPIES\n0,10,-1,-1\n"},
+]
+
+
+def check_sets(count: int, seed: int, folder: Path) -> None:
+    """Change files of a set and read it from any of them."""
+    rng = random.Random(seed)
+    for i in range(count):
+        files = SETS[i % len(SETS)]
+        for old in folder.iterdir():
+            old.unlink()
+        for name, text in files.items():
+            data = mutated(text, rng) if rng.random() < 0.4 else text.encode()
+            if rng.random() < 0.95:
+                (folder / name).write_bytes(data)
+        try:
+            for task in nsa.read(folder / rng.choice(list(files)), rng.choice([None, "bin", "knapsack"])):
+                usable(task.problem, task.instance)
+        except NsaError as error:
+            one_line(error)
+
+
+def test_changed_sets_of_files(tmp_path: Path) -> None:
+    """Instances in several files, some of them changed or gone."""
+    check_sets(300, 0, tmp_path)
+
+
+@pytest.mark.slow
+def test_many_changed_sets_of_files(tmp_path: Path) -> None:
+    """The same at length."""
+    check_sets(20_000, 1, tmp_path)
 
 
 TOKENS = st.one_of(

@@ -114,7 +114,8 @@ def _checked(option: Any, setting: Any, context: typer.Context, path: str, name:
 def _word(setting: Any, path: str, name: str) -> str:
     """Write a setting as one word of a command line."""
     if isinstance(setting, bool) or not isinstance(setting, str | int | float):
-        raise InputError(f"{name}: expected a text or a number, got {shown(setting)}", path)
+        kind = {dict: "a mapping", list: "a list", bool: f"{setting}"}.get(type(setting), "something else")
+        raise InputError(f"{name}: expected a text or a number, got {kind}", path)
     return str(setting)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import COPIES, Column, FileSet
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io.table import Table, read_table, to_record
@@ -51,7 +52,8 @@ def _read_packingsolver(stem: str, sources: Mapping[str, Source]) -> Record:
     copies = bins.data.get("copies", [-1])[0]
     needed = sum(items.data.get("copies", [1] * len(items.data["weights"])))
     if 0 <= copies < needed:
-        message = f"COPIES: a limit of {copies} bins is not supported; expected -1 or at least {needed}"
+        limit, least = shown(copies), shown(needed)
+        message = f"COPIES: a limit of {limit} bins is not supported; expected -1 or at least {least}"
         raise sources["bins"].error(message, bins.locate("copies", 0))
     data = {**items.data, "capacity": bins.data["capacity"][0], "name": stem.rstrip("_-") or "items"}
 
@@ -66,7 +68,9 @@ def _table(source: Source, columns: Sequence[Column]) -> Record:
     for at, header in enumerate(table.headers or []):
         values = {row[at] for row in table.rows} - {"", "0", "-1"}
         if header not in _HARMLESS and values:
-            raise source.error(f"column {header!r} is not supported; an answer without it would be wrong")
+            raise source.error(
+                f"column {shown(header)} is not supported; an answer without it would be wrong"
+            )
     return to_record(table, columns, source.name)
 
 
