@@ -188,7 +188,7 @@ def _plan(task: Task, tools: _Tools, settings: Settings) -> _Plan:
         budget.t_end if settings.t_end is None else settings.t_end,
         settings.schedule,  # type: ignore[arg-type]  # checked by Schedule
     )
-    return _Plan(task.problem, tools, tools.operations.group(task.instance), schedule, chains)
+    return _Plan(task.problem, tools, task.problem.group(task.instance), schedule, chains)
 
 
 def _batches(places: list[int], plan: _Plan, tasks: Sequence[Task]) -> list[list[int]]:

@@ -10,10 +10,11 @@ policy and one schedule serve files in metres and in kilometres; ``batch.scale``
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -48,26 +49,39 @@ BatchT = TypeVar("BatchT", bound=Batch)
 class Operations(ABC, Generic[InstanceT, BatchT]):
     """What a chain does to solutions of one problem."""
 
-    @abstractmethod
-    def group(self, instance: InstanceT) -> Hashable:
-        """Give a key; instances with equal keys may share a batch."""
-
-    @abstractmethod
-    def pack(
-        self, instances: Sequence[InstanceT], device: torch.device | str = "cpu", unit: float | None = None
-    ) -> BatchT:
-        """Make a batch of one row an instance (list an instance several times for several chains).
+    def arrays(self, instances: Sequence[InstanceT], unit: float | None = None) -> BatchT:
+        """Make a batch of NumPy arrays, one row an instance.
 
         Parameters
         ----------
         instances : sequence of Instance
-            With equal `group`.
+            With equal `Problem.group`.
+        unit : float, optional
+            As for `pack`.
+        """
+        raise NotImplementedError
+
+    def pack(
+        self, instances: Sequence[InstanceT], device: torch.device | str = "cpu", unit: float | None = None
+    ) -> BatchT:
+        """Make a batch of tensors, one row an instance (list an instance several times for several chains).
+
+        Parameters
+        ----------
+        instances : sequence of Instance
+            With equal `Problem.group`.
         device : torch.device or str
         unit : float, optional
             The length, weight, … in file units that is 1 to the policy. By default estimated from the
             data so that it does not depend on the file's units, and is near 1 for the paper's
             distributions; the paper's own protocol is ``unit=1.0``.
         """
+        made: Any = self.arrays(instances, unit)
+        tensors = (
+            torch.from_numpy(part).to(device) if isinstance(part, np.ndarray) else part for part in made
+        )
+        batch: BatchT = type(made)(*tensors)
+        return batch
 
     @abstractmethod
     def cost(self, batch: BatchT, x: Tensor) -> Tensor:

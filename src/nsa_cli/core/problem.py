@@ -7,7 +7,7 @@ it out by `Problem.operations`, so that reading a file or printing help never im
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
@@ -18,6 +18,7 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Instance, Solution
 
 if TYPE_CHECKING:
+    from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.core.operations import Operations
     from nsa_cli.core.record import Record, Source
 
@@ -219,6 +220,14 @@ class Problem(ABC, Generic[InstanceT]):
     @abstractmethod
     def operations(self) -> Operations[InstanceT, Any]:
         """Import and make the engine's side of the problem."""
+
+    def group(self, instance: InstanceT) -> Hashable:
+        """Give a key; instances with equal keys may share a batch."""
+        return instance.size
+
+    def kernel(self) -> Fused | None:
+        """Import the problem's fused kernel, if it has one."""
+        return None
 
     @abstractmethod
     def budget(self, instance: InstanceT, trained: Trained | None = None) -> Budget:

@@ -7,7 +7,7 @@ evaluation, follows from them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -177,6 +177,9 @@ class AdaptedProblem(Problem[UserInstance]):
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> UserInstance:
         return self.from_record({"name": name, **self.owner.generate(size, rng)})
+
+    def group(self, instance: UserInstance) -> Hashable:
+        return tuple(array.shape for array in vars(instance.data).values())
 
     def operations(self) -> Operations[UserInstance, Any]:
         from nsa_cli.core.user_operations import UserOperations

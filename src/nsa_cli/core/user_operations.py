@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -41,9 +41,6 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
         self.owner = owner
         slots = tuple(Slot(name, features) for name, features in owner.slots.items())
         self.feature_sets = {"paper": FeatureSet(slots, self._features)}
-
-    def group(self, instance: UserInstance) -> Hashable:
-        return tuple(array.shape for array in vars(instance.data).values())
 
     def pack(
         self, instances: Sequence[UserInstance], device: torch.device | str = "cpu", unit: float | None = None

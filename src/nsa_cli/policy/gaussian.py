@@ -36,6 +36,7 @@ class GaussianPolicy(nn.Module):
     ) -> None:
         super().__init__()
         self.hidden, self.name = hidden, name
+        self.feature_set = "gaussian"
         self.trained: Trained | None = None
         self.first = nn.Linear(features, hidden)
         self.second = nn.Linear(hidden, axes)

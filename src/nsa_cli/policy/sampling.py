@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from nsa_cli.core.draws import LANES
+
 
 class Choice(NamedTuple):
     """A candidate of each row.
@@ -33,12 +35,17 @@ def by_weight(weights: Tensor, u: Tensor) -> Choice:
     """
     cumulative = weights.cumsum(1)
     total = cumulative[:, -1]
-    index = (cumulative <= (u * total)[:, None]).sum(1)
+    # Below the total even where the product rounds up to it: else what has no weight could be chosen.
+    threshold = torch.minimum(u * total, total.nextafter(torch.zeros_like(total)))
+    index = (cumulative <= threshold[:, None]).sum(1)
     return Choice(index.clamp(max=weights.shape[1] - 1), total > 0)
 
 
 def by_softmax(logits: Tensor, allowed: Tensor, u: Tensor) -> Choice:
     """Choose in proportion to exp(logits) among the allowed candidates.
+
+    The order of the inverted sum is that of kernels, which add up 16 candidates side by side: 0, 16, 32, …,
+    then 1, 17, ….
 
     Parameters
     ----------
@@ -49,7 +56,14 @@ def by_softmax(logits: Tensor, allowed: Tensor, u: Tensor) -> Choice:
     masked = logits.masked_fill(~allowed, -torch.inf)
     shifted = masked - masked.amax(1, keepdim=True)
     # A row without candidates is -inf - -inf = nan throughout.
-    return by_weight(shifted.double().exp().nan_to_num(0.0), u)
+    weights = shifted.double().exp().nan_to_num(0.0)
+    rows, size = weights.shape
+    blocks = -(-size // LANES)
+    padded = torch.nn.functional.pad(weights, (0, blocks * LANES - size))
+    by_lane = padded.reshape(rows, blocks, LANES).transpose(1, 2).reshape(rows, -1)
+    place, possible = by_weight(by_lane, u)
+    candidate = place % blocks * LANES + place // blocks
+    return Choice(candidate.clamp(max=size - 1), possible)
 
 
 def by_maximum(logits: Tensor, allowed: Tensor) -> Choice:

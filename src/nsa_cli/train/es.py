@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 
-from nsa_cli.anneal.engine import anneal
 from nsa_cli.policy.checkpoint import LearntPolicy
 from nsa_cli.train.config import EsConfig
 from nsa_cli.train.estimators import centred_ranks, search_gradient
@@ -43,17 +42,10 @@ def train_es(run: Run, *, resume: bool = False) -> LearntPolicy:
         instances = run.instances(epoch)
         keys = run.keys(epoch, len(instances))
         x = run.starts(instances, keys)
-        batch = run.operations.pack(instances * config.population, run.device, config.unit)
-        state_ = anneal(
-            run.operations,
-            batch,
-            stacked(policy, mean + config.sigma * noise),
-            x.repeat(config.population, *[1] * (x.dim() - 1)),
-            run.schedule,
-            torch.from_numpy(keys).to(run.device).repeat(config.population),
-        ).state
-
-        energy = (state_.best_energy / batch.scale).reshape(config.population, -1)  # [P, B]
+        members = stacked(policy, mean + config.sigma * noise)
+        energy, accepted = run.rollouts(
+            members, instances, x, keys, run.schedule, config.population
+        )  # [P, B]
         fitness = -(energy.clamp(min=1e-12).log() if config.fitness == "log_best" else energy).mean(1)  # [P]
         gradient = search_gradient(noise, centred_ranks(fitness), config.sigma)  # [D]
         velocity = config.momentum * velocity + gradient
@@ -64,7 +56,7 @@ def train_es(run: Run, *, resume: bool = False) -> LearntPolicy:
         row = {
             "cost": -float(fitness.mean()),
             "best_member": -float(fitness.max()),
-            "acceptance": float(state_.accepted.double().mean()) / config.steps,
+            "acceptance": float(accepted.double().mean()) / config.steps,
             "gradient_norm": float(gradient.norm()),
             "parameter_norm": float(mean.norm()),
         }

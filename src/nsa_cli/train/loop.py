@@ -16,6 +16,7 @@ from torch import Tensor
 
 from nsa_cli import __version__
 from nsa_cli.anneal.engine import anneal
+from nsa_cli.anneal.fused import FusedChains, cores
 from nsa_cli.anneal.schedule import Schedule, parse_steps
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import InputError, UsageError
@@ -24,6 +25,7 @@ from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Op
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.checkpoint import LearntPolicy, save
+from nsa_cli.policy.fused import learnt
 from nsa_cli.policy.gaussian import GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.config import TrainConfig
@@ -44,6 +46,10 @@ class Run:
     out : Path
         The policy's file; beside it the log (``.csv``) and the state to resume from (``.state.pt``).
     device : torch.device
+    backend : {'auto', 'torch', 'numba'}
+        ``auto`` takes the problem's kernel on a CPU, if there is one.
+    threads : int
+        Of kernels; changes no number.
     asked_to_stop : callable
         Looked at after each epoch.
     on_epoch : callable
@@ -55,6 +61,8 @@ class Run:
     seed: int
     out: Path
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    backend: str = "auto"
+    threads: int = field(default_factory=cores)
     asked_to_stop: Callable[[], bool] = lambda: False
     on_epoch: Callable[[Mapping[str, Any]], None] = lambda _: None
 
@@ -63,7 +71,8 @@ class Run:
         self.best_score = float("inf")
         self.began = time.monotonic()
         self.seconds_before = 0.0
-        self._validation: tuple[Any, Tensor, Tensor] | None = None
+        self._validation: tuple[list[Instance], Tensor, np.ndarray] | None = None
+        self.fused = self.problem.kernel() if self.device.type == "cpu" and self.backend != "torch" else None
 
     # --- policies --------------------------------------------------------------------------------
 
@@ -113,6 +122,60 @@ class Run:
         ]
         return torch.from_numpy(np.stack(rows)).to(self.device)
 
+    def rollouts(
+        self,
+        policy: Policy,
+        instances: list[Instance],
+        x: Tensor,
+        keys: np.ndarray,
+        schedule: Schedule,
+        members: int = 1,
+    ) -> tuple[Tensor, Tensor]:
+        """Anneal chains from their starts, by the problem's kernel where there is one.
+
+        Parameters
+        ----------
+        policy : Policy
+            Of `members` policies, see `nsa_cli.train.population`; each anneals all instances.
+
+        Returns
+        -------
+        energy : float64[members, B]
+            Lowest normalised energies.
+        accepted : int64[members, B]
+            Moves made.
+        """
+        everything = instances * members
+        starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
+        if (layout := self.layout(policy)) is not None:
+            chains = FusedChains(
+                self.fused,
+                self.fused.arrays(everything, self.config.unit),
+                layout,
+                starts.numpy(),
+                streams,
+                draws=policy.draws(self.operations, x),
+                members=members,
+                threads=self.threads,
+            )
+            chains.advance(schedule.temperatures(0, schedule.steps))
+            scale = torch.from_numpy(chains.scale)
+            best = torch.from_numpy(chains.state.best_energy)
+            accepted = torch.from_numpy(chains.state.accepted)
+        else:
+            batch = self.operations.pack(everything, self.device, self.config.unit)
+            streams_ = torch.from_numpy(streams).to(self.device)
+            state = anneal(self.operations, batch, policy, starts, schedule, streams_).state
+            scale, best, accepted = batch.scale, state.best_energy, state.accepted
+        return (best / scale).reshape(members, -1), accepted.reshape(members, -1)
+
+    def layout(self, policy: Policy) -> Any | None:
+        """Lay a policy out for the kernel; None where the reference engine has to do."""
+        if self.fused is None or not isinstance(policy, SlotPolicy | GaussianPolicy):
+            return None
+        weights = {key: value.numpy() for key, value in policy.state_dict().items()}
+        return learnt(self.fused, policy.feature_set, weights)
+
     def keys(self, epoch: int, count: int) -> np.ndarray:
         """Random streams of an epoch's chains."""
         return stream_keys(self.seed, (epoch << 24) + np.arange(count))
@@ -125,13 +188,10 @@ class Run:
         if self._validation is None:
             instances = self._draw(_VALIDATION, config.validation_size, config.validation_problems)
             keys = stream_keys(self.seed + _VALIDATION, np.arange(len(instances)))
-            batch = self.operations.pack(instances, self.device, config.unit)
-            self._validation = batch, self.starts(instances, keys), torch.from_numpy(keys).to(self.device)
-        batch, x, keys_tensor = self._validation
+            self._validation = instances, self.starts(instances, keys), keys
         steps = parse_steps(config.validation_steps, config.validation_size)
         schedule = Schedule(steps, config.t_start, config.t_end)
-        state = anneal(self.operations, batch, policy, x, schedule, keys_tensor).state
-        energy = state.best_energy / batch.scale
+        energy, _ = self.rollouts(policy, *self._validation, schedule)
         if getattr(config, "fitness", "best") == "log_best":
             energy = energy.clamp(min=1e-12).log()
         return float(energy.mean())

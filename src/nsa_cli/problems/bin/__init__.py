@@ -13,6 +13,7 @@ from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decre
 from nsa_cli.problems.bin.instance import BinInstance
 
 if TYPE_CHECKING:
+    from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.bin.operations import BinOperations
 
 
@@ -59,6 +60,11 @@ class Bin(Problem[BinInstance]):
 
         weights = torch.rand(1000, size, generator=torch.Generator().manual_seed(0)).double().numpy()
         return [BinInstance(name=f"bin{size}-{i}", weights=w) for i, w in enumerate(weights[:count], start=1)]
+
+    def kernel(self) -> Fused:
+        from nsa_cli.problems.bin.kernel import fused
+
+        return fused
 
     def operations(self) -> BinOperations:
         from nsa_cli.problems.bin.operations import BinOperations

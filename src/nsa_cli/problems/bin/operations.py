@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import NamedTuple
-
+from collections.abc import Sequence
 import torch
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
+from nsa_cli.problems.bin.batch import BinBatch, pack
 from nsa_cli.problems.bin.instance import BinInstance
-
-
-class BinBatch(NamedTuple):
-    """Instances of one size.
-
-    Attributes
-    ----------
-    weights : int64[B, N]
-        In exact integer units, so that loads never drift.
-    capacity : int64[B]
-        In the same units.
-    unit : float64[B]
-        What is 1 to the policy, in the same units: by default the capacity.
-    scale : float64[B]
-        Always 1: an energy is a number of bins.
-    """
-
-    weights: Tensor
-    capacity: Tensor
-    unit: Tensor
-    scale: Tensor
 
 
 class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
@@ -42,22 +20,8 @@ class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
     def __init__(self) -> None:
         self.feature_sets = {"paper": FeatureSet((Slot("item", 3), Slot("bin", 3)), _paper_features)}
 
-    def group(self, instance: BinInstance) -> Hashable:
-        return instance.size
-
-    def pack(
-        self, instances: Sequence[BinInstance], device: torch.device | str = "cpu", unit: float | None = None
-    ) -> BinBatch:
-        exact = [instance.exact for instance in instances]
-        capacity = torch.tensor([e.capacity for e in exact], device=device)
-        full = torch.tensor([float(i.capacity) for i in instances], dtype=torch.float64, device=device)
-        whole = capacity.double().clamp(min=1.0)
-        return BinBatch(
-            weights=torch.stack([torch.from_numpy(e.units) for e in exact]).to(device),
-            capacity=capacity,
-            unit=whole if unit is None else whole * unit / full,
-            scale=torch.ones(len(instances), dtype=torch.float64, device=device),
-        )
+    def arrays(self, instances: Sequence[BinInstance], unit: float | None = None) -> BinBatch:
+        return pack(instances, unit)
 
     def cost(self, batch: BinBatch, x: Tensor) -> Tensor:
         return (_sum_by_bin(x, torch.ones_like(x)) > 0).sum(1).double()

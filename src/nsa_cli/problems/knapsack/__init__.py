@@ -13,6 +13,7 @@ from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
+    from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.knapsack.operations import KnapsackOperations
 
 
@@ -63,6 +64,11 @@ class Knapsack(Problem[KnapsackInstance]):
             KnapsackInstance(name=f"knap{size}-{i}", values=v, weights=w, capacity=_capacity(size))
             for i, (v, w) in enumerate(zip(values[:count], weights[:count], strict=True), start=1)
         ]
+
+    def kernel(self) -> Fused:
+        from nsa_cli.problems.knapsack.kernel import fused
+
+        return fused
 
     def operations(self) -> KnapsackOperations:
         from nsa_cli.problems.knapsack.operations import KnapsackOperations

@@ -12,6 +12,7 @@ from nsa_cli.core.problem import Budget, Draws, Problem, Trained
 from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 
 if TYPE_CHECKING:
+    from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
 
 
@@ -44,6 +45,11 @@ class Rosenbrock(Problem[RosenbrockInstance]):
         """``a`` uniform in (0, 1), ``b`` in (0, 100), a standard normal start; `size` dimensions."""
         a, b = rng.random(), 100 * rng.random()
         return RosenbrockInstance(name=name, a=a, b=b, dim=size, x0=rng.standard_normal(size))
+
+    def kernel(self) -> Fused:
+        from nsa_cli.problems.rosenbrock.kernel import fused
+
+        return fused
 
     def operations(self) -> RosenbrockOperations:
         from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations

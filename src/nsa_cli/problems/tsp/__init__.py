@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, rand
 from nsa_cli.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
+    from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.tsp.operations import TspOperations
 
 
@@ -70,6 +71,14 @@ class Tsp(Problem[TspInstance]):
             raise UsageError("a table holds cities with x and y only; write tsplib or json")
         x, y = instance.coords.T.tolist()
         return {"x": x, "y": y} if instance.ids is None else {"x": x, "y": y, "ids": instance.ids}
+
+    def group(self, instance: TspInstance) -> Hashable:
+        return instance.size, instance.edge_weight_type
+
+    def kernel(self) -> Fused:
+        from nsa_cli.problems.tsp.kernel import fused
+
+        return fused
 
     def operations(self) -> TspOperations:
         from nsa_cli.problems.tsp.operations import TspOperations

@@ -1,0 +1,117 @@
+"""The fused backend: chains that kernels advance, in as many threads as there are cores.
+
+It means what the reference engine means: the same moves from the same random numbers. Networks are summed in
+another order and in float32 throughout, so two chains part where a draw falls within rounding of the border
+between two candidates, and differ no more than two chains with other seeds from there on.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.anneal.kernel import Chains, advance, begin_chains
+from nsa_cli.core.kernel.parts import Fused, Uniform
+
+#: Parts of the rows a thread gets at a time: some are slower than others.
+_PARTS = 4
+
+
+class FusedChains:
+    """Chains between two chunks.
+
+    Parameters
+    ----------
+    fused : Fused
+        The problem's kernel.
+    batch : NamedTuple of arrays
+        As ``fused.arrays`` makes it.
+    policy : NamedTuple
+        See `nsa_cli.policy.fused`.
+    x : [B, …]
+        First solutions.
+    keys : int64[B]
+        Random streams.
+    draws : int
+        Random numbers of a proposal.
+    members : int
+        Policies that share the batch, each an equal part of its rows.
+    hastings : bool
+    threads : int
+    """
+
+    def __init__(
+        self,
+        fused: Fused,
+        batch: Any,
+        policy: Any,
+        x: NDArray[Any],
+        keys: NDArray[np.int64],
+        *,
+        draws: int,
+        members: int = 1,
+        hastings: bool = False,
+        threads: int = 1,
+    ) -> None:
+        rows = len(keys)
+        self.step = 0
+        first = np.array(x, order="C")
+        energies = (np.zeros(rows), np.zeros(rows))
+        self.state = Chains(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
+        self._batch, self._policy = batch, policy
+        self._draws, self._members, self._hastings = draws, members, hastings
+        parts = min(rows, threads * _PARTS) if threads > 1 else 1
+        cuts = np.linspace(0, rows, parts + 1).astype(int).tolist()
+        self._parts = [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+        self._threads = min(threads, len(self._parts))
+        self._spaces = [fused.workspace(self.state.x.shape[1]) for _ in range(self._threads)]
+        # Features do not matter to an energy: as for uniform proposals, none are computed.
+        begin_chains(batch, Uniform(False), self._spaces[0], self.state)
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """Energy in file units of a normalised unit, float64[B]."""
+        scale: NDArray[np.float64] = self._batch.scale
+        return scale
+
+    def advance(self, temperatures: NDArray[np.float64]) -> None:
+        """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
+        if self._threads == 1:
+            for part in self._parts:
+                self._advance(self._spaces[0], part, temperatures)
+        else:
+            spaces = list(
+                self._spaces
+            )  # a thread takes one and gives it back: no more are in use than threads
+
+            def work(part: tuple[int, int]) -> None:
+                space = spaces.pop()
+                self._advance(space, part, temperatures)
+                spaces.append(space)
+
+            with ThreadPoolExecutor(self._threads) as pool:
+                list(pool.map(work, self._parts))
+        self.step += len(temperatures)
+
+    def _advance(self, space: Any, part: tuple[int, int], temperatures: NDArray[np.float64]) -> None:
+        advance(
+            self._batch,
+            self._policy,
+            space,
+            self.state,
+            temperatures,
+            self.step,
+            self._draws,
+            self._members,
+            self._hastings,
+            *part,
+        )
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,146 @@
+"""How kernels are compiled, and where compiled ones are kept.
+
+Numba keeps compiled functions on disk, each under the time stamp of its own source file. A kernel is made of
+functions from several files, and an edit of another one would go unnoticed. So the folder is named by a hash
+of all kernel sources: whatever is edited, an old compilation is never found again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.extending import overload
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+# nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no branch
+# for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be those of
+# NumPy to the last bit, and sums the same on every machine.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+#: Without reference counts, whose atomic operations on every array of a NamedTuple take several times as long
+#: as the work of an inner loop; what is compiled so cannot allocate.
+_LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+
+#: Compilations of other versions are dropped when they have not been used for this long, in seconds.
+_KEEP = 30 * 24 * 3600
+
+
+def sources() -> list[Path]:
+    """Files that compiled code comes from: all of the package that import from this room."""
+    package = Path(__file__).resolve().parents[2]
+    return sorted(path for path in package.rglob("*.py") if b"core.kernel" in path.read_bytes())
+
+
+@cache
+def cache_folder() -> Path:
+    """Give the folder of this version's compiled kernels; it can be written to."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sources():
+        digest.update(path.read_bytes())
+    name = f"kernels-{digest.hexdigest()[:16]}"
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    for parent in (Path(home) / "nsa", Path(tempfile.gettempdir()) / f"nsa-{os.getuid()}"):
+        folder = parent / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "used").touch()
+        except OSError:
+            continue
+        _drop_old(parent)
+        return folder
+    return Path(tempfile.mkdtemp(prefix="nsa-kernels-"))
+
+
+def _drop_old(parent: Path) -> None:
+    for folder in parent.glob("kernels-*"):
+        try:
+            if (folder / "used").stat().st_mtime < time.time() - _KEEP:
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue
+
+
+def kernel(function: FunctionT) -> FunctionT:
+    """Compile a function that allocates nothing when it is first called, or load it if that was done before."""
+    return _compiled(function, cache=True, **_LEAN)
+
+
+def inlined(function: FunctionT) -> FunctionT:
+    """Compile such a function into its callers: many arrays are dear to pass."""
+    return _compiled(function, cache=True, forceinline=True, **_LEAN)
+
+
+def allocating(function: FunctionT) -> FunctionT:
+    """Compile a function that makes arrays."""
+    return _compiled(function, cache=True, **_OPTIONS)
+
+
+def _compiled(function: FunctionT, **options: Any) -> FunctionT:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder())  # read while decorating; others keep theirs
+    try:
+        return cast(FunctionT, numba.njit(**options)(function))
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def variant(
+    generic: Callable[..., Any], **classes: type | tuple[type, ...]
+) -> Callable[[FunctionT], FunctionT]:
+    """Register the decorated function as what `generic` means for some types of arguments.
+
+    Parameters
+    ----------
+    generic : callable
+        Called from kernels; compiled as the variant that fits.
+    **classes : NamedTuple class or tuple of them
+        By argument name; what the arguments must be.
+    """
+
+    def register(function: FunctionT) -> FunctionT:
+        signature = inspect.signature(function)
+
+        def choose(*arguments: Any) -> FunctionT | None:
+            given = dict(zip(signature.parameters, arguments, strict=True))
+            return function if all(_is_made_of(given[name], cls) for name, cls in classes.items()) else None
+
+        choose.__signature__ = signature  # type: ignore[attr-defined]  # Numba compares the two
+        overload(generic, jit_options={**_LEAN, "forceinline": True})(choose)
+        return function
+
+    return register
+
+
+def _is_made_of(argument: Any, cls: type | tuple[type, ...]) -> bool:
+    """Tell whether a Numba type is that of a NamedTuple class, or of one of several."""
+    found = getattr(argument, "instance_class", None)
+    return found in cls if isinstance(cls, tuple) else found is cls
+
+
+def on_first_compilation(tell: Callable[[], None]) -> None:
+    """Call `tell` once, when something has to be compiled because it is not kept yet."""
+    from numba.core import event
+
+    class Once(event.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, _: Any) -> None:
+            if not Once.told:
+                Once.told = True
+                tell()
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    event.register("numba:compile", Once())

@@ -1,0 +1,104 @@
+"""The parts of a fused kernel that a problem gives, as generic functions.
+
+A problem's ``kernel.py`` registers an implementation of each with `nsa_cli.core.kernel.jit.variant`; the
+compiler chooses by the types of `batch` (the problem's NamedTuple of arrays, the one that its torch
+operations take as tensors) and `policy` (a NamedTuple class for each feature set, or `Uniform`). All work on
+one chain, whose current solution is in `work`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Uniform(NamedTuple):
+    """Uniform proposals: all logits zero. `greedy` is always False."""
+
+    greedy: Any
+
+
+class Gaussian(NamedTuple):
+    """Learnt standard deviations of P policies that share a batch, for D axes.
+
+    Attributes
+    ----------
+    first, bias : float32[P, F, HIDDEN], float32[P, HIDDEN]
+    second, offset : float32[P, HIDDEN, D], float32[P, D]
+    """
+
+    first: Any
+    bias: Any
+    second: Any
+    offset: Any
+
+
+@dataclass(frozen=True)
+class Fused:
+    """What a problem's ``kernel.py`` gives to Python.
+
+    Attributes
+    ----------
+    arrays : callable
+        ``arrays(instances, unit)``: the batch, a NamedTuple of arrays.
+    workspace : callable
+        ``workspace(size)``: scratch space for one chain, for chains of `size` elements.
+    policies : mapping
+        NamedTuple class of a policy by the feature set that it sees; `Gaussian` of a continuous problem is
+        under ``gaussian``.
+    order : mapping
+        By feature set and slot, the order of features that the class wants, where it is not the set's own.
+    """
+
+    arrays: Callable[[Sequence[Any], float | None], Any]
+    workspace: Callable[[int], Any]
+    policies: Mapping[str, type]
+    order: Mapping[str, Sequence[Sequence[int] | None]] = field(default_factory=dict)
+
+
+def load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+    """Set up `work` for a chain at solution `x`: instance `row` of the batch, weights `member`."""
+    raise NotImplementedError
+
+
+def propose(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: int, given: Any
+) -> Any:
+    """Choose a move: ``(action, log_probability)``, -inf if there is none.
+
+    Parameters
+    ----------
+    temperature : float
+        In normalised units.
+    at : uint64
+        Of the step, for `nsa_cli.core.kernel.draws.uniform`.
+    given : tuple of two int64
+        An action whose probability is wanted; (-1, -1) to draw one.
+    """
+    raise NotImplementedError
+
+
+def energy(batch: Any, work: Any, row: int) -> float:
+    """Energy of the current solution, in file units."""
+    raise NotImplementedError
+
+
+def delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    """Energy that an action adds, in file units."""
+    raise NotImplementedError
+
+
+def apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
+    """Make a move."""
+    raise NotImplementedError
+
+
+def reverse(work: Any, action: Any) -> Any:
+    """Give the action that undoes one, before that is made."""
+    raise NotImplementedError
+
+
+def store(batch: Any, work: Any, x: Any) -> None:
+    """Write the current solution to `x`."""
+    raise NotImplementedError

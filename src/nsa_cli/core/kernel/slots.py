@@ -1,0 +1,211 @@
+"""Choosing a candidate in a kernel: scores to probabilities to one index."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.core.kernel.jit import inlined
+from nsa_cli.core.kernel.lanes import HIDDEN, LANES, accumulate, accumulate_allowed
+
+#: A `needs` that no room satisfies: of padding, and of what must not be chosen.
+NEVER = np.int64(2**63 - 1)
+
+#: A `needs` that any room satisfies.
+ALWAYS = np.int64(-(2**63))
+
+#: Below this the sum of weights has lost digits, and the largest *allowed* score is looked for.
+_FAINT = 1e-15
+
+
+class Network(NamedTuple):
+    """The two layers that score the candidates of a slot, of P policies that share a batch.
+
+    Attributes
+    ----------
+    first : float32[P, F, HIDDEN]
+    bias : float32[P, HIDDEN]
+    second : float32[P, HIDDEN]
+    """
+
+    first: Any
+    bias: Any
+    second: Any
+
+
+class Slots(NamedTuple):
+    """Scratch space of one chain's choice.
+
+    Attributes
+    ----------
+    sums : float32[blocks, HIDDEN, LANES]
+        First-layer sums of all candidates, where a problem keeps them between steps.
+    floor : float32[HIDDEN]
+        Minus what all candidates have in common in the first layer.
+    logits : float32[blocks * LANES]
+    running : float32[blocks, LANES]
+        Running sums of weights, see `lanes.accumulate`.
+    """
+
+    sums: Any
+    floor: Any
+    logits: Any
+    running: Any
+
+
+class Choice(NamedTuple):
+    """A candidate; -1 if none is allowed. `log_probability` is that of choosing it."""
+
+    index: Any
+    log_probability: Any
+
+
+def blocks_of(size: int) -> int:
+    """Blocks of lanes that hold `size` candidates."""
+    return (size + LANES - 1) // LANES
+
+
+def slot_space(size: int) -> Slots:
+    """Allocate the scratch space of a slot of `size` candidates."""
+    blocks = blocks_of(size)
+    return Slots(
+        np.zeros((blocks, HIDDEN, LANES), np.float32),
+        np.zeros(HIDDEN, np.float32),
+        np.zeros(blocks * LANES, np.float32),
+        np.zeros((blocks, LANES), np.float32),
+    )
+
+
+@inlined
+def pick(running: Any, u: float) -> int:
+    """Invert the running sums: candidates are ordered lane after lane, as in `policy.sampling`.
+
+    Parameters
+    ----------
+    running : float32[blocks, LANES]
+    u : float
+        In (0, 1).
+    """
+    blocks = running.shape[0]
+    last = running[blocks - 1]
+    total = 0.0
+    for lane in range(LANES):
+        total += last[lane]
+    rest = u * total
+    lane = 0
+    while lane < LANES - 1 and rest >= last[lane]:
+        rest -= last[lane]
+        lane += 1
+    while last[lane] == 0.0 and lane > 0:  # rounding may lead past the last candidate
+        lane -= 1
+    rest = min(rest, last[lane] * (1.0 - 1e-7))
+    low, high = 0, blocks - 1
+    while low < high:
+        middle = (low + high) // 2
+        if running[middle, lane] > rest:
+            high = middle
+        else:
+            low = middle + 1
+    return low * LANES + lane
+
+
+@inlined
+def likeliest_of(logits: Any) -> int:
+    """Index of the largest logit, the first among equals."""
+    best = np.int64(0)
+    for c in range(1, len(logits)):
+        if logits[c] > logits[best]:
+            best = np.int64(c)
+    return best
+
+
+@inlined
+def choose(space: Slots, largest: float, u: float, greedy: bool, given: int) -> Choice:
+    """Choose among candidates whose logits are finite.
+
+    Parameters
+    ----------
+    space : Slots
+        With the logits.
+    largest : float32
+        No smaller than any logit.
+    u : float
+    greedy : bool
+        Take the likeliest.
+    given : int
+        Take this one, if not negative: for its probability.
+    """
+    blocks = space.running.shape[0]
+    total = accumulate(space.logits, largest, space.running, blocks)
+    if total < _FAINT:
+        largest = space.logits[likeliest_of(space.logits)]
+        total = accumulate(space.logits, largest, space.running, blocks)
+    if not total > 0.0:
+        return Choice(np.int64(-1), -np.inf)
+    if given >= 0:
+        index = np.int64(given)
+    elif greedy:
+        index = likeliest_of(space.logits)
+    else:
+        index = np.int64(pick(space.running, u))
+    return Choice(index, np.float64(space.logits[index] - largest) - math.log(total))
+
+
+@inlined
+def choose_allowed(
+    space: Slots, largest: float, needs: Any, room: int, u: float, greedy: bool, given: int
+) -> Choice:
+    """Choose among candidates c with ``needs[c] <= room``; else as `choose`."""
+    blocks = space.running.shape[0]
+    total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
+    likeliest = -1
+    if greedy or total < _FAINT:
+        for c in range(len(needs)):
+            if needs[c] <= room and (likeliest < 0 or space.logits[c] > space.logits[likeliest]):
+                likeliest = c
+        if likeliest < 0:
+            return Choice(np.int64(-1), -np.inf)
+        largest = space.logits[likeliest]
+        total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
+    if given >= 0:
+        index = np.int64(given)
+    elif greedy:
+        index = np.int64(likeliest)
+    else:
+        index = np.int64(pick(space.running, u))
+    return Choice(index, np.float64(space.logits[index] - largest) - math.log(total))
+
+
+@inlined
+def choose_uniformly(needs: Any, room: int, u: float, given: int) -> Choice:
+    """Choose any of the candidates c with ``needs[c] <= room``, all alike, in the order of their numbers."""
+    count = 0
+    for c in range(len(needs)):
+        count += needs[c] <= room
+    if count == 0:
+        return Choice(np.int64(-1), -np.inf)
+    index = np.int64(given)
+    if given < 0:
+        rank = np.int64(u * count)
+        index = np.int64(0)
+        for b in range(0, len(needs), LANES):
+            inside = 0
+            for c in range(b, b + LANES):
+                inside += needs[c] <= room
+            if rank < inside:
+                index = np.int64(b)
+                break
+            rank -= inside
+        while needs[index] > room or rank > 0:
+            rank -= needs[index] <= room
+            index += 1
+    return Choice(index, -math.log(count))
+
+
+@inlined
+def choose_among(count: int, u: float, given: int) -> Choice:
+    """Choose any of `count` candidates, all alike."""
+    index = np.int64(given) if given >= 0 else np.int64(u * count)
+    return Choice(index, -math.log(count))

@@ -1,0 +1,45 @@
+"""Instances of bin packing as arrays, for operations and kernels alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.problems.bin.instance import BinInstance
+
+
+class BinBatch(NamedTuple):
+    """Instances of one size, as arrays or as tensors.
+
+    Attributes
+    ----------
+    weights : int64[B, N]
+        In exact integer units, so that loads never drift.
+    capacity : int64[B]
+        In the same units.
+    unit : float64[B]
+        What is 1 to the policy, in the same units: by default the capacity.
+    scale : float64[B]
+        Always 1: an energy is a number of bins.
+    """
+
+    weights: Any
+    capacity: Any
+    unit: Any
+    scale: Any
+
+
+def pack(instances: Sequence[BinInstance], unit: float | None = None) -> BinBatch:
+    """Make arrays of one row an instance; see `Operations.pack`."""
+    exact = [instance.exact for instance in instances]
+    capacity = np.array([e.capacity for e in exact], dtype=np.int64)
+    full = np.array([float(i.capacity) for i in instances])
+    whole = np.maximum(capacity.astype(np.float64), 1.0)
+    return BinBatch(
+        weights=np.stack([e.units for e in exact]),
+        capacity=capacity,
+        unit=whole if unit is None else whole * unit / full,
+        scale=np.ones(len(instances)),
+    )

@@ -1,0 +1,241 @@
+"""Bin packing's parts of a fused kernel; see `operations` for what they mean."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.lanes import HIDDEN, LANES, score_sums, sum_features
+from nsa_cli.core.kernel.parts import Fused, Uniform
+from nsa_cli.core.kernel.slots import (
+    NEVER,
+    Network,
+    Slots,
+    blocks_of,
+    choose,
+    choose_allowed,
+    choose_among,
+    choose_uniformly,
+    slot_space,
+)
+from nsa_cli.problems.bin.batch import BinBatch, pack
+
+
+class Paper(NamedTuple):
+    """Item: weight and free capacity of its bin, in common T. Bin: free capacity, in common weight and T."""
+
+    item: Network
+    bin: Network
+    greedy: Any
+
+
+class Work(NamedTuple):
+    """One chain's state.
+
+    Attributes
+    ----------
+    bin_of : int64[N]
+        The packing.
+    needs : int64[16 blocks]
+        Minus the free capacity of each bin: a bin has room for weight w if this is at most -w.
+    count, first : int64[N]
+        Items of each bin, and one of them; -1 if it is empty.
+    after, before : int64[N]
+        The item's neighbours in the list of its bin's items, -1 at the ends.
+    weight, room, free : float32[1, 16 blocks]
+        What the policy sees: of items their weight and the room in their bins, and of bins their room.
+    item, bin : Slots
+    """
+
+    bin_of: Any
+    needs: Any
+    count: Any
+    first: Any
+    after: Any
+    before: Any
+    seen: Any
+    free: Any
+    item: Slots
+    bin: Slots
+
+
+def workspace(size: int) -> Work:
+    """Allocate what a thread needs for one chain at a time."""
+    padded = blocks_of(size) * LANES
+    return Work(
+        np.zeros(size, np.int64),
+        np.full(padded, NEVER),
+        *(np.zeros(size, np.int64) for _ in range(4)),
+        np.zeros((2, padded), np.float32),
+        np.zeros((1, padded), np.float32),
+        slot_space(size),
+        slot_space(size),
+    )
+
+
+@variant(parts.load, batch=BinBatch)
+def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+    for b in range(len(x)):
+        work.needs[b] = -batch.capacity[row]
+        work.count[b] = 0
+        work.first[b] = -1
+    for i in range(len(x)):
+        _put(work, i, x[i], batch.weights[row, i])
+    look(batch, policy, work, row, member)
+
+
+@inlined
+def _put(work: Any, item: int, target: int, weight: int) -> None:
+    """Put an item that is nowhere into a bin."""
+    head = work.first[target]
+    work.before[item], work.after[item] = -1, head
+    if head >= 0:
+        work.before[head] = item
+    work.first[target] = item
+    work.bin_of[item] = target
+    work.count[target] += 1
+    work.needs[target] += weight
+
+
+@inlined
+def _take(work: Any, item: int, weight: int) -> None:
+    """Take an item out of its bin."""
+    source, before, after = work.bin_of[item], work.before[item], work.after[item]
+    if before >= 0:
+        work.after[before] = after
+    else:
+        work.first[source] = after
+    if after >= 0:
+        work.before[after] = before
+    work.count[source] -= 1
+    work.needs[source] -= weight
+
+
+def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    """Compute all features and first-layer sums."""
+    raise NotImplementedError
+
+
+@variant(look, batch=BinBatch, policy=Uniform)
+def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    pass
+
+
+@variant(look, batch=BinBatch, policy=Paper)
+def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    for i in range(len(work.bin_of)):
+        work.seen[0, i] = batch.weights[row, i] / batch.unit[row]
+        work.seen[1, i] = -work.needs[work.bin_of[i]] / batch.unit[row]
+        work.free[0, i] = -work.needs[i] / batch.unit[row]
+    blocks = work.item.sums.shape[0]
+    _sum_items(policy, work, member, 0, blocks)
+    sum_features(work.free, (0,), policy.bin.first[member, 1:2], work.bin.sums, 0, blocks)
+
+
+@inlined
+def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
+    shifts = (0, work.seen.shape[1])
+    sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
+
+
+@variant(parts.propose, batch=BinBatch, policy=Uniform)
+def _propose_uniformly(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    item = choose_among(len(work.bin_of), uniform(at, 0), given[0])
+    weight, own = batch.weights[row, item.index], work.bin_of[item.index]
+    kept, work.needs[own] = work.needs[own], NEVER
+    target = choose_uniformly(work.needs, -weight, uniform(at, 1), given[1])
+    work.needs[own] = kept
+    return (item.index, target.index), item.log_probability + target.log_probability
+
+
+@variant(parts.propose, batch=BinBatch, policy=Paper)
+def _propose(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    heat, slot, blocks = np.float32(temperature), work.item, work.item.sums.shape[0]
+    first, bias = policy.item.first[member], policy.item.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + first[2, h] * heat)
+    largest = score_sums(slot.sums, slot.floor, policy.item.second[member], slot.logits, blocks)
+    for c in range(len(work.bin_of), len(slot.logits)):
+        slot.logits[c] = -np.inf
+    item = choose(slot, largest, uniform(at, 0), policy.greedy, given[0])
+
+    weight, own, slot = batch.weights[row, item.index], work.bin_of[item.index], work.bin
+    first, bias = policy.bin.first[member], policy.bin.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + first[0, h] * work.seen[0, item.index] + first[2, h] * heat)
+    largest = score_sums(slot.sums, slot.floor, policy.bin.second[member], slot.logits, blocks)
+    kept, work.needs[own] = work.needs[own], NEVER
+    target = choose_allowed(slot, largest, work.needs, -weight, uniform(at, 1), policy.greedy, given[1])
+    work.needs[own] = kept
+    return (item.index, target.index), item.log_probability + target.log_probability
+
+
+@variant(parts.energy, batch=BinBatch)
+def _energy(batch: Any, work: Any, row: int) -> float:
+    used = 0
+    for b in range(len(work.count)):
+        used += work.count[b] > 0
+    return np.float64(used)
+
+
+@variant(parts.delta, batch=BinBatch)
+def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    closes = work.count[work.bin_of[action[0]]] == 1
+    opens = work.count[action[1]] == 0
+    return np.float64(opens) - np.float64(closes)
+
+
+@variant(parts.apply, batch=BinBatch)
+def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
+    item, target = action
+    source, weight = work.bin_of[item], batch.weights[row, item]
+    _take(work, item, weight)
+    _put(work, item, target, weight)
+    look_again(batch, policy, work, row, member, source)
+    look_again(batch, policy, work, row, member, target)
+
+
+def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
+    """Bring the features of a bin and of what is in it up to date."""
+    raise NotImplementedError
+
+
+@variant(look_again, batch=BinBatch, policy=Uniform)
+def _look_again_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
+    pass
+
+
+@variant(look_again, batch=BinBatch, policy=Paper)
+def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
+    room = np.float32(-work.needs[changed] / batch.unit[row])
+    work.free[0, changed] = room
+    block = changed // LANES
+    sum_features(work.free, (0,), policy.bin.first[member, 1:2], work.bin.sums, block, block + 1)
+    item = work.first[changed]
+    while item >= 0:
+        work.seen[1, item] = room
+        block = item // LANES
+        _sum_items(policy, work, member, block, block + 1)
+        item = work.after[item]
+
+
+@variant(parts.reverse, work=Work)
+def _reverse(work: Any, action: Any) -> Any:
+    return action[0], work.bin_of[action[0]]
+
+
+@variant(parts.store, batch=BinBatch)
+def _store(batch: Any, work: Any, x: Any) -> None:
+    for i in range(len(x)):
+        x[i] = work.bin_of[i]
+
+
+fused = Fused(pack, workspace, {"paper": Paper})

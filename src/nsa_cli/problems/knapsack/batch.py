@@ -1,0 +1,68 @@
+"""Instances of the knapsack problem as arrays, for operations and kernels alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.problems.knapsack.instance import KnapsackInstance
+
+
+class KnapsackBatch(NamedTuple):
+    """Instances of one size, as arrays or as tensors.
+
+    Attributes
+    ----------
+    values : float64[B, N]
+        In file units.
+    weights : int64[B, N]
+        In exact integer units.
+    capacity : int64[B]
+        In the same units.
+    items : float32[B, N, 3]
+        What a policy sees and what does not change: weight and value, about in (0, 1], and capacity a
+        item (C / N, in the unit of the weights).
+    scale : float64[B]
+        Value, in file units, that is 1 to the policy.
+    per_weight : float64[B]
+        What an exact unit of weight is to the policy.
+    """
+
+    values: Any
+    weights: Any
+    capacity: Any
+    items: Any
+    scale: Any
+    per_weight: Any
+
+
+def pack(instances: Sequence[KnapsackInstance], unit: float | None = None) -> KnapsackBatch:
+    """Make arrays of one row an instance; see `Operations.pack`."""
+    exact = [instance.exact for instance in instances]
+    values = np.stack([i.values.astype(np.float64) for i in instances])
+    weights = np.stack([i.weights.astype(np.float64) for i in instances])
+    units = np.stack([e.units for e in exact])
+    capacity = np.array([float(i.capacity) for i in instances])
+    scale, weight_unit = _unit(values, unit), _unit(weights, unit)
+    per_item = np.broadcast_to((capacity / weight_unit / values.shape[1])[:, None], values.shape)
+    items = np.stack([weights / weight_unit[:, None], values / scale[:, None], per_item], 2)
+    return KnapsackBatch(
+        values=values,
+        weights=units,
+        capacity=np.array([e.capacity for e in exact], dtype=np.int64),
+        items=items.astype(np.float32),
+        scale=scale,
+        per_weight=(weights.max(1) / weight_unit) / np.maximum(units.max(1), 1),
+    )
+
+
+def _unit(numbers: NDArray[np.float64], unit: float | None) -> NDArray[np.float64]:
+    """The upper end of the range that uniform numbers seem to come from; see `Operations.pack`."""
+    if unit is not None:
+        return np.full(len(numbers), unit)
+    size = numbers.shape[1]
+    top = numbers.max(1) * ((size + 1) / size)
+    return np.where(top > 0, top, 1.0)

@@ -1,0 +1,229 @@
+"""The knapsack's parts of a fused kernel; see `operations` for what they mean."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.lanes import HIDDEN, LANES, score_sums, sum_features
+from nsa_cli.core.kernel.parts import Fused, Uniform
+from nsa_cli.core.kernel.slots import (
+    ALWAYS,
+    NEVER,
+    Network,
+    Slots,
+    blocks_of,
+    choose_allowed,
+    choose_uniformly,
+    slot_space,
+)
+from nsa_cli.problems.knapsack.batch import KnapsackBatch, pack
+
+
+class Paper(NamedTuple):
+    """Occupancy, weight, value, capacity; and in common, T."""
+
+    item: Network
+    greedy: Any
+
+
+class Relative(NamedTuple):
+    """Occupancy, weight, value, log ratio; and in common, free capacity and T."""
+
+    item: Network
+    greedy: Any
+
+
+class Work(NamedTuple):
+    """One chain's state.
+
+    Attributes
+    ----------
+    inside : bool[N]
+        The selection.
+    needs : int64[16 blocks]
+        Capacity that an item needs to be flipped: its weight, or none if it is in.
+    free : int64[1]
+        Capacity left.
+    seen : float32[4, 16 blocks]
+        Features of the items, occupancy first.
+    slot : Slots
+    """
+
+    inside: Any
+    needs: Any
+    free: Any
+    seen: Any
+    slot: Slots
+
+
+_LEARNT = (Paper, Relative)
+
+
+def workspace(size: int) -> Work:
+    """Allocate what a thread needs for one chain at a time."""
+    padded = blocks_of(size) * LANES
+    return Work(
+        np.zeros(size, np.bool_),
+        np.full(padded, NEVER),
+        np.zeros(1, np.int64),
+        np.zeros((4, padded), np.float32),
+        slot_space(size),
+    )
+
+
+@variant(parts.load, batch=KnapsackBatch)
+def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+    free = batch.capacity[row]
+    for i in range(len(x)):
+        weight = batch.weights[row, i]
+        work.inside[i] = x[i]
+        free -= weight if x[i] else 0
+        work.needs[i] = ALWAYS if x[i] else weight
+    work.free[0] = free
+    look(batch, policy, work, row, member)
+
+
+def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    """Compute the items' features and first-layer sums."""
+    raise NotImplementedError
+
+
+@variant(look, batch=KnapsackBatch, policy=Uniform)
+def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    pass
+
+
+@variant(look, batch=KnapsackBatch, policy=_LEARNT)
+def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    for i in range(len(work.inside)):
+        work.seen[0, i] = work.inside[i]
+        work.seen[1, i] = batch.items[row, i, 0]
+        work.seen[2, i] = batch.items[row, i, 1]
+        work.seen[3, i] = third(policy, batch.items[row, i])
+    _sum(policy, work, member, 0, work.slot.sums.shape[0])
+
+
+def third(policy: Any, item: Any) -> float:
+    """Feature 3 of an item."""
+    raise NotImplementedError
+
+
+@variant(third, policy=Paper)
+def _capacity(policy: Any, item: Any) -> float:
+    return item[2]
+
+
+@variant(third, policy=Relative)
+def _log_ratio(policy: Any, item: Any) -> float:
+    least = np.float32(1e-6)
+    return min(max(math.log(max(item[1], least) / max(item[0], least)), -4.0), 4.0)
+
+
+@inlined
+def _sum(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
+    width = work.seen.shape[1]
+    shifts = (0, width, 2 * width, 3 * width)
+    sum_features(work.seen, shifts, policy.item.first[member], work.slot.sums, begin, end)
+
+
+@variant(parts.propose, batch=KnapsackBatch, policy=Uniform)
+def _propose_uniformly(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    choice = choose_uniformly(work.needs, work.free[0], uniform(at, 0), given[0])
+    return (choice.index, np.int64(0)), choice.log_probability
+
+
+@variant(parts.propose, batch=KnapsackBatch, policy=_LEARNT)
+def _propose(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    slot, room = work.slot, work.free[0]
+    common(batch, policy, slot.floor, row, member, room, np.float32(temperature))
+    largest = score_sums(slot.sums, slot.floor, policy.item.second[member], slot.logits, slot.sums.shape[0])
+    choice = choose_allowed(slot, largest, work.needs, room, uniform(at, 0), policy.greedy, given[0])
+    return (choice.index, np.int64(0)), choice.log_probability
+
+
+def common(batch: Any, policy: Any, floor: Any, row: int, member: int, room: int, heat: float) -> None:
+    """Set `floor` from what all items have in common."""
+    raise NotImplementedError
+
+
+@variant(common, policy=Paper)
+def _common(batch: Any, policy: Any, floor: Any, row: int, member: int, room: int, heat: float) -> None:
+    first, bias = policy.item.first[member], policy.item.bias[member]
+    for h in range(HIDDEN):
+        floor[h] = -(bias[h] + first[4, h] * heat)
+
+
+@variant(common, policy=Relative)
+def _common_relative(
+    batch: Any, policy: Any, floor: Any, row: int, member: int, room: int, heat: float
+) -> None:
+    first, bias = policy.item.first[member], policy.item.bias[member]
+    left = min(np.float32(room * batch.per_weight[row]), np.float32(4.0))
+    for h in range(HIDDEN):
+        floor[h] = -(bias[h] + first[4, h] * left + first[5, h] * heat)
+
+
+@variant(parts.energy, batch=KnapsackBatch)
+def _energy(batch: Any, work: Any, row: int) -> float:
+    total = 0.0
+    for i in range(len(work.inside)):
+        total += batch.values[row, i] if work.inside[i] else 0.0
+    return -total
+
+
+@variant(parts.delta, batch=KnapsackBatch)
+def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    value = batch.values[row, action[0]]
+    return value if work.inside[action[0]] else -value
+
+
+@variant(parts.apply, batch=KnapsackBatch)
+def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
+    item = action[0]
+    weight = batch.weights[row, item]
+    inside = not work.inside[item]
+    work.inside[item] = inside
+    work.free[0] += -weight if inside else weight
+    work.needs[item] = ALWAYS if inside else weight
+    look_again(policy, work, member, item)
+
+
+def look_again(policy: Any, work: Any, member: int, item: int) -> None:
+    """Bring an item's features up to date after a flip."""
+    raise NotImplementedError
+
+
+@variant(look_again, policy=Uniform)
+def _look_again_uniform(policy: Any, work: Any, member: int, item: int) -> None:
+    pass
+
+
+@variant(look_again, policy=_LEARNT)
+def _look_again(policy: Any, work: Any, member: int, item: int) -> None:
+    work.seen[0, item] = work.inside[item]
+    block = item // LANES
+    _sum(policy, work, member, block, block + 1)
+
+
+@variant(parts.reverse, work=Work)
+def _reverse(work: Any, action: Any) -> Any:
+    return action
+
+
+@variant(parts.store, batch=KnapsackBatch)
+def _store(batch: Any, work: Any, x: Any) -> None:
+    for i in range(len(x)):
+        x[i] = work.inside[i]
+
+
+fused = Fused(pack, workspace, {"paper": Paper, "relative": Relative})

@@ -1,0 +1,38 @@
+"""Rosenbrock functions as arrays, for operations and kernels alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
+
+#: Standard deviation of constant proposals: about the best for a ~ U(0, 1), b ~ U(0, 100) over 100 steps, by
+#: the mean of the best value.
+SIGMA = 0.3
+
+
+class RosenbrockBatch(NamedTuple):
+    """Functions of one number of dimensions, as arrays or as tensors.
+
+    Attributes
+    ----------
+    a, b : float64[B]
+    scale : float64[B]
+        Always 1 unless a unit is given: the function's own values are what the paper anneals.
+    """
+
+    a: Any
+    b: Any
+    scale: Any
+
+
+def pack(instances: Sequence[RosenbrockInstance], unit: float | None = None) -> RosenbrockBatch:
+    """Make arrays of one row an instance; see `Operations.pack`."""
+    return RosenbrockBatch(
+        a=np.array([i.a for i in instances], dtype=np.float64),
+        b=np.array([i.b for i in instances], dtype=np.float64),
+        scale=np.full(len(instances), unit or 1.0),
+    )

@@ -1,0 +1,134 @@
+"""Rosenbrock's parts of a fused kernel; see `operations` for what they mean.
+
+An action is the step in ``work.step``: (0, 1) makes it, (0, -1) takes it back.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.lanes import HIDDEN
+from nsa_cli.core.kernel.normal import quantile
+from nsa_cli.core.kernel.parts import Fused, Gaussian, Uniform
+from nsa_cli.problems.rosenbrock.batch import SIGMA, RosenbrockBatch, pack
+
+
+class Work(NamedTuple):
+    """One chain's state.
+
+    Attributes
+    ----------
+    x, before : float64[D]
+        The point, and the one before the last step.
+    step, sigma : float64[D]
+        The proposed step, and the standard deviations where it starts.
+    """
+
+    x: Any
+    before: Any
+    step: Any
+    sigma: Any
+
+
+def workspace(dimensions: int) -> Work:
+    """Allocate what a thread needs for one chain at a time."""
+    return Work(*(np.zeros(dimensions) for _ in range(4)))
+
+
+@variant(parts.load, batch=RosenbrockBatch)
+def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+    for d in range(len(x)):
+        work.x[d] = x[d]
+
+
+@variant(parts.propose, batch=RosenbrockBatch)
+def _propose(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    spread(policy, work, member)
+    density = 0.0
+    for d in range(len(work.x)):
+        if given[0] < 0:
+            work.step[d] = work.sigma[d] * quantile(uniform(at, d))
+        z = work.step[d] / work.sigma[d]
+        density -= 0.5 * z * z + math.log(work.sigma[d])
+    return (np.int64(0), np.int64(1)), density
+
+
+def spread(policy: Any, work: Any, member: int) -> None:
+    """Set the standard deviations at the current point."""
+    raise NotImplementedError
+
+
+@variant(spread, policy=Uniform)
+def _spread_constant(policy: Any, work: Any, member: int) -> None:
+    for d in range(len(work.x)):
+        work.sigma[d] = SIGMA
+
+
+@variant(spread, policy=Gaussian)
+def _spread(policy: Any, work: Any, member: int) -> None:
+    size = len(work.x)
+    for d in range(size):
+        total = policy.offset[member, d]
+        for h in range(HIDDEN):
+            unit = policy.bias[member, h]
+            for f in range(size):
+                unit += policy.first[member, f, h] * np.float32(work.x[f])
+            total += policy.second[member, h, d] * max(unit, np.float32(0.0))
+        work.sigma[d] = math.exp(np.float64(min(max(total, np.float32(-12.0)), np.float32(6.0))))
+
+
+@variant(parts.energy, batch=RosenbrockBatch)
+def _energy(batch: Any, work: Any, row: int) -> float:
+    total = 0.0
+    for d in range(len(work.x) - 1):
+        total += _term(batch.a[row], batch.b[row], work.x[d], work.x[d + 1])
+    return total
+
+
+@variant(parts.delta, batch=RosenbrockBatch)
+def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    old, new = 0.0, 0.0
+    a, b = batch.a[row], batch.b[row]
+    for d in range(len(work.x) - 1):
+        left, right = work.x[d], work.x[d + 1]
+        old += _term(a, b, left, right)
+        new += _term(a, b, left + work.step[d], right + work.step[d + 1])
+    return new - old
+
+
+@inlined
+def _term(a: float, b: float, left: float, right: float) -> float:
+    valley = right - left * left
+    return (a - left) * (a - left) + b * (valley * valley)
+
+
+@variant(parts.apply, batch=RosenbrockBatch)
+def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
+    for d in range(len(work.x)):
+        if action[1] > 0:
+            work.before[d] = work.x[d]
+            work.x[d] += work.step[d]
+        else:
+            work.x[d] = work.before[d]  # not x - step, which is not where it came from
+
+
+@variant(parts.reverse, work=Work)
+def _reverse(work: Any, action: Any) -> Any:
+    return np.int64(0), np.int64(-1)
+
+
+@variant(parts.store, batch=RosenbrockBatch)
+def _store(batch: Any, work: Any, x: Any) -> None:
+    for d in range(len(x)):
+        x[d] = work.x[d]
+
+
+fused = Fused(pack, workspace, {"gaussian": Gaussian})

@@ -1,0 +1,406 @@
+"""The parts of a fused kernel for tours; see `operations` for what they mean.
+
+What a policy sees is kept in the order of the tour, so that the features of all candidates are rows to run
+along; a reversal turns a piece of each row round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.lanes import HIDDEN, LANES, score_features, score_sums, sum_features
+from nsa_cli.core.kernel.parts import Fused, Uniform
+from nsa_cli.core.kernel.slots import Network, Slots, blocks_of, choose, choose_among, slot_space
+from nsa_cli.problems.tsp.batch import TspBatch, pack
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.measure import Measure, length
+
+_score_four = score_features(4)
+
+
+class TspArrays(NamedTuple):
+    """A batch for kernels.
+
+    Attributes
+    ----------
+    data : float64[B', M]
+        Of each instance, what `Measure` calls so.
+    data_row : int64[B]
+        Which row of `data` a chain's instance has: chains of one instance share it.
+    stride, formula, rounding : int
+        As in `Measure`.
+    points : float32[B', N, 2]
+    nearest : float64[B', N]
+    scale : float64[B]
+    plane : bool
+        Whether lengths are distances of `points`, unrounded.
+    """
+
+    data: Any
+    data_row: Any
+    stride: Any
+    formula: Any
+    rounding: Any
+    points: Any
+    nearest: Any
+    scale: Any
+    plane: Any
+
+
+class Paper(NamedTuple):
+    """Coordinates of a city and its neighbours; for the second city those of the first in common; T."""
+
+    first: Network
+    second: Network
+    greedy: Any
+
+
+class Relative(NamedTuple):
+    """Lengths in units of the spacing of N cities.
+
+    The weights of the second city's features are in this order: coming edges (i, j) and (i-1, j-1), going
+    edge (j-1, j), squashed gain; and in common, going edge (i-1, i), log T.
+    """
+
+    first: Network
+    second: Network
+    greedy: Any
+
+
+class Work(NamedTuple):
+    """One chain's state.
+
+    Attributes
+    ----------
+    tour : int64[N]
+    seen : float32[2, 16 blocks + 16]
+        Rows in the tour's order, from index 1 on, with the last city before the first and the first after the
+        last. Paper: x and y. Relative: length of the edge to the predecessor, and of the edge to the nearest
+        city.
+    plane : float32[2, 16 blocks + 16]
+        Relative: x and y in units of the spacing, likewise.
+    pair : float32[4, 16 blocks]
+        Relative: features of the second city.
+    first, second : Slots
+    """
+
+    tour: Any
+    seen: Any
+    plane: Any
+    pair: Any
+    first: Slots
+    second: Slots
+
+
+def workspace(size: int) -> Work:
+    """Allocate what a thread needs for one chain at a time."""
+    padded = blocks_of(size) * LANES
+    return Work(
+        np.zeros(size, np.int64),
+        np.zeros((2, padded + LANES), np.float32),
+        np.zeros((2, padded + LANES), np.float32),
+        np.zeros((4, padded), np.float32),
+        slot_space(size),
+        slot_space(size),
+    )
+
+
+def arrays(instances: Sequence[TspInstance], unit: float | None = None) -> TspArrays:
+    """Make a kernel's batch; chains of one instance share what is large."""
+    from nsa_cli.problems.tsp.measure import measure_of
+
+    distinct = list({id(i): i for i in instances}.values())
+    place = {id(instance): k for k, instance in enumerate(distinct)}
+    rows = np.array([place[id(i)] for i in instances])
+    batch = pack(distinct, unit)
+    cities = np.arange(distinct[0].size)
+    measures = [measure_of(instance, cities) for instance in distinct]
+    return TspArrays(
+        np.stack([m.data for m in measures]),
+        rows,
+        *measures[0][1:],
+        batch.points,
+        batch.nearest,
+        batch.scale[rows],
+        distinct[0].edge_weight_type == "EXACT_2D",
+    )
+
+
+@inlined
+def _length(batch: Any, row: int, u: int, v: int) -> float:
+    measure = Measure(batch.data[batch.data_row[row]], batch.stride, batch.formula, batch.rounding)
+    return length(measure, u, v)
+
+
+@inlined
+def _spacing(batch: Any, work: Any, row: int) -> float:
+    return batch.scale[row] / math.sqrt(len(work.tour))
+
+
+@variant(parts.load, batch=TspArrays)
+def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+    for k in range(len(x)):
+        work.tour[k] = x[k]
+    look(batch, policy, work, row, member, 0, len(x) - 1)
+
+
+@variant(parts.propose, batch=TspArrays, policy=Uniform)
+def _propose_uniformly(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    size = len(work.tour)
+    first = choose_among(size, uniform(at, 0), given[0])
+    second = choose_among(size - 3, uniform(at, 1), given[1])
+    j = second.index
+    if given[1] < 0:  # ranks leave out the first city and its two neighbours, which lie around the end or not
+        if first.index == 0:
+            j += 2
+        elif first.index == size - 1:
+            j += 1
+        elif j >= first.index - 1:
+            j += 3
+    log_probability = -np.inf if size < 4 else first.log_probability + second.log_probability
+    return (first.index, j), log_probability
+
+
+@inlined
+def _leave_out(work: Any, first: int, logits: Any) -> None:
+    """Let nothing be chosen but a city that is neither the first nor beside it."""
+    size = len(work.tour)
+    for c in range(size, len(logits)):
+        logits[c] = -np.inf
+    if first >= 0:
+        logits[first] = -np.inf
+        logits[first - 1 if first > 0 else size - 1] = -np.inf
+        logits[first + 1 if first < size - 1 else 0] = -np.inf
+
+
+@variant(parts.propose, batch=TspArrays, policy=(Paper, Relative))
+def _propose(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    if len(work.tour) < 4:
+        return (np.int64(0), np.int64(0)), -np.inf
+    largest = score_first(batch, policy, work, row, member, temperature)
+    _leave_out(work, -1, work.first.logits)
+    first = choose(work.first, largest, uniform(at, 0), policy.greedy, given[0])
+    largest = score_second(batch, policy, work, row, member, temperature, first.index)
+    _leave_out(work, first.index, work.second.logits)
+    second = choose(work.second, largest, uniform(at, 1), policy.greedy, given[1])
+    return (first.index, second.index), first.log_probability + second.log_probability
+
+
+@variant(parts.energy, batch=TspArrays)
+def _energy(batch: Any, work: Any, row: int) -> float:
+    tour, total = work.tour, 0.0
+    for k in range(len(tour)):
+        total += _length(batch, row, tour[k - 1 if k > 0 else len(tour) - 1], tour[k])
+    return total
+
+
+@variant(parts.delta, batch=TspArrays)
+def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    tour, size = work.tour, len(work.tour)
+    begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
+    a, b = tour[begin], tour[end]
+    before = tour[begin - 1 if begin > 0 else size - 1]
+    after = tour[end + 1 if end < size - 1 else 0]
+    new = _length(batch, row, before, b) + _length(batch, row, a, after)
+    return new - _length(batch, row, before, a) - _length(batch, row, b, after)
+
+
+@variant(parts.apply, batch=TspArrays)
+def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
+    begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
+    tour = work.tour
+    low, high = begin, end
+    while low < high:
+        tour[low], tour[high] = tour[high], tour[low]
+        low += 1
+        high -= 1
+    look(batch, policy, work, row, member, begin, end)
+
+
+@variant(parts.reverse, work=Work)
+def _reverse(work: Any, action: Any) -> Any:
+    return action
+
+
+@variant(parts.store, batch=TspArrays)
+def _store(batch: Any, work: Any, x: Any) -> None:
+    for k in range(len(x)):
+        x[k] = work.tour[k]
+
+
+# --- what policies see -----------------------------------------------------------------------------
+
+
+def look(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+    """Compute features and first-layer sums anew where positions `begin` to `end` have other cities."""
+    raise NotImplementedError
+
+
+def score_first(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float) -> float:
+    """Score all first cities; return what is no smaller than the largest score."""
+    raise NotImplementedError
+
+
+def score_second(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
+) -> float:
+    """Score all second cities, given the first."""
+    raise NotImplementedError
+
+
+@variant(look, batch=TspArrays, policy=Uniform)
+def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+    pass
+
+
+@variant(look, batch=TspArrays, policy=Paper)
+def _look_paper(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+    points, rows, size = batch.points[batch.data_row[row]], work.seen, len(work.tour)
+    for k in range(begin, end + 1):
+        rows[0, k + 1] = points[work.tour[k], 0]
+        rows[1, k + 1] = points[work.tour[k], 1]
+    for axis in range(2):
+        rows[axis, 0], rows[axis, size + 1] = rows[axis, size], rows[axis, 1]
+    stride = rows.shape[1]
+    shifts = (0, stride, 1, stride + 1, 2, stride + 2)
+    for network, slot, skip in ((policy.first, work.first, 0), (policy.second, work.second, 6)):
+        weights = network.first[member, skip : skip + 6]
+        # A city sees its neighbours: one position more at either end, round the corner too.
+        low, high = (begin - 1) // LANES if begin > 0 else 0, min(end + 1, size - 1) // LANES
+        sum_features(rows, shifts, weights, slot.sums, low, high + 1)
+        if begin == 0 and high < (size - 1) // LANES:
+            sum_features(rows, shifts, weights, slot.sums, (size - 1) // LANES, (size - 1) // LANES + 1)
+        if end == size - 1 and low > 0:
+            sum_features(rows, shifts, weights, slot.sums, 0, 1)
+
+
+@variant(score_first, policy=Paper)
+def _score_first_paper(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float
+) -> float:
+    slot, heat = work.first, np.float32(temperature)
+    first, bias = policy.first.first[member], policy.first.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + first[6, h] * heat)
+    return score_sums(slot.sums, slot.floor, policy.first.second[member], slot.logits, slot.sums.shape[0])
+
+
+@variant(score_second, policy=Paper)
+def _score_second_paper(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
+) -> float:
+    slot, heat, seen = work.second, np.float32(temperature), work.seen
+    weights, bias = policy.second.first[member], policy.second.bias[member]
+    for h in range(HIDDEN):
+        common = bias[h] + weights[12, h] * heat
+        for place in range(3):
+            for axis in range(2):
+                common += weights[2 * place + axis, h] * seen[axis, first + place]
+        slot.floor[h] = -common
+    return score_sums(slot.sums, slot.floor, policy.second.second[member], slot.logits, slot.sums.shape[0])
+
+
+@variant(look, batch=TspArrays, policy=Relative)
+def _look_relative(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+    tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
+    spacing, instance, root = _spacing(batch, work, row), batch.data_row[row], np.float32(math.sqrt(size))
+    for k in range(begin, end + 1):
+        rows[1, k + 1] = batch.nearest[instance, tour[k]] / spacing
+        plane[0, k + 1] = batch.points[instance, tour[k], 0] * root
+        plane[1, k + 1] = batch.points[instance, tour[k], 1] * root
+    rows[1, 0] = rows[1, size]
+    plane[0, 0], plane[1, 0] = plane[0, size], plane[1, size]
+    for k in range(begin, min(end + 2, size)):
+        rows[0, k + 1] = _length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
+    if end == size - 1:
+        rows[0, 1] = _length(batch, row, tour[size - 1], tour[0]) / spacing
+    rows[0, 0], rows[0, size + 1] = rows[0, size], rows[0, 1]
+    stride = rows.shape[1]
+    shifts = (1, 2, stride + 1, stride)
+    weights, sums = policy.first.first[member], work.first.sums
+    low, high = (begin - 1) // LANES if begin > 0 else 0, min(end + 1, size - 1) // LANES
+    sum_features(rows, shifts, weights, sums, low, high + 1)
+    if begin == 0 and high < (size - 1) // LANES:
+        sum_features(rows, shifts, weights, sums, (size - 1) // LANES, (size - 1) // LANES + 1)
+    if end == size - 1 and low > 0:
+        sum_features(rows, shifts, weights, sums, 0, 1)
+
+
+@inlined
+def _log_heat(work: Any, temperature: float) -> float:
+    return np.float32(0.5 * math.log(max(temperature * math.sqrt(len(work.tour)), 1e-30)))
+
+
+@variant(score_first, policy=Relative)
+def _score_first_relative(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float
+) -> float:
+    slot, heat = work.first, _log_heat(work, temperature)
+    first, bias = policy.first.first[member], policy.first.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + first[4, h] * heat)
+    return score_sums(slot.sums, slot.floor, policy.first.second[member], slot.logits, slot.sums.shape[0])
+
+
+@variant(score_second, policy=Relative)
+def _score_second_relative(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
+) -> float:
+    size, pair, slot = len(work.tour), work.pair, work.second
+    old = work.seen[0, first + 1]
+    if batch.plane:
+        _pair_features(
+            work.plane, work.seen, pair, first, old, np.float32(temperature * math.sqrt(size)), size
+        )
+    else:
+        spacing, heat = _spacing(batch, work, row), temperature * math.sqrt(size)
+        here, before = work.tour[first], work.tour[first - 1 if first > 0 else size - 1]
+        last = work.tour[size - 1]
+        for j in range(size):
+            city = work.tour[j]
+            new_here = _length(batch, row, here, city) / spacing
+            new_before = _length(batch, row, before, last) / spacing
+            gain = (work.seen[0, j + 1] + old - new_here - new_before) / heat
+            pair[0, j], pair[1, j], pair[2, j] = new_here, new_before, work.seen[0, j + 1]
+            pair[3, j] = gain / (1.0 + abs(gain))
+            last = city
+    log_heat = _log_heat(work, temperature)
+    weights, bias = policy.second.first[member], policy.second.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + weights[4, h] * old + weights[5, h] * log_heat)
+    second = policy.second.second[member]
+    return _score_four(pair, weights, slot.floor, second, slot.logits, slot.sums.shape[0])
+
+
+@inlined
+def _pair_features(plane: Any, seen: Any, pair: Any, first: int, old: float, heat: float, size: int) -> None:
+    """Features of second cities from distances in the plane; all float32, which the compiler vectorises."""
+    x, y, x_before, y_before = plane[0, first + 1], plane[1, first + 1], plane[0, first], plane[1, first]
+    one = np.float32(1.0)
+    for j in range(size):
+        dx, dy = plane[0, j + 1] - x, plane[1, j + 1] - y
+        new_here = np.float32(math.sqrt(dx * dx + dy * dy))
+        dx, dy = plane[0, j] - x_before, plane[1, j] - y_before
+        new_before = np.float32(math.sqrt(dx * dx + dy * dy))
+        edge = seen[0, j + 1]
+        gain = (edge + old - new_here - new_before) / heat
+        pair[0, j] = new_here
+        pair[1, j] = new_before
+        pair[2, j] = edge
+        pair[3, j] = gain / (one + abs(gain))
+
+
+fused = Fused(
+    arrays, workspace, {"paper": Paper, "relative": Relative}, {"relative": (None, (0, 1, 2, 5, 3, 4))}
+)

@@ -1,0 +1,201 @@
+"""The fused backend means what the reference engine means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import random_instances, starts_of
+from nsa_cli.anneal import engine
+from nsa_cli.anneal.fused import FusedChains
+from nsa_cli.core.draws import stream_keys, uniforms_torch
+from nsa_cli.core.operations import ContinuousOperations
+from nsa_cli.policy import fused as layouts
+from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
+from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
+from nsa_cli.problems import builtin_names, find_problem
+
+#: Sizes around the width of a vector, and beside it.
+SIZES = (1, 2, 3, 4, 5, 15, 16, 17, 33, 50, 100)
+
+#: How near to the border between two candidates float32 sums may decide otherwise.
+NEAR = 2e-5
+
+
+def policies_of(name: str) -> list[str]:
+    """Feature sets that a problem's kernel knows, and uniform proposals."""
+    return ["uniform", *find_problem(name).kernel().policies]
+
+
+CASES = [(name, policy) for name in builtin_names() for policy in policies_of(name)]
+
+
+class Pair:
+    """The same chains for both backends."""
+
+    def __init__(
+        self, name: str, feature_set: str, size: int, rows: int, *, seed: int = 1, spread: float = 1.0
+    ) -> None:
+        self.problem = find_problem(name)
+        self.operations = self.problem.operations()
+        self.size = 2 + size % 3 if isinstance(self.operations, ContinuousOperations) else size
+        self.instances = random_instances(self.problem, self.size, rows, seed)
+        self.batch = self.operations.pack(self.instances, unit=1.0)
+        self.x = starts_of(self.problem, self.instances, "paper", seed)
+        self.keys = stream_keys(seed, np.arange(rows))
+        self.fused = self.problem.kernel()
+        self.arrays = self.fused.arrays(self.instances, 1.0)
+        self.policy, self.layout = self._policies(feature_set, spread)
+        self.draws = self.policy.draws(self.operations, self.x)
+
+    def _policies(self, feature_set: str, spread: float) -> tuple[Any, Any]:
+        continuous = isinstance(self.operations, ContinuousOperations)
+        if feature_set == "uniform":
+            return (ConstantGaussianPolicy() if continuous else UniformSlotPolicy()), layouts.uniform()
+        torch.manual_seed(3)
+        if continuous:
+            policy: Any = GaussianPolicy(self.size, self.size)
+        else:
+            policy = SlotPolicy(self.operations.feature_sets[feature_set].slots, feature_set)
+        policy.requires_grad_(False)
+        for parameter in policy.parameters():
+            parameter.mul_(spread)
+        weights = {key: value.numpy() for key, value in policy.state_dict().items()}
+        return policy, layouts.learnt(self.fused, feature_set, weights)
+
+    def chains(self, state: engine.AnnealState, **options: Any) -> FusedChains:
+        chains = FusedChains(
+            self.fused,
+            self.arrays,
+            self.layout,
+            state.x.numpy(),
+            self.keys,
+            draws=self.draws,
+            **options,
+        )
+        assert np.allclose(chains.state.energy, state.energy.numpy(), rtol=1e-12)
+        chains.step = state.step
+        return chains
+
+    def start(self) -> engine.AnnealState:
+        return engine.start(self.operations, self.batch, self.x)
+
+    def outcome(self, state: engine.AnnealState, heat: float, u: torch.Tensor, rule: Any) -> torch.Tensor:
+        temperature = torch.tensor(heat, dtype=torch.float64)
+        with torch.inference_mode():
+            moved, _ = engine.step(self.operations, self.batch, self.policy, state, temperature, u, rule=rule)
+        return moved
+
+
+def nearby(u: torch.Tensor) -> list[torch.Tensor]:
+    """The same draws, each moved a little either way."""
+    changed = []
+    for k in range(len(u)):
+        for sign in (-1, 1):
+            other = u.clone()
+            other[k] = (other[k] * (1 + sign * NEAR)).clamp(1e-300, 1 - 1e-16)
+            changed.append(other)
+    return changed
+
+
+@pytest.mark.parametrize("rule", ["metropolis", "hastings"])
+@pytest.mark.parametrize(("name", "feature_set"), CASES)
+def test_every_single_step_is_that_of_the_reference(name: str, feature_set: str, rule: Any) -> None:
+    ties = 0
+    for size in SIZES:
+        pair = Pair(name, feature_set, size, rows=12)
+        state = pair.start()
+        for step, heat in enumerate(np.geomspace(1.0, 0.01, 40)):
+            chains = pair.chains(state, hastings=rule == "hastings")
+            chains.advance(np.array([heat]))
+            u = uniforms_torch(torch.from_numpy(pair.keys), step, step + 1, pair.draws + 1)[0]
+            moved = pair.outcome(state, heat, u, rule)
+            assert np.allclose(
+                chains.state.energy, pair.operations.cost(pair.batch, torch.from_numpy(chains.state.x))
+            )
+            different = ~_same(chains.state.x, moved.x.numpy())
+            if different.any():
+                others = [pair.outcome(state, heat, v, rule).x.numpy() for v in nearby(u)]
+                explained = np.any([_same(chains.state.x, other) for other in others], axis=0)
+                assert explained[different].all(), f"size {size}, step {step}: not a near tie"
+                ties += int(different.sum())
+            state = moved
+    assert ties <= 5
+
+
+def _same(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Tell which rows are equal; of real numbers, up to the last digits of the normal quantile."""
+    if x.dtype == np.float64:
+        return np.isclose(x, y, rtol=1e-5, atol=1e-6).all(1)
+    return (x == y).all(1)
+
+
+@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("size", [7, 60, 1030])
+def test_uniform_chains_are_the_same_for_thousands_of_steps(name: str, size: int) -> None:
+    pair = Pair(name, "uniform", size, rows=3)
+    temperatures = np.geomspace(0.5, 0.01, 3000 if size < 1000 else 300)
+    keys, state = torch.from_numpy(pair.keys), pair.start()
+    state = engine.advance(
+        pair.operations, pair.batch, pair.policy, state, torch.from_numpy(temperatures), keys
+    )
+    chains = pair.chains(pair.start())
+    chains.advance(temperatures)
+    assert (_same(chains.state.x, state.x.numpy())).all()
+    assert (_same(chains.state.best, state.best.numpy())).all()
+    assert np.allclose(chains.state.best_energy, state.best_energy.numpy(), rtol=1e-9)
+    assert (chains.state.accepted == state.accepted.numpy()).all()
+
+
+@pytest.mark.parametrize(("name", "feature_set"), [case for case in CASES if case[1] != "uniform"])
+def test_learnt_chains_stay_together_for_a_thousand_steps(name: str, feature_set: str) -> None:
+    pair = Pair(name, feature_set, 33, rows=16)
+    temperatures = np.geomspace(0.5, 0.01, 1000)
+    keys = torch.from_numpy(pair.keys)
+    state = engine.advance(
+        pair.operations, pair.batch, pair.policy, pair.start(), torch.from_numpy(temperatures), keys
+    )
+    chains = pair.chains(pair.start())
+    chains.advance(temperatures)
+    assert _same(chains.state.x, state.x.numpy()).mean() >= 0.8  # the rest met a near tie
+    assert np.allclose(
+        chains.state.best_energy,
+        pair.operations.cost(pair.batch, torch.from_numpy(chains.state.best)),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize(("name", "feature_set"), CASES)
+def test_threads_chunks_and_batch_mates_change_nothing(name: str, feature_set: str) -> None:
+    pair = Pair(name, feature_set, 21, rows=11)
+    temperatures = np.geomspace(0.5, 0.01, 120)
+    whole = pair.chains(pair.start())
+    whole.advance(temperatures)
+    pieces = pair.chains(pair.start(), threads=3)
+    for part in np.split(temperatures, [1, 8, 70]):
+        pieces.advance(part)
+    alone = Pair(name, feature_set, 21, rows=11)
+    keep = [4]
+    alone.arrays = alone.fused.arrays([pair.instances[4]], 1.0)
+    alone.keys = pair.keys[keep]
+    start = engine.AnnealState(*(v[keep] if isinstance(v, torch.Tensor) else v for v in alone.start()))
+    single = alone.chains(start)
+    single.advance(temperatures)
+    for field in ("x", "best", "energy", "best_energy", "accepted"):
+        assert (getattr(whole.state, field) == getattr(pieces.state, field)).all()
+        assert (getattr(whole.state, field)[4] == getattr(single.state, field)[0]).all()
+
+
+@pytest.mark.parametrize(("name", "feature_set"), [c for c in CASES if c[1] in ("paper", "relative")])
+def test_strong_opinions_do_not_underflow(name: str, feature_set: str) -> None:
+    """Logits of hundreds: what is likeliest may not be allowed, and the rest weighs nothing beside it."""
+    pair = Pair(name, feature_set, 40, rows=8, spread=12.0)
+    chains = pair.chains(pair.start())
+    chains.advance(np.full(300, 0.3))
+    assert (chains.state.accepted > 0).sum() >= 4
+    assert np.allclose(
+        chains.state.energy, pair.operations.cost(pair.batch, torch.from_numpy(chains.state.x)), rtol=1e-9
+    )
