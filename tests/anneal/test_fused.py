@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import random_instances, starts_of
 from nsa_cli.anneal import engine
 from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.core.draws import stream_keys, uniforms_torch
@@ -17,6 +16,8 @@ from nsa_cli.policy import fused as layouts
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 from nsa_cli.problems import builtin_names, find_problem
+
+from helpers import random_instances, starts_of
 
 #: Sizes around the width of a vector, and beside it.
 SIZES = (1, 2, 3, 4, 5, 15, 16, 17, 33, 50, 100)

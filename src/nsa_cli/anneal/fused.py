@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.kernel import Chains, advance, begin_chains
+from nsa_cli.anneal.kernel import Chains, Moves, advance, begin_chains
 from nsa_cli.core.kernel.parts import Fused, Uniform
 
 #: Parts of the rows a thread gets at a time: some are slower than others.
@@ -66,7 +67,7 @@ class FusedChains:
         self._draws, self._members, self._hastings = draws, members, hastings
         parts = min(rows, threads * _PARTS) if threads > 1 else 1
         cuts = np.linspace(0, rows, parts + 1).astype(int).tolist()
-        self._parts = [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+        self._parts = [(a, b) for a, b in pairwise(cuts) if a < b]
         self._threads = min(threads, len(self._parts))
         self._spaces = [fused.workspace(self.state.x.shape[1]) for _ in range(self._threads)]
         # Features do not matter to an energy: as for uniform proposals, none are computed.
@@ -80,36 +81,51 @@ class FusedChains:
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
+        self._run(temperatures, _moves(0, 0))
+
+    def record(self, temperatures: NDArray[np.float64]) -> Moves:
+        """Do as `advance` and say what was proposed; for discrete problems, whose moves are indices."""
+        moves = _moves(len(temperatures), len(self.state.energy))
+        self._run(temperatures, moves)
+        return moves
+
+    def _run(self, temperatures: NDArray[np.float64], moves: Moves) -> None:
+        spaces = list(self._spaces)  # a thread takes one and gives it back: no more are in use than threads
+
+        def work(part: tuple[int, int]) -> None:
+            space = spaces.pop()
+            advance(
+                self._batch,
+                self._policy,
+                space,
+                self.state,
+                temperatures,
+                self.step,
+                self._draws,
+                self._members,
+                self._hastings,
+                moves,
+                *part,
+            )
+            spaces.append(space)
+
         if self._threads == 1:
             for part in self._parts:
-                self._advance(self._spaces[0], part, temperatures)
+                work(part)
         else:
-            spaces = list(
-                self._spaces
-            )  # a thread takes one and gives it back: no more are in use than threads
-
-            def work(part: tuple[int, int]) -> None:
-                space = spaces.pop()
-                self._advance(space, part, temperatures)
-                spaces.append(space)
-
             with ThreadPoolExecutor(self._threads) as pool:
                 list(pool.map(work, self._parts))
         self.step += len(temperatures)
 
-    def _advance(self, space: Any, part: tuple[int, int], temperatures: NDArray[np.float64]) -> None:
-        advance(
-            self._batch,
-            self._policy,
-            space,
-            self.state,
-            temperatures,
-            self.step,
-            self._draws,
-            self._members,
-            self._hastings,
-            *part,
-        )
+
+def _moves(steps: int, rows: int) -> Moves:
+    return Moves(
+        rows > 0,
+        np.zeros((steps, rows, 2), np.int64),
+        np.full((steps, rows), -np.inf),
+        np.zeros((steps, rows)),
+        np.zeros((steps, rows), np.bool_),
+    )
 
 
 def cores() -> int:

@@ -36,6 +36,26 @@ class Chains(NamedTuple):
     keys: Any
 
 
+class Moves(NamedTuple):
+    """What was proposed, for those who want to learn from it.
+
+    Attributes
+    ----------
+    wanted : bool
+        Whether a kernel is to write any of this.
+    action : int64[K, B, 2]
+    log_probability, change : float64[K, B]
+        Of the proposals, -inf where there was none; and the energy that they would add, in file units.
+    accepted : bool[K, B]
+    """
+
+    wanted: Any
+    action: Any
+    log_probability: Any
+    change: Any
+    accepted: Any
+
+
 @kernel
 def begin_chains(batch: Any, policy: Any, work: Any, chains: Chains) -> None:
     """Set the energies of all chains from their solutions."""
@@ -55,6 +75,7 @@ def advance(
     draws: int,
     members: int,
     hastings: bool,
+    moves: Moves,
     begin: int,
     end: int,
 ) -> None:
@@ -73,6 +94,8 @@ def advance(
         Policies that share the batch, each an equal part of its rows.
     hastings : bool
         Whether the acceptance ratio takes in the proposals' probabilities.
+    moves : Moves
+        Written if wanted.
     """
     share = len(chains.energy) // members
     none = (np.int64(-1), np.int64(-1))
@@ -85,9 +108,14 @@ def advance(
         for k in range(len(temperatures)):
             at = at_step(key, step + k)
             action, forward = propose(batch, policy, work, row, member, temperatures[k], at, none)
+            if moves.wanted:
+                moves.log_probability[k, row] = forward
             if forward == -np.inf:
                 continue
             change = delta(batch, work, row, action)
+            if moves.wanted:
+                moves.action[k, row, 0], moves.action[k, row, 1] = action
+                moves.change[k, row] = change
             log_ratio = -change / max(temperatures[k] * scale, _COLD)
             if hastings:
                 back = reverse(work, action)
@@ -104,6 +132,8 @@ def advance(
             apply(batch, policy, work, row, member, action)
             current += change
             accepted += 1
+            if moves.wanted:
+                moves.accepted[k, row] = True
             if lower:
                 best, fresh = current, True
         if fresh:

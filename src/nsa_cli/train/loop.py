@@ -147,17 +147,7 @@ class Run:
         """
         everything = instances * members
         starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
-        if (layout := self.layout(policy)) is not None:
-            chains = FusedChains(
-                self.fused,
-                self.fused.arrays(everything, self.config.unit),
-                layout,
-                starts.numpy(),
-                streams,
-                draws=policy.draws(self.operations, x),
-                members=members,
-                threads=self.threads,
-            )
+        if (chains := self.chains(policy, everything, starts, streams, members)) is not None:
             chains.advance(schedule.temperatures(0, schedule.steps))
             scale = torch.from_numpy(chains.scale)
             best = torch.from_numpy(chains.state.best_energy)
@@ -169,12 +159,26 @@ class Run:
             scale, best, accepted = batch.scale, state.best_energy, state.accepted
         return (best / scale).reshape(members, -1), accepted.reshape(members, -1)
 
-    def layout(self, policy: Policy) -> Any | None:
-        """Lay a policy out for the kernel; None where the reference engine has to do."""
+    def chains(
+        self, policy: Policy, instances: list[Instance], x: Tensor, keys: np.ndarray, members: int = 1
+    ) -> FusedChains | None:
+        """Put chains at their starts for the kernel; None where the reference engine has to do."""
         if self.fused is None or not isinstance(policy, SlotPolicy | GaussianPolicy):
             return None
-        weights = {key: value.numpy() for key, value in policy.state_dict().items()}
-        return learnt(self.fused, policy.feature_set, weights)
+        weights = {key: value.detach().numpy() for key, value in policy.state_dict().items()}
+        layout = learnt(self.fused, policy.feature_set, weights)
+        if layout is None:
+            return None
+        return FusedChains(
+            self.fused,
+            self.fused.arrays(instances, self.config.unit),
+            layout,
+            x.numpy(),
+            keys,
+            draws=policy.draws(self.operations, x),
+            members=members,
+            threads=self.threads,
+        )
 
     def keys(self, epoch: int, count: int) -> np.ndarray:
         """Random streams of an epoch's chains."""
@@ -191,7 +195,8 @@ class Run:
             self._validation = instances, self.starts(instances, keys), keys
         steps = parse_steps(config.validation_steps, config.validation_size)
         schedule = Schedule(steps, config.t_start, config.t_end)
-        energy, _ = self.rollouts(policy, *self._validation, schedule)
+        instances, x, keys = self._validation
+        energy, _ = self.rollouts(policy, instances, x, keys, schedule)
         if getattr(config, "fitness", "best") == "log_best":
             energy = energy.clamp(min=1e-12).log()
         return float(energy.mean())

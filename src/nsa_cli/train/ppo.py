@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from nsa_cli.anneal import engine
 from nsa_cli.core.draws import uniforms_torch
+from nsa_cli.core.instance import Instance
 from nsa_cli.core.operations import ContinuousOperations, select
 from nsa_cli.policy.checkpoint import LearntPolicy
 from nsa_cli.policy.slots import PointwiseNetwork
@@ -89,7 +92,7 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
         instances = run.instances(epoch)
         keys = run.keys(epoch, len(instances))
         batch = run.operations.pack(instances, run.device, config.unit)
-        rollout = collect(run, policy, critic, batch, run.starts(instances, keys), torch.from_numpy(keys))
+        rollout = collect(run, policy, critic, batch, instances, keys)
 
         # --- advantages --------------------------------------------------------------------------
         estimate = advantages(
@@ -168,7 +171,7 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
 
 @torch.no_grad()
 def collect(
-    run: Run, policy: LearntPolicy, critic: Critic, batch: Any, x: Tensor, keys: Tensor
+    run: Run, policy: LearntPolicy, critic: Critic, batch: Any, instances: list[Instance], keys: np.ndarray
 ) -> dict[str, Any]:
     """Roll chains out and keep what learning needs.
 
@@ -179,30 +182,61 @@ def collect(
         ``reward`` float32[K, B] (immediate gain, normalised units), ``value`` float32[K + 1, B],
         ``temperature`` float64[K], and the means ``cost`` and ``acceptance``.
     """
-    config, operations = run.config, run.operations
-    temperatures = torch.from_numpy(run.schedule.temperatures(0, config.steps)).to(run.device)
-    draws = uniforms_torch(keys.to(run.device), 0, config.steps, policy.draws(operations, x) + 1)
-    state = engine.start(operations, batch, x)
+    operations, x = run.operations, run.starts(instances, keys)
+    temperatures = torch.from_numpy(run.schedule.temperatures(0, run.config.steps)).to(run.device)
     kept: dict[str, list[Any]] = {
         key: [] for key in ("x", "action", "log_prob", "possible", "reward", "value")
     }
-    for temperature, u in zip(temperatures, draws, strict=True):
-        before = state
-        state, info = engine.step(operations, batch, policy, state, temperature, u)
-        gain = (before.energy - state.energy) / batch.scale
-        log_prob = policy.log_prob(operations, batch, before.x, temperature, info.action)
-        kept["x"].append(before.x)
+    energy = operations.cost(batch, x) / batch.scale
+    lowest, accepted = energy, torch.zeros_like(energy)
+    for temperature, (info, log_prob) in zip(
+        temperatures, _steps(run, policy, batch, instances, x, keys, temperatures), strict=True
+    ):
+        gain = torch.where(info.accepted, -info.delta, 0.0) / batch.scale
+        kept["x"].append(x)
         kept["action"].append(info.action)
         kept["log_prob"].append(log_prob)
         kept["possible"].append(info.possible)
         kept["reward"].append(gain.float())
-        kept["value"].append(critic(batch, before.x, temperature))
-    kept["value"].append(critic(batch, state.x, temperatures[-1]))
+        kept["value"].append(critic(batch, x, temperature))
+        moved = operations.apply(batch, x, info.action)
+        x = torch.where(info.accepted.reshape(-1, *[1] * (x.dim() - 1)), moved, x)
+        energy = energy - gain
+        lowest, accepted = torch.minimum(lowest, energy), accepted + info.accepted
+    kept["value"].append(critic(batch, x, temperatures[-1]))
     stacked = {key: torch.stack(value) for key, value in kept.items() if key != "action"}
     return {
         **stacked,
         "action": tuple(torch.stack(a) for a in zip(*kept["action"], strict=True)),
         "temperature": temperatures,
-        "cost": float((state.best_energy / batch.scale).mean()),
-        "acceptance": float(state.accepted.double().mean()) / config.steps,
+        "cost": float(lowest.mean()),
+        "acceptance": float(accepted.mean()) / run.config.steps,
     }
+
+
+def _steps(
+    run: Run,
+    policy: LearntPolicy,
+    batch: Any,
+    instances: list[Instance],
+    x: Tensor,
+    keys: np.ndarray,
+    temperatures: Tensor,
+) -> Iterator[tuple[engine.StepInfo, Tensor]]:
+    """Take chains through an epoch's steps: by the kernel, all at once, or one by one by the reference."""
+    operations = run.operations
+    slots = policy.draws(operations, x)
+    discrete = not isinstance(operations, ContinuousOperations)
+    if discrete and (chains := run.chains(policy, instances, x, keys)) is not None:
+        moves = chains.record(temperatures.numpy())
+        action, log_prob, change, accepted = map(torch.from_numpy, moves[1:])
+        for k in range(len(temperatures)):
+            chosen = tuple(action[k, :, slot] for slot in range(slots))
+            yield engine.StepInfo(chosen, log_prob[k] > -torch.inf, accepted[k], change[k]), log_prob[k]
+        return
+    draws = uniforms_torch(torch.from_numpy(keys).to(run.device), 0, len(temperatures), slots + 1)
+    state = engine.start(operations, batch, x)
+    for temperature, u in zip(temperatures, draws, strict=True):
+        before = state
+        state, info = engine.step(operations, batch, policy, state, temperature, u)
+        yield info, policy.log_prob(operations, batch, before.x, temperature, info.action)

@@ -23,9 +23,9 @@ from numba.extending import overload
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
-# nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no branch
-# for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be those of
-# NumPy to the last bit, and sums the same on every machine.
+# nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
+# branch for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be
+# those of NumPy to the last bit, and sums the same on every machine.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 #: Without reference counts, whose atomic operations on every array of a NamedTuple take several times as long
@@ -72,7 +72,7 @@ def _drop_old(parent: Path) -> None:
 
 
 def kernel(function: FunctionT) -> FunctionT:
-    """Compile a function that allocates nothing when it is first called, or load it if that was done before."""
+    """Compile a function that allocates nothing at its first call, or load it if that was done before."""
     return _compiled(function, cache=True, **_LEAN)
 
 

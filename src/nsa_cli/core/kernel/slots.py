@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel.jit import inlined
-from nsa_cli.core.kernel.lanes import HIDDEN, LANES, accumulate, accumulate_allowed
+from nsa_cli.core.kernel.lanes import HIDDEN, accumulate, accumulate_allowed
 
 #: A `needs` that no room satisfies: of padding, and of what must not be chosen.
 NEVER = np.int64(2**63 - 1)

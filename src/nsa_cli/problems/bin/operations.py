@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -47,7 +48,8 @@ class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
             return torch.ones_like(x, dtype=torch.bool)
         item = chosen[0][:, None]
         roomy = _free(batch, x) >= batch.weights.gather(1, item)
-        return roomy.scatter(1, x.gather(1, item), False)
+        result: Tensor = roomy.scatter(1, x.gather(1, item), False)
+        return result
 
 
 def _sum_by_bin(x: Tensor, numbers: Tensor) -> Tensor:
@@ -57,7 +59,8 @@ def _sum_by_bin(x: Tensor, numbers: Tensor) -> Tensor:
 
 def _free(batch: BinBatch, x: Tensor) -> Tensor:
     """Free capacity of every bin, in exact units: int64[B, N]."""
-    return batch.capacity[:, None] - _sum_by_bin(x, batch.weights)
+    free: Tensor = batch.capacity[:, None] - _sum_by_bin(x, batch.weights)
+    return free
 
 
 def _paper_features(batch: BinBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:

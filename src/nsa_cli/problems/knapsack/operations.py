@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -24,7 +25,8 @@ class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):
         return pack(instances, unit)
 
     def cost(self, batch: KnapsackBatch, x: Tensor) -> Tensor:
-        return -(batch.values * x).sum(1)
+        result: Tensor = -(batch.values * x).sum(1)
+        return result
 
     def delta(self, batch: KnapsackBatch, x: Tensor, action: Action) -> Tensor:
         item = action[0][:, None]
@@ -41,7 +43,8 @@ class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):
     def allowed(self, batch: KnapsackBatch, x: Tensor, chosen: Action) -> Tensor:
         """Items that can leave, and items that still fit."""
         free = batch.capacity - (batch.weights * x).sum(1)
-        return x | (batch.weights <= free[:, None])
+        fits: Tensor = batch.weights <= free[:, None]
+        return x | fits
 
 
 def _paper_features(batch: KnapsackBatch, x: Tensor, _: Action, temperature: Tensor) -> Tensor:

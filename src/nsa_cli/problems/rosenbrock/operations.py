@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import torch
+
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, ContinuousOperations
@@ -23,7 +23,8 @@ class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBa
     def cost(self, batch: RosenbrockBatch, x: Tensor) -> Tensor:
         left, right = x[:, :-1], x[:, 1:]
         a, b = batch.a[:, None], batch.b[:, None]
-        return ((a - left) ** 2 + b * (right - left**2) ** 2).sum(1)
+        result: Tensor = ((a - left) ** 2 + b * (right - left**2) ** 2).sum(1)
+        return result
 
     def apply(self, batch: RosenbrockBatch, x: Tensor, action: Action) -> Tensor:
         return x + action[0]

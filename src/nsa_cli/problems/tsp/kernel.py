@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, LANES, score_features, score_sums, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import Network, Slots, blocks_of, choose, choose_among, slot_space
-from nsa_cli.problems.tsp.batch import TspBatch, pack
+from nsa_cli.problems.tsp.batch import pack
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.measure import Measure, length
 

@@ -8,12 +8,13 @@ outside the reversed part. Direction matters because a policy sees a city's pred
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
-from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.batch import TspBatch, pack
+from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 
 
@@ -72,7 +73,8 @@ def _lengths(batch: TspBatch, u: Tensor, v: Tensor) -> Tensor:
     """Edge lengths between cities `u` and `v`, int64[B, K]: float64[B, K]."""
     rows = torch.arange(len(u), device=u.device)[:, None]
     if batch.matrix is not None:
-        return batch.matrix[rows, u, v]
+        result: Tensor = batch.matrix[rows, u, v]
+        return result
     assert batch.coords is not None
     lengths: Tensor = METRICS[batch.kind].lengths(batch.coords[rows, u], batch.coords[rows, v])
     return lengths
