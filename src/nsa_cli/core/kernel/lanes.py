@@ -173,14 +173,14 @@ def score_sums(
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         code = _Code(context, builder, signature, values)
         z, t, w, out = (code.pointer(i) for i in range(4))
-        floors = [code.spread_from(t, h) for h in range(HIDDEN)]
         weights = [code.spread_from(w, h) for h in range(HIDDEN)]
         largest = code.variable(code.constant(-3e38))
         with code.loop(values[4]) as loop:
             block = builder.mul(loop.index, _INT64(HIDDEN * LANES))
             parts = [code.constant(0.0)] * 4  # four chains of additions keep the pipeline full
             for h in range(HIDDEN):
-                unit = code.maximum(code.load(z, code.plus(block, h * LANES)), floors[h])
+                # The floor is read anew in each block: 32 vectors held would not leave registers to work with.
+                unit = code.maximum(code.load(z, code.plus(block, h * LANES)), code.spread_from(t, h))
                 parts[h % 4] = code.fma(weights[h], unit, parts[h % 4])
             code.put_score(parts, out, loop.index, largest)
         return code.largest_of(builder.load(largest, typ=_VECTOR))

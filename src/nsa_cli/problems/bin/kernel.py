@@ -16,11 +16,13 @@ from nsa_cli.core.kernel.slots import (
     NEVER,
     Network,
     Slots,
+    aligned,
     blocks_of,
     choose,
     choose_allowed,
     choose_among,
     choose_uniformly,
+    never,
     slot_space,
 )
 from nsa_cli.problems.bin.batch import BinBatch, pack
@@ -69,10 +71,10 @@ def workspace(size: int) -> Work:
     padded = blocks_of(size) * LANES
     return Work(
         np.zeros(size, np.int64),
-        np.full(padded, NEVER),
+        never(padded),
         *(np.zeros(size, np.int64) for _ in range(4)),
-        np.zeros((2, padded), np.float32),
-        np.zeros((1, padded), np.float32),
+        aligned((2, padded)),
+        aligned((1, padded)),
         slot_space(size),
         slot_space(size),
     )

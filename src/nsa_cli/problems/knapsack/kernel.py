@@ -15,12 +15,13 @@ from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     ALWAYS,
-    NEVER,
     Network,
     Slots,
+    aligned,
     blocks_of,
     choose_allowed,
     choose_uniformly,
+    never,
     slot_space,
 )
 from nsa_cli.problems.knapsack.batch import KnapsackBatch, pack
@@ -71,9 +72,9 @@ def workspace(size: int) -> Work:
     padded = blocks_of(size) * LANES
     return Work(
         np.zeros(size, np.bool_),
-        np.full(padded, NEVER),
+        never(padded),
         np.zeros(1, np.int64),
-        np.zeros((4, padded), np.float32),
+        aligned((4, padded)),
         slot_space(size),
     )
 

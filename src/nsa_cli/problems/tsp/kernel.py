@@ -18,7 +18,7 @@ from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
-from nsa_cli.core.kernel.slots import Network, Slots, blocks_of, choose, choose_among, slot_space
+from nsa_cli.core.kernel.slots import Network, Slots, aligned, blocks_of, choose, choose_among, slot_space
 from nsa_cli.problems.tsp.batch import pack
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.measure import Measure, length
@@ -105,9 +105,9 @@ def workspace(size: int) -> Work:
     padded = blocks_of(size) * LANES
     return Work(
         np.zeros(size, np.int64),
-        np.zeros((2, padded + LANES), np.float32),
-        np.zeros((2, padded + LANES), np.float32),
-        np.zeros((4, padded), np.float32),
+        aligned((2, padded + LANES)),
+        aligned((2, padded + LANES)),
+        aligned((4, padded)),
         slot_space(size),
         slot_space(size),
     )

@@ -1,0 +1,168 @@
+"""Chain-steps a second of the fused kernels, beside the authors' code.
+
+    python benchmarks/speed.py                    kernels, one and two threads
+    python benchmarks/speed.py --authors CHECKOUT the authors' code too, in the same run
+
+A chain-step is one proposal with its decision, of one chain. The paper's own features and networks (random
+weights: speed does not depend on them) at the paper's temperatures, 256 chains at once. The fraction of peak
+counts three operations a hidden unit and candidate (maximum, multiplication, addition), against what a loop
+of nothing but fused multiply-adds reaches on one core in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from nsa_cli.anneal.fused import FusedChains
+from nsa_cli.anneal.schedule import Schedule
+from nsa_cli.core.draws import stream_keys
+from nsa_cli.policy.fused import learnt
+from nsa_cli.policy.slots import SlotPolicy
+from nsa_cli.problems import find_problem
+
+#: Chain-steps a second of the authors' code on one thread of a 4 GHz Zen 5 core, batch 256, PyTorch on CPU.
+#: For scale only: another machine, another day. With --authors it is measured here.
+AUTHORS = {
+    "tsp": {20: 2.4e5, 50: 1.0e5, 100: 6.2e4, 200: 3.9e4, 500: 1.6e4},
+    "knapsack": {50: 2.7e5, 200: 8.5e4, 1000: 2.0e4, 2000: 9.6e3},
+    "bin": {50: 2.0e5, 200: 5.5e4, 1000: 1.2e4, 2000: 2.5e3},
+}
+
+#: Networks that score all candidates in a step.
+SLOTS = {"tsp": 2, "knapsack": 1, "bin": 2}
+
+CHAINS = 256
+
+
+def best_of(run: Callable[[], None], steps: int, repeats: int = 3) -> float:
+    """Chain-steps a second of the fastest of some runs: whatever else the machine does only adds time."""
+    run()
+    seconds = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - begin)
+    return CHAINS * steps / min(seconds)
+
+
+def kernel_pace(name: str, size: int, threads: int) -> float:
+    """Measure the fused kernel."""
+    problem = find_problem(name)
+    operations, fused = problem.operations(), problem.kernel()
+    rng = np.random.default_rng(0)
+    instances = [problem.generate(size, rng) for _ in range(CHAINS)]
+    torch.manual_seed(0)
+    policy = SlotPolicy(operations.feature_sets["paper"].slots)
+    weights = {key: value.detach().numpy() for key, value in policy.state_dict().items()}
+    make = problem.start("paper")
+    x = np.stack([make(i, lambda n: rng.random(n)) for i in instances])
+    chains = FusedChains(
+        fused,
+        fused.arrays(instances, 1.0),
+        learnt(fused, "paper", weights),
+        x,
+        stream_keys(0, np.arange(CHAINS)),
+        draws=SLOTS[name],
+        threads=threads,
+    )
+    steps = max(40_000 // size, 20)
+    temperatures = Schedule(steps, 1.0, 0.1).temperatures(0, steps)
+    return best_of(lambda: chains.advance(temperatures), steps)
+
+
+def peak() -> float:
+    """Fused multiply-adds a second of one core, counted as two operations each."""
+    from numba import types
+    from numba.extending import intrinsic
+
+    from nsa_cli.core.kernel.jit import kernel
+    from nsa_cli.core.kernel.lanes import LANES, _Code
+
+    streams = 12
+
+    @intrinsic
+    def burn(_: Any, count: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            code = _Code(context, builder, signature, values)
+            sums = [code.variable(code.constant(0.1 * k)) for k in range(streams)]
+            with code.loop(values[0]):
+                for place in sums:
+                    value = builder.load(place)
+                    builder.store(code.fma(value, code.constant(0.999), code.constant(1e-3)), place)
+            total = builder.load(sums[0])
+            for place in sums[1:]:
+                total = builder.fadd(total, builder.load(place))
+            return code.sum_of(total)
+
+        return types.float32(count), generate
+
+    @kernel
+    def loop(count: int) -> float:
+        return burn(count)
+
+    count = 20_000_000
+    loop(1)
+    begin = time.perf_counter()
+    loop(count)
+    return 2 * streams * LANES * count / (time.perf_counter() - begin)
+
+
+def authors_pace(checkout: Path, name: str, size: int) -> float:
+    """Measure the authors' code (https://github.com/Qualcomm-AI-research/neural-simulated-annealing)."""
+    if str(checkout) not in sys.path:
+        sys.path.insert(0, str(checkout))
+    from neuralsa import model
+    from neuralsa import problem as problems
+    from neuralsa.sa import sa
+
+    torch.manual_seed(0)
+    if name == "knapsack":
+        problem = problems.Knapsack(size, CHAINS, device="cpu", params={"capacity": max(size / 8, 12.5)})
+        actor = model.KnapsackActor(16, device="cpu")
+    elif name == "bin":
+        problem = problems.BinPacking(size, CHAINS, device="cpu")
+        actor = model.BinPackingActor(16, device="cpu")
+    else:
+        problem = problems.TSP(size, CHAINS, device="cpu")
+        actor = model.TSPActor(16, device="cpu")
+    problem.set_params(**problem.generate_params())
+    steps = max(2_000 // size, 5)
+    schedule = SimpleNamespace(init_temp=1.0, alpha=0.1 ** (1 / steps), outer_steps=steps, inner_steps=1)
+    settings = SimpleNamespace(sa=schedule, training=SimpleNamespace(method="es"))
+    x = problem.generate_init_x()
+    with torch.no_grad():
+        return best_of(lambda: sa(actor, problem, x, settings) and None, steps, repeats=2)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--authors", type=Path, metavar="CHECKOUT", help="a checkout of the authors' code")
+    parser.add_argument("--problems", default="tsp,knapsack,bin")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    top = peak()
+    print(f"peak of one core: {top:.3g} float32 operations a second")
+    title = "authors, here" if arguments.authors else "authors, 4 GHz"
+    head = ("set", "1 thread", "2 threads", "2 / 1", "% of peak", title, "ratio")
+    print(" ".join(f"{text:>14}" for text in head))
+    for name in arguments.problems.split(","):
+        for size, published in AUTHORS[name].items():
+            one, two = kernel_pace(name, size, 1), kernel_pace(name, size, 2)
+            other = authors_pace(arguments.authors, name, size) if arguments.authors else published
+            share = 100 * one * SLOTS[name] * size * 16 * 3 / top
+            cells = (f"{name}{size}", f"{one:.3g}", f"{two:.3g}", f"{two / one:.2f}", f"{share:.0f}")
+            print(" ".join(f"{text:>14}" for text in (*cells, f"{other:.3g}", f"{one / other:.0f}")))
+
+
+if __name__ == "__main__":
+    main()
