@@ -23,9 +23,10 @@ BELOW = {
     "report": {"core", "io"},
     "contract": {"core", "io", "policy", "problems", "api"},
     "api": {"core", "io", "problems", "run"},
-    "run": {"core", "policy", "anneal", "api", "problems"},
+    "limits": {"core", "anneal", "api"},
+    "run": {"core", "policy", "anneal", "api", "problems", "limits"},
     "bench": {"core", "io", "problems", "policy", "anneal", "run", "api", "report"},
-    "cli": {"core", "io", "problems", "policy", "anneal", "train", "bench", "report", "api", "run"},
+    "cli": {"core", "io", "problems", "policy", "anneal", "train", "bench", "report", "api", "run", "limits"},
 }
 
 #: Modules that --help, reading and writing must do without.

@@ -12,6 +12,9 @@ def run() -> None:
     """Run the command line and leave with an exit code of the contract."""
     # An interrupt in the middle of an import can be swallowed there, or end in a traceback.
     signal.signal(signal.SIGINT, _leave)
+    from nsa_cli.core.clock import begin
+
+    begin()
     from nsa_cli.cli.main import exit_code
 
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -17,9 +17,11 @@ from torch import Tensor
 from nsa_cli import __version__
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.engine import Outcome, anneal
+from nsa_cli.anneal.goals import Settled
 from nsa_cli.anneal.schedule import Schedule, parse_steps
-from nsa_cli.anneal.stop import Deadline, Progress, StopRule
+from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
+from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
@@ -27,6 +29,7 @@ from nsa_cli.core.operations import Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.result import Result
+from nsa_cli.limits import bounds_of, check_goals, goals_of
 from nsa_cli.policy.checkpoint import find_policy
 
 #: Elements (chains times size) that one batch may have.
@@ -34,6 +37,9 @@ _BATCH_ELEMENTS = 4_000_000
 
 #: Statuses that a reason to stop leads to; any other is an ordinary end.
 _STATUS = {"time_limit": "time_limit", "interrupted": "interrupted"}
+
+#: What stop rules are shown while there are no chains.
+_NOTHING_YET = Progress(0, 0, 0.0, 0.0, float("inf"))
 
 
 class _Tools(NamedTuple):
@@ -75,6 +81,7 @@ def solve_all(
     list of Result
         In the order of `tasks`.
     """
+    check_goals(settings)
     seed = draw_seed() if settings.seed is None else check_seed(settings.seed)
     device = choose_device(settings.device)
     if settings.time_limit is not None:
@@ -165,7 +172,15 @@ class _Run(NamedTuple):
     on_progress: Callable[[Progress], None] | None
 
     def solve(self, tasks: Sequence[Task]) -> list[Result]:
-        """Solve one batch: each instance with its chains in consecutive rows."""
+        """Solve one batch: what a bound's method has not solved on its way is annealed."""
+        bounds = bounds_of(tasks, self.settings, lambda: first_reason(self.stop, _NOTHING_YET) is not None)
+        pairs = list(zip(tasks, bounds, strict=True))
+        left = [(task, bound) for task, bound in pairs if not _solved(bound)]
+        annealed = iter(self._anneal(*zip(*left, strict=True)) if left else ())
+        return [self._proved(*pair) if _solved(pair[1]) else next(annealed) for pair in pairs]
+
+    def _anneal(self, tasks: Sequence[Task], bounds: Sequence[Bound | None]) -> list[Result]:
+        """Anneal one batch: each instance with its chains in consecutive rows."""
         if self.settings.acceptance not in RULES:
             raise UsageError(
                 f"acceptance: expected one of {', '.join(RULES)}, got {self.settings.acceptance!r}"
@@ -188,17 +203,25 @@ class _Run(NamedTuple):
             torch.from_numpy(keys).to(self.device),
             rule=self.settings.acceptance,
             stop=self.stop,
+            goals=goals_of(tasks, bounds, self.settings),
+            chains=chains,
             on_progress=self.on_progress,
         )
-        best = outcome.state.best.cpu().numpy()
-        accepted = outcome.state.accepted.cpu().numpy()
         done = time.monotonic()
         share = 1 / len(tasks)
-        seconds = {"setup": (ready - began) * share, "solve": (done - ready) * share, "bound": 0.0}
+        seconds = {"setup": (ready - began) * share, "solve": (done - ready) * share}
+        ends = [_end(outcome, i, chains) for i in range(len(tasks))]
         return [
-            self._result(task, best[i : i + chains], accepted[i : i + chains], outcome, seconds)
-            for i, task in zip(range(0, len(rows), chains), tasks, strict=True)
+            self._result(task, bound, end, seconds)
+            for task, bound, end in zip(tasks, bounds, ends, strict=True)
         ]
+
+    def _proved(self, task: Task, bound: Bound | None) -> Result:
+        """Report the optimum that the bound's method has met."""
+        assert bound is not None
+        assert bound.solution is not None
+        end = Settled("optimal", 0, torch.from_numpy(bound.solution)[None], torch.zeros(1, dtype=torch.int64))
+        return self._result(task, bound, end, {"setup": 0.0, "solve": 0.0})
 
     def _starts(self, tasks: Sequence[Task], keys: np.ndarray) -> Tensor:
         init = self.settings.init
@@ -211,33 +234,35 @@ class _Run(NamedTuple):
             rows.append(make(instance, partial(_start_draws, key)))
         return torch.from_numpy(np.stack(rows))
 
-    def _result(
-        self,
-        task: Task,
-        solutions: np.ndarray,
-        accepted: np.ndarray,
-        outcome: Outcome,
-        seconds: dict[str, float],
-    ) -> Result:
-        """Choose among the chains by exact evaluation, and check what is handed out."""
+    def _result(self, task: Task, bound: Bound | None, end: Settled, seconds: dict[str, float]) -> Result:
+        """Choose among the chains, and what the bound met, by exact evaluation; check what is handed out."""
         instance, problem = task.instance, self.plan.problem
+        solutions, found_by = list(end.best.cpu().numpy()), "annealing"
         objectives = [instance.objective(solution) for solution in solutions]
-        chain = objectives.index(min(objectives) if problem.sense == "min" else max(objectives))
-        if (why := instance.violation(solutions[chain])) is not None:
+        if bound is not None and bound.solution is not None:
+            solutions.append(bound.solution)
+            objectives.append(instance.objective(bound.solution))
+        winner = objectives.index(min(objectives) if problem.sense == "min" else max(objectives))
+        if bound is not None and (winner == len(end.best) or _solved(bound)):
+            found_by = bound.method
+        if (why := instance.violation(solutions[winner])) is not None:
             raise AssertionError(f"the engine returned an infeasible solution: {why}")
-        seconds = {"load": task.seconds, **seconds}
+        if bound is not None and bound.beaten_by(objectives[winner], problem.sense):
+            raise AssertionError(f"the answer {objectives[winner]} beats the bound {bound.value}")
+        proved = bound is not None and bound.proves(objectives[winner], problem.sense)
+        seconds = {"load": task.seconds, **seconds, "bound": 0.0 if bound is None else bound.seconds}
         return Result(
             problem=problem.name,
             sense=problem.sense,
             instance=instance,
-            solution=solutions[chain],
-            objective=objectives[chain],
-            status=_STATUS.get(outcome.reason, "feasible"),
-            stop_reason=outcome.reason,
+            solution=solutions[winner],
+            objective=objectives[winner],
+            status="optimal" if proved else _STATUS.get(end.reason, "feasible"),
+            stop_reason=end.reason,
             seed=self.seed,
-            steps=outcome.state.step,
+            steps=end.step,
             chains=self.plan.chains,
-            accepted=int(accepted[chain]),
+            accepted=int(end.accepted[min(winner, len(end.accepted) - 1)]),
             policy=self.plan.tools.policy.name,
             start=self._start_name(),
             schedule=self.plan.schedule.to_dict(),
@@ -246,11 +271,25 @@ class _Run(NamedTuple):
             threads=torch.get_num_threads(),
             seconds={**seconds, "total": sum(seconds.values())},
             version=__version__,
+            bound=bound,
+            found_by=found_by,
         )
 
     def _start_name(self) -> str:
         init = self.settings.init
         return "given" if isinstance(init, np.ndarray) else init or next(iter(self.plan.problem.starts))
+
+
+def _solved(bound: Bound | None) -> bool:
+    return bound is not None and bound.exact and bound.solution is not None
+
+
+def _end(outcome: Outcome, i: int, chains: int) -> Settled:
+    """Tell how an instance of a batch ended: at a goal of its own, or with the batch."""
+    if i in outcome.settled:
+        return outcome.settled[i]
+    state, rows = outcome.state, slice(i * chains, (i + 1) * chains)
+    return Settled(outcome.reason, state.step, state.best[rows], state.accepted[rows])
 
 
 def _start_draws(key: np.int64, count: int) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 from nsa_cli.api import Settings, Task, read
 from nsa_cli.cli.console import Console, Signals, Status, emit
 from nsa_cli.cli.options import Output, Quiet, Seed, Verbose, check_output, parse_settings
+from nsa_cli.core.clock import began
 from nsa_cli.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +34,21 @@ def solve(
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop after this wall-clock time.")
     ] = None,
+    target: Annotated[
+        float | None, typer.Option("--target", metavar="COST", help="Stop at this objective or a better one.")
+    ] = None,
+    gap: Annotated[
+        str | None, typer.Option("--gap", help="Stop this near the bound: 1% or 0.01; 0 is proved optimal.")
+    ] = None,
+    no_improvement: Annotated[
+        str | None,
+        typer.Option(
+            "--no-improvement", metavar="STEPS|SECONDS", help="Stop after 5000, 10N or 2s without a better."
+        ),
+    ] = None,
+    no_bound: Annotated[
+        bool, typer.Option("--no-bound", help="Anneal only: no bound, no proof, no exact method beside it.")
+    ] = False,
     seed: Seed = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", help="CPU threads; changes no answer.")] = None,
@@ -79,7 +94,7 @@ def solve(
     verbose: Verbose = False,
 ) -> int:
     """Solve the instances of FILE and print the best solution found."""
-    started = time.monotonic()
+    started = began()
     console = Console(quiet, verbose)
     check_output(output)
     tasks = read(file, problem, parse_settings(set_ or [], capacity))
@@ -101,6 +116,10 @@ def solve(
         acceptance=acceptance,
         init=_start(init, tasks),
         time_limit=time_limit,
+        target=target,
+        gap=gap,
+        no_improvement=no_improvement,
+        bound=not no_bound,
         started=started,
     )
     return _run(tasks, settings, threads, console, output, fmt)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, Trained
 from nsa_cli.problems.bin import textfiles
 from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
@@ -37,6 +40,7 @@ class Bin(Problem[BinInstance]):
         "singletons": singletons,
         "paper": singletons,
     }
+    nested_ids = True
     settings = ("capacity", *Problem.settings)
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
 
@@ -55,6 +59,22 @@ class Bin(Problem[BinInstance]):
 
         weights = torch.rand(1000, size, generator=torch.Generator().manual_seed(0)).double().numpy()
         return [BinInstance(name=f"bin{size}-{i}", weights=w) for i, w in enumerate(weights[:count], start=1)]
+
+    def bound(
+        self,
+        instance: BinInstance,
+        *,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Bound:
+        from nsa_cli.problems.bin import bounds
+
+        return bounds.bound(instance, stop)
+
+    def recompute_bound(self, instance: BinInstance, witness: Mapping[str, Any]) -> Number:
+        from nsa_cli.problems.bin import bounds
+
+        return bounds.recompute(instance, witness)
 
     def operations(self) -> BinOperations:
         from nsa_cli.problems.bin.operations import BinOperations

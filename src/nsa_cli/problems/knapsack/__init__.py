@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, Trained
 from nsa_cli.problems.knapsack import textfiles
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
@@ -58,6 +61,22 @@ class Knapsack(Problem[KnapsackInstance]):
             KnapsackInstance(name=f"knap{size}-{i}", values=v, weights=w, capacity=_capacity(size))
             for i, (v, w) in enumerate(zip(values[:count], weights[:count], strict=True), start=1)
         ]
+
+    def bound(
+        self,
+        instance: KnapsackInstance,
+        *,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Bound:
+        from nsa_cli.problems.knapsack import bounds
+
+        return bounds.bound(instance, seconds, stop)
+
+    def recompute_bound(self, instance: KnapsackInstance, witness: Mapping[str, Any]) -> Number:
+        from nsa_cli.problems.knapsack import bounds
+
+        return bounds.recompute(instance, witness)
 
     def operations(self) -> KnapsackOperations:
         from nsa_cli.problems.knapsack.operations import KnapsackOperations
