@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat, Trained
 from nsa_cli.problems.tsp import tsplib
 from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, random_tour
@@ -65,6 +68,22 @@ class Tsp(Problem[TspInstance]):
             raise UsageError("a table holds cities with x and y only; write tsplib or json")
         x, y = instance.coords.T.tolist()
         return {"x": x, "y": y} if instance.ids is None else {"x": x, "y": y, "ids": instance.ids}
+
+    def bound(
+        self,
+        instance: TspInstance,
+        *,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Bound | None:
+        from nsa_cli.problems.tsp import bounds
+
+        return bounds.bound(instance, seconds, stop)
+
+    def recompute_bound(self, instance: TspInstance, witness: Mapping[str, Any]) -> Number:
+        from nsa_cli.problems.tsp import bounds
+
+        return bounds.recompute(instance, witness)
 
     def operations(self) -> TspOperations:
         from nsa_cli.problems.tsp.operations import TspOperations
