@@ -223,9 +223,7 @@ def anneal(
     chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(len(x) * (policy.draws(operations, x) + 1))
     progress, watch = _progress(state, schedule), Watch(goals, chains)
     while state.step < schedule.steps:
-        if state.step == watch.due and watch.look(
-            state.step, state.best, state.best_energy, state.accepted
-        ):
+        if state.step == watch.due and watch.look(state.step, state.best, state.best_energy, state.accepted):
             return Outcome(state, list(watch.settled.values())[-1].reason, watch.settled)
         if (reason := first_reason(stop, progress)) is not None:
             return Outcome(state, reason, watch.settled)

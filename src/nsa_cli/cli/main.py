@@ -10,6 +10,7 @@ import typer
 
 from nsa_cli import __version__
 from nsa_cli.cli.benchmark import benchmark
+from nsa_cli.cli.check import check
 from nsa_cli.cli.console import say
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.solve import solve
@@ -39,6 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(_interruptible(solve))
+app.command()(_interruptible(check))
 app.command()(_interruptible(generate))
 app.command()(_interruptible(train))
 app.command()(_interruptible(benchmark))

@@ -64,9 +64,7 @@ def bound(instance: BinInstance, stop: Callable[[], bool]) -> Bound:
             break
         cut, value = _best_step(data, k)
         if value > best.value:
-            best = Bound(
-                value=value, method="dual feasible function", witness={"cut": cut, "steps": k}
-            )
+            best = Bound(value=value, method="dual feasible function", witness={"cut": cut, "steps": k})
     return best
 
 
@@ -84,7 +82,7 @@ def recompute(instance: BinInstance, witness: Mapping[str, Any]) -> int:
         raise DataError(f"witness: expected a cut of at most half a bin, got {shown(cut)}", "witness")
     if k is not None and (not isinstance(k, int) or k < 1):
         raise DataError(f"witness: expected a number of steps, got {shown(k)}", "witness")
-    kept = [w for w in data.weights.tolist() if w >= cut and w > 0]
+    kept: list[int] = [w for w in data.weights.tolist() if w >= cut and w > 0]
     whole = sum(w > data.capacity - cut for w in kept)
     rest = [w for w in kept if w <= data.capacity - cut]
     if k is None:

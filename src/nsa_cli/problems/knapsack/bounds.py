@@ -69,9 +69,7 @@ def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) 
     known = greedy(instance, lambda n: np.zeros(n))
     best = _by_dual(instance, data, known)
     if best.proves(instance.objective(known), "max"):
-        return Bound(
-            value=best.value, method=best.method, exact=True, witness=best.witness, solution=known
-        )
+        return Bound(value=best.value, method=best.method, exact=True, witness=best.witness, solution=known)
     if instance.exact.rounded:
         return best
     values, weights = (np.array(x, dtype=np.int64) for x in (data.values, data.weights))
@@ -129,9 +127,7 @@ def _by_programme(
         solved = worth == upper
         return Bound(value=value, method=method, exact=solved, solution=chosen)
     solved = best.proves(instance.objective(chosen), "max")
-    return Bound(
-        value=best.value, method=best.method, exact=solved, witness=best.witness, solution=chosen
-    )
+    return Bound(value=best.value, method=best.method, exact=solved, witness=best.witness, solution=chosen)
 
 
 def _rounded(instance: KnapsackInstance, data: _Integers, value: Fraction) -> Number:
@@ -154,7 +150,9 @@ def _integers(instance: KnapsackInstance) -> _Integers:
     largest = _VALUE_BITS - (total.numerator.bit_length() - total.denominator.bit_length() + 1)
     shift = min(finest, largest)
     scaled = [r * Fraction(2) ** shift for r in ratios]
-    return _Integers([-(-r.numerator // r.denominator) for r in scaled], weights, capacity, shift, shift == finest)
+    return _Integers(
+        [-(-r.numerator // r.denominator) for r in scaled], weights, capacity, shift, shift == finest
+    )
 
 
 def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> Fraction:
@@ -166,9 +164,7 @@ def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> Fr
     scale = mu.denominator * lam.denominator
     m, k = int(mu * scale), int(lam * scale)
     gains = sum(
-        gain
-        for v, w in zip(data.values, data.weights, strict=True)
-        if (gain := v * scale - k - m * w) > 0
+        gain for v, w in zip(data.values, data.weights, strict=True) if (gain := v * scale - k - m * w) > 0
     )
     count = 0 if lam == 0 else _most_items(data) if lam > 0 else _least_items(data, known or 0)
     value = Fraction(gains + m * data.capacity + k * count, scale)

@@ -39,11 +39,11 @@ _NEAREST = 6
 #: Cities up to which all pairs are looked at, a block of so many at a time.
 _ALL_PAIRS, _BLOCK = 6_000, 2**18
 
-#: Pairs a city that may be listed beside the candidates.
-_LISTED = 60
+#: Pairs a city that may be listed beside the candidates, at least and at most, and seconds a pair takes.
+_LISTED, _PAIR_SECONDS = (30, 350), 3e-7
 
 #: Classes of cities of like potential, which are searched for near pairs with a radius of their own.
-_CLASSES = 8
+_CLASSES = 12
 
 #: Times that candidates are added, at most: fewer for many cities, and none where the bound on all edges
 #: falls short of that on few by less than this share.
@@ -82,12 +82,15 @@ class _Whole(NamedTuple):
     ----------
     total : int
         Its weight, less twice the potentials, in scaled units.
+    cut : int
+        What it may lack because edges were taken to weigh no more than a limit.
     graph : _Graph
         Edges among which it is, with their `weights` int64[E].
     tree : _Tree
     """
 
     total: int
+    cut: int
     graph: _Graph
     weights: NDArray[np.int64]
     tree: _Tree
@@ -156,7 +159,7 @@ def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Number:
     if size < 3:
         raise DataError("witness: there is one tour only", "witness")
     potentials = np.array(given, dtype=np.int64)
-    whole = _one_tree(instance, _candidates(instance), scale, potentials, lambda: False)
+    whole = _one_tree(instance, _candidates(instance), scale, potentials, math.inf, lambda: False)
     assert whole is not None
     return _in_file_units(instance, whole.total, scale)
 
@@ -169,7 +172,7 @@ def _least_seconds(size: int) -> float:
 # --- whole numbers -----------------------------------------------------------------------------------
 
 
-def _whole(instance: TspInstance) -> bool:
+def _is_whole(instance: TspInstance) -> bool:
     if instance.matrix is not None:
         return bool(instance.matrix.dtype == np.int64)
     return instance.metric is not None and instance.metric.rounded
@@ -191,20 +194,21 @@ def _scale_of(instance: TspInstance) -> int:
         return 0
     scale = _LENGTH_BITS - math.frexp(longest)[1]
     # Whole lengths need no finer unit than potentials make use of.
-    return min(scale, 16) if _whole(instance) else min(scale, 1000)
+    return min(scale, 16) if _is_whole(instance) else min(scale, 1000)
 
 
 def _scaled(instance: TspInstance, scale: int, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.int64]:
     """Lengths of edges in whole multiples of ``2 ** -scale``, rounded down."""
     lengths = instance.edges(i, j)
     if lengths.dtype == np.int64:
-        return lengths << scale if scale >= 0 else lengths >> -scale
-    return np.floor(np.ldexp(lengths, scale)).astype(np.int64)
+        return np.asarray(lengths << scale if scale >= 0 else lengths >> -scale)
+    whole: NDArray[np.int64] = np.floor(np.ldexp(lengths, scale)).astype(np.int64)
+    return whole
 
 
 def _in_file_units(instance: TspInstance, total: int, scale: int) -> Number:
     value = Fraction(total) / Fraction(2) ** scale
-    return math.ceil(value) if _whole(instance) else rounded_outwards(value, "min")
+    return math.ceil(value) if _is_whole(instance) else rounded_outwards(value, "min")
 
 
 # --- candidate edges ---------------------------------------------------------------------------------
@@ -278,12 +282,12 @@ def _best_potentials(
     found: tuple[NDArray[np.int64], int] | None = None
     for _ in range(max(min(_TURNS, 2_000 // instance.size), 2)):
         potentials, hoped = _subgradient(instance, graph, scale, start, end, stop)
-        whole = None if stop() else _one_tree(instance, graph, scale, potentials, stop)
+        whole = None if stop() else _one_tree(instance, graph, scale, potentials, end, stop)
         if whole is None:
             break
         if found is None or whole.total > found[1]:
             found = potentials, whole.total
-        if hoped - whole.total <= _SHORT * abs(hoped) or time.monotonic() > end:
+        if hoped - whole.total - whole.cut <= _SHORT * abs(hoped) or time.monotonic() > end:
             break
         graph = _enriched(graph, whole)
         near = hoped - whole.total <= 0.1 * abs(hoped)
@@ -316,7 +320,9 @@ def _spanning_tree(graph: _Graph, weights: NDArray[np.float64]) -> _Tree:
     return _Tree(tree.row, tree.col, tree.data - shift)
 
 
-def _second_edges(graph: _Graph, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _second_edges(
+    graph: _Graph, weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Weight and number of the second lightest edge of each city; infinite where there is but one."""
     edge = np.tile(np.arange(len(weights)), 2)
     city = np.concatenate([graph.i, graph.j])
@@ -356,10 +362,12 @@ def _subgradient(
         direction = (1 - _MOMENTUM) * (degrees - 2) + (_MOMENTUM if m > 1 else 0.0) * direction
         fall = (m * m - 3 * (rounds - 1) * m + rounds * (2 * rounds - 3)) / (2 * (rounds - 1) * (rounds - 2))
         potentials = potentials + size * fall * direction
+        now = time.monotonic()
         if m == 2:  # the first round pays for imports
-            rounds = _affordable(rounds, time.monotonic() - began, end - time.monotonic())
+            rounds = _affordable(rounds, now - began, end - now)
+        began = now
         m += 1
-        if time.monotonic() > end:
+        if now > end:
             break
     limit = 2.0**_POTENTIAL_BITS
     return np.rint(best.clip(-limit, limit)).astype(np.int64), highest
@@ -370,11 +378,11 @@ def _rounds(size: int) -> int:
     return max(60, round(300 * min(1.0, (1000 / size) ** 0.5)))
 
 
-def _affordable(rounds: int, two_rounds: float, seconds: float) -> int:
+def _affordable(rounds: int, one: float, seconds: float) -> int:
     """Leave half of the time for the bound over all edges."""
     if math.isinf(seconds):
         return rounds
-    return max(4, min(rounds, int(seconds / max(two_rounds, 1e-9))))
+    return max(4, min(rounds, int(0.5 * seconds / max(one, 1e-9))))
 
 
 def _evaluate(graph: _Graph, weights: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
@@ -399,6 +407,7 @@ def _one_tree(
     graph: _Graph,
     scale: int,
     potentials: NDArray[np.int64],
+    end: float,
     stop: Callable[[], bool],
 ) -> _Whole | None:
     """Weigh the 1-tree of the complete graph, less twice the potentials, in scaled units.
@@ -412,7 +421,7 @@ def _one_tree(
         return np.asarray(_scaled(instance, scale, i, j) + potentials[i] + potentials[j])
 
     tree = _spanning_tree(graph, weigh(graph.i, graph.j).astype(np.float64))
-    limit, pairs = _lighter_pairs(instance, scale, potentials, tree.weights, stop)
+    limit, pairs = _lighter_pairs(instance, scale, potentials, tree.weights, end)
     light = limit
     listed: list[Edges] = []
     for i, j in pairs:
@@ -426,23 +435,23 @@ def _one_tree(
             listed, light = [], min(light, int(tree.weights.max()))
     whole, tree = _merged(graph, tree, listed, weigh)
     weights = weigh(whole.i, whole.j)
-    spanning = sum(np.minimum(weigh(tree.i, tree.j), limit).tolist())
-    total = spanning + _best_second(whole, weights, weigh) - 2 * sum(potentials.tolist())
-    return _Whole(total, whole, weights, tree)
+    spans = weigh(tree.i, tree.j)
+    spanning = sum(np.minimum(spans, limit).tolist())
+    cut = int(np.maximum(spans - limit, 0).sum())
+    total = int(spanning) + _best_second(whole, weights, weigh) - 2 * sum(potentials.tolist())
+    return _Whole(total, cut, whole, weights, tree)
 
 
 def _merged(
     graph: _Graph, tree: _Tree, listed: list[Edges], weigh: Callable[..., NDArray[np.int64]]
 ) -> tuple[_Graph, _Tree]:
     """Add edges to the candidates and a tree; and the new tree."""
-    parts = [(graph.i, graph.j), (tree.i, tree.j), *listed]
-    merged = _graph(graph.size, [(i.astype(np.int64), j.astype(np.int64)) for i, j in parts])
+    known = [(some.i.astype(np.int64), some.j.astype(np.int64)) for some in (graph, tree)]
+    merged = _graph(graph.size, [*known, *listed])
     return merged, _spanning_tree(merged, weigh(merged.i, merged.j).astype(np.float64))
 
 
-def _best_second(
-    graph: _Graph, weights: NDArray[np.int64], weigh: Callable[..., NDArray[np.int64]]
-) -> int:
+def _best_second(graph: _Graph, weights: NDArray[np.int64], weigh: Callable[..., NDArray[np.int64]]) -> int:
     """Find a heavy second lightest edge of a city, among all of the city's edges."""
     second, _ = _second_edges(graph, weights.astype(np.float64))
     tried = np.argsort(-np.where(np.isfinite(second), second, -np.inf))[:5]
@@ -456,16 +465,18 @@ def _lighter_pairs(
     scale: int,
     potentials: NDArray[np.int64],
     tree: NDArray[np.float64],
-    stop: Callable[[], bool],
+    end: float,
 ) -> tuple[int, Iterator[Edges]]:
-    """Choose a limit, and list a superset of the pairs that weigh less."""
+    """Choose the highest limit that there is time for, and list a superset of the pairs that weigh less."""
     heaviest = int(tree.max())
     if instance.matrix is not None or instance.size <= _ALL_PAIRS:
         return heaviest, _all_pairs(instance.size)
     near = _NearPairs(instance, scale, potentials)
-    for quantile in (1.0, 0.999, 0.99, 0.95, 0.8, 0.5):
+    fewest, most = (pairs * instance.size for pairs in _LISTED)
+    affordable = min(max((end - time.monotonic()) / _PAIR_SECONDS, fewest), most)
+    for quantile in (1.0, 0.9998, 0.9995, 0.999, 0.995, 0.99, 0.95, 0.8):
         limit = int(np.quantile(tree, quantile))
-        if stop() or near.count(limit) <= _LISTED * instance.size:
+        if near.count(limit) <= affordable:
             return limit, near.pairs(limit)
     lightest = int(tree.min())
     return lightest, near.pairs(lightest)
