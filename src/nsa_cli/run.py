@@ -82,6 +82,8 @@ def solve_all(
         In the order of `tasks`.
     """
     check_goals(settings)
+    if settings.acceptance not in RULES:
+        raise UsageError(f"acceptance: expected one of {', '.join(RULES)}, got {settings.acceptance!r}")
     seed = draw_seed() if settings.seed is None else check_seed(settings.seed)
     device = choose_device(settings.device)
     if settings.time_limit is not None:
@@ -181,10 +183,6 @@ class _Run(NamedTuple):
 
     def _anneal(self, tasks: Sequence[Task], bounds: Sequence[Bound | None]) -> list[Result]:
         """Anneal one batch: each instance with its chains in consecutive rows."""
-        if self.settings.acceptance not in RULES:
-            raise UsageError(
-                f"acceptance: expected one of {', '.join(RULES)}, got {self.settings.acceptance!r}"
-            )
         began = time.monotonic()
         chains = self.plan.chains
         # Streams count the chains of an instance, not the rows of a batch: batch mates change nothing.
@@ -201,7 +199,7 @@ class _Run(NamedTuple):
             x.to(self.device),
             self.plan.schedule,
             torch.from_numpy(keys).to(self.device),
-            rule=self.settings.acceptance,
+            rule=self.settings.acceptance,  # type: ignore[arg-type]  # checked by solve_all
             stop=self.stop,
             goals=goals_of(tasks, bounds, self.settings),
             chains=chains,

@@ -1,4 +1,4 @@
-"""Is a solution feasible, what is it worth exactly, and how far can it be from the best?"""
+"""What is true of a solution: whether it is feasible, what it is worth exactly, how far the best can be."""
 
 from __future__ import annotations
 

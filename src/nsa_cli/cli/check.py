@@ -1,4 +1,4 @@
-"""`nsa check`: is a solution feasible, what is it worth, how good can it be?"""
+"""`nsa check`: whether a solution is feasible, what it is worth, and how good it can be."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check(
     ] = "text",
     quiet: Quiet = False,
 ) -> int:
-    """Check SOLUTION of INSTANCE: feasible or not and why, exact cost, bound, gap. Exit code 3 if not feasible."""
+    """Check SOLUTION of INSTANCE: feasible or why not (exit code 3), exact cost, bound and gap."""
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.solutions import read_answers
     from nsa_cli.report.verdicts import format_verdicts

@@ -74,7 +74,7 @@ class Bound:
 
 
 def rounded_outwards(value: Fraction, sense: str) -> float:
-    """Give the nearest float that is not better than an exact bound: below it for ``min``, above for ``max``."""
+    """Round an exact bound to a float that is not better: down for ``min``, up for ``max``."""
     near = float(value)
     if sense == "min":
         return near if Fraction(near) <= value else math.nextafter(near, -math.inf)

@@ -141,7 +141,7 @@ class _Programme:
         return bound + self.margin < self.best_value + 1
 
     def _bounds(self, states: _States, above: int, below: int) -> NDArray[np.float64]:
-        """What each state can still become at most: filled at the best ratio left, or relieved at the worst."""
+        """What each state can become at most: filled at the best ratio left, or relieved at the worst."""
         fill = self.ratios[above] if above < len(self.items) else 0.0
         room = (self.capacity - states.weights).astype(np.float64)
         if below >= 0:
@@ -172,7 +172,7 @@ class _Programme:
         return _States(weights[good], values[good]), how
 
     def _improve(self, states: _States, history: list[_Step]) -> None:
-        """Keep the best feasible state, if it is better: values rise with weights, so it is the last to fit."""
+        """Keep the best feasible state if it is better: values rise with weights, so the last that fits."""
         place = int(np.searchsorted(states.weights, self.capacity, side="right")) - 1
         if place < 0 or int(states.values[place]) <= self.best_value:
             return

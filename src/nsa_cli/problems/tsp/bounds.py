@@ -82,7 +82,7 @@ class _Whole(NamedTuple):
     ----------
     total : int
         Its weight, less twice the potentials, in scaled units.
-    cut : int
+    cut : float
         What it may lack because edges were taken to weigh no more than a limit.
     graph : _Graph
         Edges among which it is, with their `weights` int64[E].
@@ -90,7 +90,7 @@ class _Whole(NamedTuple):
     """
 
     total: int
-    cut: int
+    cut: float
     graph: _Graph
     weights: NDArray[np.int64]
     tree: _Tree
@@ -249,7 +249,7 @@ def _spanning_pairs(matrix: NDArray[Any]) -> Edges:
 
 
 def _triangles(points: NDArray[np.float64]) -> Iterator[Edges]:
-    """Edges of the Delaunay triangulation, which hold the shortest spanning tree; none for points in a line."""
+    """Edges of the Delaunay triangulation, among them the shortest spanning tree; none for a line."""
     from scipy.spatial import Delaunay, QhullError
 
     try:
@@ -280,19 +280,27 @@ def _best_potentials(
     """Raise the bound on few edges and weigh it on all; where that falls short, add edges and go on."""
     graph, start = _candidates(instance), np.zeros(instance.size)
     found: tuple[NDArray[np.int64], int] | None = None
-    for _ in range(max(min(_TURNS, 2_000 // instance.size), 2)):
+    for _ in range(_turns(instance.size)):
+        began = time.monotonic()
         potentials, hoped = _subgradient(instance, graph, scale, start, end, stop)
         whole = None if stop() else _one_tree(instance, graph, scale, potentials, end, stop)
         if whole is None:
             break
         if found is None or whole.total > found[1]:
             found = potentials, whole.total
-        if hoped - whole.total - whole.cut <= _SHORT * abs(hoped) or time.monotonic() > end:
+        if hoped - whole.total - whole.cut <= _SHORT * abs(hoped):
+            break
+        if 2 * time.monotonic() - began > end:  # no time for another turn
             break
         graph = _enriched(graph, whole)
         near = hoped - whole.total <= 0.1 * abs(hoped)
         start = potentials.astype(np.float64) if near else np.zeros(instance.size)
     return found
+
+
+def _turns(size: int) -> int:
+    """Most turns: many cities have candidates enough, and take long."""
+    return max(min(_TURNS, 2_000 // size), 1 if size > 20_000 else 2)
 
 
 def _enriched(graph: _Graph, whole: _Whole) -> _Graph:
@@ -375,7 +383,7 @@ def _subgradient(
 
 def _rounds(size: int) -> int:
     """Subgradient steps: beyond these, hundredths of a per cent on random cities."""
-    return max(60, round(300 * min(1.0, (1000 / size) ** 0.5)))
+    return max(60, round(300 * min(1.0, math.sqrt(1000 / size))))
 
 
 def _affordable(rounds: int, one: float, seconds: float) -> int:
@@ -436,9 +444,9 @@ def _one_tree(
     whole, tree = _merged(graph, tree, listed, weigh)
     weights = weigh(whole.i, whole.j)
     spans = weigh(tree.i, tree.j)
-    spanning = sum(np.minimum(spans, limit).tolist())
-    cut = int(np.maximum(spans - limit, 0).sum())
-    total = int(spanning) + _best_second(whole, weights, weigh) - 2 * sum(potentials.tolist())
+    spanning = sum(int(x) for x in np.minimum(spans, limit))
+    cut = float(np.maximum(spans - limit, 0).sum(dtype=np.float64))
+    total = spanning + _best_second(whole, weights, weigh) - 2 * sum(potentials.tolist())
     return _Whole(total, cut, whole, weights, tree)
 
 
@@ -551,7 +559,7 @@ def _reach(instance: TspInstance, length: float) -> float:
 
 
 def _enumerated(instance: TspInstance) -> Bound:
-    """Find the shortest of all tours by dynamic programming over subsets (Bellman 1962, Held and Karp 1962)."""
+    """Find the shortest tour by dynamic programming over subsets (Bellman 1962, Held and Karp 1962)."""
     size, scale = instance.size, _scale_of(instance)
     if size < 4:
         tour: Solution = np.arange(size)
