@@ -398,7 +398,7 @@ def test_held_karp_is_within_a_per_cent_of_the_papers_tours(shared, size, count,
     assert np.mean(gaps) < 0.012
 
 
-SOME = ("burma14", "gr17", "bayg29", "berlin52", "si175", "a280", "brg180", "ali535", "dsj1000ceil")
+SOME = ("burma14", "gr17", "bayg29", "berlin52", "att48", "si175", "a280", "brg180", "gr202")
 
 
 @pytest.mark.parametrize(
