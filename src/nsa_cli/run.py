@@ -174,23 +174,31 @@ class _Run(NamedTuple):
     on_progress: Callable[[Progress], None] | None
 
     def solve(self, tasks: Sequence[Task]) -> list[Result]:
-        """Solve one batch: what a bound's method has not solved on its way is annealed."""
-        bounds = bounds_of(tasks, self.settings, lambda: first_reason(self.stop, _NOTHING_YET) is not None)
-        pairs = list(zip(tasks, bounds, strict=True))
-        left = [(task, bound) for task, bound in pairs if not _solved(bound)]
-        annealed = iter(self._anneal(*zip(*left, strict=True)) if left else ())
-        return [self._proved(*pair) if _solved(pair[1]) else next(annealed) for pair in pairs]
+        """Solve one batch: what a bound's method has not solved on its way is annealed.
 
-    def _anneal(self, tasks: Sequence[Task], bounds: Sequence[Bound | None]) -> list[Result]:
-        """Anneal one batch: each instance with its chains in consecutive rows."""
-        began = time.monotonic()
-        chains = self.plan.chains
+        Starts come first: whoever interrupts the bound gets them at once.
+        """
+        began, chains = time.monotonic(), self.plan.chains
         # Streams count the chains of an instance, not the rows of a batch: batch mates change nothing.
         streams = [(task.stream << 32) + chain for task in tasks for chain in range(chains)]
         keys = stream_keys(self.seed, np.array(streams))
+        x = self._starts(tasks, keys)
+        setup = (time.monotonic() - began) / len(tasks)
+        bounds = bounds_of(tasks, self.settings, lambda: first_reason(self.stop, _NOTHING_YET) is not None)
+        pairs = list(zip(tasks, bounds, strict=True))
+        left = [pair for pair in pairs if not _solved(pair[1])]
+        rows = np.repeat([not _solved(bound) for bound in bounds], chains)
+        annealed = iter(self._anneal(left, keys[rows], x[torch.from_numpy(rows)], setup) if left else ())
+        return [self._proved(*pair, setup) if _solved(pair[1]) else next(annealed) for pair in pairs]
+
+    def _anneal(
+        self, pairs: Sequence[tuple[Task, Bound | None]], keys: np.ndarray, x: Tensor, setup: float
+    ) -> list[Result]:
+        """Anneal one batch: each instance with its chains in consecutive rows of `keys` and `x`."""
+        began, chains = time.monotonic(), self.plan.chains
+        tasks, bounds = zip(*pairs, strict=True)
         rows = [task.instance for task in tasks for _ in range(chains)]
         batch = self.plan.tools.operations.pack(rows, self.device, self.settings.unit)
-        x = self._starts(tasks, keys)
         ready = time.monotonic()
         outcome = anneal(
             self.plan.tools.operations,
@@ -207,19 +215,18 @@ class _Run(NamedTuple):
         )
         done = time.monotonic()
         share = 1 / len(tasks)
-        seconds = {"setup": (ready - began) * share, "solve": (done - ready) * share}
+        seconds = {"setup": setup + (ready - began) * share, "solve": (done - ready) * share}
         ends = [_end(outcome, i, chains) for i in range(len(tasks))]
         return [
-            self._result(task, bound, end, seconds)
-            for task, bound, end in zip(tasks, bounds, ends, strict=True)
+            self._result(task, bound, end, seconds) for (task, bound), end in zip(pairs, ends, strict=True)
         ]
 
-    def _proved(self, task: Task, bound: Bound | None) -> Result:
+    def _proved(self, task: Task, bound: Bound | None, setup: float) -> Result:
         """Report the optimum that the bound's method has met."""
         assert bound is not None
         assert bound.solution is not None
         end = Settled("optimal", 0, torch.from_numpy(bound.solution)[None], torch.zeros(1, dtype=torch.int64))
-        return self._result(task, bound, end, {"setup": 0.0, "solve": 0.0})
+        return self._result(task, bound, end, {"setup": setup, "solve": 0.0})
 
     def _starts(self, tasks: Sequence[Task], keys: np.ndarray) -> Tensor:
         init = self.settings.init
@@ -255,7 +262,9 @@ class _Run(NamedTuple):
             instance=instance,
             solution=solutions[winner],
             objective=objectives[winner],
-            status="optimal" if proved else _STATUS.get(end.reason, "feasible"),
+            status="optimal"
+            if proved and end.reason != "interrupted"
+            else _STATUS.get(end.reason, "feasible"),
             stop_reason=end.reason,
             seed=self.seed,
             steps=end.step,

@@ -67,7 +67,7 @@ def one_tree(
         return np.asarray(scaled(instance, scale, i, j) + potentials[i] + potentials[j])
 
     tree = spanning_tree(graph, weigh(graph.i, graph.j).astype(np.float64))
-    limit, pairs = _lighter_pairs(instance, scale, potentials, tree.weights, end)
+    limit, pairs = _lighter_pairs(instance, scale, potentials, tree.weights, end, stop)
     light = limit
     listed: list[Edges] = []
     for i, j in pairs:
@@ -112,6 +112,7 @@ def _lighter_pairs(
     potentials: NDArray[np.int64],
     tree: NDArray[np.float64],
     end: float,
+    stop: Callable[[], bool],
 ) -> tuple[int, Iterator[Edges]]:
     """Choose the highest limit that there is time for, and list a superset of the pairs that weigh less."""
     heaviest = int(tree.max())
@@ -122,7 +123,7 @@ def _lighter_pairs(
     affordable = min(max((end - time.monotonic()) / _PAIR_SECONDS, fewest), most)
     for quantile in (1.0, 0.9998, 0.9995, 0.999, 0.995, 0.99, 0.95, 0.8):
         limit = int(np.quantile(tree, quantile))
-        if near.count(limit) <= affordable:
+        if stop() or near.count(limit, stop) <= affordable:
             return limit, near.pairs(limit)
     lightest = int(tree.min())
     return lightest, near.pairs(lightest)
@@ -158,11 +159,12 @@ class _NearPairs:
     def _class_pairs(self) -> Iterator[tuple[int, int]]:
         return ((a, b) for a in range(len(self.trees)) for b in range(a + 1))
 
-    def count(self, limit: int) -> int:
+    def count(self, limit: int, stop: Callable[[], bool]) -> int:
+        """Tell how many pairs `pairs` lists, as long as nobody says stop."""
         total = 0
         for a, b in self._class_pairs():
             radius = self._radius(a, b, limit)
-            if radius >= 0:
+            if radius >= 0 and not stop():
                 found = int(self.trees[a].count_neighbors(self.trees[b], radius))
                 total += (found - len(self.members[a])) // 2 if a == b else found
         return total
