@@ -194,7 +194,7 @@ def _least_items(data: _Integers, known: int) -> int:
 def _break_ratio(data: _Integers, lam: Fraction) -> Fraction:
     """Best multiplier of the capacity: the ratio of the first item that no longer fits."""
     values = np.array(data.values, dtype=np.float64) - float(lam)
-    weights = np.array(data.weights, dtype=np.float64)
+    weights, _ = _float_weights(data)
     worthy = np.flatnonzero((values > 0) & (weights > 0))
     order = worthy[np.argsort(-values[worthy] / weights[worthy], kind="stable")]
     load = 0
@@ -205,15 +205,22 @@ def _break_ratio(data: _Integers, lam: Fraction) -> Fraction:
     return Fraction(0)
 
 
+def _float_weights(data: _Integers) -> tuple[NDArray[np.float64], float]:
+    """Weights and capacity in a unit in which they are no larger than floats can be."""
+    unit = max(max(data.weights).bit_length() - 1000, 0)
+    weights = np.array([w >> unit for w in data.weights], dtype=np.float64)
+    return weights, float(min(data.capacity, sum(data.weights)) >> unit)
+
+
 def _best_item_multiplier(data: _Integers, known: int | None) -> Fraction:
     """Search for the multiplier of the number of items that makes the dual least; it is convex."""
-    values, weights = (np.array(x, dtype=np.float64) for x in (data.values, data.weights))
+    values, (weights, capacity) = np.array(data.values, dtype=np.float64), _float_weights(data)
     count = _most_items(data) if known is None else _least_items(data, known)
     top = float(values.max(initial=0.0))
     low, high = (0.0, top) if known is None else (-top, 0.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        taken = _fractional(values - middle, weights, float(data.capacity))
+        taken = _fractional(values - middle, weights, capacity)
         if taken == count:
             break
         # The slope of the dual in lambda: the items allowed less the items taken.

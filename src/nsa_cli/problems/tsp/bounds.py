@@ -45,8 +45,6 @@ POTENTIAL_BITS = 49
 #: falls short of that on few by less than this share.
 _TURNS, _SHORT = 5, 3e-4
 
-#: Edges a city that are listed before they are weeded out.
-
 #: Part of its last direction that a subgradient step keeps.
 _MOMENTUM = 0.4
 
@@ -59,7 +57,7 @@ def bound(instance: TspInstance, seconds: float, stop: Callable[[], bool]) -> Bo
     instance : TspInstance
     seconds : float
         What it may take; without need for haste a twentieth of a second for 100 cities, half a second for
-        1,000 and ten for 85,900.
+        1,000 and some ten for 85,900.
     stop : callable
         Ends the method when it says True.
 
@@ -214,7 +212,7 @@ def _subgradient(
 
 def _rounds(size: int) -> int:
     """Subgradient steps: beyond these, hundredths of a per cent on random cities."""
-    return max(60, round(300 * min(1.0, math.sqrt(1000 / size))))
+    return max(30, round(300 * min(1.0, math.sqrt(1000 / size))))
 
 
 def _affordable(rounds: int, one: float, seconds: float) -> int:

@@ -24,6 +24,10 @@ _LISTED, _PAIR_SECONDS = (30, 350), 3e-7
 #: Classes of cities of like potential, which are searched for near pairs with a radius of their own.
 _CLASSES = 12
 
+#: Quantiles of a tree's edges at which it is taken apart.
+_LEVELS = (0.5, 0.9, 0.99, 0.999, 1.0)
+
+#: Edges a city that are listed before they are weeded out.
 _MANY = 20
 
 
@@ -70,11 +74,16 @@ def one_tree(
     limit, pairs = _lighter_pairs(instance, scale, potentials, tree.weights, end, stop)
     light = limit
     listed: list[Edges] = []
+    levels = _levels(tree, graph.size)
     for i, j in pairs:
         if stop():
             return None
-        lighter = weigh(i, j) < light
-        listed.append((i[lighter], j[lighter]))
+        weights = weigh(i, j)
+        useful = weights < light
+        for least, part in levels:
+            # What already hangs together by lighter edges gains nothing from the pair.
+            useful &= (weights < least) | (part[i] != part[j])
+        listed.append((i[useful], j[useful]))
         if sum(len(part[0]) for part in listed) > _MANY * graph.size:
             # The tree of what was listed stands for it, and leaves less to be listed.
             whole, tree = _merged(graph, tree, listed, weigh)
@@ -86,6 +95,19 @@ def one_tree(
     cut = float(np.maximum(spans - limit, 0).sum(dtype=np.float64))
     total = spanning + _best_second(whole, weights, weigh) - 2 * sum(potentials.tolist())
     return Whole(total, cut, whole, weights, tree)
+
+
+def _levels(tree: Tree, size: int) -> list[tuple[int, NDArray[np.int32]]]:
+    """Take a tree apart at some weights: the weight, and which part each city is then in."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    levels = []
+    for least in sorted({int(x) for x in np.quantile(tree.weights, _LEVELS)}):
+        kept = tree.weights <= least
+        links = csr_matrix((np.ones(kept.sum()), (tree.i[kept], tree.j[kept])), shape=(size, size))
+        levels.append((least, connected_components(links, directed=False)[1]))
+    return levels
 
 
 def _merged(
