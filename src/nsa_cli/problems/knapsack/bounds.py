@@ -11,6 +11,7 @@ selection (Martello and Toth 1997, "Upper bounds and algorithms for hard 0-1 kna
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -124,8 +125,9 @@ def _by_programme(
     worth = sum(v for v, taken in zip(data.values, chosen.tolist(), strict=True) if taken)
     if worth == upper or value <= best.value:
         method = "core programme" if worth == upper else "core programme, unfinished"
-        solved = worth == upper
-        return Bound(value=value, method=method, exact=solved, solution=chosen)
+        found = Bound(value=value, method=method, solution=chosen)
+        # Values too far apart were rounded up: then the end of the programme need not be a proof.
+        return replace(found, exact=worth == upper and found.proves(instance.objective(chosen), "max"))
     solved = best.proves(instance.objective(chosen), "max")
     return Bound(value=best.value, method=best.method, exact=solved, witness=best.witness, solution=chosen)
 
@@ -146,7 +148,7 @@ def _integers(instance: KnapsackInstance) -> _Integers:
         return _Integers(values, weights, capacity, 0, True)
     ratios = [Fraction(v) for v in instance.values.tolist()]
     finest = max(r.denominator.bit_length() - 1 for r in ratios)
-    total = max(sum(ratios), Fraction(1, 2**1000))
+    total = sum(ratios) or Fraction(1)
     largest = _VALUE_BITS - (total.numerator.bit_length() - total.denominator.bit_length() + 1)
     shift = min(finest, largest)
     scaled = [r * Fraction(2) ** shift for r in ratios]
