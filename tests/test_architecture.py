@@ -23,9 +23,24 @@ BELOW = {
     "report": {"core", "io"},
     "contract": {"core", "io", "policy", "problems", "api"},
     "api": {"core", "io", "problems", "run"},
-    "run": {"core", "policy", "anneal", "api", "problems"},
+    "limits": {"core", "anneal", "api"},
+    "verdict": {"core", "api", "limits", "problems"},
+    "run": {"core", "policy", "anneal", "api", "problems", "limits"},
     "bench": {"core", "io", "problems", "policy", "anneal", "run", "api", "report"},
-    "cli": {"core", "io", "problems", "policy", "anneal", "train", "bench", "report", "api", "run"},
+    "cli": {
+        "core",
+        "io",
+        "problems",
+        "policy",
+        "anneal",
+        "train",
+        "bench",
+        "report",
+        "api",
+        "run",
+        "limits",
+        "verdict",
+    },
 }
 
 #: Modules that --help, reading and writing must do without.

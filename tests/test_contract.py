@@ -139,6 +139,7 @@ FAULTS = {
     "reverse": lambda self, data, x, action: ((action[0] + 1) % x.shape[1],),
     "features": lambda self, data, x, chosen, temperature: data.prices.float(),
     "check": lambda self, data, x: "too many ones" if x.all() else None,
+    "bound": lambda self, data: 1e6,
 }
 
 

@@ -66,6 +66,7 @@ def vanilla(problem, size, count, steps, t_end):
         t_start=1.0,
         t_end=t_end,
         unit=1.0,
+        bound=False,
     )
     return np.mean([r.objective for r in results])
 

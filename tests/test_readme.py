@@ -41,7 +41,7 @@ def test_every_option_of_the_readme_exists_and_the_other_way_round(capsys):
 
     helped, told = helped_by("solve"), set(re.findall(r"--[a-z][a-z-]+", README))
     elsewhere = {"--index-url", "--install-completion"}.union(
-        *map(helped_by, ("generate", "train", "benchmark"))
+        *map(helped_by, ("check", "generate", "train", "benchmark"))
     )
     assert told - elsewhere <= helped
     assert helped - told <= {"--help", "--threads", "--output", "--quiet", "--verbose"}

@@ -21,7 +21,16 @@ def mean_objective(policy, size, count, steps, **options):
     tasks = [nsa.Task(problem, instance, stream=k) for k, instance in enumerate(instances)]
     heat = {key: data["schedule"][key] for key in ("t_start", "t_end")}
     results = nsa.solve_many(
-        tasks, steps=steps, seed=1, chains=1, init="paper", unit=1.0, policy=policy, **heat, **options
+        tasks,
+        steps=steps,
+        seed=1,
+        chains=1,
+        init="paper",
+        unit=1.0,
+        policy=policy,
+        bound=False,
+        **heat,
+        **options,
     )
     return np.mean([r.objective for r in results])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -12,10 +13,18 @@ def run() -> None:
     """Run the command line and leave with an exit code of the contract."""
     # An interrupt in the middle of an import can be swallowed there, or end in a traceback.
     signal.signal(signal.SIGINT, _leave)
+    from nsa_cli.core.clock import begin
+
+    begin()
     from nsa_cli.cli.main import exit_code
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(exit_code(sys.argv[1:]))
+    code = exit_code(sys.argv[1:])
+    # Taking torch down takes half a second, in which nothing happens that anyone waits for.
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _leave(number: int, _: FrameType | None) -> None:

@@ -82,6 +82,14 @@ class Settings:
         Name of a start of the problem's, or a solution.
     time_limit : float, optional
         Seconds, from `started`.
+    target : float, optional
+        Stop at this objective, or a better one.
+    gap : float or str, optional
+        Stop this near the bound, relative to it: ``0.01`` or ``"1%"``.
+    no_improvement : int or str, optional
+        Stop after so many steps (``5000``, ``"10N"``) or seconds (``"2s"``) without a better answer.
+    bound : bool
+        Whether to bound the optimum, and to stop where the bound is reached.
     unit : float, optional
         What is 1 in normalised units, in file units; estimated from the data by default.
     """
@@ -98,6 +106,10 @@ class Settings:
     acceptance: str = "metropolis"
     init: str | Solution | None = None
     time_limit: float | None = None
+    target: float | None = None
+    gap: float | str | None = None
+    no_improvement: int | str | None = None
+    bound: bool = True
     unit: float | None = None
     #: `time.monotonic` at which the user's clock started.
     started: float = field(default_factory=time.monotonic)

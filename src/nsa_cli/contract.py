@@ -196,6 +196,21 @@ def records_and_ids_lose_nothing(problem: Problem[Any], size: int, seed: int) ->
         _insist(problem, same, "from_ids", "does not read back what to_ids writes")
 
 
+def bounds_are_not_beaten(problem: Problem[Any], size: int, seed: int) -> None:
+    """No solution is better than the bound, and a witness gives the bound again."""
+    (task,) = generate(problem, size, 1, seed)
+    bound = problem.bound(task.instance, seconds=5.0)
+    if bound is None:
+        return
+    for m in walk(problem, size, seed):
+        objective = m.instances[0].objective(m.x[0].numpy())
+        good = not bound.beaten_by(objective, problem.sense)
+        _insist(problem, good, "bound", f"gives {bound.value}, which a solution of {objective} beats")
+    if bound.witness is not None:
+        again = problem.recompute_bound(task.instance, bound.witness)
+        _insist(problem, again == bound.value, "recompute_bound", f"gives {again}, expected {bound.value}")
+
+
 CHECKS: tuple[Callable[[Problem[Any], int, int], None], ...] = (
     delta_is_the_difference_of_costs,
     cost_is_the_exact_objective,
@@ -205,6 +220,7 @@ CHECKS: tuple[Callable[[Problem[Any], int, int], None], ...] = (
     features_are_as_announced,
     starts_are_feasible,
     records_and_ids_lose_nothing,
+    bounds_are_not_beaten,
 )
 
 

@@ -17,9 +17,11 @@ from torch import Tensor
 from nsa_cli import __version__
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.engine import Outcome, anneal
+from nsa_cli.anneal.goals import Settled
 from nsa_cli.anneal.schedule import Schedule, parse_steps
-from nsa_cli.anneal.stop import Deadline, Progress, StopRule
+from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
+from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
 from nsa_cli.core.instance import Solution
@@ -28,6 +30,7 @@ from nsa_cli.core.operations import Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.result import Result
+from nsa_cli.limits import bounds_of, check_goals, goals_of
 from nsa_cli.policy.checkpoint import digest, find_policy
 
 #: Elements (chains times size) that one batch may have.
@@ -35,6 +38,9 @@ _BATCH_ELEMENTS = 4_000_000
 
 #: Statuses that a reason to stop leads to; any other is an ordinary end.
 _STATUS = {"time_limit": "time_limit", "interrupted": "interrupted"}
+
+#: What stop rules are shown while there are no chains.
+_NOTHING_YET = Progress(0, 0, 0.0, 0.0, float("inf"))
 
 
 class _Tools(NamedTuple):
@@ -97,6 +103,9 @@ def solve_each(
     An error that the instances of a batch meet stands in place of their results and does not stop the rest.
     A time limit is for all: each batch has its share of what is left, or the first would take it all.
     """
+    check_goals(settings)
+    if settings.acceptance not in RULES:
+        raise UsageError(f"acceptance: expected one of {', '.join(RULES)}, got {settings.acceptance!r}")
     seed = draw_seed() if settings.seed is None else check_seed(settings.seed)
     device = choose_device(settings.device)
     if settings.time_limit is not None and settings.time_limit < 0:
@@ -209,19 +218,31 @@ class _Run(NamedTuple):
     on_progress: Callable[[Progress], None] | None
 
     def solve(self, tasks: Sequence[Task]) -> list[Result]:
-        """Solve one batch: each instance with its chains in consecutive rows."""
-        if self.settings.acceptance not in RULES:
-            raise UsageError(
-                f"acceptance: expected one of {', '.join(RULES)}, got {self.settings.acceptance!r}"
-            )
-        began = time.monotonic()
-        chains = self.plan.chains
+        """Solve one batch: what a bound's method has not solved on its way is annealed.
+
+        Starts come first: whoever interrupts the bound gets them at once.
+        """
+        began, chains = time.monotonic(), self.plan.chains
         # Streams count the chains of an instance, not the rows of a batch: batch mates change nothing.
         streams = [(task.stream << 32) + chain for task in tasks for chain in range(chains)]
         keys = stream_keys(self.seed, np.array(streams))
+        x = self._starts(tasks, keys)
+        setup = (time.monotonic() - began) / len(tasks)
+        bounds = bounds_of(tasks, self.settings, lambda: first_reason(self.stop, _NOTHING_YET) is not None)
+        pairs = list(zip(tasks, bounds, strict=True))
+        left = [pair for pair in pairs if not _solved(pair[1])]
+        rows = np.repeat([not _solved(bound) for bound in bounds], chains)
+        annealed = iter(self._anneal(left, keys[rows], x[torch.from_numpy(rows)], setup) if left else ())
+        return [self._proved(*pair, setup) if _solved(pair[1]) else next(annealed) for pair in pairs]
+
+    def _anneal(
+        self, pairs: Sequence[tuple[Task, Bound | None]], keys: np.ndarray, x: Tensor, setup: float
+    ) -> list[Result]:
+        """Anneal one batch: each instance with its chains in consecutive rows of `keys` and `x`."""
+        began, chains = time.monotonic(), self.plan.chains
+        tasks, bounds = zip(*pairs, strict=True)
         rows = [task.instance for task in tasks for _ in range(chains)]
         batch = self.plan.tools.operations.pack(rows, self.device, self.settings.unit)
-        x = self._starts(tasks, keys)
         ready = time.monotonic()
         outcome = anneal(
             self.plan.tools.operations,
@@ -230,19 +251,26 @@ class _Run(NamedTuple):
             x.to(self.device),
             self.plan.schedule,
             torch.from_numpy(keys).to(self.device),
-            rule=self.settings.acceptance,
+            rule=self.settings.acceptance,  # type: ignore[arg-type]  # checked by solve_all
             stop=self.stop,
+            goals=goals_of(tasks, bounds, self.settings),
+            chains=chains,
             on_progress=self.on_progress,
         )
-        best = outcome.state.best.cpu().numpy()
-        accepted = outcome.state.accepted.cpu().numpy()
         done = time.monotonic()
         share = 1 / len(tasks)
-        seconds = {"setup": (ready - began) * share, "solve": (done - ready) * share, "bound": 0.0}
+        seconds = {"setup": setup + (ready - began) * share, "solve": (done - ready) * share}
+        ends = [_end(outcome, i, chains) for i in range(len(tasks))]
         return [
-            self._result(task, best[i : i + chains], accepted[i : i + chains], outcome, seconds)
-            for i, task in zip(range(0, len(rows), chains), tasks, strict=True)
+            self._result(task, bound, end, seconds) for (task, bound), end in zip(pairs, ends, strict=True)
         ]
+
+    def _proved(self, task: Task, bound: Bound | None, setup: float) -> Result:
+        """Report the optimum that the bound's method has met."""
+        assert bound is not None
+        assert bound.solution is not None
+        end = Settled("optimal", 0, torch.from_numpy(bound.solution)[None], torch.zeros(1, dtype=torch.int64))
+        return self._result(task, bound, end, {"setup": setup, "solve": 0.0})
 
     def _starts(self, tasks: Sequence[Task], keys: np.ndarray) -> Tensor:
         init = self.settings.init
@@ -255,33 +283,37 @@ class _Run(NamedTuple):
             rows.append(make(instance, partial(_start_draws, key)))
         return torch.from_numpy(np.stack(rows))
 
-    def _result(
-        self,
-        task: Task,
-        solutions: np.ndarray,
-        accepted: np.ndarray,
-        outcome: Outcome,
-        seconds: dict[str, float],
-    ) -> Result:
-        """Choose among the chains by exact evaluation, and check what is handed out."""
+    def _result(self, task: Task, bound: Bound | None, end: Settled, seconds: dict[str, float]) -> Result:
+        """Choose among the chains, and what the bound met, by exact evaluation; check what is handed out."""
         instance, problem = task.instance, self.plan.problem
+        solutions, found_by = list(end.best.cpu().numpy()), "annealing"
         objectives = [instance.objective(solution) for solution in solutions]
-        chain = objectives.index(min(objectives) if problem.sense == "min" else max(objectives))
-        if (why := instance.violation(solutions[chain])) is not None:
+        if bound is not None and bound.solution is not None:
+            solutions.append(bound.solution)
+            objectives.append(instance.objective(bound.solution))
+        winner = objectives.index(min(objectives) if problem.sense == "min" else max(objectives))
+        if bound is not None and (winner == len(end.best) or _solved(bound)):
+            found_by = bound.method
+        if (why := instance.violation(solutions[winner])) is not None:
             raise AssertionError(f"the engine returned an infeasible solution: {why}")
-        seconds = {"load": task.seconds, **seconds}
+        if bound is not None and bound.beaten_by(objectives[winner], problem.sense):
+            raise AssertionError(f"the answer {objectives[winner]} beats the bound {bound.value}")
+        proved = bound is not None and bound.proves(objectives[winner], problem.sense)
+        seconds = {"load": task.seconds, **seconds, "bound": 0.0 if bound is None else bound.seconds}
         return Result(
             problem=problem.name,
             sense=problem.sense,
             instance=instance,
-            solution=solutions[chain],
-            objective=objectives[chain],
-            status=_STATUS.get(outcome.reason, "feasible"),
-            stop_reason=outcome.reason,
+            solution=solutions[winner],
+            objective=objectives[winner],
+            status="optimal"
+            if proved and end.reason != "interrupted"
+            else _STATUS.get(end.reason, "feasible"),
+            stop_reason=end.reason,
             seed=self.seed,
-            steps=outcome.state.step,
+            steps=end.step,
             chains=self.plan.chains,
-            accepted=int(accepted[chain]),
+            accepted=int(end.accepted[min(winner, len(end.accepted) - 1)]),
             policy=self.plan.tools.policy.name,
             start=self._start_name(),
             schedule=self.plan.schedule.to_dict(),
@@ -291,11 +323,25 @@ class _Run(NamedTuple):
             seconds={**seconds, "total": sum(seconds.values())},
             version=__version__,
             manifest=manifest(self.seed, self.settings.given(), self.plan.tools.digest, task.file),
+            bound=bound,
+            found_by=found_by,
         )
 
     def _start_name(self) -> str:
         init = self.settings.init
         return "given" if isinstance(init, np.ndarray) else init or next(iter(self.plan.problem.starts))
+
+
+def _solved(bound: Bound | None) -> bool:
+    return bound is not None and bound.exact and bound.solution is not None
+
+
+def _end(outcome: Outcome, i: int, chains: int) -> Settled:
+    """Tell how an instance of a batch ended: at a goal of its own, or with the batch."""
+    if i in outcome.settled:
+        return outcome.settled[i]
+    state, rows = outcome.state, slice(i * chains, (i + 1) * chains)
+    return Settled(outcome.reason, state.step, state.best[rows], state.accepted[rows])
 
 
 def _start_draws(key: np.int64, count: int) -> np.ndarray:

@@ -54,6 +54,7 @@ def test_the_protocol_is_that_of_solve_many(measured):
     problem = nsa.find_problem("knapsack")
     tasks = [nsa.Task(problem, x, stream=k) for k, x in enumerate(problem.paper_set(50, 3))]
     options = {"steps": 50, "seed": 4, "chains": 1, "init": "paper", "unit": 1.0, "device": "cpu"}
+    options["bound"] = False
     results = nsa.solve_many(tasks, t_start=1.0, t_end=0.1, policy="uniform", **options)
     assert [a.objective for a in runs[0].run.answers] == [r.objective for r in results]
 

@@ -31,13 +31,14 @@ def test_the_result_has_the_keys_of_the_contract(nsa, square):
     assert result["problem"] == "tsp"
     assert result["name"] == "square"
     assert result["n"] == 4
-    assert result["status"] == "feasible"
+    assert result["status"] == "optimal"
+    assert result["stop_reason"] == "optimal"
     assert result["objective"] == 140
     assert isinstance(result["objective"], int)
     assert result["distance"] == "EUC_2D (rounded)"
     assert sorted(result["solution"]) == [1, 2, 3, 4]
-    assert result["bound"] is None
-    assert result["gap"] is None
+    assert (result["bound"]["value"], result["bound"]["method"]) == (140, "enumeration")
+    assert result["gap"] == 0.0
     assert result["best_known"] is None
     assert set(result["seconds"]) == {"load", "setup", "solve", "bound", "total"}
 

@@ -272,7 +272,7 @@ def test_solutions_in_json(name: str, record: dict[str, Any], ids: list[Any], sh
         ("[3]", "s: there is no item 3 in the instance"),
         ("[true]", "s: there is no item True in the instance"),
         ("[1,\n2", "s:2: not valid JSON: Expecting ',' delimiter"),
-        ("1 2", "s: holds no solution that is known for knapsack; expected JSON"),
+        ("1 2", "s: is not feasible: weight 2 exceeds the capacity 1"),
     ],
 )
 def test_solutions_refused(text: str, message: str) -> None:

@@ -7,13 +7,15 @@ random streams. Everything else (stopping, progress, interrupts) happens between
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from nsa_cli.anneal.acceptance import Rule, hastings, metropolis
+from nsa_cli.anneal.goals import Goal, Settled, Watch
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 from nsa_cli.core.draws import uniforms_torch
@@ -59,11 +61,14 @@ class Outcome(NamedTuple):
     ----------
     state : AnnealState
     reason : str
-        ``steps``, or what a stop rule said.
+        ``steps``, or what a stop rule or the last goal said.
+    settled : mapping
+        Instances that reached a goal, by their number in the batch, as they stood then.
     """
 
     state: AnnealState
     reason: str
+    settled: Mapping[int, Settled] = MappingProxyType({})
 
 
 def start(operations: Operations[Any, Any], batch: Any, x: Tensor) -> AnnealState:
@@ -189,6 +194,8 @@ def anneal(
     rule: Rule = "metropolis",
     chunk: int | None = None,
     stop: tuple[StopRule, ...] = (),
+    goals: tuple[Goal, ...] = (),
+    chains: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:
     """Run chains through a whole schedule, or until a rule stops them.
@@ -204,22 +211,29 @@ def anneal(
         Steps between two looks at the rules; by default what takes a tenth of a second. It changes
         nothing in the result of a run that is not stopped.
     stop : tuple of StopRule
+    goals : tuple of Goal
+        Asked at steps that depend on nothing but their number; the run ends when every instance has
+        reached one.
+    chains : int
+        Consecutive rows that belong to one instance, for `goals`.
     on_progress : callable, optional
         Called between chunks.
     """
     state = start(operations, batch, x)
     chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(len(x) * (policy.draws(operations, x) + 1))
-    progress = _progress(state, schedule)
+    progress, watch = _progress(state, schedule), Watch(goals, chains)
     while state.step < schedule.steps:
+        if state.step == watch.due and watch.look(state.step, state.best, state.best_energy, state.accepted):
+            return Outcome(state, list(watch.settled.values())[-1].reason, watch.settled)
         if (reason := first_reason(stop, progress)) is not None:
-            return Outcome(state, reason)
-        last = min(state.step + next(chunks), schedule.steps)
+            return Outcome(state, reason, watch.settled)
+        last = min(state.step + next(chunks), schedule.steps, watch.due if goals else schedule.steps)
         temperatures = torch.from_numpy(schedule.temperatures(state.step, last)).to(x.device)
         state = advance(operations, batch, policy, state, temperatures, keys, rule=rule)
         progress = _progress(state, schedule)
         if on_progress is not None:
             on_progress(progress)
-    return Outcome(state, "steps")
+    return Outcome(state, "steps", watch.settled)
 
 
 def _fixed_chunks(chunk: int) -> Iterator[int]:

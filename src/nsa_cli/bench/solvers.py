@@ -179,6 +179,7 @@ class Annealer(Solver):
             t_end=end,
             init="paper" if "paper" in problem.starts else None,
             unit=None if self.temperatures is None else 1.0,
+            bound=False,
         )
 
 

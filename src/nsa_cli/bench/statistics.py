@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.result import relative_gap
+from nsa_cli.core.bound import relative_gap
 
 Sense = Literal["min", "max"]
 

@@ -10,6 +10,7 @@ import typer
 
 from nsa_cli import __version__
 from nsa_cli.cli.benchmark import benchmark
+from nsa_cli.cli.check import check
 from nsa_cli.cli.config import configurable
 from nsa_cli.cli.console import say
 from nsa_cli.cli.generate import generate
@@ -39,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (solve, generate, train, benchmark):
+for _command in (solve, check, generate, train, benchmark):
     app.command()(configurable(_interruptible(_command)))
 
 

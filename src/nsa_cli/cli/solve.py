@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ from nsa_cli.api import Settings, Task, Unread, read_each
 from nsa_cli.cli.console import Console, Signals, Status, say
 from nsa_cli.cli.options import Quiet, Seed, Verbose, check_destination, parse_settings
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
+from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError, UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +36,21 @@ def solve(
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop after this wall-clock time.")
     ] = None,
+    target: Annotated[
+        float | None, typer.Option("--target", metavar="COST", help="Stop at this objective or a better one.")
+    ] = None,
+    gap: Annotated[
+        str | None, typer.Option("--gap", help="Stop this near the bound: 1% or 0.01; 0 is proved optimal.")
+    ] = None,
+    no_improvement: Annotated[
+        str | None,
+        typer.Option(
+            "--no-improvement", metavar="STEPS|SECONDS", help="Stop after 5000, 10N or 2s without a better."
+        ),
+    ] = None,
+    no_bound: Annotated[
+        bool, typer.Option("--no-bound", help="Anneal only: no bound, no proof, no exact method beside it.")
+    ] = False,
     seed: Seed = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", help="CPU threads; changes no answer.")] = None,
@@ -90,7 +105,7 @@ def solve(
     verbose: Verbose = False,
 ) -> int:
     """Solve the instances of all FILEs and print the best solutions found."""
-    started = time.monotonic()
+    started = began()
     console = Console(quiet, verbose)
     check_destination(output)
     items = read_each(files, problem, parse_settings(set_ or [], capacity))
@@ -120,6 +135,10 @@ def solve(
         acceptance=acceptance,
         init=_start(init, tasks),
         time_limit=time_limit,
+        target=target,
+        gap=gap,
+        no_improvement=no_improvement,
+        bound=not no_bound,
         started=started,
     )
     return _run(items, settings, threads, console, Writer(items, output, fmt))

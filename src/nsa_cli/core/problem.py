@@ -6,6 +6,7 @@ it out by `Problem.operations`, so that reading a file or printing help never im
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Ty
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import UsageError
-from nsa_cli.core.instance import Instance, Solution
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.errors import DataError, UsageError
+from nsa_cli.core.instance import Instance, Number, Solution
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
@@ -183,6 +185,8 @@ class Problem(ABC, Generic[InstanceT]):
     formats, file_sets, solution_formats : tuple
     starts : mapping
         Named starts, the first of which is the default. ``paper`` is the paper's (Appendix A).
+    nested_ids : bool
+        Whether a solution is a list of lists of ids; one of them a line where it is plain text.
     settings : tuple of str
         Record keys that a user may give beside the file, such as ``capacity``.
     paper_sizes : tuple of int
@@ -200,6 +204,7 @@ class Problem(ABC, Generic[InstanceT]):
     file_sets: ClassVar[tuple[FileSet, ...]] = ()
     solution_formats: ClassVar[tuple[SolutionFormat, ...]] = ()
     starts: ClassVar[Mapping[str, Start]]
+    nested_ids: ClassVar[bool] = False
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
 
@@ -243,6 +248,42 @@ class Problem(ABC, Generic[InstanceT]):
     def default_policy(self, instance: InstanceT) -> str:
         """Name the policy that `solve` takes its proposals from: the best that is known for the instance."""
         return "uniform"
+
+    def bound(
+        self,
+        instance: InstanceT,
+        *,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Bound | None:
+        """Compute what no solution of an instance beats.
+
+        The same instance gives the same bound, unless time runs out: effort is limited by counts.
+
+        Parameters
+        ----------
+        instance : Instance
+        seconds : float
+            What it may take; with little time a weaker bound, or None, but never a wrong one.
+        stop : callable
+            Asked now and then; once it says True, the method ends as soon as it can.
+
+        Returns
+        -------
+        Bound or None
+            None where no bound is known, or there was no time for one.
+        """
+        return None
+
+    def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Number:
+        """Compute a bound's value again from its witness, which may come from anywhere.
+
+        Raises
+        ------
+        DataError
+            If it is no witness of a bound on this instance.
+        """
+        raise DataError(f"{self.name}: bounds have no witness")
 
     def paper_set(self, size: int, count: int | None = None) -> Sequence[InstanceT]:
         """Make the first `count` instances of the paper's test set of a size.

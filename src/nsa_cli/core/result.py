@@ -6,15 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nsa_cli.core.bound import Bound, relative_gap
 from nsa_cli.core.instance import Instance, Number, Solution
-
-
-def relative_gap(objective: Number, reference: Number, sense: str) -> float | None:
-    """Distance from a reference, relative to it; positive is worse, None where nothing is relative to 0."""
-    worse = objective - reference if sense == "min" else reference - objective
-    if worse == 0:
-        return 0.0
-    return None if reference == 0 else worse / abs(reference)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,8 +24,13 @@ class Result:
     objective : int or float
         Exact evaluation of `solution` on `instance`.
     status : str
-        ``feasible``, ``time_limit``, ``interrupted`` (or, with a matching bound, ``optimal``).
+        ``optimal`` where a bound proves it, else ``feasible``, ``time_limit`` or ``interrupted``.
     stop_reason : str
+        ``steps``, ``time_limit``, ``interrupted``, ``target``, ``gap``, ``no_improvement``, or ``optimal``
+        where the bound was reached.
+    bound : Bound or None
+    found_by : str
+        ``annealing``, or the method of the bound where that met the solution on its way.
     seed, steps, chains, accepted : int
         `steps` are those of each chain; `accepted` are the moves of the chain that won.
     policy : str
@@ -65,12 +63,19 @@ class Result:
     seconds: Mapping[str, float]
     version: str
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    bound: Bound | None = None
+    found_by: str = "annealing"
 
     @property
     def gap(self) -> float | None:
-        """Distance from the best known objective, relative to it; negative if this is better."""
-        best = self.instance.best_known
-        return None if best is None else relative_gap(self.objective, best, self.sense)
+        """Distance from the best known objective, or else from the bound, relative to it.
+
+        Negative if this is better than the best known.
+        """
+        reference = self.instance.best_known
+        if reference is None and self.bound is not None:
+            reference = self.bound.value
+        return None if reference is None else relative_gap(self.objective, reference, self.sense)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result under the keys of the contract; ready for strict JSON."""
@@ -86,7 +91,7 @@ class Result:
             **instance.details(self.solution),
             "feasible": True,
             "solution": instance.to_ids(self.solution),
-            "bound": None,
+            "bound": None if self.bound is None else self.bound.to_dict(self.objective, self.sense),
             "gap": self.gap,
             "best_known": instance.best_known,
             "seed": self.seed,
@@ -95,6 +100,7 @@ class Result:
             "accepted": self.accepted,
             "policy": self.policy,
             "start": self.start,
+            "found_by": self.found_by,
             "schedule": dict(self.schedule),
             "backend": self.backend,
             "device": self.device,

@@ -6,8 +6,9 @@ evaluation, follows from them.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Instance, Number, Solution, number_of, text_of
 from nsa_cli.core.problem import Budget, Draws, Problem, Trained
@@ -84,6 +86,10 @@ class UserProblem(ABC):
     def size(self, data: Any) -> int:
         """N of an instance; by default the length of its first array."""
         return len(next(a for a in vars(data).values() if np.ndim(a)))
+
+    def bound(self, data: Any) -> Number | None:
+        """Give a number that no objective beats (with ``max``: none exceeds), if one is known."""
+        return None
 
     def check(self, data: Any, x: Solution) -> str | None:
         """Say what makes a solution infeasible; by default all of the start's shape are feasible."""
@@ -180,6 +186,21 @@ class AdaptedProblem(Problem[UserInstance]):
 
     def group(self, instance: UserInstance) -> Hashable:
         return tuple(array.shape for array in vars(instance.data).values())
+
+    def bound(
+        self,
+        instance: UserInstance,
+        *,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Bound | None:
+        value = self.owner.bound(instance.data)
+        if value is None:
+            return None
+        number = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(number, int | float) or not math.isfinite(number):
+            raise DataError(f"{self.name}: bound must give a finite number or None, got {shown(value)}")
+        return Bound(value=number, method=f"{self.name}.bound")
 
     def operations(self) -> Operations[UserInstance, Any]:
         from nsa_cli.core.user_operations import UserOperations

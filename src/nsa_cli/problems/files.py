@@ -27,6 +27,7 @@ class Unread(NamedTuple):
 
     name: str
     error: NsaError
+from nsa_cli.problems.solutions import read_answers
 
 
 def read_instances(
@@ -194,7 +195,7 @@ def _check_claim(record: Record, problem: Problem[Any] | None) -> None:
 
 
 def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> Solution:
-    """Read a solution of an instance: our JSON result, a bare JSON list, or a format of the problem's.
+    """Read a solution of an instance, in one of the forms of `nsa_cli.problems.solutions`.
 
     Raises
     ------
@@ -203,29 +204,11 @@ def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> 
     """
     if source.arrays is not None:
         raise source.error("holds arrays; expected a solution as text")
-    if json_text.looks_like_json(source):
-        ids = _solution_ids(source)
-    else:
-        fitting = [f for f in problem.solution_formats if f.recognises(source) or source.suffix in f.suffixes]
-        if not fitting:
-            names = ", ".join(["JSON", *(f.name for f in problem.solution_formats)])
-            raise source.error(f"holds no solution that is known for {problem.name}; expected {names}")
-        ids = fitting[0].read(source)
+    ids = read_answers(source, problem)[0].ids
     solution = Record({"solution": ids}, source).build(lambda data: instance.from_ids(data["solution"]))
     if (why := instance.violation(solution)) is not None:
         raise source.error(f"is not feasible: {why}")
     return solution
-
-
-def _solution_ids(source: Source) -> list[Any]:
-    text = source.text.lstrip()
-    if text.startswith("{"):
-        ids = json_text.read_records(source)[0].data.get("solution")
-    else:
-        ids = json_text.loads(source)
-    if not isinstance(ids, list):
-        raise source.error("expected a list under the key 'solution'")
-    return ids
 
 
 def instance_formats(problem: Problem[Any]) -> list[str]:

@@ -104,10 +104,17 @@ def _rows(result: Result) -> list[tuple[str, str]]:
         ("n", str(result.instance.size)),
         ("objective", f"{result.objective} ({'smaller' if result.sense == 'min' else 'larger'} is better)"),
         *own,
-        ("status", f"{result.status} (stopped by {result.stop_reason})"),
+        ("status", _status(result)),
     ]
+    if (bound := result.bound) is not None:
+        rows.append(("bound", f"{bound.value} ({bound.method}, {bound.seconds:.2f} s)"))
     if result.gap is not None:
-        rows.append(("gap", f"{_percent(result.gap)} to the best known {result.instance.best_known}"))
+        best = result.instance.best_known
+        rows.append(
+            ("gap", f"{_percent(result.gap)} to the {'bound' if best is None else f'best known {best}'}")
+        )
+    if result.found_by != "annealing":
+        rows.append(("found by", result.found_by))
     rows += [
         ("seed", str(result.seed)),
         (
@@ -118,6 +125,12 @@ def _rows(result: Result) -> list[tuple[str, str]]:
         ("solution", _ids(ids[:_SHOWN]) + more),
     ]
     return rows
+
+
+def _status(result: Result) -> str:
+    if result.stop_reason == result.status == "optimal":
+        return "optimal: the bound proves it"
+    return f"{result.status} (stopped by {result.stop_reason})"
 
 
 def _ids(ids: Sequence[Any]) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import COPIES, Budget, Column, FileFormat, Problem, Trained
 from nsa_cli.problems.bin import filesets, textfiles
 from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
@@ -42,6 +45,7 @@ class Bin(Problem[BinInstance]):
         "singletons": singletons,
         "paper": singletons,
     }
+    nested_ids = True
     settings = ("capacity", *Problem.settings)
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
 
@@ -65,6 +69,22 @@ class Bin(Problem[BinInstance]):
         from nsa_cli.problems.bin.kernel import fused
 
         return fused
+
+    def bound(
+        self,
+        instance: BinInstance,
+        *,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Bound:
+        from nsa_cli.problems.bin import bounds
+
+        return bounds.bound(instance, stop)
+
+    def recompute_bound(self, instance: BinInstance, witness: Mapping[str, Any]) -> Number:
+        from nsa_cli.problems.bin import bounds
+
+        return bounds.recompute(instance, witness)
 
     def operations(self) -> BinOperations:
         from nsa_cli.problems.bin.operations import BinOperations

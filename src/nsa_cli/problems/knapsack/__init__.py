@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import COPIES, Budget, Column, FileFormat, Problem, Trained
 from nsa_cli.problems.knapsack import filesets, textfiles
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
@@ -69,6 +72,22 @@ class Knapsack(Problem[KnapsackInstance]):
         from nsa_cli.problems.knapsack.kernel import fused
 
         return fused
+
+    def bound(
+        self,
+        instance: KnapsackInstance,
+        *,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Bound:
+        from nsa_cli.problems.knapsack import bounds
+
+        return bounds.bound(instance, seconds, stop)
+
+    def recompute_bound(self, instance: KnapsackInstance, witness: Mapping[str, Any]) -> Number:
+        from nsa_cli.problems.knapsack import bounds
+
+        return bounds.recompute(instance, witness)
 
     def operations(self) -> KnapsackOperations:
         from nsa_cli.problems.knapsack.operations import KnapsackOperations

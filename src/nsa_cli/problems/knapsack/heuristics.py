@@ -35,7 +35,8 @@ def _ratios(instance: KnapsackInstance) -> NDArray[np.float64]:
     """Value per weight; an item that weighs nothing comes first if it is worth anything."""
     values, weights = instance.values.astype(np.float64), instance.weights.astype(np.float64)
     free = np.where(values > 0, np.inf, 0.0)
-    return np.divide(values, weights, out=free, where=weights > 0)
+    with np.errstate(over="ignore"):  # next to nothing is nothing
+        return np.divide(values, weights, out=free, where=weights > 0)
 
 
 def _fill(instance: KnapsackInstance, order: NDArray[np.int64]) -> Solution:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat, Trained
 from nsa_cli.problems.tsp import labelled, tsplib
 from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, random_tour
@@ -79,6 +83,22 @@ class Tsp(Problem[TspInstance]):
         from nsa_cli.problems.tsp.kernel import fused
 
         return fused
+
+    def bound(
+        self,
+        instance: TspInstance,
+        *,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Bound | None:
+        from nsa_cli.problems.tsp import bounds
+
+        return bounds.bound(instance, seconds, stop)
+
+    def recompute_bound(self, instance: TspInstance, witness: Mapping[str, Any]) -> Number:
+        from nsa_cli.problems.tsp import bounds
+
+        return bounds.recompute(instance, witness)
 
     def operations(self) -> TspOperations:
         from nsa_cli.problems.tsp.operations import TspOperations

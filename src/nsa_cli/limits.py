@@ -1,0 +1,121 @@
+"""What ends a search: bounds, with their share of the time, and the goals that a user sets."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nsa_cli.anneal.goals import Goal, NoImprovement, Reached
+from nsa_cli.anneal.schedule import parse_steps
+from nsa_cli.api import Settings, Task
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.instance import Instance, Number
+from nsa_cli.core.problem import Problem
+
+#: Share of the time left that bounds may take, so that they never starve the search.
+_SHARE = 0.2
+
+
+def bounds_of(tasks: Sequence[Task], settings: Settings, stop: Callable[[], bool]) -> list[Bound | None]:
+    """Bound each instance, in a fifth of the time that is left where there is a time limit."""
+    bounds: list[Bound | None] = []
+    for done, task in enumerate(tasks):
+        seconds = math.inf
+        if settings.time_limit is not None:
+            left = settings.started + settings.time_limit - time.monotonic()
+            seconds = max(left, 0.0) * _SHARE / (len(tasks) - done)
+        wanted = settings.bound and not stop()
+        bounds.append(timed_bound(task.problem, task.instance, seconds, stop) if wanted else None)
+    return bounds
+
+
+def timed_bound(
+    problem: Problem[Any],
+    instance: Instance,
+    seconds: float = math.inf,
+    stop: Callable[[], bool] = lambda: False,
+) -> Bound | None:
+    """Ask a problem for a bound, and note what it took."""
+    began = time.monotonic()
+    bound = problem.bound(instance, seconds=seconds, stop=stop)
+    return None if bound is None else replace(bound, seconds=time.monotonic() - began)
+
+
+def check_goals(settings: Settings) -> None:
+    """Refuse goals that make no sense, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        Naming the option.
+    """
+    if settings.target is not None and not math.isfinite(settings.target):
+        raise UsageError(f"--target: expected a number, got {settings.target}")
+    if parse_gap(settings.gap) is not None and not settings.bound:
+        raise UsageError("--gap: is relative to the bound; leave out --no-bound")
+    _no_improvement(settings.no_improvement, 1)
+
+
+def goals_of(tasks: Sequence[Task], bounds: Sequence[Bound | None], settings: Settings) -> tuple[Goal, ...]:
+    """Say when each instance of a batch is good enough: proved, on target, near its bound, or stuck."""
+    sense = tasks[0].problem.sense
+    lowest = np.array([-math.inf if b is None else _energy(b.value, sense) for b in bounds])
+    goals: list[Goal] = [Reached(lowest, "optimal")] if np.isfinite(lowest).any() else []
+    if settings.target is not None:
+        goals.append(Reached(np.full(len(tasks), _energy(settings.target, sense)), "target"))
+    if (gap := parse_gap(settings.gap)) is not None:
+        with np.errstate(invalid="ignore"):
+            goals.append(Reached(np.where(np.isfinite(lowest), lowest + gap * abs(lowest), lowest), "gap"))
+    if settings.no_improvement is not None:
+        goals.append(_no_improvement(settings.no_improvement, tasks[0].instance.size))
+    return tuple(goals)
+
+
+def _energy(objective: Number, sense: str) -> float:
+    return float(objective if sense == "min" else -objective)
+
+
+def parse_gap(text: str | float | None) -> float | None:
+    """Read a gap: ``1%`` or ``0.01``.
+
+    Raises
+    ------
+    UsageError
+        If it is neither, or negative.
+    """
+    if text is None:
+        return None
+    number, percent = str(text).strip(), 1.0
+    if number.endswith("%"):
+        number, percent = number[:-1], 0.01
+    try:
+        gap = float(number) * percent
+    except ValueError:
+        gap = math.nan
+    if not 0 <= gap < math.inf:
+        raise UsageError(f"--gap: expected a share such as 1% or 0.01, got {shown(str(text))}")
+    return gap
+
+
+def _no_improvement(text: str | int | None, size: int) -> NoImprovement:
+    """Read steps (``5000``, ``10N``) or seconds (``2s``, ``0.5s``)."""
+    found = re.fullmatch(r"([0-9]{0,12}\.?[0-9]{0,12})\s*s", str(text).strip())
+    if found and found[1].strip("."):
+        return NoImprovement(seconds=float(found[1]))
+    if text is None:
+        return NoImprovement()
+    try:
+        steps = parse_steps(text, size)
+    except UsageError:
+        raise UsageError(
+            f"--no-improvement: expected steps such as 5000 or 10N, or seconds such as 2s, "
+            f"got {shown(str(text))}"
+        ) from None
+    return NoImprovement(steps=max(steps, 1))

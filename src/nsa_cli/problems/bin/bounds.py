@@ -1,0 +1,144 @@
+"""How many bins it takes at least: volume, Martello and Toth's L2, dual feasible functions.
+
+A dual feasible function maps weights (in bins) so that what fits into one bin still does; the volume of the
+mapped items, rounded up, is then a bound. Two families are tried, each after cutting small items off:
+``cut`` at eps drops items below eps and makes those above ``1 - eps`` fill a bin, which alone gives L2
+(Martello and Toth 1990, section 8.3); ``step`` k rounds to k-ths (u^(k) of Fekete and Schepers 2001, "New
+classes of fast lower bounds for bin packing problems"). The parameters are the witness.
+
+All sums are of small integers or of exact integer weights: nothing is rounded but the final count, up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.errors import DataError, shown
+from nsa_cli.problems.bin.instance import BinInstance
+
+#: Largest k of the step functions tried.
+_MOST_STEPS = 50
+
+#: From here on, products with k no longer fit into 64 bits.
+_SAFE = 2**55
+
+
+class _Sorted(NamedTuple):
+    """Weights by rising size, in units in which they and the capacity are whole.
+
+    Attributes
+    ----------
+    weights : int64[N], or objects where that is too short
+    capacity : int
+    cuts : like `weights`, [M]
+        0, the distinct weights of at most half a bin, and half a bin: the parameters eps that matter.
+    """
+
+    weights: NDArray[Any]
+    capacity: int
+    cuts: NDArray[Any]
+
+
+def bound(instance: BinInstance, stop: Callable[[], bool]) -> Bound:
+    """Take the largest of the bounds; the first in order of simplicity where several are equal.
+
+    Parameters
+    ----------
+    instance : BinInstance
+    stop : callable
+        Ends the search among the step functions.
+    """
+    data = _sorted(instance)
+    value = _volume(data)
+    best = Bound(value=value, method="volume", witness={"cut": 0})
+    cut, value = _best_cut(data)
+    if value > best.value:
+        best = Bound(value=value, method="martello-toth L2", witness={"cut": cut})
+    for k in range(1, _MOST_STEPS + 1):
+        if stop():
+            break
+        cut, value = _best_step(data, k)
+        if value > best.value:
+            best = Bound(value=value, method="dual feasible function", witness={"cut": cut, "steps": k})
+    return best
+
+
+def recompute(instance: BinInstance, witness: Mapping[str, Any]) -> int:
+    """Evaluate one dual feasible function, item by item.
+
+    Raises
+    ------
+    DataError
+        If the witness names none.
+    """
+    data = _sorted(instance)
+    cut, k = witness.get("cut"), witness.get("steps")
+    if not isinstance(cut, int) or not 0 <= 2 * cut <= data.capacity + 1:
+        raise DataError(f"witness: expected a cut of at most half a bin, got {shown(cut)}", "witness")
+    if k is not None and (not isinstance(k, int) or k < 1):
+        raise DataError(f"witness: expected a number of steps, got {shown(k)}", "witness")
+    kept: list[int] = [w for w in data.weights.tolist() if w >= cut and w > 0]
+    whole = sum(w > data.capacity - cut for w in kept)
+    rest = [w for w in kept if w <= data.capacity - cut]
+    if k is None:
+        return whole + _up(sum(rest), max(data.capacity, 1))
+    mapped = [divmod((k + 1) * w, max(data.capacity, 1)) for w in rest]
+    # In units of 1 / (k (k + 1)): a whole number of (k + 1)-ths stays, others go down to k-ths.
+    total = sum(share * (k if left == 0 else k + 1) for share, left in mapped)
+    return whole + _up(total, k * (k + 1))
+
+
+def _up(numerator: int, denominator: int) -> int:
+    return -(-numerator // denominator)
+
+
+def _sorted(instance: BinInstance) -> _Sorted:
+    exact = instance.exact
+    if exact.integers is not None:
+        *weights, capacity = exact.integers
+        array = np.array(sorted(weights), dtype=object)
+    else:
+        array, capacity = np.sort(exact.units), exact.capacity
+        if capacity >= _SAFE:
+            array = array.astype(object)
+    small = array[2 * array <= capacity]
+    # The last cut leaves the items of more than half a bin, which take a bin each.
+    cuts = np.array(sorted({0, *small.tolist(), (capacity + 1) // 2}), dtype=array.dtype)
+    return _Sorted(array, capacity, cuts)
+
+
+def _volume(data: _Sorted) -> int:
+    return _up(sum(data.weights.tolist()), max(data.capacity, 1))
+
+
+def _ranges(data: _Sorted) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each cut, the positions of the items that stay as they are: from the first to before the second."""
+    first = np.searchsorted(data.weights, data.cuts, side="left")
+    last = np.searchsorted(data.weights, data.capacity - data.cuts, side="right")
+    return first, last
+
+
+def _best_cut(data: _Sorted) -> tuple[int, int]:
+    """Find the best eps for L2, and its bound."""
+    first, last = _ranges(data)
+    sums = np.concatenate([np.zeros(1, dtype=data.weights.dtype), np.cumsum(data.weights)])
+    bins = len(data.weights) - last + -(-(sums[last] - sums[first]) // max(data.capacity, 1))
+    best = int(np.argmax(bins))
+    return int(data.cuts[best]), int(bins[best])
+
+
+def _best_step(data: _Sorted, k: int) -> tuple[int, int]:
+    """Find the best eps to cut at before rounding to k-ths, and its bound."""
+    first, last = _ranges(data)
+    scaled, capacity = data.weights * (k + 1), max(data.capacity, 1)
+    share = (scaled // capacity).astype(np.int64)
+    parts = share * np.where(scaled % capacity == 0, k, k + 1)
+    sums = np.concatenate([[0], np.cumsum(parts)])
+    bins = len(data.weights) - last + -(-(sums[last] - sums[first]) // (k * (k + 1)))
+    best = int(np.argmax(bins))
+    return int(data.cuts[best]), int(bins[best])

@@ -1,0 +1,421 @@
+"""Bounds never cross the optimum: small instances by brute force, and what all bounds promise."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nsa_cli as nsa
+from nsa_cli.core.bound import Bound, rounded_outwards
+from nsa_cli.problems.bin import bounds as bin_bounds
+from nsa_cli.problems.knapsack import bounds as knapsack_bounds
+from nsa_cli.problems.tsp import bounds as tsp_bounds
+
+from helpers import random_instances
+
+BIN, KNAPSACK, TSP = (nsa.find_problem(name) for name in ("bin", "knapsack", "tsp"))
+
+FEW = settings(max_examples=150, deadline=None)
+WHOLE = st.integers(0, 30)
+DECIMAL = st.integers(0, 300).map(lambda x: x / 10)
+REAL = st.floats(0, 30, allow_nan=False).map(float)
+
+
+def best_selection(instance):
+    """Try them all; worth and weight by the instance's own exact arithmetic."""
+    choices = map(np.array, itertools.product((False, True), repeat=instance.size))
+    return max(instance.objective(c) for c in choices if instance.violation(c) is None)
+
+
+def best_packing(instance):
+    """Put items one after the other into every open bin or a new one."""
+    units, capacity = instance.exact.units.tolist(), instance.exact.capacity
+
+    def least(k, loads):
+        if k == len(units):
+            return len(loads)
+        tries = [
+            least(k + 1, (*loads[:b], loads[b] + units[k], *loads[b + 1 :]))
+            for b in range(len(loads))
+            if loads[b] + units[k] <= capacity
+        ]
+        return min([*tries, least(k + 1, (*loads, units[k]))])
+
+    return least(0, ())
+
+
+def best_tour(instance):
+    """Try all orders with the first city first."""
+    orders = itertools.permutations(range(1, instance.size))
+    return min(instance.objective(np.array([0, *order])) for order in orders)
+
+
+@FEW
+@given(st.data(), st.sampled_from([WHOLE, DECIMAL, REAL]), st.sampled_from([WHOLE, DECIMAL, REAL]))
+def test_knapsack_bounds_are_the_optimum_of_small_instances(data, value, weight):
+    """Whole numbers, decimals and reals, weights of 0 and items that do not fit among them."""
+    pairs = data.draw(st.lists(st.tuples(value, weight), min_size=1, max_size=9))
+    values, weights = map(list, zip(*pairs, strict=True))
+    record = {"values": values, "weights": weights, "capacity": data.draw(weight)}
+    instance = KNAPSACK.from_record(record)
+    optimum = best_selection(instance)
+    bound = KNAPSACK.bound(instance)
+    assert bound.value >= optimum
+    if bound.witness is not None:
+        assert KNAPSACK.recompute_bound(instance, bound.witness) == bound.value
+    if instance.exact.rounded or not knapsack_bounds._integers(instance).exact:
+        return  # numbers too far apart for the programme
+    assert bound.exact
+    assert bound.proves(optimum, "max")
+    assert instance.violation(bound.solution) is None
+    assert instance.objective(bound.solution) == pytest.approx(optimum, rel=1e-12)
+
+
+@FEW
+@given(
+    st.lists(st.tuples(WHOLE, st.integers(1, 30)), min_size=1, max_size=9),
+    st.integers(0, 100),
+    st.fractions(0, 5),
+    st.fractions(-5, 5),
+    st.integers(0, 300),
+)
+def test_any_multipliers_give_a_valid_knapsack_bound(pairs, capacity, mu, lam, known):
+    """The witness proves itself: whatever it says, the optimum is not above the value."""
+    values, weights = map(list, zip(*pairs, strict=True))
+    instance = KNAPSACK.from_record({"values": values, "weights": weights, "capacity": capacity})
+    witness = {"capacity_multiplier": str(mu), "item_multiplier": str(lam), "known": known}
+    assert KNAPSACK.recompute_bound(instance, witness) >= best_selection(instance)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_number_of_items_closes_strongly_correlated_knapsacks(sign):
+    """Values of weight +- 100: Dantzig's bound is far off, the cardinality's is not (Martello and Toth)."""
+    rng = np.random.default_rng(3)
+    closer = 0
+    for _ in range(10):
+        weights = rng.integers(101, 1000, 60)
+        record = {"values": weights + sign * 100, "weights": weights, "capacity": int(weights.sum()) // 3}
+        instance = KNAPSACK.from_record(record)
+        from nsa_cli.problems.knapsack import bounds
+
+        known = KNAPSACK.start("greedy")(instance, lambda n: np.zeros(n))
+        data = bounds._integers(instance)
+        with_items = bounds._by_dual(instance, data, known)
+        plain = bounds.recompute(instance, {"capacity_multiplier": str(bounds._break_ratio(data, 0))})
+        closer += with_items.value < plain
+        bound = KNAPSACK.bound(instance)
+        assert with_items.value >= bound.value
+        assert bounds.recompute(instance, with_items.witness) == with_items.value
+    assert closer == 10
+
+
+def test_a_stopped_core_programme_still_bounds():
+    """No time at all: not exact, above the optimum, not above the dual's bound, with a good selection."""
+    rng = np.random.default_rng(1)
+    weights = rng.integers(1, 10**4, 50)
+    values = weights + rng.integers(0, 50, 50)
+    record = {"values": values, "weights": weights, "capacity": int(weights.sum()) // 2}
+    instance = KNAPSACK.from_record(record)
+    optimum = KNAPSACK.bound(instance)
+    hurried = KNAPSACK.bound(instance, stop=lambda: True)
+    assert optimum.exact
+    assert hurried.value >= optimum.value
+    assert instance.violation(hurried.solution) is None
+    assert hurried.exact == (hurried.value == instance.objective(hurried.solution))
+
+
+@FEW
+@given(st.data(), st.sampled_from([st.integers(0, 12), st.integers(0, 120).map(lambda x: x / 10)]))
+def test_bin_bounds_never_exceed_the_optimum_of_small_instances(data, weight):
+    """Nor do those of any other witness of the same form."""
+    weights = data.draw(st.lists(weight, min_size=1, max_size=7))
+    instance = BIN.from_record({"weights": weights, "capacity": 12})
+    optimum = best_packing(instance)
+    bound = BIN.bound(instance)
+    assert bound.value <= optimum
+    assert BIN.recompute_bound(instance, bound.witness) == bound.value
+    cut = data.draw(st.integers(0, (instance.exact.capacity + 1) // 2))
+    steps = data.draw(st.none() | st.integers(1, 60))
+    assert BIN.recompute_bound(instance, {"cut": cut, "steps": steps}) <= optimum
+
+
+def test_bin_bounds_hold_for_weights_that_no_64_bits_hold():
+    """Sums near 2^63 and decimals far apart go through Python's integers."""
+    big = BIN.from_record({"weights": [2**57 + 1] * 8, "capacity": 2**58 + 1})
+    assert BIN.bound(big).value == 8
+    apart = BIN.from_record({"weights": [1e-12, 9e14, 9e14], "capacity": 1e15})
+    assert BIN.bound(apart).value == 2
+
+
+METRIC = st.sampled_from(["EUC_2D", "CEIL_2D", "FLOOR_2D", "EXACT_2D", "MAN_2D", "MAX_2D", "ATT", "GEO"])
+
+
+@FEW
+@given(st.data(), METRIC)
+def test_tour_bounds_are_the_optimum_of_few_cities(data, metric):
+    """All metrics, coincident cities and cities in a line among them."""
+    place = st.integers(-20, 20) if data.draw(st.booleans()) else st.floats(-20, 20).map(float)
+    coords = data.draw(st.lists(st.tuples(place, place), min_size=1, max_size=7))
+    instance = TSP.from_record({"coords": [list(c) for c in coords], "edge_weight_type": metric})
+    optimum = best_tour(instance)
+    bound = TSP.bound(instance)
+    assert bound.exact
+    assert bound.value <= optimum
+    assert bound.proves(optimum, "min")
+    assert instance.objective(bound.solution) == pytest.approx(optimum, rel=1e-12)
+
+
+@FEW
+@given(st.data(), METRIC, st.integers(0, 2**32))
+def test_any_potentials_give_a_valid_tour_bound(data, metric, seed):
+    """The 1-tree is over all edges: candidates and luck have no part in its validity."""
+    rng = np.random.default_rng(seed)
+    size = data.draw(st.integers(3, 7))
+    grid = rng.integers(0, data.draw(st.integers(1, 40)), (size, 2))
+    instance = TSP.from_record({"coords": grid.tolist(), "edge_weight_type": metric})
+    scale = min(4, tsp_bounds.scale_of(instance))
+    potentials = rng.integers(-(2**10), 2**10, size).tolist()
+    witness = {"scale": scale, "potentials": potentials}
+    assert TSP.recompute_bound(instance, witness) <= best_tour(instance)
+
+
+@pytest.mark.parametrize(
+    "metric", ["EUC_2D", "CEIL_2D", "EXACT_2D", "MAN_2D", "MAX_2D", "ATT", "GEO", "matrix"]
+)
+@pytest.mark.parametrize("kind", ["uniform", "clustered", "line", "grid", "coincident"])
+def test_the_1_tree_over_all_edges_is_that_of_a_dense_matrix(monkeypatch, metric, kind):
+    """The search for near pairs leaves out nothing that matters, and a limit only lowers the bound."""
+    rng = np.random.default_rng(5)
+    points = {
+        "uniform": rng.random((60, 2)) * 80,
+        "clustered": rng.random((60, 2)) + rng.integers(0, 3, (60, 1)) * 30,
+        "line": np.stack([np.arange(60.0), np.zeros(60)], 1),
+        "grid": np.indices((10, 6)).reshape(2, -1).T * 1.0,
+        "coincident": rng.integers(0, 3, (60, 2)) * 1.0,
+    }[kind]
+    if metric == "matrix":
+        lengths = np.rint(np.linalg.norm(points[:, None] - points, axis=2) * 10).astype(int)
+        instance = TSP.from_record({"matrix": lengths.tolist()})
+    else:
+        instance = TSP.from_record({"coords": points.tolist(), "edge_weight_type": metric})
+    scale = tsp_bounds.scale_of(instance)
+    unit = 2.0**scale * max(instance.edges(np.zeros(59, dtype=int), np.arange(1, 60)).mean(), 1e-9)
+    potentials = np.rint(rng.normal(0, 0.3, 60) * unit).astype(np.int64)
+    exact = dense_1_tree(instance, scale, potentials)
+    witness = {"scale": scale, "potentials": potentials.tolist()}
+    assert TSP.recompute_bound(instance, witness) == exact
+    from nsa_cli.problems.tsp import complete_tree
+
+    monkeypatch.setattr(complete_tree, "_ALL_PAIRS", 0)  # as for many cities
+    monkeypatch.setattr(complete_tree, "_LISTED", (1000, 1000))
+    monkeypatch.setattr(complete_tree, "_MANY", 1)
+    assert TSP.recompute_bound(instance, witness) == exact
+    monkeypatch.setattr(complete_tree, "_LISTED", (0, 0))
+    assert TSP.recompute_bound(instance, witness) <= exact
+
+
+def dense_1_tree(instance, scale, potentials):
+    """Prim's tree over a full matrix and the heaviest second edge, all in Python's integers."""
+    size = instance.size
+    i, j = np.indices((size, size)).reshape(2, -1)
+    lengths = tsp_bounds.scaled(instance, scale, i, j).reshape(size, size)
+    weights = [[int(x) for x in row] for row in lengths + potentials[:, None] + potentials]
+    reach = {city: weights[0][city] for city in range(1, size)}
+    total = 0
+    while reach:
+        city = min(reach, key=reach.get)
+        total += reach.pop(city)
+        for other in reach:
+            reach[other] = min(reach[other], weights[city][other])
+    seconds = [sorted(weights[c][d] for d in range(size) if d != c)[1] for c in range(size)]
+    total += max(seconds) - 2 * int(potentials.sum())
+    return tsp_bounds.in_file_units(instance, total, scale)
+
+
+@pytest.mark.parametrize("size", [100, 300])
+def test_held_karp_is_near_the_optimum_of_random_cities(size, capsys):
+    """Within a per cent or so of a tour by 2-opt and annealing's best; the figure is printed."""
+    (instance,) = random_instances(TSP, size, 1, seed=4)
+    bound = TSP.bound(instance)
+    # The mean optimal tour of random cities (Johnson and McGeoch 1996), a fair yardstick at these sizes.
+    usual = 0.7124 * math.sqrt(size) * (1 + 0.33 / size) * (1 + 0.467 / size**0.5 / 2)
+    with capsys.disabled():
+        print(f"\n    held-karp {size}: {bound.value:.4f}, usual optimum {usual:.4f}", end="")
+    assert 0.9 * usual < bound.value < 1.1 * usual
+    assert TSP.recompute_bound(instance, bound.witness) == pytest.approx(bound.value, rel=1e-12)
+
+
+def test_tour_bounds_of_matrices_without_geometry():
+    """Random lengths; the bound is below the optimum found by the subset programme."""
+    from nsa_cli.problems.tsp.subsets import shortest_tour
+
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        lengths = np.triu(rng.integers(1, 100, (13, 13)), 1)
+        lengths += lengths.T
+        optimum, _ = shortest_tour(lengths)
+        bound = TSP.bound(TSP.from_record({"matrix": lengths.tolist()}))
+        assert 0.8 * optimum <= bound.value <= optimum
+
+
+def test_no_time_gives_no_bound_or_a_valid_one(problem):
+    """Never an error, whatever the time and however early the stop."""
+    (instance,) = random_instances(problem, 40, 1)
+    full = problem.bound(instance)
+    for hurry in ({"seconds": 0.0}, {"seconds": 0.01}, {"stop": lambda: True}):
+        bound = problem.bound(instance, **hurry)
+        if bound is not None and problem.sense == "min":
+            assert bound.value <= full.value * (1 + 1e-9) or problem.name == "tsp"
+        elif bound is not None:
+            assert bound.value >= full.value
+
+
+def test_the_same_instance_has_the_same_bound(problem):
+    """Effort is counted, not timed; and the bound is strict JSON."""
+    (instance,) = random_instances(problem, 30, 1)
+    first, second = (problem.bound(instance) for _ in range(2))
+    assert first.value == second.value
+    assert first.witness == second.witness
+    json.dumps(first.to_dict(first.value, problem.sense), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "witness"),
+    [
+        ("tsp", {}),
+        ("tsp", {"scale": 1, "potentials": [1, 2]}),
+        ("tsp", {"scale": 5000, "potentials": [0] * 30}),
+        ("tsp", {"scale": 1, "potentials": [2**60] * 30}),
+        ("tsp", {"scale": "x", "potentials": 3}),
+        ("knapsack", {}),
+        ("knapsack", {"capacity_multiplier": "-1"}),
+        ("knapsack", {"capacity_multiplier": "1/0"}),
+        ("knapsack", {"capacity_multiplier": [1]}),
+        ("knapsack", {"capacity_multiplier": "1", "item_multiplier": "-1"}),
+        ("bin", {}),
+        ("bin", {"cut": 10**30}),
+        ("bin", {"cut": 0, "steps": 0}),
+    ],
+)
+def test_false_witnesses_are_refused(name, witness):
+    """As data that are wrong, not as a fault."""
+    (instance,) = random_instances(nsa.find_problem(name), 30, 1)
+    with pytest.raises(nsa.DataError, match="witness"):
+        nsa.find_problem(name).recompute_bound(instance, witness)
+
+
+def test_bounds_are_rounded_to_the_safe_side():
+    """A third lies between two floats."""
+    from fractions import Fraction
+
+    third = Fraction(1, 3)
+    assert Fraction(rounded_outwards(third, "min")) < third < Fraction(rounded_outwards(third, "max"))
+    assert rounded_outwards(Fraction(1, 4), "min") == rounded_outwards(Fraction(1, 4), "max") == 0.25
+
+
+def test_what_a_bound_proves():
+    """Equality for whole numbers; for reals the last digits do not matter; better than a bound is a fault."""
+    whole, real = Bound(value=10, method="m"), Bound(value=10.0, method="m")
+    assert whole.proves(10, "min")
+    assert not whole.proves(11, "min")
+    assert real.proves(10.0 + 1e-12, "min")
+    assert not real.proves(10.001, "min")
+    assert whole.beaten_by(9, "min")
+    assert not whole.beaten_by(11, "min")
+    assert whole.beaten_by(11, "max")
+    assert not real.beaten_by(10.0 - 1e-12, "min")
+
+
+# --- instances whose optima are known ------------------------------------------------------------------
+
+
+def references(shared, name):
+    """Per-instance reference objectives of a paper set."""
+    return np.load(shared / "data" / "reference" / name)
+
+
+@pytest.mark.parametrize(
+    "count", [pytest.param(20, id="some"), pytest.param(1000, id="all", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("size", KNAPSACK.paper_sizes)
+def test_knapsacks_of_the_paper_are_proved_optimal(shared, size, count):
+    """All of them, to the last bit of the reference."""
+    known = references(shared, f"knapsack{size}_opt.npy")
+    for instance, optimum in zip(KNAPSACK.paper_set(size, count), known, strict=False):
+        bound = KNAPSACK.bound(instance)
+        assert bound.exact
+        assert instance.objective(bound.solution) == pytest.approx(optimum, rel=1e-14)
+        assert bound.value == pytest.approx(optimum, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    "count", [pytest.param(50, id="some"), pytest.param(1000, id="all", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("size", BIN.paper_sizes)
+def test_bin_bounds_agree_with_the_references(shared, size, count):
+    """L2 is the reference's, the best bound is at least that, and never above a packing."""
+    known = references(shared, f"bin{size}_ref.npz")
+    for k, instance in enumerate(BIN.paper_set(size, count)):
+        data = bin_bounds._sorted(instance)
+        _, l2 = bin_bounds._best_cut(data)
+        bound = BIN.bound(instance)
+        if k < 200:
+            assert l2 == known["l2"][k]
+        assert l2 <= bound.value <= min(known["ffd"][k], known["bfd"][k])
+        assert BIN.recompute_bound(instance, bound.witness) == bound.value
+
+
+def test_bin_bounds_never_cross_the_best_known_of_the_or_library(shared):
+    """Uniform items in bins of 150; most are closed by a bound."""
+    closed = total = 0
+    for path in sorted((shared / "data" / "binpack").glob("binpack*.txt")):
+        for task in nsa.read(path):
+            bound = BIN.bound(task.instance)
+            assert bound.value <= task.instance.best_known
+            closed, total = closed + (bound.value == task.instance.best_known), total + 1
+    assert total == 80
+    assert closed >= 70
+
+
+@pytest.mark.parametrize(
+    "count", [pytest.param(2, id="some"), pytest.param(100, id="all", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("size", TSP.paper_sizes)
+def test_held_karp_is_within_a_per_cent_of_the_papers_tours(shared, size, count, capsys):
+    """On average, and never above them."""
+    known = references(shared, f"tsp{size}_opt.npy")
+    gaps = []
+    for instance, optimum in zip(TSP.paper_set(size, count), known, strict=False):
+        gaps.append(1 - TSP.bound(instance).value / optimum)
+        assert gaps[-1] > -1e-9
+    with capsys.disabled():
+        print(f"\n    held-karp, {size} cities: {100 * np.mean(gaps):.3f} % below the optimum", end="")
+    assert np.mean(gaps) < 0.012
+
+
+SOME = ("burma14", "gr17", "bayg29", "berlin52", "att48", "si175", "a280", "brg180", "gr202")
+
+
+@pytest.mark.parametrize(
+    "names", [pytest.param(SOME, id="some"), pytest.param(None, id="all", marks=pytest.mark.slow)]
+)
+def test_held_karp_never_crosses_an_optimum_of_tsplib(shared, names):
+    """All metrics and explicit matrices, up to 85,900 cities."""
+    folder = shared / "data" / "tsplib"
+    lines = (line.split(":") for line in (folder / "best-known.txt").read_text().splitlines() if ":" in line)
+    known = {name.strip(): int(value.split()[0]) for name, value in lines}
+    for path in sorted(folder.glob("*.tsp")):
+        if path.stem == "linhp318" or (names is not None and path.stem not in names):
+            continue
+        (task,) = nsa.read(path)
+        bound = TSP.bound(task.instance)
+        assert isinstance(bound.value, int)
+        assert 0.9 * known[path.stem] < bound.value <= known[path.stem], path.stem
+        if names is not None and bound.witness is not None:
+            assert TSP.recompute_bound(task.instance, bound.witness) == bound.value
