@@ -16,13 +16,15 @@ from torch import Tensor
 
 from nsa_cli import __version__
 from nsa_cli.anneal.acceptance import RULES
-from nsa_cli.anneal.engine import Outcome, anneal
+from nsa_cli.anneal.engine import Outcome, advance, anneal
+from nsa_cli.anneal.engine import start as start_chains
 from nsa_cli.anneal.schedule import Schedule, parse_steps
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
+from nsa_cli.core.drawing import Rollout
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.instance import Solution
+from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.operations import Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
@@ -59,6 +61,7 @@ def solve_all(
     *,
     stop: tuple[StopRule, ...] = (),
     on_progress: Callable[[Progress], None] | None = None,
+    looks: int | None = None,
 ) -> list[Result]:
     """Solve instances, batching those that can share a batch.
 
@@ -69,6 +72,8 @@ def solve_all(
     stop : tuple of StopRule
         Beside the time limit.
     on_progress : callable, optional
+    looks : int, optional
+        How often it is called at least in a run that is not stopped.
 
     Returns
     -------
@@ -83,10 +88,28 @@ def solve_all(
         stop = (Deadline(settings.started + settings.time_limit), *stop)
     results: dict[int, Result] = {}
     for plan, places in _grouped(tasks, settings, device).items():
-        run = _Run(plan, settings, device, seed, stop, on_progress)
+        run = _Run(plan, settings, device, seed, stop, on_progress, looks)
         for some in _batches(places, plan, tasks):
             results |= dict(zip(some, run.solve([tasks[i] for i in some]), strict=True))
     return [results[i] for i in range(len(tasks))]
+
+
+def rollout(
+    problem: Problem[Any], instance: Instance, policy: Policy, schedule: Schedule, *, seed: int, chains: int
+) -> Rollout:
+    """Let a policy run from the paper's start, in the units of its training, and keep every step."""
+    operations = problem.operations()
+    keys = stream_keys(seed, np.arange(chains))
+    make = problem.start("paper")
+    x = torch.from_numpy(np.stack([make(instance, partial(_start_draws, key)) for key in keys]))
+    batch = operations.pack([instance] * chains, unit=1.0)
+    state, temperatures = start_chains(operations, batch, x), schedule.temperatures(0, schedule.steps)
+    states = [state]
+    for temperature in torch.from_numpy(temperatures):
+        state = advance(operations, batch, policy, state, temperature[None], torch.from_numpy(keys))
+        states.append(state)
+    x_of, energy_of = (torch.stack([getattr(s, key) for s in states]).numpy() for key in ("x", "energy"))
+    return Rollout(x_of, energy_of, temperatures)
 
 
 def choose_device(name: str) -> torch.device:
@@ -163,6 +186,7 @@ class _Run(NamedTuple):
     seed: int
     stop: tuple[StopRule, ...]
     on_progress: Callable[[Progress], None] | None
+    looks: int | None
 
     def solve(self, tasks: Sequence[Task]) -> list[Result]:
         """Solve one batch: each instance with its chains in consecutive rows."""
@@ -188,6 +212,7 @@ class _Run(NamedTuple):
             torch.from_numpy(keys).to(self.device),
             rule=self.settings.acceptance,
             stop=self.stop,
+            looks=self.looks,
             on_progress=self.on_progress,
         )
         best = outcome.state.best.cpu().numpy()

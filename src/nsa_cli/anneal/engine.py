@@ -188,6 +188,7 @@ def anneal(
     *,
     rule: Rule = "metropolis",
     chunk: int | None = None,
+    looks: int | None = None,
     stop: tuple[StopRule, ...] = (),
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:
@@ -203,13 +204,19 @@ def anneal(
     chunk : int, optional
         Steps between two looks at the rules; by default what takes a tenth of a second. It changes
         nothing in the result of a run that is not stopped.
+    looks : int, optional
+        Chunks that the schedule is cut into at least, for those who want a curve.
     stop : tuple of StopRule
     on_progress : callable, optional
-        Called between chunks.
+        Called before the first chunk and after each.
     """
     state = start(operations, batch, x)
-    chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(len(x) * (policy.draws(operations, x) + 1))
+    draws_a_step = len(x) * (policy.draws(operations, x) + 1)
+    most = -(-schedule.steps // looks) if looks else schedule.steps
+    chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(draws_a_step, most)
     progress = _progress(state, schedule)
+    if on_progress is not None:
+        on_progress(progress)
     while state.step < schedule.steps:
         if (reason := first_reason(stop, progress)) is not None:
             return Outcome(state, reason)
@@ -227,9 +234,9 @@ def _fixed_chunks(chunk: int) -> Iterator[int]:
         yield chunk
 
 
-def _timed_chunks(draws_a_step: int) -> Iterator[int]:
+def _timed_chunks(draws_a_step: int, most: int) -> Iterator[int]:
     """Double or halve the chunk until it takes its time; bounded by the memory of its random numbers."""
-    chunk, limit = 8, max(_CHUNK_DRAWS // draws_a_step, 1)
+    chunk, limit = 8, max(min(_CHUNK_DRAWS // draws_a_step, most), 1)
     while True:
         begin = time.monotonic()
         yield min(chunk, limit)
@@ -245,5 +252,12 @@ def _progress(state: AnnealState, schedule: Schedule) -> Progress:
     temperature = schedule.temperatures(done, done + 1)[0] if schedule.steps else schedule.t_start
     acceptance = state.accepted.double().mean().item() / max(state.step, 1)
     return Progress(
-        state.step, schedule.steps, float(temperature), acceptance, state.best_energy.min().item()
+        state.step,
+        schedule.steps,
+        float(temperature),
+        acceptance,
+        state.best_energy.min().item(),
+        mean=state.energy.mean().item(),
+        lowest=state.energy.min().item(),
+        x=state.x,
     )

@@ -5,17 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from nsa_cli.api import Settings, Task, read
-from nsa_cli.cli.console import Console, Signals, Status, emit
+from nsa_cli.cli.console import Console, Signals, emit, set_log_format
 from nsa_cli.cli.options import Output, Quiet, Seed, Verbose, check_output, parse_settings
+from nsa_cli.cli.watch import Extras, Watch
 from nsa_cli.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from nsa_cli.anneal.stop import Progress
 
 
 def solve(
@@ -75,15 +73,28 @@ def solve(
             help="json, jsonl, table, csv, or tour for tours. Default: table on a terminal, else json.",
         ),
     ] = None,
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE.csv", help="Write the annealing curve.")
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the solution: .png, .svg or .pdf.")
+    ] = None,
+    plot_run: Annotated[
+        str | None, typer.Option("--plot-run", metavar="FILE", help="Draw the annealing curve.")
+    ] = None,
+    log_format: Annotated[str, typer.Option("--log-format", help="stderr: text or json lines.")] = "text",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
     """Solve the instances of FILE and print the best solution found."""
     started = time.monotonic()
+    set_log_format(log_format)
     console = Console(quiet, verbose)
     check_output(output)
     tasks = read(file, problem, parse_settings(set_ or [], capacity))
     _check_settings(tasks, set_ or [])
+    extras = Extras(trace, plot, plot_run)
+    extras.check(tasks)
     fmt = _format(fmt, output, tasks)
     for task in tasks:
         for remark in task.instance.remarks():
@@ -103,11 +114,18 @@ def solve(
         time_limit=time_limit,
         started=started,
     )
-    return _run(tasks, settings, threads, console, output, fmt)
+    watch = Watch(extras, console, tasks, settings)
+    return _run(tasks, settings, threads, console, output, fmt, watch)
 
 
 def _run(
-    tasks: list[Task], settings: Settings, threads: int | None, console: Console, output: str | None, fmt: str
+    tasks: list[Task],
+    settings: Settings,
+    threads: int | None,
+    console: Console,
+    output: str | None,
+    fmt: str,
+    watch: Watch,
 ) -> int:
     with Signals() as signals:
         import torch
@@ -120,24 +138,17 @@ def _run(
             if threads < 1:
                 raise UsageError(f"--threads: expected at least 1, got {threads}")
             torch.set_num_threads(threads)
-        status = Status(console)
         stop = (Interrupt(lambda: signals.received != 0),)
         try:
-            results = solve_all(tasks, settings, stop=stop, on_progress=lambda p: status.update(_line(p)))
+            results = solve_all(tasks, settings, stop=stop, on_progress=watch, looks=watch.looks)
         finally:
-            status.clear()
+            watch.end()
         first = results[0]
         console.note(f"seed {first.seed}, policy {first.policy}, start {first.start}, device {first.device}")
         console.note(f"{first.steps} steps, {first.chains} chains, schedule {dict(first.schedule)}")
         emit(format_results(tasks[0].problem, results, fmt), output)
+        watch.write(first)
         return signals.exit_code
-
-
-def _line(progress: Progress) -> str:
-    return (
-        f"step {progress.step}/{progress.steps}  T {progress.temperature:.3g}  "
-        f"accepted {100 * progress.acceptance:.0f} %  best {abs(progress.best):.10g}"
-    )
 
 
 def _format(fmt: str | None, output: str | None, tasks: list[Task]) -> str:

@@ -18,6 +18,7 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Instance, Solution
 
 if TYPE_CHECKING:
+    from nsa_cli.core.drawing import Drawing
     from nsa_cli.core.operations import Operations
     from nsa_cli.core.record import Record, Source
 
@@ -201,6 +202,10 @@ class Problem(ABC, Generic[InstanceT]):
     def default_policy(self, instance: InstanceT) -> str:
         """Name the policy that `solve` takes its proposals from: the best that is known for the instance."""
         return "uniform"
+
+    def drawing(self) -> Drawing[InstanceT] | None:
+        """Import and make what draws the problem's solutions and policies; None where nothing does."""
+        return None
 
     def paper_set(self, size: int, count: int | None = None) -> Sequence[InstanceT]:
         """Make the first `count` instances of the paper's test set of a size.

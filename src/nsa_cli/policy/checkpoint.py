@@ -73,6 +73,25 @@ def find_policy(spec: str, problem: str, operations: Operations[Any, Any], *, gr
     return policy
 
 
+def problem_of(spec: str) -> str:
+    """Tell the problem that a shipped policy, or one in a file, is for.
+
+    Raises
+    ------
+    UsageError
+        If there is none of that name, or it is ``uniform``, which is for all.
+    InputError
+        If the file is no policy.
+    """
+    if spec == _UNIFORM:
+        raise UsageError("uniform proposals have learnt nothing; give a policy's name or file")
+    path = _locate(spec, "*")
+    name = _read(path).get("problem")
+    if not isinstance(name, str):
+        raise InputError(f"is no policy file: expected the name of a problem, got {shown(name)}", str(path))
+    return name
+
+
 def _locate(spec: str, problem: str) -> Path:
     for directory in directories():
         if (path := directory / f"{spec}.json").is_file() and "/" not in spec:
@@ -80,7 +99,8 @@ def _locate(spec: str, problem: str) -> Path:
     if Path(spec).exists():
         return Path(spec)
     known = ", ".join([_UNIFORM, *available(problem)])
-    raise UsageError(f"there is no policy {spec!r} for {problem}; there are {known}, or give a file")
+    purpose = "" if problem == "*" else f" for {problem}"
+    raise UsageError(f"there is no policy {spec!r}{purpose}; there are {known}, or give a file")
 
 
 def save(

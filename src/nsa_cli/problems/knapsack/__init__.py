@@ -14,6 +14,7 @@ from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
     from nsa_cli.problems.knapsack.operations import KnapsackOperations
+    from nsa_cli.problems.knapsack.plot import KnapsackDrawing
 
 
 class Knapsack(Problem[KnapsackInstance]):
@@ -63,6 +64,11 @@ class Knapsack(Problem[KnapsackInstance]):
         from nsa_cli.problems.knapsack.operations import KnapsackOperations
 
         return KnapsackOperations()
+
+    def drawing(self) -> KnapsackDrawing:
+        from nsa_cli.problems.knapsack.plot import KnapsackDrawing
+
+        return KnapsackDrawing()
 
     def default_policy(self, instance: KnapsackInstance) -> str:
         """Below 25 items a policy learnt on 50 is too sure of itself; uniform proposals visit everything."""

@@ -15,6 +15,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
     from nsa_cli.problems.tsp.operations import TspOperations
+    from nsa_cli.problems.tsp.plot import TspDrawing
 
 
 class Tsp(Problem[TspInstance]):
@@ -70,6 +71,11 @@ class Tsp(Problem[TspInstance]):
         from nsa_cli.problems.tsp.operations import TspOperations
 
         return TspOperations()
+
+    def drawing(self) -> TspDrawing:
+        from nsa_cli.problems.tsp.plot import TspDrawing
+
+        return TspDrawing()
 
     def default_policy(self, instance: TspInstance) -> str:
         return "tsp-ppo-best"
