@@ -35,7 +35,7 @@ def policy(
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option("--steps", help="Steps of the rollout; by default twice the size, at least 40."),
+        typer.Option("--steps", help="Steps of the rollout; by default twice the size, at least 100."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the instance and of the rollout.")] = 0,
 ) -> int:
@@ -69,7 +69,7 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     instance = generate(owner, size, seed=seed)[0].instance
     budget = owner.budget(instance)
     t_start, t_end = (trained.t_start, trained.t_end) if trained else (budget.t_start, budget.t_end)
-    steps = max(2 * size, 40) if steps is None else steps
+    steps = max(2 * size, 100) if steps is None else steps
     if steps < 1:
         raise UsageError(f"--steps: expected at least 1, got {steps}")
     schedule = Schedule(steps, t_start, t_end)

@@ -162,7 +162,12 @@ def number(value: float) -> str:
 
 
 def label_points(
-    axes: Axes, points: NDArray[np.float64], labels: Sequence[object], *, avoid: NDArray[np.float64]
+    axes: Axes,
+    points: NDArray[np.float64],
+    labels: Sequence[object],
+    *,
+    avoid: NDArray[np.float64],
+    radius: float = 2.5,
 ) -> int:
     """Write labels beside points where they cover neither each other nor a point; leave the others out.
 
@@ -175,6 +180,8 @@ def label_points(
     labels : sequence of N
     avoid : float64[M, 2]
         Other places to leave free, in data coordinates.
+    radius : float
+        Of the points' markers, in typographic points.
 
     Returns
     -------
@@ -185,14 +192,18 @@ def label_points(
     assert figure is not None
     pixel = figure.dpi / 72
     taken: list[tuple[float, float, float, float]] = []
-    obstacles = axes.transData.transform(np.concatenate([points, avoid]))
+    places = axes.transData.transform(points)
+    corners = radius * pixel * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
+    markers = (places[:, None] + corners).reshape(-1, 2)
+    obstacles = np.concatenate([markers, axes.transData.transform(avoid)])
     window = axes.get_window_extent()
     written = 0
-    for place, label in zip(axes.transData.transform(points), labels, strict=True):
+    for place, label in zip(places, labels, strict=True):
         text = shown(label, 18).strip("'")
         # Without a canvas there are no exact sizes; 0.6 em a character errs on the wide side.
         width, height = (0.6 * len(text) * _LABEL + 2) * pixel, (1.25 * _LABEL) * pixel
-        for dx, dy, ha, va in _AROUND:
+        for right, up, ha, va in _AROUND:
+            dx, dy = right * (radius + 2.5), up * (radius + 2.5)
             left = place[0] + dx * pixel - {"left": 0.0, "center": width / 2, "right": width}[ha]
             low = place[1] + dy * pixel - {"bottom": 0.0, "center": height / 2, "top": height}[va]
             box = left, low, left + width, low + height
@@ -216,17 +227,17 @@ def label_points(
     return written
 
 
-#: Size of a label in points, and where it is tried around its point: offset in points, alignment.
+#: Size of a label in points, and where it is tried around its point: direction, alignment.
 _LABEL = 7.0
 _AROUND: tuple[tuple[float, float, Any, Any], ...] = (
-    (5, 0, "left", "center"),
-    (-5, 0, "right", "center"),
-    (0, 5, "center", "bottom"),
-    (0, -5, "center", "top"),
-    (4, 4, "left", "bottom"),
-    (-4, 4, "right", "bottom"),
-    (4, -4, "left", "top"),
-    (-4, -4, "right", "top"),
+    (1, 0, "left", "center"),
+    (-1, 0, "right", "center"),
+    (0, 1, "center", "bottom"),
+    (0, -1, "center", "top"),
+    (0.7, 0.7, "left", "bottom"),
+    (-0.7, 0.7, "right", "bottom"),
+    (0.7, -0.7, "left", "top"),
+    (-0.7, -0.7, "right", "top"),
 )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import io
+import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,13 +107,25 @@ def save(path: str | Path, shape: tuple[float, float], draw: Callable[[Figure], 
     from matplotlib.figure import Figure
 
     suffix, buffer = Path(path).suffix.lower(), io.BytesIO()
-    with rc_context(_STYLE), warnings.catch_warnings():
-        # A name in a script that the font lacks is drawn as boxes; that is no news for the terminal.
-        warnings.simplefilter("ignore", UserWarning)
+    with rc_context(_STYLE), _silence():
         figure = Figure(figsize=shape, layout="constrained")
         draw(figure)
         figure.savefig(buffer, format=suffix[1:], metadata=_FORMATS[suffix])
     write_bytes(path, buffer.getvalue())
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """A name in a script that the font lacks is drawn as boxes; that is no news for the terminal."""
+    logger = logging.getLogger("matplotlib")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def save_solution(
@@ -164,6 +178,9 @@ def _draw_run(
     if reference is not None:
         top.axhline(reference[1], color=BLACK, lw=1.0, ls=(0, (4, 3)), label=reference[0])
     top.set_ylabel("objective (file's units)")
+    values = np.concatenate([mean, current, best])
+    if np.nanmin(values) > 0 and np.nanmax(values) > 100 * np.nanmin(values):
+        top.set_yscale("log")
     top.set_title(title(name, f"best {number(float(f'{best[-1]:.10g}'))} after {number(step[-1])} steps"))
     figure.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4)
     middle.plot(step, temperature, color=RED, lw=1.5, **style)

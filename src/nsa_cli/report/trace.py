@@ -102,16 +102,18 @@ class Trace:
 
     def rows(self) -> list[Row]:
         """The curve so far: the first row, the last, and at most about as many as asked for between."""
+        if not self._rows:
+            return []
         some = [self._rows[i] for i in self._kept()]
         steps = np.diff([row.step for row in some]).clip(min=1)
-        shares = np.diff([row.acceptance for row in some]) / steps if len(some) > 1 else np.zeros(0)
-        return [row._replace(acceptance=a) for row, a in zip(some, [math.nan, *shares.tolist()], strict=True)]
+        shares = (np.diff([row.acceptance for row in some]) / steps).clip(0, 1).tolist()
+        return [row._replace(acceptance=a) for row, a in zip(some, [math.nan, *shares], strict=True)]
 
     def _kept(self) -> list[int]:
         count = len(self._rows)
         stride = max(-(-count // (self._most + 1)), 1)
         kept = list(range(0, count, stride))
-        return kept if not count or kept[-1] == count - 1 else [*kept, count - 1]
+        return kept if kept[-1] == count - 1 else [*kept, count - 1]
 
     def path(self, solution: Solution) -> Solution | None:
         """The way of the chain that came nearest to a solution, [K, …]; None if chains were not followed."""

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 _NAMED = 40
 
 #: Weights and free capacities at which a policy is asked, each.
-_GRID = 49
+_GRID = 81
 
 
 class BinDrawing(Drawing[BinInstance]):
     """A bar a bin, its items side by side, heavy ones first."""
 
-    policy_shape = (9.4, 4.6)
+    policy_shape = (9.4, 4.1)
 
     def shape(self, instance: BinInstance, solution: Solution) -> tuple[float, float]:
         return 8.0, min(max(1.5 + 0.3 * len(np.unique(solution)), 3.0), 10.0)

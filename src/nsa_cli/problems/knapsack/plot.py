@@ -23,13 +23,14 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.problems.knapsack.instance import KnapsackInstance, total
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Items up to which they are named.
 _NAMED = 60
 
 #: Weights and values at which a policy is asked, each.
-_GRID = 41
+_GRID = 49
 
 #: Free capacities at which a policy is asked: everything fits, and hardly anything does.
 _ROOMS = (1.0, 0.15)
@@ -49,10 +50,10 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
         area = min(max(4_000 / size, 7.0), 60.0)
         style: dict[str, Any] = {"s": area, "linewidths": 0.9, "zorder": 3, "clip_on": False}
         chosen, left = points[solution], points[~solution]
+        axes.scatter(*chosen.T, marker="o", color=BLUE, label=f"chosen ({len(chosen):,})", **style)
         axes.scatter(
             *left.T, marker="D", facecolors="none", edgecolors=ORANGE, label=f"left ({len(left):,})", **style
         )
-        axes.scatter(*chosen.T, marker="o", color=BLUE, label=f"chosen ({len(chosen):,})", **style)
         top = points.max(0)
         axes.set_xlim(0, 1.08 * top[0] if top[0] > 0 else 1)
         axes.set_ylim(0, 1.08 * top[1] if top[1] > 0 else 1)
@@ -76,7 +77,7 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
         figure.legend(loc="outside lower center", ncols=3)
         if size <= _NAMED:
             figure.draw_without_rendering()
-            label_points(axes, points, instance.items.ids, avoid=along)
+            label_points(axes, points, instance.items.ids, avoid=along, radius=area**0.5 / 2 + 1)
 
     def policy(self, figure: Figure, view: LearntView) -> None:
         """Logits of an item over its weight and value, for both states; with much room, and with little."""
@@ -85,32 +86,36 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
             panels = panels[:1]  # a policy that does not see the free capacity
             figure.set_size_inches(9.0, 4.6)
         axes = figure.subplots(len(panels), 2, sharex=True, sharey=True, squeeze=False)
-        low = min(p.logits.min() for row in panels for p in row)
-        high = max(p.logits.max() for row in panels for p in row)
+        every = np.stack([panel.logits for row in panels for panel in row])
         for i, row in enumerate(panels):
             for j, panel in enumerate(row):
-                here = axes[i, j]
-                image = here.pcolormesh(
-                    *panel.axes, panel.logits, cmap=SCALE, vmin=low, vmax=high, rasterized=True
-                )
-                here.contour(*panel.axes, panel.logits, 8, colors="white", linewidths=0.5, linestyles="solid")
-                if not panel.allowed.all():
-                    here.contourf(
-                        *panel.axes, panel.allowed.astype(float), [-0.5, 0.5], colors="none", hatches=["////"]
-                    )
+                image = _show(axes[i, j], panel, every.min(), every.max())
                 state = "in the knapsack, $x_i=1$" if j else "outside, $x_i=0$"
                 room = f"; free capacity {_ROOMS[i]:g}" if len(panels) > 1 else ""
-                here.set_title(f"item {state}{room}")
-                here.set_aspect("equal")
+                axes[i, j].set_title(f"item {state}{room}")
         for here in axes[-1]:
             here.set_xlabel("weight $w_i$")
         for here in axes[:, 0]:
             here.set_ylabel("value $v_i$")
-        hatched = "; hatched: does not fit" if len(panels) > 1 else ""
+        pale = "; pale: does not fit" if len(panels) > 1 else ""
         figure.suptitle(
-            f"{plain(view.name)}: logits of flipping an item, temperature {view.temperature:.2g}{hatched}"
+            f"{plain(view.name)}: logits of flipping an item, temperature {view.temperature:.2g}{pale}"
         )
         figure.colorbar(image, ax=axes, label="logit (higher is likelier)", shrink=0.85)
+
+
+def _show(axes: Axes, panel: _Panel, low: float, high: float) -> Any:
+    """Logits as colours with contours, pale where the item may not be flipped."""
+    grid = panel.grid, panel.grid
+    image = axes.pcolormesh(*grid, panel.logits, cmap=SCALE, vmin=low, vmax=high, rasterized=True)
+    axes.contour(*grid, panel.logits, 8, colors="white", linewidths=0.5, linestyles="solid")
+    if not panel.allowed.all():
+        veil = np.where(panel.allowed, np.nan, 1.0)
+        axes.pcolormesh(*grid, veil, cmap="Greys_r", vmin=0, vmax=1, alpha=0.65, rasterized=True)
+    axes.set_aspect("equal")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    return image
 
 
 def critical_ratio(instance: KnapsackInstance) -> float | None:
@@ -128,9 +133,9 @@ def critical_ratio(instance: KnapsackInstance) -> float | None:
 
 
 class _Panel(NamedTuple):
-    """Logits over a grid: the coordinates of both axes, float[G, G], and where the item may be flipped."""
+    """Logits by [value, weight], where the item may be flipped, and the coordinates of both axes."""
 
-    axes: tuple[NDArray[np.float64], NDArray[np.float64]]
+    grid: NDArray[np.float64]
     logits: NDArray[np.float64]
     allowed: NDArray[np.bool_]
 
@@ -143,7 +148,7 @@ def _logits(view: LearntView, taken: bool, room: float) -> _Panel:
     import torch
 
     operations: Any = view.operations
-    grid = np.round(np.linspace(0.02, 1.0, _GRID), 4)
+    grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
     weight, value = np.meshgrid(grid, grid)
     instance: KnapsackInstance = view.instance
     rows, chosen = [], np.zeros(instance.size, dtype=bool)
@@ -157,9 +162,7 @@ def _logits(view: LearntView, taken: bool, room: float) -> _Panel:
     with torch.inference_mode():
         logits = view.policy.logits(operations, batch, x, (), temperature)[:, 0]
         allowed = operations.allowed(batch, x, ())[:, 0]
-    return _Panel(
-        (grid, grid), logits.double().numpy().reshape(weight.shape), allowed.numpy().reshape(weight.shape)
-    )
+    return _Panel(grid, logits.double().numpy().reshape(weight.shape), allowed.numpy().reshape(weight.shape))
 
 
 def _probe(

@@ -54,7 +54,7 @@ class RosenbrockDrawing(Drawing[RosenbrockInstance]):
     def policy(self, figure: Figure, view: LearntView) -> None:
         """A rollout on its map, and both standard deviations by step."""
         instance, rollout = view.instance, view.rollout
-        left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
+        left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
         steps = len(rollout.temperature)
         figure.suptitle(
             f"{plain(view.name)}: {rollout.x.shape[1]} rollouts of {steps} steps, "
@@ -78,9 +78,9 @@ def _contours(
     figure: Figure, axes: Axes, instance: RosenbrockInstance, way: NDArray[np.float64], *, bar: bool = True
 ) -> None:
     """Grey levels of the logarithm, over what the way needs, and the minimiser if it is near."""
-    from matplotlib.ticker import FuncFormatter
-
     low, high = np.quantile(way, (0.01, 0.99), axis=0)
+    if (np.ptp(way, axis=0) < 3 * (high - low)).all():
+        low, high = way.min(0), way.max(0)  # nothing so far off that it would hide the rest
     ends = np.stack([low, high, way[0], way[-1], [instance.a, instance.a**2]])
     low, high = ends.min(0), ends.max(0)
     margin = 0.12 * np.maximum(high - low, 0.2)
@@ -88,17 +88,13 @@ def _contours(
     x, y = (np.linspace(a, b, _GRID) for a, b in zip(low, high, strict=True))
     with np.errstate(divide="ignore"):
         height = np.log10((instance.a - x) ** 2 + instance.b * (y[:, None] - x**2) ** 2)
-    floor = np.quantile(height[np.isfinite(height)], 0.002)
-    levels = np.linspace(floor, height.max(), 16) if height.max() > floor else 8
+    floor = np.floor(np.quantile(height[np.isfinite(height)], 0.002))
+    decades = np.arange(floor, max(np.ceil(height.max()), floor + 1) + 1)
+    levels = np.arange(2 * decades[0], 2 * decades[-1] + 1) / 2
     filled = axes.contourf(x, y, height, levels, cmap="Greys_r", alpha=0.75, extend="min")
     if bar:
-        figure.colorbar(
-            filled,
-            ax=axes,
-            label="function value",
-            fraction=0.05,
-            format=FuncFormatter(lambda v, _: f"{10**v:.2g}"),
-        )
+        scale = figure.colorbar(filled, ax=axes, label="function value", fraction=0.05, pad=0.02)
+        scale.set_ticks(decades, labels=[f"$10^{{{decade:.0f}}}$" for decade in decades])
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     axes.set_xlabel("$x_1$")
@@ -110,7 +106,7 @@ def _way(figure: Figure, axes: Axes, way: NDArray[np.float64]) -> None:
     axes.plot(*way.T, color="white", lw=0.7, alpha=0.8, zorder=3)
     share = np.linspace(0, 100, len(way))
     dots = axes.scatter(*way.T, c=share, cmap=TIME, s=9, zorder=4, linewidths=0)
-    figure.colorbar(dots, ax=axes, label="share of the steps done (%)", fraction=0.05)
+    figure.colorbar(dots, ax=axes, label="share of the steps done (%)", fraction=0.05, pad=0.02)
     axes.plot(*way[0], "s", ms=7, mfc="white", mec=BLACK, ls="none", label="start", zorder=5)
 
 
@@ -129,6 +125,9 @@ def _minimiser(axes: Axes, instance: RosenbrockInstance) -> None:
 
 
 def _coordinates(axes: Axes, point: Solution) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     marker = "o" if len(point) <= _SINGLE else ""
     axes.plot(np.arange(1, len(point) + 1), point, color=BLUE, lw=1, marker=marker, ms=4, label="coordinates")
     axes.set_xlabel("coordinate $i$")

@@ -37,13 +37,12 @@ _FLATTEST, _TALLEST = 0.35, 1.6
 class TspDrawing(Drawing[TspInstance]):
     """A tour as a closed line, cities as dots."""
 
-    policy_shape = (10.0, 5.2)
+    policy_shape = (10.0, 4.8)
 
     def shape(self, instance: TspInstance, solution: Solution) -> tuple[float, float]:
         points, stretch = _map(instance)
-        width, height = np.ptp(points, axis=0)
-        ratio = height * stretch / width if width > 0 else 1.0
-        return 7.0, 6.4 * min(max(ratio, _FLATTEST), _TALLEST) + 1.0
+        (left, low), (right, high) = _frame(points, stretch)
+        return 7.0, 6.4 * stretch * (high - low) / (right - left) + 1.0
 
     def solution(
         self, figure: Figure, instance: TspInstance, solution: Solution, path: Solution | None = None
@@ -53,19 +52,22 @@ class TspDrawing(Drawing[TspInstance]):
         size = instance.size
         closed = points[np.append(solution, solution[0])]
         fine = min(1.0, (100 / size) ** 0.5)
-        axes.plot(*closed.T, color=BLUE, lw=max(1.8 * fine, 0.5), zorder=1, solid_joinstyle="round")
+        style = {"color": BLUE, "lw": max(1.8 * fine, 0.5), "zorder": 1, "solid_joinstyle": "round"}
+        for line in _lines(closed, around=instance.edge_weight_type == "GEO"):
+            axes.plot(*line.T, **style)
         axes.scatter(*points.T, s=max(26 * fine**2, 1.5), color=BLACK, zorder=2, linewidths=0)
         length = number(instance.objective(solution))
         unit = " km" if instance.edge_weight_type == "GEO" else ""
         cities = "1 city" if size == 1 else f"{size:,} cities"
         axes.set_title(title(instance.name, f"tour of length {length}{unit} through {cities}"))
-        axes.margins(0.05)
-        axes.set_aspect(stretch, adjustable="datalim")
+        (left, low), (right, high) = _frame(points, stretch)
+        axes.set_xlim(left, right)
+        axes.set_ylim(low, high)
+        axes.set_aspect(stretch)
         _name_axes(axes, instance)
         if size <= _NAMED:
             figure.draw_without_rendering()
-            along = np.linspace(closed[:-1], closed[1:], 12, axis=1).reshape(-1, 2)
-            label_points(axes, points, instance.cities.ids, avoid=along)
+            label_points(axes, points, instance.cities.ids, avoid=_edges(closed))
 
     def policy(self, figure: Figure, view: LearntView) -> None:
         """First-city and second-city probabilities on a random instance, half-way through a rollout."""
@@ -77,7 +79,7 @@ class TspDrawing(Drawing[TspInstance]):
             f"{plain(view.name)}: 2-opt on {len(tour)} random cities, temperature {view.temperature:.2g}"
         )
         _show(panels[0], points, first, r"probability of the first city, $i$", None)
-        _show(panels[1], points, second, rf"of the second city, $j$, given $i={chosen}$", chosen)
+        _show(panels[1], points, second, rf"probability of the second city, $j$, given $i={chosen}$", chosen)
         handles, labels = panels[1].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
 
@@ -98,6 +100,35 @@ def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float]:
     return places[:, :2].astype(np.float64), 1.0
 
 
+def _frame(points: NDArray[np.float64], stretch: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lower left and upper right corner of the map: room around the cities, and no flatter than it may be."""
+    low, high = points.min(0), points.max(0)
+    unit = np.array([1.0, 1 / stretch])
+    widest = float(((high - low) / unit).max()) or 1.0
+    sides = (high - low) / unit + 0.1 * widest
+    sides = np.maximum(sides, np.array([sides[1] / _TALLEST, sides[0] * _FLATTEST])) * unit
+    return (low + high - sides) / 2, (low + high + sides) / 2
+
+
+def _lines(closed: NDArray[np.float64], *, around: bool) -> list[NDArray[np.float64]]:
+    """The tour as lines: one, or on a globe more, where an edge leaves the map and comes in again."""
+    if not around:
+        return [closed]
+    turns = np.round(np.diff(closed[:, 0]) / 360)
+    lines, first = [], 0
+    for i in np.flatnonzero(turns).tolist():
+        turn = np.array([360 * turns[i], 0.0])
+        lines.append(np.append(closed[first : i + 1], closed[i + 1 : i + 2] - turn, axis=0))
+        lines.append(np.stack([closed[i] + turn, closed[i + 1]]))
+        first = i + 1
+    return [*lines, closed[first:]]
+
+
+def _edges(closed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points on the edges of a tour, close enough that no label fits between two."""
+    return np.linspace(closed[:-1], closed[1:], 60, axis=1).reshape(-1, 2)
+
+
 def _together(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
     """Turn the globe so that the map's edge is where the widest stretch without cities is."""
     east = np.sort(longitude % 360)
@@ -110,6 +141,10 @@ def _together(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _name_axes(axes: Axes, instance: TspInstance) -> None:
     if instance.edge_weight_type == "GEO":
+        from matplotlib.ticker import MaxNLocator
+
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(9, steps=[1, 1.5, 3, 6, 10]))
         axes.set_xlabel("longitude")
         axes.set_ylabel("latitude")
         axes.xaxis.set_major_formatter(lambda x, _: _degrees((x + 180) % 360 - 180, "E", "W"))
@@ -119,6 +154,7 @@ def _name_axes(axes: Axes, instance: TspInstance) -> None:
         axes.set_xlabel("cities in the plane that reproduces the matrix's lengths best")
         axes.set_xticks([])
         axes.set_yticks([])
+        axes.spines[:].set_visible(False)
     elif instance.coords is None:
         axes.set_xlabel("x (display data of the file)")
         axes.set_ylabel("y")
@@ -129,6 +165,8 @@ def _name_axes(axes: Axes, instance: TspInstance) -> None:
 
 
 def _degrees(value: float, positive: str, negative: str) -> str:
+    if abs(value) > (90 if positive == "N" else 180):
+        return ""  # beyond a pole
     return f"{abs(value):.4g}° {positive if value >= 0 else negative}" if value else "0°"
 
 
@@ -157,7 +195,7 @@ def _show(axes: Axes, points: NDArray[Any], shares: NDArray[Any], what: str, cho
     """Cities in the order of the tour, coloured by probability."""
     closed = np.append(points, points[:1], axis=0)
     axes.plot(*closed.T, color=GREY, lw=1.0, zorder=1, label="tour")
-    known = np.isfinite(shares)
+    known = np.argsort(shares)[: np.isfinite(shares).sum()]  # the likeliest on top
     fine = min(1.0, (40 / len(points)) ** 0.5)
     dots = axes.scatter(
         *points[known].T,
@@ -171,7 +209,7 @@ def _show(axes: Axes, points: NDArray[Any], shares: NDArray[Any], what: str, cho
         label="city",
     )
     if chosen is not None:
-        left_out = ~known
+        left_out = np.isnan(shares)
         left_out[chosen] = False
         axes.scatter(
             *points[left_out].T,
@@ -203,4 +241,7 @@ def _show(axes: Axes, points: NDArray[Any], shares: NDArray[Any], what: str, cho
     figure.colorbar(dots, ax=axes, shrink=0.75, label="probability")
     if len(points) <= _NAMED:
         figure.draw_without_rendering()
-        label_points(axes, points, range(len(points)), avoid=points[:0])
+        radius = (110 * fine**2 + 10) ** 0.5 / 2
+        names = np.delete(np.arange(len(points)), [] if chosen is None else [chosen])
+        covered = np.concatenate([_edges(closed), points])
+        label_points(axes, points[names], names.tolist(), avoid=covered, radius=radius)
