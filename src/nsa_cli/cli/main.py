@@ -46,9 +46,7 @@ app.command()(_interruptible(generate))
 app.command()(_interruptible(train))
 app.command()(_interruptible(benchmark))
 
-pictures = typer.Typer(
-    help="Draw a policy, a solution or a run.", rich_markup_mode=None
-)
+pictures = typer.Typer(help="Draw a policy, a solution or a run.", rich_markup_mode=None)
 pictures.command("policy")(_interruptible(plot_policy))
 pictures.command("solution")(_interruptible(plot_solution))
 pictures.command("run")(_interruptible(plot_run))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import shutil
+import os
 import sys
 import time
 from dataclasses import dataclass, field
@@ -26,6 +26,7 @@ class Moment:
     Parameters
     ----------
     progress : Progress
+        With the acceptance that is to be told.
     seconds : float
         Since the first step.
     tasks : list of Task
@@ -37,7 +38,7 @@ class Moment:
     def __init__(
         self, progress: Progress, seconds: float, tasks: list[Task], deadline: float | None = None
     ) -> None:
-        self.progress, self.seconds = progress, seconds
+        self.progress, self.seconds, self.instances = progress, seconds, len(tasks)
         self.left = _seconds_left(progress, seconds, deadline)
         self.best: float | None = None
         self.mean: float | None = None
@@ -84,6 +85,8 @@ class Moment:
             (4, f"T {progress.temperature:.3g}"),
             (3, f"accepted {100 * progress.acceptance:.0f} %"),
         ]
+        if self.instances > 1:
+            parts.append((5, f"{self.instances} instances"))
         if self.best is not None:
             parts.append((0, f"best {self.best:.10g}"))
         if verbose and self.mean is not None:
@@ -100,12 +103,28 @@ class Moment:
         return text[:width]
 
 
+def _recent(progress: Progress, last: Progress | None) -> float:
+    """Acceptance since the line before: that of the whole run hides where it stands."""
+    if last is None or last.step >= progress.step:
+        return progress.acceptance
+    accepted = progress.acceptance * progress.step - last.acceptance * last.step
+    return min(max(accepted / (progress.step - last.step), 0.0), 1.0)
+
+
 def _seconds_left(progress: Progress, seconds: float, deadline: float | None) -> float | None:
     """By steps at the pace so far, or by the clock: whichever ends first; None at the beginning."""
     by_clock = math.inf if deadline is None else max(deadline - seconds, 0.0)
     pace = seconds / progress.step if progress.step else math.inf
     left = min(by_clock, pace * (progress.steps - progress.step) if progress.step else math.inf)
     return left if math.isfinite(left) else None
+
+
+def _width() -> int:
+    """Columns of the terminal that stderr is, less the last one, which would begin a new line."""
+    try:
+        return max(os.get_terminal_size(sys.stderr.fileno()).columns, 20) - 1
+    except (OSError, ValueError):
+        return 79
 
 
 def _duration(seconds: float) -> str:
@@ -136,6 +155,7 @@ class ProgressLine:
     _began: float | None = field(default=None, init=False)
     _due: float = field(default=0.0, init=False)
     _unsaid: Progress | None = field(default=None, init=False)
+    _last: Progress | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._status = Status(self.console)
@@ -161,13 +181,14 @@ class ProgressLine:
     def _show(self, progress: Progress, now: float) -> None:
         assert self._began is not None
         self._unsaid = None
+        last, self._last = self._last, progress
+        progress = progress._replace(acceptance=_recent(progress, last))
         deadline = None if self.deadline is None else self.deadline - self._began
         moment = Moment(progress, now - self._began, self.tasks, deadline)
         if log_is_json():
             log_event("progress", **moment.event())
         elif self._live:
-            width = shutil.get_terminal_size().columns - 1
-            self._status.update(moment.line(width, self.console.verbose))
+            self._status.update(moment.line(_width(), self.console.verbose))
         else:
             say(moment.line(200, verbose=True))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Instance, Solution
 
 if TYPE_CHECKING:
@@ -149,9 +149,15 @@ def plain(text: object) -> str:
     return str(text).replace("$", r"\$")
 
 
+def cut(text: object, limit: int) -> str:
+    """Put a name of a user's on one line of at most `limit` characters."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
 def title(name: str | None, what: str) -> str:
     """Head a picture with the instance's name, if it has one, and what it shows."""
-    return f"{plain(shown(name, _NAME).strip(chr(39)))}: {what}" if name else what[:1].upper() + what[1:]
+    return f"{plain(cut(name, _NAME))}: {what}" if name else what[:1].upper() + what[1:]
 
 
 def number(value: float) -> str:
@@ -199,7 +205,7 @@ def label_points(
     window = axes.get_window_extent()
     written = 0
     for place, label in zip(places, labels, strict=True):
-        text = shown(label, 18).strip("'")
+        text = cut(label, 18)
         # Without a canvas there are no exact sizes; 0.6 em a character errs on the wide side.
         width, height = (0.6 * len(text) * _LABEL + 2) * pixel, (1.25 * _LABEL) * pixel
         for right, up, ha, va in _AROUND:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.drawing import BLACK, SCALE, Drawing, LearntView, number, plain, title
-from nsa_cli.core.errors import shown
+from nsa_cli.core.drawing import BLACK, SCALE, Drawing, LearntView, cut, number, plain, title
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.bin.instance import BinInstance
 
@@ -115,7 +114,7 @@ def _name_items(axes: Axes, boxes: Any, instance: BinInstance, bins: list[list[i
         left = 0.0
         for i in members:
             weight, colour = float(instance.weights[i]), next(colours)
-            text = shown(instance.items.ids[i], 24).strip("'")
+            text = cut(instance.items.ids[i], 24)
             if 0.62 * 7.5 * figure.dpi / 72 * len(text) < weight * a_unit - 4:
                 dark = colour[:3] @ (0.299, 0.587, 0.114) < 0.55
                 axes.text(
