@@ -71,7 +71,6 @@ def kernel_pace(name: str, size: int, threads: int) -> float:
         learnt(fused, "paper", weights),
         x,
         stream_keys(0, np.arange(CHAINS)),
-        draws=SLOTS[name],
         threads=threads,
     )
     steps = max(40_000 // size, 20)

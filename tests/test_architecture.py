@@ -25,7 +25,10 @@ BELOW = {
     "api": {"core", "io", "problems", "run"},
     "limits": {"core", "anneal", "api"},
     "verdict": {"core", "api", "limits", "problems"},
-    "run": {"core", "policy", "anneal", "api", "problems", "limits"},
+    "backends": {"core", "policy", "anneal", "backend_torch"},
+    "backend_torch": {"core", "policy", "anneal"},
+    "rollout": {"core", "anneal"},
+    "run": {"core", "anneal", "api", "limits", "backends"},
     "bench": {"core", "io", "problems", "policy", "anneal", "run", "api", "report"},
     "cli": {
         "core",
@@ -40,11 +43,13 @@ BELOW = {
         "run",
         "limits",
         "verdict",
+        "backends",
+        "rollout",
     },
 }
 
 #: Modules that --help, reading and writing must do without.
-HEAVY = ("torch", "scipy", "rich", "matplotlib")
+HEAVY = ("torch", "scipy", "numba", "rich", "matplotlib")
 
 
 def room(path):

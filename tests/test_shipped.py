@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.policy.checkpoint import load
+from nsa_cli.policy.build import load
 
 CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 SHIPPED = sorted(CHECKPOINTS.glob("*.json"))

@@ -67,6 +67,10 @@ class Settings:
         0 <= seed < 2**63; drawn if not given, and reported either way.
     device : {'auto', 'cpu', 'cuda'}
         ``auto`` is CUDA where there is one.
+    backend : {'auto', 'torch', 'numba'}
+        ``auto`` takes fused kernels on a CPU wherever there are some for the problem and the policy.
+    threads : int, optional
+        CPU threads; they change no answer. All cores by default.
     chains : int
         Independent chains an instance; the best answer counts.
     policy : str, optional
@@ -97,6 +101,8 @@ class Settings:
     steps: int | str | None = None
     seed: int | None = None
     device: str = "auto"
+    backend: str = "auto"
+    threads: int | None = None
     chains: int | None = None
     policy: str | None = None
     greedy: bool = False

@@ -18,7 +18,7 @@ from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
 from nsa_cli.io.json_text import dumps
-from nsa_cli.policy.checkpoint import find_policy
+from nsa_cli.policy.build import find_policy
 from nsa_cli.problems.files import read_instances
 
 _STEPS = 30

@@ -11,27 +11,23 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from nsa_cli import __version__
 from nsa_cli.anneal.acceptance import RULES
-from nsa_cli.anneal.engine import Outcome, anneal
 from nsa_cli.anneal.goals import Settled
+from nsa_cli.anneal.loop import Chains, End, run_chains
 from nsa_cli.anneal.schedule import Schedule, parse_steps
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
+from nsa_cli.backends import Backend, choose_backend, choose_device
 from nsa_cli.core.bound import Bound
-from nsa_cli.core.draws import START, stream_keys, uniforms
+from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.manifest import manifest
-from nsa_cli.core.operations import Operations
-from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.result import Result
 from nsa_cli.limits import bounds_of, check_goals, goals_of
-from nsa_cli.policy.checkpoint import digest, find_policy
 
 #: Elements (chains times size) that one batch may have.
 _BATCH_ELEMENTS = 4_000_000
@@ -43,19 +39,11 @@ _STATUS = {"time_limit": "time_limit", "interrupted": "interrupted"}
 _NOTHING_YET = Progress(0, 0, 0.0, 0.0, float("inf"))
 
 
-class _Tools(NamedTuple):
-    """What the instances of a problem are solved with."""
-
-    operations: Operations[Any, Any]
-    policy: Policy
-    digest: str | None
-
-
 class _Plan(NamedTuple):
     """What instances must share to share a batch."""
 
     problem: Problem[Any]
-    tools: _Tools
+    backend: Backend
     group: Hashable
     schedule: Schedule
     chains: int
@@ -67,6 +55,7 @@ def solve_all(
     *,
     stop: tuple[StopRule, ...] = (),
     on_progress: Callable[[Progress], None] | None = None,
+    looks: int | None = None,
 ) -> list[Result]:
     """Solve instances, batching those that can share a batch.
 
@@ -77,6 +66,8 @@ def solve_all(
     stop : tuple of StopRule
         Beside the time limit.
     on_progress : callable, optional
+    looks : int, optional
+        How often it is called at least in a run that is not stopped.
 
     Returns
     -------
@@ -84,7 +75,7 @@ def solve_all(
         In the order of `tasks`.
     """
     results: dict[int, Result] = {}
-    for i, result in solve_each(tasks, settings, stop=stop, on_progress=on_progress):
+    for i, result in solve_each(tasks, settings, stop=stop, on_progress=on_progress, looks=looks):
         if isinstance(result, NsaError):
             raise result
         results[i] = result
@@ -97,6 +88,7 @@ def solve_each(
     *,
     stop: tuple[StopRule, ...] = (),
     on_progress: Callable[[Progress], None] | None = None,
+    looks: int | None = None,
 ) -> Iterator[tuple[int, Result | NsaError]]:
     """Solve instances as `solve_all` does, and give each result, with its place in `tasks`, once it is ready.
 
@@ -114,7 +106,7 @@ def solve_each(
     for plan, places in _grouped(tasks, settings, device).items():
         for some in _batches(places, plan, tasks):
             rules = (*_deadline(settings, len(some) / waiting), *stop)
-            run = _Run(plan, settings, device, seed, rules, on_progress)
+            run = _Run(plan, settings, seed, rules, on_progress, looks)
             yield from _attempt(run, tasks, some)
             waiting -= len(some)
 
@@ -141,52 +133,32 @@ def _deadline(settings: Settings, share: float) -> tuple[StopRule, ...]:
     return (Deadline(now + share * (settings.started + settings.time_limit - now)),)
 
 
-def choose_device(name: str) -> torch.device:
-    """Turn ``auto``, ``cpu`` or ``cuda`` (``cuda:1``) into a device.
-
-    Raises
-    ------
-    UsageError
-        If it is not there.
-    """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name != "cpu" and not name.startswith("cuda"):
-        raise UsageError(f"--device: expected auto, cpu or cuda, got {name!r}")
-    if name != "cpu" and not torch.cuda.is_available():
-        raise UsageError(f"--device {name}: this machine has no CUDA device; use cpu or auto")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except RuntimeError:
-        raise UsageError(f"--device: there is no device {name!r}") from None
-    return device
-
-
-def _grouped(tasks: Sequence[Task], settings: Settings, device: torch.device) -> dict[_Plan, list[int]]:
-    """Sort instances by what they can share; each problem's operations and each policy is made once."""
+def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Plan, list[int]]:
+    """Sort instances by what they can share; each policy is read once."""
     groups: dict[_Plan, list[int]] = {}
-    tools: dict[tuple[int, str], _Tools] = {}
+    backends: dict[tuple[Any, ...], Backend] = {}
     for place, task in enumerate(tasks):
         name = settings.policy or task.problem.default_policy(task.instance)
-        key = (id(task.problem), name)
-        if key not in tools:
-            tools[key] = _tools(task.problem, name, settings.greedy, device)
-        plan = _plan(task, tools[key], settings)
+        group = task.problem.group(task.instance)
+        key = (id(task.problem), name, group)
+        if key not in backends:
+            backends[key] = choose_backend(
+                task.problem,
+                name,
+                task.instance.size,
+                backend=settings.backend,
+                device=device,
+                greedy=settings.greedy,
+                threads=settings.threads,
+            )
+        plan = _plan(task, backends[key], settings)
         groups.setdefault(plan, []).append(place)
     return groups
 
 
-def _tools(problem: Problem[Any], name: str, greedy: bool, device: torch.device) -> _Tools:
-    operations = problem.operations()
-    policy = find_policy(name, problem.name, operations, greedy=greedy)
-    moved = policy.to(device) if isinstance(policy, torch.nn.Module) else policy
-    return _Tools(operations, moved, digest(name, problem.name))
-
-
-def _plan(task: Task, tools: _Tools, settings: Settings) -> _Plan:
+def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
     """Choose steps, temperatures and chains: what the user says, else the problem's budget."""
-    budget = task.problem.budget(task.instance, tools.policy.trained)
+    budget = task.problem.budget(task.instance, backend.trained)
     steps = budget.steps if settings.steps is None else parse_steps(settings.steps, task.instance.size)
     chains = budget.chains if settings.chains is None else settings.chains
     if chains < 1:
@@ -197,7 +169,7 @@ def _plan(task: Task, tools: _Tools, settings: Settings) -> _Plan:
         budget.t_end if settings.t_end is None else settings.t_end,
         settings.schedule,  # type: ignore[arg-type]  # checked by Schedule
     )
-    return _Plan(task.problem, tools, task.problem.group(task.instance), schedule, chains)
+    return _Plan(task.problem, backend, task.problem.group(task.instance), schedule, chains)
 
 
 def _batches(places: list[int], plan: _Plan, tasks: Sequence[Task]) -> list[list[int]]:
@@ -212,10 +184,10 @@ class _Run(NamedTuple):
 
     plan: _Plan
     settings: Settings
-    device: torch.device
     seed: int
     stop: tuple[StopRule, ...]
     on_progress: Callable[[Progress], None] | None
+    looks: int | None
 
     def solve(self, tasks: Sequence[Task]) -> list[Result]:
         """Solve one batch: what a bound's method has not solved on its way is annealed.
@@ -232,35 +204,31 @@ class _Run(NamedTuple):
         pairs = list(zip(tasks, bounds, strict=True))
         left = [pair for pair in pairs if not _solved(pair[1])]
         rows = np.repeat([not _solved(bound) for bound in bounds], chains)
-        annealed = iter(self._anneal(left, keys[rows], x[torch.from_numpy(rows)], setup) if left else ())
+        annealed = iter(self._anneal(left, keys[rows], x[rows], setup) if left else ())
         return [self._proved(*pair, setup) if _solved(pair[1]) else next(annealed) for pair in pairs]
 
     def _anneal(
-        self, pairs: Sequence[tuple[Task, Bound | None]], keys: np.ndarray, x: Tensor, setup: float
+        self, pairs: Sequence[tuple[Task, Bound | None]], keys: np.ndarray, x: np.ndarray, setup: float
     ) -> list[Result]:
         """Anneal one batch: each instance with its chains in consecutive rows of `keys` and `x`."""
         began, chains = time.monotonic(), self.plan.chains
         tasks, bounds = zip(*pairs, strict=True)
         rows = [task.instance for task in tasks for _ in range(chains)]
-        batch = self.plan.tools.operations.pack(rows, self.device, self.settings.unit)
+        running = self.plan.backend.start(rows, x, keys, self.settings.unit, self.settings.acceptance)
         ready = time.monotonic()
-        outcome = anneal(
-            self.plan.tools.operations,
-            batch,
-            self.plan.tools.policy,
-            x.to(self.device),
+        end = run_chains(
+            running,
             self.plan.schedule,
-            torch.from_numpy(keys).to(self.device),
-            rule=self.settings.acceptance,  # type: ignore[arg-type]  # checked by solve_all
+            looks=self.looks,
             stop=self.stop,
             goals=goals_of(tasks, bounds, self.settings),
-            chains=chains,
+            rows=chains,
             on_progress=self.on_progress,
         )
         done = time.monotonic()
         share = 1 / len(tasks)
         seconds = {"setup": setup + (ready - began) * share, "solve": (done - ready) * share}
-        ends = [_end(outcome, i, chains) for i in range(len(tasks))]
+        ends = [_end(running, end, i, chains) for i in range(len(tasks))]
         return [
             self._result(task, bound, end, seconds) for (task, bound), end in zip(pairs, ends, strict=True)
         ]
@@ -269,24 +237,24 @@ class _Run(NamedTuple):
         """Report the optimum that the bound's method has met."""
         assert bound is not None
         assert bound.solution is not None
-        end = Settled("optimal", 0, torch.from_numpy(bound.solution)[None], torch.zeros(1, dtype=torch.int64))
+        end = Settled("optimal", 0, bound.solution[None], np.zeros(1, np.int64))
         return self._result(task, bound, end, {"setup": setup, "solve": 0.0})
 
-    def _starts(self, tasks: Sequence[Task], keys: np.ndarray) -> Tensor:
+    def _starts(self, tasks: Sequence[Task], keys: np.ndarray) -> np.ndarray:
         init = self.settings.init
         if isinstance(init, np.ndarray):
-            return torch.from_numpy(np.stack([init] * len(keys)))
+            return np.stack([init] * len(keys))
         make = self.plan.problem.start(init)
         rows: list[Solution] = []
         for row, key in enumerate(keys):
             instance = tasks[row // self.plan.chains].instance
-            rows.append(make(instance, partial(_start_draws, key)))
-        return torch.from_numpy(np.stack(rows))
+            rows.append(make(instance, partial(start_draws, key)))
+        return np.stack(rows)
 
     def _result(self, task: Task, bound: Bound | None, end: Settled, seconds: dict[str, float]) -> Result:
         """Choose among the chains, and what the bound met, by exact evaluation; check what is handed out."""
         instance, problem = task.instance, self.plan.problem
-        solutions, found_by = list(end.best.cpu().numpy()), "annealing"
+        solutions, found_by = list(end.best), "annealing"
         objectives = [instance.objective(solution) for solution in solutions]
         if bound is not None and bound.solution is not None:
             solutions.append(bound.solution)
@@ -314,15 +282,15 @@ class _Run(NamedTuple):
             steps=end.step,
             chains=self.plan.chains,
             accepted=int(end.accepted[min(winner, len(end.accepted) - 1)]),
-            policy=self.plan.tools.policy.name,
+            policy=self.plan.backend.policy,
             start=self._start_name(),
             schedule=self.plan.schedule.to_dict(),
-            backend="torch",
-            device=str(self.device),
-            threads=torch.get_num_threads(),
+            backend=self.plan.backend.name,
+            device=self.plan.backend.device,
+            threads=self.plan.backend.threads,
             seconds={**seconds, "total": sum(seconds.values())},
             version=__version__,
-            manifest=manifest(self.seed, self.settings.given(), self.plan.tools.digest, task.file),
+            manifest=manifest(self.seed, self.settings.given(), self.plan.backend.digest, task.file),
             bound=bound,
             found_by=found_by,
         )
@@ -336,14 +304,9 @@ def _solved(bound: Bound | None) -> bool:
     return bound is not None and bound.exact and bound.solution is not None
 
 
-def _end(outcome: Outcome, i: int, chains: int) -> Settled:
+def _end(chains: Chains, end: End, i: int, rows: int) -> Settled:
     """Tell how an instance of a batch ended: at a goal of its own, or with the batch."""
-    if i in outcome.settled:
-        return outcome.settled[i]
-    state, rows = outcome.state, slice(i * chains, (i + 1) * chains)
-    return Settled(outcome.reason, state.step, state.best[rows], state.accepted[rows])
-
-
-def _start_draws(key: np.int64, count: int) -> np.ndarray:
-    """Uniform numbers for a chain's start, float64[count]."""
-    return uniforms(np.array([key]), START, count)[:, 0]
+    if i in end.settled:
+        return end.settled[i]
+    part = slice(i * rows, (i + 1) * rows)
+    return Settled(end.reason, chains.step, chains.best[part], chains.accepted[part])

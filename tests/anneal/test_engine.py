@@ -130,7 +130,7 @@ def test_a_stop_rule_ends_the_run_and_gives_its_reason(problem):
     outcome = run(problem, instances, stop=(rule,), on_progress=seen.append)[2]
     assert outcome.reason == "enough"
     assert outcome.state.step == 100
-    assert [p.step for p in seen] == [50, 100]
+    assert [p.step for p in seen] == [0, 50, 100]
 
 
 def test_no_steps_give_the_start(problem):

@@ -74,7 +74,6 @@ class Pair:
             self.layout,
             state.x.numpy(),
             self.keys,
-            draws=self.draws,
             **options,
         )
         assert np.allclose(chains.state.energy, state.energy.numpy(), rtol=1e-12)

@@ -8,7 +8,8 @@ import torch
 
 import nsa_cli as nsa
 from nsa_cli.core.errors import InputError, NsaError, UsageError
-from nsa_cli.policy.checkpoint import find_policy, load, save
+from nsa_cli.policy.build import find_policy, load
+from nsa_cli.policy.checkpoint import save
 from nsa_cli.policy.gaussian import GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy
 

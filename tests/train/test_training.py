@@ -8,7 +8,7 @@ import torch
 
 import nsa_cli as nsa
 from nsa_cli.core.errors import InputError, UsageError
-from nsa_cli.policy.checkpoint import load
+from nsa_cli.policy.build import load
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 from nsa_cli.problems import builtin_names
 from nsa_cli.train.config import METHODS, EsConfig, PpoConfig, load_config, load_preset

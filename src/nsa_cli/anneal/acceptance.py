@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import torch
-from torch import Tensor
+import numpy as np
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Rule = Literal["metropolis", "hastings"]
 RULES: tuple[Rule, ...] = ("metropolis", "hastings")
+
+#: Below this a temperature counts as 0: only what does not make things worse is accepted.
+COLD = float(np.finfo(np.float64).tiny)
 
 
 def metropolis(delta: Tensor, heat: Tensor) -> Tensor:
@@ -24,7 +29,7 @@ def metropolis(delta: Tensor, heat: Tensor) -> Tensor:
     heat : float64[B]
         Temperature in the same units; at 0 only what does not make things worse is accepted.
     """
-    return -delta / heat.clamp(min=torch.finfo(torch.float64).tiny)
+    return -delta / heat.clamp(min=COLD)
 
 
 def hastings(delta: Tensor, heat: Tensor, log_forward: Tensor, log_backward: Tensor) -> Tensor:

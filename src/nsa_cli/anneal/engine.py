@@ -1,29 +1,27 @@
 """The reference engine: simulated annealing of many chains at once, in torch, on any device.
 
 Its one primitive is `advance`: take these chains through these temperatures with this policy and these
-random streams. Everything else (stopping, progress, interrupts) happens between chunks, in `anneal`.
+random streams. Everything else (stopping, progress, interrupts) happens between chunks, in `loop`.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from nsa_cli.anneal.acceptance import Rule, hastings, metropolis
-from nsa_cli.anneal.goals import Goal, Settled, Watch
+from nsa_cli.anneal.goals import Settled
+from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
-from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.operations import Action, Operations
 from nsa_cli.core.policy import Policy
-
-#: A chunk is to take about this long, in seconds: short to a user, long to an interpreter.
-_CHUNK_SECONDS = 0.1
 
 #: Random numbers made at once, at most.
 _CHUNK_DRAWS = 2_000_000
@@ -183,6 +181,68 @@ def _over(flags: Tensor, like: Tensor) -> Tensor:
     return flags.reshape(-1, *[1] * (like.dim() - 1))
 
 
+class TorchChains:
+    """Chains of the reference engine between two chunks; see `nsa_cli.anneal.loop.Chains`.
+
+    Parameters
+    ----------
+    operations, batch, policy, keys, rule
+        As for `advance`.
+    x : [B, …]
+        First solutions.
+    """
+
+    def __init__(
+        self,
+        operations: Operations[Any, Any],
+        batch: Any,
+        policy: Policy,
+        x: Tensor,
+        keys: Tensor,
+        *,
+        rule: Rule = "metropolis",
+    ) -> None:
+        self.state = start(operations, batch, x)
+        self.most = max(_CHUNK_DRAWS // (len(x) * (policy.draws(operations, x) + 1)), 1)
+        self._operations, self._batch, self._policy = operations, batch, policy
+        self._keys, self._rule = keys, rule
+
+    @property
+    def step(self) -> int:
+        return self.state.step
+
+    def advance(self, temperatures: NDArray[np.float64]) -> None:
+        heat = torch.from_numpy(temperatures).to(self._keys.device)
+        self.state = advance(
+            self._operations, self._batch, self._policy, self.state, heat, self._keys, rule=self._rule
+        )
+
+    @property
+    def x(self) -> NDArray[Any]:
+        return _numpy(self.state.x)
+
+    @property
+    def best(self) -> NDArray[Any]:
+        return _numpy(self.state.best)
+
+    @property
+    def energy(self) -> NDArray[np.float64]:
+        return _numpy(self.state.energy)
+
+    @property
+    def best_energy(self) -> NDArray[np.float64]:
+        return _numpy(self.state.best_energy)
+
+    @property
+    def accepted(self) -> NDArray[np.int64]:
+        return _numpy(self.state.accepted)
+
+
+def _numpy(tensor: Tensor) -> NDArray[Any]:
+    array: NDArray[Any] = tensor.cpu().numpy()
+    return array
+
+
 def anneal(
     operations: Operations[Any, Any],
     batch: Any,
@@ -192,11 +252,7 @@ def anneal(
     keys: Tensor,
     *,
     rule: Rule = "metropolis",
-    chunk: int | None = None,
-    stop: tuple[StopRule, ...] = (),
-    goals: tuple[Goal, ...] = (),
-    chains: int = 1,
-    on_progress: Callable[[Progress], None] | None = None,
+    **options: Any,
 ) -> Outcome:
     """Run chains through a whole schedule, or until a rule stops them.
 
@@ -207,57 +263,9 @@ def anneal(
     x : [B, …]
         First solutions.
     schedule : Schedule
-    chunk : int, optional
-        Steps between two looks at the rules; by default what takes a tenth of a second. It changes
-        nothing in the result of a run that is not stopped.
-    stop : tuple of StopRule
-    goals : tuple of Goal
-        Asked at steps that depend on nothing but their number; the run ends when every instance has
-        reached one.
-    chains : int
-        Consecutive rows that belong to one instance, for `goals`.
-    on_progress : callable, optional
-        Called between chunks.
+    **options
+        Of `nsa_cli.anneal.loop.run_chains`.
     """
-    state = start(operations, batch, x)
-    chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(len(x) * (policy.draws(operations, x) + 1))
-    progress, watch = _progress(state, schedule), Watch(goals, chains)
-    while state.step < schedule.steps:
-        if state.step == watch.due and watch.look(state.step, state.best, state.best_energy, state.accepted):
-            return Outcome(state, list(watch.settled.values())[-1].reason, watch.settled)
-        if (reason := first_reason(stop, progress)) is not None:
-            return Outcome(state, reason, watch.settled)
-        last = min(state.step + next(chunks), schedule.steps, watch.due if goals else schedule.steps)
-        temperatures = torch.from_numpy(schedule.temperatures(state.step, last)).to(x.device)
-        state = advance(operations, batch, policy, state, temperatures, keys, rule=rule)
-        progress = _progress(state, schedule)
-        if on_progress is not None:
-            on_progress(progress)
-    return Outcome(state, "steps", watch.settled)
-
-
-def _fixed_chunks(chunk: int) -> Iterator[int]:
-    while True:
-        yield chunk
-
-
-def _timed_chunks(draws_a_step: int) -> Iterator[int]:
-    """Double or halve the chunk until it takes its time; bounded by the memory of its random numbers."""
-    chunk, limit = 8, max(_CHUNK_DRAWS // draws_a_step, 1)
-    while True:
-        begin = time.monotonic()
-        yield min(chunk, limit)
-        seconds = time.monotonic() - begin
-        if seconds < _CHUNK_SECONDS / 2:
-            chunk = min(2 * chunk, limit)
-        elif seconds > 2 * _CHUNK_SECONDS:
-            chunk = max(chunk // 2, 1)
-
-
-def _progress(state: AnnealState, schedule: Schedule) -> Progress:
-    done = max(state.step - 1, 0)
-    temperature = schedule.temperatures(done, done + 1)[0] if schedule.steps else schedule.t_start
-    acceptance = state.accepted.double().mean().item() / max(state.step, 1)
-    return Progress(
-        state.step, schedule.steps, float(temperature), acceptance, state.best_energy.min().item()
-    )
+    chains = TorchChains(operations, batch, policy, x, keys, rule=rule)
+    end = run_chains(chains, schedule, **options)
+    return Outcome(chains.state, end.reason, end.settled)

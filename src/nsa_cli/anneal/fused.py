@@ -22,8 +22,12 @@ from nsa_cli.core.kernel.parts import Fused, Uniform
 _PARTS = 4
 
 
+#: Steps of a chunk: temperatures and loop counters take no memory worth a bound.
+_MOST = 1 << 40
+
+
 class FusedChains:
-    """Chains between two chunks.
+    """Chains of a kernel between two chunks; see `nsa_cli.anneal.loop.Chains`.
 
     Parameters
     ----------
@@ -37,8 +41,6 @@ class FusedChains:
         First solutions.
     keys : int64[B]
         Random streams.
-    draws : int
-        Random numbers of a proposal.
     members : int
         Policies that share the batch, each an equal part of its rows.
     hastings : bool
@@ -53,18 +55,18 @@ class FusedChains:
         x: NDArray[Any],
         keys: NDArray[np.int64],
         *,
-        draws: int,
         members: int = 1,
         hastings: bool = False,
         threads: int = 1,
     ) -> None:
         rows = len(keys)
-        self.step = 0
+        self.step, self.most = 0, _MOST
         first = np.array(x, order="C")
         energies = (np.zeros(rows), np.zeros(rows))
         self.state = Chains(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
         self._batch, self._policy = batch, policy
-        self._draws, self._members, self._hastings = draws, members, hastings
+        self._draws = first.shape[1] if fused.draws is None else fused.draws
+        self._members, self._hastings = members, hastings
         parts = min(rows, threads * _PARTS) if threads > 1 else 1
         cuts = np.linspace(0, rows, parts + 1).astype(int).tolist()
         self._parts = [(a, b) for a, b in pairwise(cuts) if a < b]
@@ -72,6 +74,26 @@ class FusedChains:
         self._spaces = [fused.workspace(self.state.x.shape[1]) for _ in range(self._threads)]
         # Features do not matter to an energy: as for uniform proposals, none are computed.
         begin_chains(batch, Uniform(False), self._spaces[0], self.state)
+
+    @property
+    def x(self) -> NDArray[Any]:
+        return self.state.x  # type: ignore[no-any-return]
+
+    @property
+    def best(self) -> NDArray[Any]:
+        return self.state.best  # type: ignore[no-any-return]
+
+    @property
+    def energy(self) -> NDArray[np.float64]:
+        return self.state.energy  # type: ignore[no-any-return]
+
+    @property
+    def best_energy(self) -> NDArray[np.float64]:
+        return self.state.best_energy  # type: ignore[no-any-return]
+
+    @property
+    def accepted(self) -> NDArray[np.int64]:
+        return self.state.accepted  # type: ignore[no-any-return]
 
     @property
     def scale(self) -> NDArray[np.float64]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from nsa_cli.anneal.loop import Chains
 
 #: Running sums of real energies may be off by this share.
 _DRIFT = 1e-9
@@ -110,8 +110,8 @@ class Settled(NamedTuple):
 
     reason: str
     step: int
-    best: Tensor
-    accepted: Tensor
+    best: NDArray[Any]
+    accepted: NDArray[np.int64]
 
 
 class Watch:
@@ -136,17 +136,18 @@ class Watch:
         self._step = np.zeros(0, dtype=np.int64)
         self._time = np.zeros(0)
 
-    def look(self, step: int, best: Tensor, energies: Tensor, accepted: Tensor) -> bool:
+    def look(self, chains: Chains) -> bool:
         """Note who has reached a goal; tell whether all have."""
+        step = chains.step
         self.due = step + max(step // _SHARE, _FIRST)
-        if not self._goals:
-            return False
-        standing = self._standing(step, energies.double().cpu().numpy().reshape(-1, self._chains).min(axis=1))
+        standing = self._standing(step, chains.best_energy.reshape(-1, self._chains).min(axis=1))
         for goal in self._goals:
             for i in np.flatnonzero(goal(standing)).tolist():
                 rows = slice(i * self._chains, (i + 1) * self._chains)
                 if i not in self.settled:
-                    self.settled[i] = Settled(goal.reason, step, best[rows].clone(), accepted[rows].clone())
+                    self.settled[i] = Settled(
+                        goal.reason, step, chains.best[rows].copy(), chains.accepted[rows].copy()
+                    )
         return len(self.settled) == len(standing.best)
 
     def _standing(self, step: int, best: NDArray[np.float64]) -> Standing:

@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nsa_cli.anneal.acceptance import COLD
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.core.kernel.parts import apply, delta, energy, load, propose, reverse, store
-
-#: Below this a temperature counts as 0: only what does not make things worse is accepted.
-_COLD = float(np.finfo(np.float64).tiny)
 
 
 class Chains(NamedTuple):
@@ -116,7 +114,7 @@ def advance(
             if moves.wanted:
                 moves.action[k, row, 0], moves.action[k, row, 1] = action
                 moves.change[k, row] = change
-            log_ratio = -change / max(temperatures[k] * scale, _COLD)
+            log_ratio = -change / max(temperatures[k] * scale, COLD)
             if hastings:
                 back = reverse(work, action)
                 apply(batch, policy, work, row, member, action)

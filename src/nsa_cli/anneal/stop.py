@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from nsa_cli.anneal.loop import Chains
 
 
 class Progress(NamedTuple):
@@ -21,6 +24,12 @@ class Progress(NamedTuple):
         Accepted share of all proposals so far.
     best : float
         Lowest energy of all chains so far, in file units.
+    mean, lowest : float, optional
+        Of the chains' current energies, in file units.
+    bound : float, optional
+        What no objective beats, in the problem's own sense; None where unknown.
+    chains : Chains, optional
+        The chains themselves, as they are at this moment.
     """
 
     step: int
@@ -28,6 +37,10 @@ class Progress(NamedTuple):
     temperature: float
     acceptance: float
     best: float
+    mean: float | None = None
+    lowest: float | None = None
+    bound: float | None = None
+    chains: Chains | None = None
 
 
 #: Returns the reason to stop, or None.

@@ -14,7 +14,8 @@ from nsa_cli.bench.solvers import Annealer, Classical, Foreign, Solver
 from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, Temperatures
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.core.problem import Problem
-from nsa_cli.policy.checkpoint import available, directories, find_policy
+from nsa_cli.policy.build import find_policy
+from nsa_cli.policy.checkpoint import available, directories
 from nsa_cli.policy.gaussian import GaussianPolicy
 
 

@@ -53,16 +53,16 @@ def benchmark(
         raise UsageError(f"--count: expected at least 1, got {count}")
     if not 0 < time_limit < float("inf"):
         raise UsageError(f"--time-limit: expected seconds above 0, got {time_limit}")
+    from nsa_cli.backends import choose_device
     from nsa_cli.bench.choose import Wanted
     from nsa_cli.bench.plan import Plan
-    from nsa_cli.run import choose_device
 
     wanted = Wanted(
         steps=multiples,
         policies=None if policies is None else () if policies == "none" else parse_names(policies),
         against=parse_names(against or ""),
         seconds=time_limit,
-        device=str(choose_device(device)),
+        device=choose_device(device),
     )
     plan = Plan(
         problem=found,

@@ -8,7 +8,7 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
-from nsa_cli.cli.options import Output, Quiet, check_output, parse_settings
+from nsa_cli.cli.options import Quiet, check_output, parse_settings
 from nsa_cli.core.errors import InfeasibleError, UsageError
 
 
@@ -36,7 +36,9 @@ def check(
         typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance; may be repeated."),
     ] = None,
     no_bound: Annotated[bool, typer.Option("--no-bound", help="Check and evaluate only.")] = False,
-    output: Output = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
+    ] = None,
     fmt: Annotated[
         str, typer.Option("--format", help="text, or json: an object, one a line if several.")
     ] = "text",

@@ -6,12 +6,22 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import pairwise
 from types import FrameType, TracebackType
 from typing import Any
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.io.atomic import write_text
+from nsa_cli.io.json_text import dumps
+
+#: How words on stderr look: ``text``, or ``json`` for one object a line.
+_LOG_FORMAT: ContextVar[str] = ContextVar("log format", default="text")
+
+#: What a message may begin with that says how grave it is.
+_LEVELS = ("error", "internal error", "warning")
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,11 @@ class Console:
         if self.verbose and not self.quiet:
             say(message)
 
+    def tell(self, message: str) -> None:
+        """Say something that a user should know to be patient."""
+        if not self.quiet:
+            say(message)
+
     def warn(self, message: str) -> None:
         """Say something that a user should know before trusting an answer."""
         if not self.quiet:
@@ -42,8 +57,50 @@ class Console:
 
 def say(message: str) -> None:
     """Write one line to stderr; a closed terminal is no reason to fail."""
+    text = " ".join(message.split())
+    if log_is_json():
+        level, colon, rest = text.partition(": ")
+        graded = bool(colon) and level in _LEVELS
+        log_event(level.split()[-1] if graded else "note", message=rest if graded else text)
+        return
     with contextlib.suppress(OSError, ValueError):
-        print(f"nsa: {' '.join(message.split())}", file=sys.stderr, flush=True)
+        print(f"nsa: {text}", file=sys.stderr, flush=True)
+
+
+def log_event(event: str, **fields: Any) -> None:
+    """Write one JSON object to stderr, as a line."""
+    with contextlib.suppress(OSError, ValueError):
+        print(dumps({"event": event, **fields}), file=sys.stderr, flush=True)
+
+
+def log_is_json() -> bool:
+    """Tell whether stderr is for programs."""
+    return _LOG_FORMAT.get() == "json"
+
+
+@contextlib.contextmanager
+def log_format(arguments: list[str]) -> Iterator[None]:
+    """Make errors JSON from the first one on if the command line asks for it, even where it is wrong."""
+    words = [*arguments, ""]
+    asked = "--log-format=json" in words or ("--log-format", "json") in pairwise(words)
+    token = _LOG_FORMAT.set("json" if asked else "text")
+    try:
+        yield
+    finally:
+        _LOG_FORMAT.reset(token)
+
+
+def set_log_format(name: str) -> None:
+    """Choose how words on stderr look, for the rest of the command.
+
+    Raises
+    ------
+    UsageError
+        If it is neither ``text`` nor ``json``.
+    """
+    if name not in ("text", "json"):
+        raise UsageError(f"--log-format: expected text or json, got {name!r}")
+    _LOG_FORMAT.set(name)
 
 
 def emit(text: str, output: str | None) -> bool:

@@ -12,8 +12,11 @@ from nsa_cli import __version__
 from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.check import check
 from nsa_cli.cli.config import configurable
-from nsa_cli.cli.console import say
+from nsa_cli.cli.console import log_format, say
 from nsa_cli.cli.generate import generate
+from nsa_cli.cli.plot import policy as plot_policy
+from nsa_cli.cli.plot import run as plot_run
+from nsa_cli.cli.plot import solution as plot_solution
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
 from nsa_cli.core.errors import NoMemoryError, NsaError, StoppedError
@@ -43,6 +46,12 @@ app = typer.Typer(
 for _command in (solve, check, generate, train, benchmark):
     app.command()(configurable(_interruptible(_command)))
 
+pictures = typer.Typer(help="Draw a policy, a solution or a run.", rich_markup_mode=None)
+pictures.command("policy")(_interruptible(plot_policy))
+pictures.command("solution")(_interruptible(plot_solution))
+pictures.command("run")(_interruptible(plot_run))
+app.add_typer(pictures, name="plot")
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -61,6 +70,11 @@ def _main(
 
 def exit_code(arguments: list[str]) -> int:
     """Run a command; tell its exit code: 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
+    with log_format(arguments):
+        return _exit_code(arguments)
+
+
+def _exit_code(arguments: list[str]) -> int:
     try:
         command = typer.main.get_command(app)
         returned = command.main(arguments or ["--help"], prog_name="nsa", standalone_mode=False)

@@ -124,7 +124,7 @@ def file_in(directory: str | None, name: str) -> str:
     return str(path / name)
 
 
-def check_output(output: str | None) -> None:
+def check_output(output: str | None, option: str = "-o") -> None:
     """Refuse an output that cannot be written, before anything is computed.
 
     Raises
@@ -137,8 +137,8 @@ def check_output(output: str | None) -> None:
     assert output is not None
     path = Path(output)
     if path.is_dir():
-        raise UsageError(f"-o {output}: is a directory; give a file name")
+        raise UsageError(f"{option} {output}: is a directory; give a file name")
     if not path.parent.is_dir():
-        raise UsageError(f"-o {output}: there is no directory {path.parent}")
+        raise UsageError(f"{option} {output}: there is no directory {path.parent}")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"-o {output}: no permission to write")
+        raise UsageError(f"{option} {output}: no permission to write")

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsa_cli.api import Settings, Task, Unread, read_each
-from nsa_cli.cli.console import Console, Signals, Status, say
+from nsa_cli.cli.console import Console, Signals, say, set_log_format
 from nsa_cli.cli.options import Quiet, Seed, Verbose, check_destination, parse_settings
+from nsa_cli.cli.watch import Extras, Watch
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.kernel import on_first_compilation
 
 if TYPE_CHECKING:
-    from nsa_cli.anneal.stop import Progress
     from nsa_cli.core.result import Result
 
 
@@ -53,6 +54,9 @@ def solve(
     ] = False,
     seed: Seed = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    backend: Annotated[
+        str, typer.Option("--backend", help="auto, numba (fused kernels on a CPU) or torch (the reference).")
+    ] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", help="CPU threads; changes no answer.")] = None,
     chains: Annotated[
         int | None, typer.Option("--chains", help="Independent chains; the best answer counts.")
@@ -101,11 +105,22 @@ def solve(
             help="json, jsonl, table, csv, or tour for tours. Default: table on a terminal, else json.",
         ),
     ] = None,
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE.csv", help="Write the annealing curve.")
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the solution: .png, .svg or .pdf.")
+    ] = None,
+    plot_run: Annotated[
+        str | None, typer.Option("--plot-run", metavar="FILE", help="Draw the annealing curve.")
+    ] = None,
+    log_format: Annotated[str, typer.Option("--log-format", help="stderr: text or json lines.")] = "text",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
     """Solve the instances of all FILEs and print the best solutions found."""
     started = began()
+    set_log_format(log_format)
     console = Console(quiet, verbose)
     check_destination(output)
     items = read_each(files, problem, parse_settings(set_ or [], capacity))
@@ -119,6 +134,8 @@ def solve(
     fmt = choose_format(fmt, output, tasks, len(items))
     for item in failed:
         say(f"error: {item.error}")
+    extras = Extras(trace, plot, plot_run)
+    extras.check(tasks)
     for task in tasks:
         for remark in task.instance.remarks():
             console.warn(f"{task.instance.name or task.file}: {remark}")
@@ -126,6 +143,8 @@ def solve(
         steps=steps,
         seed=seed,
         device=device,
+        backend=backend,
+        threads=threads,
         chains=chains,
         policy=policy,
         greedy=greedy,
@@ -141,53 +160,50 @@ def solve(
         bound=not no_bound,
         started=started,
     )
-    return _run(items, settings, threads, console, Writer(items, output, fmt))
+    watch = Watch(extras, console, tasks, settings)
+    return _run(items, settings, console, Writer(items, output, fmt), watch)
 
 
 def _run(
-    items: list[Task | Unread], settings: Settings, threads: int | None, console: Console, writer: Writer
+    items: list[Task | Unread],
+    settings: Settings,
+    console: Console,
+    writer: Writer,
+    watch: Watch,
 ) -> int:
     places = [i for i, item in enumerate(items) if isinstance(item, Task)]
     tasks = [item for item in items if isinstance(item, Task)]
     with Signals() as signals:
-        import torch
-
         from nsa_cli.anneal.stop import Interrupt
         from nsa_cli.run import solve_each
 
-        if threads is not None:
-            if threads < 1:
-                raise UsageError(f"--threads: expected at least 1, got {threads}")
-            torch.set_num_threads(threads)
-        status = Status(console)
+        on_first_compilation(
+            lambda: console.tell("compiling kernels for this machine, once: some 20 seconds")
+        )
         stop = (Interrupt(lambda: signals.received != 0),)
         try:
-            for i, result in solve_each(
-                tasks, settings, stop=stop, on_progress=lambda p: status.update(_line(p))
-            ):
-                status.clear()
+            for i, result in solve_each(tasks, settings, stop=stop, on_progress=watch, looks=watch.looks):
+                watch.end()
                 if isinstance(result, NsaError):
                     say(f"error: {tasks[i].instance.name or tasks[i].file}: {result}")
                 elif i == 0:
                     _note(console, result)
                 if not writer.take(places[i], result):
                     break
+                if not isinstance(result, NsaError):
+                    watch.write(result)
         finally:
-            status.clear()
+            watch.end()
             writer.finish()
         return signals.exit_code or writer.exit_code
 
 
 def _note(console: Console, result: Result) -> None:
-    console.note(f"seed {result.seed}, policy {result.policy}, start {result.start}, device {result.device}")
-    console.note(f"{result.steps} steps, {result.chains} chains, schedule {dict(result.schedule)}")
-
-
-def _line(progress: Progress) -> str:
-    return (
-        f"step {progress.step}/{progress.steps}  T {progress.temperature:.3g}  "
-        f"accepted {100 * progress.acceptance:.0f} %  best {abs(progress.best):.10g}"
+    console.note(
+        f"seed {result.seed}, policy {result.policy}, start {result.start}, "
+        f"{result.backend} on {result.device}, threads {result.threads}"
     )
+    console.note(f"{result.steps} steps, {result.chains} chains, schedule {dict(result.schedule)}")
 
 
 def _start(init: str | None, tasks: list[Task]) -> Any:

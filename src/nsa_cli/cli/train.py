@@ -42,7 +42,9 @@ def train(
     found = find_problem(problem)
     out = out or f"{found.name}-{method}-{preset}.json"
     check_output(out)
-    from nsa_cli.run import choose_device
+    import torch
+
+    from nsa_cli.backends import choose_device
     from nsa_cli.train.config import choose_config
     from nsa_cli.train.es import train_es
     from nsa_cli.train.loop import Run
@@ -68,7 +70,7 @@ def train(
             chosen,
             check_seed(seed),
             Path(out),
-            choose_device(device),
+            torch.device(choose_device(device)),
             asked_to_stop=lambda: signals.received != 0,
             on_epoch=show,
         )

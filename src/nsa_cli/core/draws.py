@@ -75,6 +75,11 @@ def uniforms(keys: NDArray[np.int64], step: int, count: int) -> NDArray[np.float
     return numbers
 
 
+def start_draws(key: np.int64, count: int) -> NDArray[np.float64]:
+    """Uniform numbers for a chain's start, float64[count]."""
+    return uniforms(np.array([key]), START, count)[:, 0]
+
+
 def uniforms_torch(keys: torch.Tensor, first: int, last: int, count: int) -> torch.Tensor:
     """Draw the same numbers as `uniforms` for steps ``first <= k < last``, on the keys' device.
 

@@ -20,6 +20,7 @@ from nsa_cli.core.errors import DataError, UsageError
 from nsa_cli.core.instance import Instance, Number, Solution
 
 if TYPE_CHECKING:
+    from nsa_cli.core.drawing import Drawing
     from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.core.operations import Operations
     from nsa_cli.core.record import Record, Source
@@ -284,6 +285,10 @@ class Problem(ABC, Generic[InstanceT]):
             If it is no witness of a bound on this instance.
         """
         raise DataError(f"{self.name}: bounds have no witness")
+
+    def drawing(self) -> Drawing[InstanceT] | None:
+        """Import and make what draws the problem's solutions and policies; None where nothing does."""
+        return None
 
     def paper_set(self, size: int, count: int | None = None) -> Sequence[InstanceT]:
         """Make the first `count` instances of the paper's test set of a size.

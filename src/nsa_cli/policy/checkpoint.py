@@ -9,21 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import nn
+from numpy.typing import NDArray
 
 from nsa_cli.core.errors import InputError, UsageError, shown
-from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
-from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Trained
 from nsa_cli.io.atomic import write_text
-from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
-from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
+
+if TYPE_CHECKING:
+    from nsa_cli.policy.build import LearntPolicy
 
 #: What the file says it is; another version is another number.
 FORMAT = "nsa-policy-1"
@@ -32,8 +31,6 @@ FORMAT = "nsa-policy-1"
 _LARGEST = 8_000_000
 
 _UNIFORM = "uniform"
-
-LearntPolicy = SlotPolicy | GaussianPolicy
 
 
 def directories() -> list[Path]:
@@ -48,35 +45,28 @@ def available(problem: str) -> list[str]:
     return sorted(found)
 
 
-def find_policy(spec: str, problem: str, operations: Operations[Any, Any], *, greedy: bool = False) -> Policy:
-    """Make the policy that ``--policy`` names: ``uniform``, a shipped name, or a file.
+def digest(spec: str, problem: str) -> str | None:
+    """Hash the file that ``--policy`` names (SHA-256, hexadecimal); None for uniform proposals."""
+    return None if spec == _UNIFORM else hashlib.sha256(_locate(spec, problem).read_bytes()).hexdigest()
+
+
+def problem_of(spec: str) -> str:
+    """Tell the problem that a shipped policy, or one in a file, is for.
 
     Raises
     ------
     UsageError
-        If there is none of that name, or it cannot be greedy.
+        If there is none of that name, or it is ``uniform``, which is for all.
     InputError
-        If the file holds no policy for this problem.
+        If the file is no policy.
     """
     if spec == _UNIFORM:
-        if greedy:
-            raise UsageError(
-                "uniform proposals have no likeliest action; leave --greedy out, or give a policy"
-            )
-        return (
-            ConstantGaussianPolicy() if isinstance(operations, ContinuousOperations) else UniformSlotPolicy()
-        )
-    policy = load(_locate(spec, problem), problem, operations)
-    if greedy:
-        if isinstance(policy, GaussianPolicy):
-            raise UsageError("the likeliest Gaussian step is no step at all; leave --greedy out")
-        policy.greedy = True
-    return policy
-
-
-def digest(spec: str, problem: str) -> str | None:
-    """Hash the file that ``--policy`` names (SHA-256, hexadecimal); None for uniform proposals."""
-    return None if spec == _UNIFORM else hashlib.sha256(_locate(spec, problem).read_bytes()).hexdigest()
+        raise UsageError("uniform proposals have learnt nothing; give a policy's name or file")
+    path = _locate(spec, "*")
+    name = _read(path).get("problem")
+    if not isinstance(name, str):
+        raise InputError(f"is no policy file: expected the name of a problem, got {shown(name)}", str(path))
+    return name
 
 
 def _locate(spec: str, problem: str) -> Path:
@@ -86,7 +76,8 @@ def _locate(spec: str, problem: str) -> Path:
     if Path(spec).exists():
         return Path(spec)
     known = ", ".join([_UNIFORM, *available(problem)])
-    raise UsageError(f"there is no policy {spec!r} for {problem}; there are {known}, or give a file")
+    purpose = "" if problem == "*" else f" for {problem}"
+    raise UsageError(f"there is no policy {spec!r}{purpose}; there are {known}, or give a file")
 
 
 def save(
@@ -103,16 +94,16 @@ def save(
         Anything else worth keeping: training configuration, seed, scores.
     """
     data: dict[str, Any] = {"format": FORMAT, "problem": problem, "name": policy.name}
-    if isinstance(policy, SlotPolicy):
-        data |= {"kind": "slots", "feature_set": policy.feature_set}
-    else:
+    if policy.feature_set == "gaussian":
         data |= {"kind": "gaussian"}
+    else:
+        data |= {"kind": "slots", "feature_set": policy.feature_set}
     data |= {"hidden": policy.hidden, **(notes or {})}
     data["weights"] = {key: _shortest(value) for key, value in policy.state_dict().items()}
     write_text(path, _layout(data))
 
 
-def _shortest(tensor: torch.Tensor) -> Any:
+def _shortest(tensor: Any) -> Any:
     """Write float32 numbers with the fewest digits that read back the same."""
     return _map(tensor.tolist(), lambda x: float(str(np.float32(x))))
 
@@ -133,7 +124,98 @@ def _layout(data: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join([*head, '  "weights": {\n' + ",\n".join(arrays) + "\n  }"]) + "\n}\n"
 
 
-def load(path: str | Path, problem: str, operations: Operations[Any, Any]) -> LearntPolicy:
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A policy as its file has it.
+
+    Attributes
+    ----------
+    name : str
+    feature_set : str
+        What it sees of a state; ``gaussian`` for a policy of that kind.
+    hidden : int
+    trained : Trained or None
+    source : str
+        The file, for messages.
+    weights : object
+        As read; `arrays` checks them.
+    """
+
+    name: str
+    feature_set: str
+    hidden: int
+    trained: Trained | None
+    source: str
+    weights: Any
+
+    def shapes(self, features: Sequence[int]) -> dict[str, tuple[int, ...]]:
+        """Shapes of all weights, for networks of so many features: one a slot, or the Gaussian's one."""
+        if self.feature_set == "gaussian":
+            bias = self.weights.get("second.bias") if isinstance(self.weights, dict) else None
+            axes = len(bias) if isinstance(bias, list) else 2
+            first = {"first.weight": (self.hidden, features[0]), "first.bias": (self.hidden,)}
+            return {**first, "second.weight": (axes, self.hidden), "second.bias": (axes,)}
+        shapes: dict[str, tuple[int, ...]] = {}
+        for slot, count in enumerate(features):
+            prefix = f"networks.{slot}"
+            shapes[f"{prefix}.first.weight"] = (self.hidden, count)
+            shapes[f"{prefix}.first.bias"] = (self.hidden,)
+            shapes[f"{prefix}.second.weight"] = (1, self.hidden)
+        return shapes
+
+    def arrays(self, features: Sequence[int]) -> dict[str, NDArray[np.float32]]:
+        """Check the weights and give them as arrays.
+
+        Parameters
+        ----------
+        features : sequence of int
+            Of each network, as the feature set has it.
+
+        Raises
+        ------
+        InputError
+            If they are not all there, of their shapes and finite.
+        """
+        expected = self.shapes(features)
+        if not isinstance(self.weights, dict) or set(self.weights) != set(expected):
+            raise InputError(f"damaged policy: expected the weights {', '.join(expected)}", self.source)
+        arrays = {}
+        for key, shape in expected.items():
+            numbers = _numbers(self.weights[key], shape)
+            if numbers is None:
+                raise InputError(f"damaged policy: {key} is not {list(shape)} finite numbers", self.source)
+            arrays[key] = np.array(numbers, dtype=np.float32)
+        return arrays
+
+
+def find_stored(spec: str, problem: str) -> Stored | None:
+    """Read the policy that ``--policy`` names: a shipped name, or a file; None for ``uniform``.
+
+    Raises
+    ------
+    UsageError
+        If there is none of that name.
+    InputError
+        If the file is no policy, is damaged, or is for another problem; one line.
+    """
+    return None if spec == _UNIFORM else read(_locate(spec, problem), problem)
+
+
+def check_greedy(stored: Stored | None, greedy: bool) -> None:
+    """Refuse ``--greedy`` where there is no likeliest action.
+
+    Raises
+    ------
+    UsageError
+        In that case.
+    """
+    if greedy and stored is None:
+        raise UsageError("uniform proposals have no likeliest action; leave --greedy out, or give a policy")
+    if greedy and stored is not None and stored.feature_set == "gaussian":
+        raise UsageError("the likeliest Gaussian step is no step at all; leave --greedy out")
+
+
+def read(path: str | Path, problem: str) -> Stored:
     """Read a policy for a problem.
 
     Raises
@@ -148,15 +230,23 @@ def load(path: str | Path, problem: str, operations: Operations[Any, Any]) -> Le
         )
     if data.get("problem") != problem:
         raise InputError(f"is a policy for {shown(data.get('problem'))}, the instance is {problem}", source)
-    hidden = data.get("hidden")
+    hidden, kind = data.get("hidden"), data.get("kind")
     if not isinstance(hidden, int) or isinstance(hidden, bool) or not 1 <= hidden <= 4096:
         raise InputError(f"damaged policy: expected 1 to 4096 hidden units, got {shown(hidden)}", source)
+    feature_set = "gaussian" if kind == "gaussian" else data.get("feature_set")
+    if kind not in ("slots", "gaussian"):
+        raise wrong_kind(kind, source)
+    if not isinstance(feature_set, str):
+        raise InputError(
+            f"damaged policy: expected the name of a feature set, got {shown(feature_set)}", source
+        )
     name = data.get("name") if isinstance(data.get("name"), str) else Path(path).stem
-    policy = _build(data, operations, hidden, str(name), source)
-    _fill(policy, data.get("weights"), source)
-    policy.trained = _trained(data, source)
-    policy.requires_grad_(False)
-    return policy
+    return Stored(str(name), feature_set, hidden, _trained(data, source), source, data.get("weights"))
+
+
+def wrong_kind(kind: Any, source: str) -> InputError:
+    """Say that a policy is of a kind that does not go with the problem."""
+    return InputError(f"is a policy of kind {shown(kind)}, which does not go with this problem", source)
 
 
 def _trained(data: Mapping[str, Any], source: str) -> Trained | None:
@@ -184,35 +274,6 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError("is no policy file: expected a JSON object", source)
     return data
-
-
-def _build(
-    data: Mapping[str, Any], operations: Operations[Any, Any], hidden: int, name: str, source: str
-) -> LearntPolicy:
-    kind = data.get("kind")
-    if kind == "slots" and isinstance(operations, DiscreteOperations):
-        feature_set = data.get("feature_set")
-        if not isinstance(feature_set, str) or feature_set not in operations.feature_sets:
-            known = ", ".join(operations.feature_sets)
-            raise InputError(f"wants features {shown(feature_set)}; this version has {known}", source)
-        return SlotPolicy(operations.feature_sets[feature_set].slots, feature_set, hidden, name)
-    if kind == "gaussian" and isinstance(operations, ContinuousOperations):
-        axes = data.get("weights", {}).get("second.bias") if isinstance(data.get("weights"), dict) else None
-        return GaussianPolicy(operations.features, len(axes) if isinstance(axes, list) else 2, hidden, name)
-    raise InputError(f"is a policy of kind {shown(kind)}, which does not go with this problem", source)
-
-
-def _fill(policy: nn.Module, weights: Any, source: str) -> None:
-    expected = policy.state_dict()
-    if not isinstance(weights, dict) or set(weights) != set(expected):
-        raise InputError(f"damaged policy: expected the weights {', '.join(expected)}", source)
-    filled = {}
-    for key, like in expected.items():
-        numbers = _numbers(weights[key], tuple(like.shape))
-        if numbers is None:
-            raise InputError(f"damaged policy: {key} is not {list(like.shape)} finite numbers", source)
-        filled[key] = torch.tensor(numbers, dtype=like.dtype)
-    policy.load_state_dict(filled)
 
 
 def _numbers(data: Any, shape: tuple[int, ...]) -> Any:

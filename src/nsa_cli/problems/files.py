@@ -13,6 +13,7 @@ from nsa_cli.core.record import Record, Source
 from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
 from nsa_cli.problems.datasets import read_arrays
+from nsa_cli.problems.solutions import read_answers
 
 
 class Unread(NamedTuple):
@@ -27,7 +28,6 @@ class Unread(NamedTuple):
 
     name: str
     error: NsaError
-from nsa_cli.problems.solutions import read_answers
 
 
 def read_instances(

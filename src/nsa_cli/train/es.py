@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from nsa_cli.policy.checkpoint import LearntPolicy
+from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import EsConfig
 from nsa_cli.train.estimators import centred_ranks, search_gradient
 from nsa_cli.train.loop import Run

@@ -24,7 +24,8 @@ from nsa_cli.core.instance import Instance
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
-from nsa_cli.policy.checkpoint import LearntPolicy, save
+from nsa_cli.policy.build import LearntPolicy
+from nsa_cli.policy.checkpoint import save
 from nsa_cli.policy.fused import learnt
 from nsa_cli.policy.gaussian import GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy
@@ -175,7 +176,6 @@ class Run:
             layout,
             x.numpy(),
             keys,
-            draws=policy.draws(self.operations, x),
             members=members,
             threads=self.threads,
         )

@@ -13,7 +13,7 @@ from nsa_cli.anneal import engine
 from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.operations import ContinuousOperations, select
-from nsa_cli.policy.checkpoint import LearntPolicy
+from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.slots import PointwiseNetwork
 from nsa_cli.train.config import PpoConfig
 from nsa_cli.train.estimators import advantages, clipped_loss, explained_variance

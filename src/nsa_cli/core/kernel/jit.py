@@ -19,7 +19,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 from numba.extending import overload
+
+from nsa_cli.core.kernel import compiling
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -128,19 +131,14 @@ def _is_made_of(argument: Any, cls: type | tuple[type, ...]) -> bool:
     return found in cls if isinstance(cls, tuple) else found is cls
 
 
-def on_first_compilation(tell: Callable[[], None]) -> None:
-    """Call `tell` once, when something has to be compiled because it is not kept yet."""
-    from numba.core import event
+class _Announcer(event.Listener):  # type: ignore[misc]
+    """Hears from Numba that a compilation begins; loading one from disk is none."""
 
-    class Once(event.Listener):  # type: ignore[misc]
-        told = False
+    def on_start(self, event: Any) -> None:
+        compiling()
 
-        def on_start(self, _: Any) -> None:
-            if not Once.told:
-                Once.told = True
-                tell()
+    def on_end(self, event: Any) -> None:
+        pass
 
-        def on_end(self, _: Any) -> None:
-            pass
 
-    event.register("numba:compile", Once())
+event.register("numba:compile", _Announcer())

@@ -179,7 +179,7 @@ def score_sums(
             block = builder.mul(loop.index, _INT64(HIDDEN * LANES))
             parts = [code.constant(0.0)] * 4  # four chains of additions keep the pipeline full
             for h in range(HIDDEN):
-                # The floor is read anew in each block: 32 vectors held would not leave registers to work with.
+                # The floor is read anew in each block: to hold both would leave no registers to work with.
                 unit = code.maximum(code.load(z, code.plus(block, h * LANES)), code.spread_from(t, h))
                 parts[h % 4] = code.fma(weights[h], unit, parts[h % 4])
             code.put_score(parts, out, loop.index, largest)

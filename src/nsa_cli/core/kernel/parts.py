@@ -44,16 +44,22 @@ class Fused:
         ``arrays(instances, unit)``: the batch, a NamedTuple of arrays.
     workspace : callable
         ``workspace(size)``: scratch space for one chain, for chains of `size` elements.
+    draws : int or None
+        Random numbers of a proposal; None for one an element of the solution.
     policies : mapping
         NamedTuple class of a policy by the feature set that it sees; `Gaussian` of a continuous problem is
         under ``gaussian``.
+    features : mapping
+        By feature set, features of each network.
     order : mapping
         By feature set and slot, the order of features that the class wants, where it is not the set's own.
     """
 
     arrays: Callable[[Sequence[Any], float | None], Any]
     workspace: Callable[[int], Any]
+    draws: int | None
     policies: Mapping[str, type]
+    features: Mapping[str, Sequence[int]]
     order: Mapping[str, Sequence[Sequence[int] | None]] = field(default_factory=dict)
 
 

@@ -18,6 +18,7 @@ from nsa_cli.problems.bin.instance import BinInstance
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.bin.operations import BinOperations
+    from nsa_cli.problems.bin.plot import BinDrawing
 
 
 class Bin(Problem[BinInstance]):
@@ -90,6 +91,11 @@ class Bin(Problem[BinInstance]):
         from nsa_cli.problems.bin.operations import BinOperations
 
         return BinOperations()
+
+    def drawing(self) -> BinDrawing:
+        from nsa_cli.problems.bin.plot import BinDrawing
+
+        return BinDrawing()
 
     def default_policy(self, instance: BinInstance) -> str:
         return "bin-es-best"

@@ -114,7 +114,7 @@ class BinInstance(Instance):
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.size,):
             return f"the packing is of {len(solution)} items, expected {self.size}"
-        for number, members in enumerate(self._bins(solution), start=1):
+        for number, members in enumerate(self.bins(solution), start=1):
             if not self.exact.fits(members):
                 items = ", ".join(str(self.items.ids[i]) for i in members)
                 load = sum(self.weights[members].tolist())
@@ -122,7 +122,7 @@ class BinInstance(Instance):
         return None
 
     def to_ids(self, solution: Solution) -> list[Any]:
-        return [[self.items.ids[i] for i in members] for members in self._bins(solution)]
+        return [[self.items.ids[i] for i in members] for members in self.bins(solution)]
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
         for i, members in enumerate(ids, start=1):
@@ -139,7 +139,7 @@ class BinInstance(Instance):
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         rows = [
             [number, self.items.ids[i], self.weights[i].item()]
-            for number, members in enumerate(self._bins(solution), start=1)
+            for number, members in enumerate(self.bins(solution), start=1)
             for i in members
         ]
         return ["bin", "item", "weight"], rows
@@ -147,7 +147,7 @@ class BinInstance(Instance):
     def details(self, _solution: Solution) -> dict[str, Any]:
         return {"capacity": self.capacity}
 
-    def _bins(self, solution: Solution) -> list[list[int]]:
+    def bins(self, solution: Solution) -> list[list[int]]:
         """Members of each bin that is in use, bins in the order of their first items."""
         bins: dict[int, list[int]] = {}
         for item, b in enumerate(solution.tolist()):

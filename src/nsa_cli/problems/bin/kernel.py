@@ -241,4 +241,10 @@ def _store(batch: Any, work: Any, x: Any) -> None:
         x[i] = work.bin_of[i]
 
 
-fused = Fused(pack, workspace, {"paper": Paper})
+fused = Fused(
+    arrays=pack,
+    workspace=workspace,
+    draws=2,
+    policies={"paper": Paper},
+    features={"paper": (3, 3)},
+)

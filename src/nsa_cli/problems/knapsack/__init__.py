@@ -18,6 +18,7 @@ from nsa_cli.problems.knapsack.instance import KnapsackInstance
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.knapsack.operations import KnapsackOperations
+    from nsa_cli.problems.knapsack.plot import KnapsackDrawing
 
 
 class Knapsack(Problem[KnapsackInstance]):
@@ -93,6 +94,11 @@ class Knapsack(Problem[KnapsackInstance]):
         from nsa_cli.problems.knapsack.operations import KnapsackOperations
 
         return KnapsackOperations()
+
+    def drawing(self) -> KnapsackDrawing:
+        from nsa_cli.problems.knapsack.plot import KnapsackDrawing
+
+        return KnapsackDrawing()
 
     def default_policy(self, instance: KnapsackInstance) -> str:
         """Below 25 items a policy learnt on 50 is too sure of itself; uniform proposals visit everything."""

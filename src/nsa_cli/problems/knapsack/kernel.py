@@ -228,4 +228,10 @@ def _store(batch: Any, work: Any, x: Any) -> None:
         x[i] = work.inside[i]
 
 
-fused = Fused(pack, workspace, {"paper": Paper, "relative": Relative})
+fused = Fused(
+    arrays=pack,
+    workspace=workspace,
+    draws=1,
+    policies={"paper": Paper, "relative": Relative},
+    features={"paper": (5,), "relative": (6,)},
+)

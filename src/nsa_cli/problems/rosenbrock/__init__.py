@@ -16,6 +16,7 @@ from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
+    from nsa_cli.problems.rosenbrock.plot import RosenbrockDrawing
 
 
 def given_or_normal(instance: RosenbrockInstance, draws: Draws) -> Solution:
@@ -70,6 +71,11 @@ class Rosenbrock(Problem[RosenbrockInstance]):
         from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
 
         return RosenbrockOperations()
+
+    def drawing(self) -> RosenbrockDrawing:
+        from nsa_cli.problems.rosenbrock.plot import RosenbrockDrawing
+
+        return RosenbrockDrawing()
 
     def budget(self, instance: RosenbrockInstance, trained: Trained | None = None) -> Budget:
         """A second of the reference engine, down to where a step of sigma seldom improves."""

@@ -131,4 +131,10 @@ def _store(batch: Any, work: Any, x: Any) -> None:
         x[d] = work.x[d]
 
 
-fused = Fused(pack, workspace, {"gaussian": Gaussian})
+fused = Fused(
+    arrays=pack,
+    workspace=workspace,
+    draws=None,
+    policies={"gaussian": Gaussian},
+    features={"gaussian": (2,)},
+)

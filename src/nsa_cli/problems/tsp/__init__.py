@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.tsp.operations import TspOperations
+    from nsa_cli.problems.tsp.plot import TspDrawing
 
 
 class Tsp(Problem[TspInstance]):
@@ -104,6 +104,11 @@ class Tsp(Problem[TspInstance]):
         from nsa_cli.problems.tsp.operations import TspOperations
 
         return TspOperations()
+
+    def drawing(self) -> TspDrawing:
+        from nsa_cli.problems.tsp.plot import TspDrawing
+
+        return TspDrawing()
 
     def default_policy(self, instance: TspInstance) -> str:
         return "tsp-ppo-best"

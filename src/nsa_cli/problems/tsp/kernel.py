@@ -403,5 +403,10 @@ def _pair_features(plane: Any, seen: Any, pair: Any, first: int, old: float, hea
 
 
 fused = Fused(
-    arrays, workspace, {"paper": Paper, "relative": Relative}, {"relative": (None, (0, 1, 2, 5, 3, 4))}
+    arrays=arrays,
+    workspace=workspace,
+    draws=2,
+    policies={"paper": Paper, "relative": Relative},
+    features={"paper": (7, 13), "relative": (5, 6)},
+    order={"relative": (None, (0, 1, 2, 5, 3, 4))},
 )

@@ -1,0 +1,195 @@
+"""Which backend takes chains through their steps: fused kernels on a CPU, or the torch reference.
+
+Both mean the same (`tests/anneal/test_fused.py`). Kernels need no torch, whose import alone takes longer than
+most solves; so this module does without it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.anneal.loop import Chains
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.problem import Problem, Trained
+from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored
+
+BACKENDS = ("auto", "torch", "numba")
+
+
+class Backend(Protocol):
+    """A problem with a policy on a device.
+
+    Attributes
+    ----------
+    name : {'torch', 'numba'}
+    device : str
+    threads : int
+    policy : str
+        The policy's name.
+    trained : Trained or None
+        Where the policy is at home.
+    digest : str or None
+        Hash of the policy's file.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def trained(self) -> Trained | None: ...
+    @property
+    def digest(self) -> str | None: ...
+
+    def start(
+        self,
+        instances: Sequence[Any],
+        x: NDArray[Any],
+        keys: NDArray[np.int64],
+        unit: float | None,
+        rule: str,
+    ) -> Chains:
+        """Put chains at their first solutions.
+
+        Parameters
+        ----------
+        instances : sequence of Instance
+            One a chain, with equal `Problem.group`.
+        x : [B, …]
+        keys : int64[B]
+            Random streams.
+        unit : float, optional
+            As for `nsa_cli.core.operations.Operations.pack`.
+        rule : {'metropolis', 'hastings'}
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class KernelBackend:
+    """Fused kernels; see `Backend`."""
+
+    fused: Any
+    layout: Any
+    threads: int
+    policy: str
+    trained: Trained | None
+    digest: str | None
+    name: str = "numba"
+    device: str = "cpu"
+
+    def start(
+        self,
+        instances: Sequence[Any],
+        x: NDArray[Any],
+        keys: NDArray[np.int64],
+        unit: float | None,
+        rule: str,
+    ) -> Chains:
+        from nsa_cli.anneal.fused import FusedChains
+
+        batch = self.fused.arrays(instances, unit)
+        return FusedChains(
+            self.fused, batch, self.layout, x, keys, hastings=rule == "hastings", threads=self.threads
+        )
+
+
+def choose_backend(
+    problem: Problem[Any],
+    spec: str,
+    size: int,
+    *,
+    backend: str = "auto",
+    device: str = "cpu",
+    greedy: bool = False,
+    threads: int | None = None,
+) -> Backend:
+    """Find the policy, and what runs it: kernels on a CPU wherever the problem has some for this policy.
+
+    Parameters
+    ----------
+    problem : Problem
+    spec : str
+        As ``--policy``.
+    size : int
+        N of the instances.
+    backend : {'auto', 'torch', 'numba'}
+    device : str
+        As `choose_device` gives it.
+    greedy : bool
+        Always take the policy's likeliest action.
+    threads : int, optional
+        CPU threads; all cores by default.
+
+    Raises
+    ------
+    UsageError, InputError
+        If there is no such policy or backend, or the two do not go together.
+    """
+    if backend not in BACKENDS:
+        raise UsageError(f"--backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
+    if threads is not None and threads < 1:
+        raise UsageError(f"--threads: expected at least 1, got {threads}")
+    stored = find_stored(spec, problem.name)
+    check_greedy(stored, greedy)
+    if backend != "torch" and device == "cpu" and (fused := problem.kernel()) is not None:
+        from nsa_cli.anneal.fused import cores
+
+        layout = _layout(fused, stored, size, greedy)
+        if layout is not None:
+            name, trained = ("uniform", None) if stored is None else (stored.name, stored.trained)
+            hashed = digest(spec, problem.name)
+            return KernelBackend(fused, layout, threads or cores(), name, trained, hashed)
+    if backend == "numba":
+        why = "runs on a CPU only" if device != "cpu" else "has no kernel for this problem and policy"
+        raise UsageError(f"--backend numba: {why}; use --backend torch")
+    from nsa_cli.backend_torch import TorchBackend
+
+    return TorchBackend.make(problem, spec, device, greedy=greedy, threads=threads)
+
+
+def _layout(fused: Any, stored: Stored | None, size: int, greedy: bool) -> Any | None:
+    """Lay out a policy for a kernel; None if the kernel does not know its features, or it is too wide."""
+    from nsa_cli.policy.fused import learnt, uniform
+
+    if stored is None:
+        return uniform()
+    if stored.feature_set not in fused.policies:
+        return None
+    arrays = stored.arrays(fused.features[stored.feature_set])
+    if stored.feature_set == "gaussian" and arrays["second.bias"].shape != (size,):
+        axes = len(arrays["second.bias"])
+        raise UsageError(f"policy {stored.name} is for {axes} dimensions, the instance has {size}")
+    return learnt(fused, stored.feature_set, arrays, greedy=greedy)
+
+
+def choose_device(name: str) -> str:
+    """Turn ``auto`` into ``cuda`` or ``cpu``, and check what is asked for.
+
+    Raises
+    ------
+    UsageError
+        If it is not there.
+    """
+    if name != "auto" and name != "cpu" and not name.startswith("cuda"):
+        raise UsageError(f"--device: expected auto, cpu or cuda, got {name!r}")
+    if name == "cpu" or (name == "auto" and not _may_have_cuda()):
+        return "cpu"
+    from nsa_cli.backend_torch import cuda_device
+
+    return cuda_device(name)
+
+
+def _may_have_cuda() -> bool:
+    """Look for a driver, which takes no time, before torch is asked, which takes seconds to import."""
+    return Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists() or bool(shutil.which("nvidia-smi"))

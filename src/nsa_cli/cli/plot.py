@@ -1,0 +1,120 @@
+"""`nsa plot`: what a policy has learnt, a solution from a file, a run from its trace."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from nsa_cli.api import check_seed, generate, read
+from nsa_cli.cli.options import check_output, parse_settings
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.problem import Problem
+
+Picture = Annotated[
+    str, typer.Option("-o", "--output", metavar="FILE", help="The picture: .png, .svg or .pdf.")
+]
+ProblemName = Annotated[
+    str | None,
+    typer.Option("-p", "--problem", help="Problem, or FILE.py:CLASS; by default what the file says."),
+]
+
+#: Size of the instance that a policy is shown on, where its file does not say what it was trained on.
+_SIZE = 20
+
+#: Chains that a rollout shows the spread of.
+_CHAINS = 64
+
+
+def policy(
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A shipped policy, or a file.")],
+    output: Picture,
+    problem: ProblemName = None,
+    size: Annotated[
+        int | None, typer.Option("-n", "--size", help="Size of the instance; by default the training's.")
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option("--steps", help="Steps of the rollout; by default twice the size, at least 100."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the instance and of the rollout.")] = 0,
+) -> int:
+    """Draw what a policy has learnt, as the paper's figures do."""
+    from nsa_cli.report.plots import check_picture, drawing_of
+
+    check_output(output)
+    check_picture("-o", output)
+    from nsa_cli.policy.checkpoint import problem_of
+    from nsa_cli.problems import find_problem
+
+    owner = find_problem(problem or problem_of(name))
+    drawing = drawing_of("plot", owner)
+    from nsa_cli.report.plots import save_policy
+
+    save_policy(output, drawing, _view(owner, name, size, steps, check_seed(seed)))
+    return 0
+
+
+def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, seed: int) -> Any:
+    """Put a policy on a random instance."""
+    from nsa_cli.anneal.schedule import Schedule
+    from nsa_cli.core.drawing import LearntView
+    from nsa_cli.policy.build import find_policy
+    from nsa_cli.rollout import rollout
+
+    operations = owner.operations()
+    learnt = find_policy(name, owner.name, operations)
+    trained = learnt.trained
+    size = size or (trained.size if trained else _SIZE)
+    instance = generate(owner, size, seed=seed)[0].instance
+    budget = owner.budget(instance)
+    t_start, t_end = (trained.t_start, trained.t_end) if trained else (budget.t_start, budget.t_end)
+    steps = max(2 * size, 100) if steps is None else steps
+    if steps < 1:
+        raise UsageError(f"--steps: expected at least 1, got {steps}")
+    schedule = Schedule(steps, t_start, t_end)
+    done = rollout(owner, instance, learnt, schedule, seed=seed, chains=_CHAINS)
+    temperature = float(done.temperature[steps // 2])
+    return LearntView(learnt.name, learnt, operations, instance, done, temperature)
+
+
+def solution(
+    instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="File with one instance.")],
+    solved: Annotated[str, typer.Argument(metavar="SOLUTION", help="Its solution: our JSON, a tour, …")],
+    output: Picture,
+    problem: ProblemName = None,
+    capacity: Annotated[str | None, typer.Option("--capacity", help="Where the file has none.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance.")
+    ] = None,
+) -> int:
+    """Draw a solution of an instance, both from files."""
+    from nsa_cli.problems.files import read_solution
+    from nsa_cli.report.plots import check_picture, drawing_of, save_solution
+
+    check_output(output)
+    check_picture("-o", output)
+    from nsa_cli.io.source import read_source
+
+    tasks = read(instance, problem, parse_settings(set_ or [], capacity))
+    if len(tasks) != 1:
+        raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
+    task = tasks[0]
+    drawing = drawing_of("plot", task.problem, task.instance)
+    found = read_solution(read_source(solved), task.problem, task.instance)
+    save_solution(output, drawing, task.instance, found)
+    return 0
+
+
+def run(
+    trace: Annotated[str, typer.Argument(metavar="TRACE.csv", help="What nsa solve --trace wrote.")],
+    output: Picture,
+) -> int:
+    """Draw the annealing curve of a trace."""
+    from nsa_cli.report.plots import check_picture, save_run
+    from nsa_cli.report.trace import read_trace
+
+    check_output(output)
+    check_picture("-o", output)
+    save_run(output, read_trace(trace))
+    return 0

@@ -1,0 +1,120 @@
+"""What `nsa solve` makes of a run beside its result: a progress line, a trace, pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nsa_cli.api import Settings, Task
+from nsa_cli.cli.console import Console
+from nsa_cli.cli.options import check_output
+from nsa_cli.cli.progress import ProgressLine
+from nsa_cli.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from nsa_cli.anneal.stop import Progress
+    from nsa_cli.core.drawing import Drawing
+    from nsa_cli.core.result import Result
+
+
+@dataclass(frozen=True)
+class Extras:
+    """Files that are wanted beside the result.
+
+    Attributes
+    ----------
+    trace : str, optional
+        The annealing curve as CSV.
+    plot : str, optional
+        A picture of the solution.
+    plot_run : str, optional
+        A picture of the annealing curve.
+    """
+
+    trace: str | None = None
+    plot: str | None = None
+    plot_run: str | None = None
+
+    def check(self, tasks: list[Task]) -> None:
+        """Refuse what cannot be written or drawn, before anything is computed.
+
+        Raises
+        ------
+        UsageError
+            In that case.
+        """
+        named = {"--trace": self.trace, "--plot": self.plot, "--plot-run": self.plot_run}
+        wanted = {option: path for option, path in named.items() if path is not None}
+        for option, path in wanted.items():
+            if path == "-":
+                raise UsageError(f"{option}: standard output is for the result; give a file name")
+            if len(tasks) != 1:
+                raise UsageError(f"{option}: shows the run of one instance, not of {len(tasks)}")
+            check_output(path, option)
+            if option != "--trace":
+                from nsa_cli.report.plots import check_picture
+
+                check_picture(option, path)
+        self.drawing(tasks)
+
+    def drawing(self, tasks: list[Task]) -> Drawing[Any] | None:
+        """What draws the solution, if that is wanted."""
+        if self.plot is None:
+            return None
+        from nsa_cli.report.plots import drawing_of
+
+        return drawing_of("--plot", tasks[0].problem, tasks[0].instance)
+
+
+class Watch:
+    """Looks at a run while it goes on, and writes what is wanted when it is over.
+
+    Parameters
+    ----------
+    extras : Extras
+    console : Console
+    tasks : list of Task
+    settings : Settings
+
+    Attributes
+    ----------
+    looks : int or None
+        How often to call it at least.
+    """
+
+    def __init__(self, extras: Extras, console: Console, tasks: list[Task], settings: Settings) -> None:
+        limit = settings.time_limit
+        self._line = ProgressLine(console, tasks, None if limit is None else settings.started + limit)
+        self._extras, self._drawing = extras, extras.drawing(tasks)
+        follows = self._drawing is not None and self._drawing.follows
+        self._trace, self.looks = None, None
+        if extras.trace or extras.plot_run or follows:
+            from nsa_cli.report.trace import ROWS, Trace
+
+            self._trace, self.looks = Trace(tasks[0].problem.sense, follow=follows), ROWS
+
+    def __call__(self, progress: Progress) -> None:
+        """Look."""
+        if self._trace is not None:
+            self._trace(progress)
+        self._line(progress)
+
+    def end(self) -> None:
+        """The run is over, or has failed: nothing more is shown."""
+        self._line.end()
+
+    def write(self, result: Result) -> None:
+        """Write the trace and draw the pictures, each whole or not at all."""
+        instance, trace = result.instance, self._trace
+        if trace is not None and self._extras.trace is not None:
+            trace.write(self._extras.trace)
+        if self._drawing is not None and self._extras.plot is not None:
+            from nsa_cli.report.plots import save_solution
+
+            way = None if trace is None else trace.path(result.solution)
+            save_solution(self._extras.plot, self._drawing, instance, result.solution, way)
+        if trace is not None and self._extras.plot_run is not None:
+            from nsa_cli.report.plots import save_run
+
+            known = None if instance.best_known is None else ("best known", instance.best_known)
+            save_run(self._extras.plot_run, trace.rows(), instance.name, known)

@@ -1,0 +1,256 @@
+"""What a problem brings to pictures: how a solution of it looks, and what a policy of it has learnt.
+
+A problem hands its drawing out by `Problem.drawing`; figures, styles and files are `nsa_cli.report.plots`'s.
+Nothing here imports matplotlib: whoever draws has been given a figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.instance import Instance, Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from nsa_cli.core.operations import Action, Operations
+
+InstanceT = TypeVar("InstanceT", bound=Instance)
+
+# Colours that people with any colour vision tell apart: the palette of Okabe and Ito (2008).
+BLUE, ORANGE, GREEN, RED, SKY, BLACK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#000000"
+GREY = "#8C8C8C"
+
+#: Colour maps whose lightness grows with the number: for numbers, and for time.
+SCALE, TIME = "viridis", "plasma"
+
+#: Characters of a name in a title.
+_NAME = 40
+
+
+class Rollout(NamedTuple):
+    """What some chains did, step by step.
+
+    Attributes
+    ----------
+    x : [K + 1, B, …]
+        Solutions before the first step and after each.
+    energy : float64[K + 1, B]
+        In file units.
+    temperature : float64[K]
+        In normalised units.
+    """
+
+    x: NDArray[Any]
+    energy: NDArray[np.float64]
+    temperature: NDArray[np.float64]
+
+
+class Scores(Protocol):
+    """A policy of a discrete problem, as far as pictures want to know."""
+
+    def logits(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
+    ) -> Tensor:
+        """Score the candidates of slot ``len(chosen)``: float32[B, N]."""
+        ...
+
+
+class Spread(Protocol):
+    """A policy of a continuous problem, as far as pictures want to know."""
+
+    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
+        """Standard deviations of the next step, float64[B, D]."""
+        ...
+
+
+class LearntView(NamedTuple):
+    """A policy and a place to watch it.
+
+    Attributes
+    ----------
+    name : str
+    policy : Scores or Spread
+    operations : Operations
+    instance : Instance
+        A random one.
+    rollout : Rollout
+        Of this policy on this instance, from the paper's start.
+    temperature : float
+        Where nothing else says which one: about the middle of the rollout's, in normalised units.
+    """
+
+    name: str
+    policy: Any
+    operations: Operations[Any, Any]
+    instance: Any
+    rollout: Rollout
+    temperature: float
+
+
+class Drawing(Generic[InstanceT]):
+    """How one problem is drawn. A problem overrides what it can.
+
+    Attributes
+    ----------
+    follows : bool
+        Whether the picture of a solution shows the way of the chain that found it.
+    """
+
+    follows: ClassVar[bool] = False
+
+    def refusal(self, instance: InstanceT) -> str | None:
+        """Say why an instance cannot be drawn; None if it can."""
+        return None
+
+    def shape(self, instance: InstanceT, solution: Solution) -> tuple[float, float]:
+        """Width and height of the picture of a solution, in inches."""
+        return 7.0, 5.5
+
+    def solution(
+        self, figure: Figure, instance: InstanceT, solution: Solution, path: Solution | None = None
+    ) -> None:
+        """Draw a solution.
+
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure
+            Empty, with constrained layout.
+        instance : Instance
+        solution : ndarray
+        path : [K, …], optional
+            Solutions that led to it; given only to a drawing that `follows`.
+        """
+        raise NotImplementedError
+
+    #: Width and height of the picture of a policy, in inches.
+    policy_shape: ClassVar[tuple[float, float]] = (9.0, 4.4)
+
+    def policy(self, figure: Figure, view: LearntView) -> None:
+        """Draw what a policy has learnt, as the paper's figures do.
+
+        Raises
+        ------
+        UsageError
+            If the problem has no such picture.
+        """
+        raise UsageError("this problem has no picture of its policies")
+
+
+def plain(text: object) -> str:
+    """Make a text that matplotlib shows as it is: a dollar sign of a user's begins no formula."""
+    return str(text).replace("$", r"\$")
+
+
+def cut(text: object, limit: int) -> str:
+    """Put a name of a user's on one line of at most `limit` characters."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def title(name: str | None, what: str) -> str:
+    """Head a picture with the instance's name, if it has one, and what it shows."""
+    return f"{plain(cut(name, _NAME))}: {what}" if name else what[:1].upper() + what[1:]
+
+
+def number(value: float) -> str:
+    """Write a number for people: whole ones with their digits grouped, others to six digits."""
+    if isinstance(value, int | np.integer) or (float(value).is_integer() and abs(value) < 1e15):
+        return f"{int(value):,}"
+    return f"{value:.6g}"
+
+
+def label_points(
+    axes: Axes,
+    points: NDArray[np.float64],
+    labels: Sequence[object],
+    *,
+    avoid: NDArray[np.float64],
+    radius: float = 2.5,
+) -> int:
+    """Write labels beside points where they cover neither each other nor a point; leave the others out.
+
+    Parameters
+    ----------
+    axes : Axes
+        With final limits and size.
+    points : float64[N, 2]
+        In data coordinates.
+    labels : sequence of N
+    avoid : float64[M, 2]
+        Other places to leave free, in data coordinates.
+    radius : float
+        Of the points' markers, in typographic points.
+
+    Returns
+    -------
+    int
+        How many were written.
+    """
+    figure = axes.figure
+    assert figure is not None
+    pixel = figure.dpi / 72
+    taken: list[tuple[float, float, float, float]] = []
+    places = axes.transData.transform(points)
+    corners = radius * pixel * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
+    markers = (places[:, None] + corners).reshape(-1, 2)
+    obstacles = np.concatenate([markers, axes.transData.transform(avoid)])
+    window = axes.get_window_extent()
+    written = 0
+    for place, label in zip(places, labels, strict=True):
+        text = cut(label, 18)
+        # Without a canvas there are no exact sizes; 0.6 em a character errs on the wide side.
+        width, height = (0.6 * len(text) * _LABEL + 2) * pixel, (1.25 * _LABEL) * pixel
+        for right, up, ha, va in _AROUND:
+            dx, dy = right * (radius + 2.5), up * (radius + 2.5)
+            left = place[0] + dx * pixel - {"left": 0.0, "center": width / 2, "right": width}[ha]
+            low = place[1] + dy * pixel - {"bottom": 0.0, "center": height / 2, "top": height}[va]
+            box = left, low, left + width, low + height
+            inside = (
+                window.x0 <= box[0] and box[2] <= window.x1 and window.y0 <= box[1] and box[3] <= window.y1
+            )
+            if inside and not _covers(box, obstacles) and not any(_overlap(box, other) for other in taken):
+                axes.annotate(
+                    plain(text),
+                    tuple(axes.transData.inverted().transform(place)),
+                    (dx, dy),
+                    textcoords="offset points",
+                    ha=ha,
+                    va=va,
+                    fontsize=_LABEL,
+                    color="#333333",
+                )
+                taken.append(box)
+                written += 1
+                break
+    return written
+
+
+#: Size of a label in points, and where it is tried around its point: direction, alignment.
+_LABEL = 7.0
+_AROUND: tuple[tuple[float, float, Any, Any], ...] = (
+    (1, 0, "left", "center"),
+    (-1, 0, "right", "center"),
+    (0, 1, "center", "bottom"),
+    (0, -1, "center", "top"),
+    (0.7, 0.7, "left", "bottom"),
+    (-0.7, 0.7, "right", "bottom"),
+    (0.7, -0.7, "left", "top"),
+    (-0.7, -0.7, "right", "top"),
+)
+
+
+def _covers(box: tuple[float, float, float, float], points: NDArray[np.float64]) -> bool:
+    inside = (points >= np.array(box[:2]) - 1) & (points <= np.array(box[2:]) + 1)
+    return bool(inside.all(1).any())
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,179 @@
+"""Chosen and left items, and what a policy of flips has learnt (the paper's figure 3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.drawing import (
+    BLACK,
+    BLUE,
+    ORANGE,
+    SCALE,
+    Drawing,
+    LearntView,
+    label_points,
+    number,
+    plain,
+    title,
+)
+from nsa_cli.core.instance import Solution
+from nsa_cli.problems.knapsack.instance import KnapsackInstance, total
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Items up to which they are named.
+_NAMED = 60
+
+#: Weights and values at which a policy is asked, each.
+_GRID = 49
+
+#: Free capacities at which a policy is asked: everything fits, and hardly anything does.
+_ROOMS = (1.0, 0.15)
+
+
+class KnapsackDrawing(Drawing[KnapsackInstance]):
+    """Items in the plane of weight and value."""
+
+    policy_shape = (8.6, 7.4)
+
+    def solution(
+        self, figure: Figure, instance: KnapsackInstance, solution: Solution, path: Solution | None = None
+    ) -> None:
+        axes = figure.subplots()
+        size = instance.size
+        points = np.stack([instance.weights, instance.values], 1).astype(np.float64)
+        area = min(max(4_000 / size, 7.0), 60.0)
+        style: dict[str, Any] = {"s": area, "linewidths": 0.9, "zorder": 3, "clip_on": False}
+        chosen, left = points[solution], points[~solution]
+        axes.scatter(*chosen.T, marker="o", color=BLUE, label=f"chosen ({len(chosen):,})", **style)
+        axes.scatter(
+            *left.T, marker="D", facecolors="none", edgecolors=ORANGE, label=f"left ({len(left):,})", **style
+        )
+        top = points.max(0)
+        axes.set_xlim(0, 1.08 * top[0] if top[0] > 0 else 1)
+        axes.set_ylim(0, 1.08 * top[1] if top[1] > 0 else 1)
+        along = np.zeros((0, 2))
+        if (ratio := critical_ratio(instance)) is not None:
+            ends = np.array([[0.0, 0.0], [2 * top[0], 2 * top[0] * ratio]])
+            axes.plot(
+                *ends.T,
+                color=BLACK,
+                lw=1.1,
+                ls=(0, (5, 3)),
+                label=f"critical ratio, {ratio:.4g} a unit of weight",
+            )
+            along = np.linspace(ends[0], ends[1], 400)
+        value, weight = (number(total(numbers[solution])) for numbers in (instance.values, instance.weights))
+        what = f"value {value}, weight {weight} of {number(instance.capacity)}"
+        axes.set_title(title(instance.name, what))
+        axes.set_xlabel("weight (file's units)")
+        axes.set_ylabel("value (file's units)")
+        axes.grid(True)
+        figure.legend(loc="outside lower center", ncols=3)
+        if size <= _NAMED:
+            figure.draw_without_rendering()
+            label_points(axes, points, instance.items.ids, avoid=along, radius=area**0.5 / 2 + 1)
+
+    def policy(self, figure: Figure, view: LearntView) -> None:
+        """Logits of an item over its weight and value, for both states; with much room, and with little."""
+        panels = [[_logits(view, taken, room) for taken in (False, True)] for room in _ROOMS]
+        if all(np.allclose(a.logits, b.logits, atol=1e-4) for a, b in zip(*panels, strict=True)):
+            panels = panels[:1]  # a policy that does not see the free capacity
+            figure.set_size_inches(9.0, 4.6)
+        axes = figure.subplots(len(panels), 2, sharex=True, sharey=True, squeeze=False)
+        every = np.stack([panel.logits for row in panels for panel in row])
+        for i, row in enumerate(panels):
+            for j, panel in enumerate(row):
+                image = _show(axes[i, j], panel, every.min(), every.max())
+                state = "in the knapsack, $x_i=1$" if j else "outside, $x_i=0$"
+                room = f"; free capacity {_ROOMS[i]:g}" if len(panels) > 1 else ""
+                axes[i, j].set_title(f"item {state}{room}")
+        for here in axes[-1]:
+            here.set_xlabel("weight $w_i$")
+        for here in axes[:, 0]:
+            here.set_ylabel("value $v_i$")
+        pale = "; pale: does not fit" if len(panels) > 1 else ""
+        figure.suptitle(
+            f"{plain(view.name)}: logits of flipping an item, temperature {view.temperature:.2g}{pale}"
+        )
+        figure.colorbar(image, ax=axes, label="logit (higher is likelier)", shrink=0.85)
+
+
+def _show(axes: Axes, panel: _Panel, low: float, high: float) -> Any:
+    """Logits as colours with contours, pale where the item may not be flipped."""
+    grid = panel.grid, panel.grid
+    image = axes.pcolormesh(*grid, panel.logits, cmap=SCALE, vmin=low, vmax=high, rasterized=True)
+    axes.contour(*grid, panel.logits, 8, colors="white", linewidths=0.5, linestyles="solid")
+    if not panel.allowed.all():
+        veil = np.where(panel.allowed, np.nan, 1.0)
+        axes.pcolormesh(*grid, veil, cmap="Greys_r", vmin=0, vmax=1, alpha=0.65, rasterized=True)
+    axes.set_aspect("equal")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    return image
+
+
+def critical_ratio(instance: KnapsackInstance) -> float | None:
+    """Value per weight of the first item that no longer fits when the best ratios go first (Dantzig 1957).
+
+    None if all items fit.
+    """
+    weights, values = instance.weights.astype(np.float64), instance.values.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(weights > 0, values / weights, np.inf)
+    order = np.argsort(-ratios, kind="stable")
+    filled = np.cumsum(instance.exact.units[order])
+    over = np.flatnonzero(filled > instance.exact.capacity)
+    return float(ratios[order[over[0]]]) if len(over) else None
+
+
+class _Panel(NamedTuple):
+    """Logits by [value, weight], where the item may be flipped, and the coordinates of both axes."""
+
+    grid: NDArray[np.float64]
+    logits: NDArray[np.float64]
+    allowed: NDArray[np.bool_]
+
+
+def _logits(view: LearntView, taken: bool, room: float) -> _Panel:
+    """Ask the policy about one item of every weight and value.
+
+    The other items are those of the random instance; as many of them are taken as leave the room wanted.
+    """
+    import torch
+
+    operations: Any = view.operations
+    grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
+    weight, value = np.meshgrid(grid, grid)
+    instance: KnapsackInstance = view.instance
+    rows, chosen = [], np.zeros(instance.size, dtype=bool)
+    count = max(min(round(2 * float(instance.capacity)), instance.size - 1), 1)
+    chosen[1 : count + 1], chosen[0] = True, taken
+    for w, v in zip(weight.ravel(), value.ravel(), strict=True):
+        rows.append(_probe(instance, chosen, w, v, room))
+    batch = operations.pack(rows, unit=1.0)
+    x = torch.from_numpy(chosen).expand(len(rows), -1)
+    temperature = torch.tensor(view.temperature, dtype=torch.float64)
+    with torch.inference_mode():
+        logits = view.policy.logits(operations, batch, x, (), temperature)[:, 0]
+        allowed = operations.allowed(batch, x, ())[:, 0]
+    return _Panel(grid, logits.double().numpy().reshape(weight.shape), allowed.numpy().reshape(weight.shape))
+
+
+def _probe(
+    instance: KnapsackInstance, chosen: NDArray[np.bool_], weight: float, value: float, room: float
+) -> KnapsackInstance:
+    """The instance with its first item replaced, and the chosen others stretched to leave a free capacity."""
+    weights, values = np.round(instance.weights, 6), instance.values.copy()
+    others = chosen.copy()
+    others[0] = False
+    capacity = round(float(instance.capacity), 6)
+    load = capacity - room - (weight if chosen[0] else 0.0)
+    weights[others] = np.floor(1e6 * max(load, 0.0) / others.sum()) / 1e6
+    weights[0], values[0] = weight, value
+    return KnapsackInstance(values=values, weights=weights, capacity=capacity)

@@ -1,0 +1,247 @@
+"""Tours on their map, and what a policy of tours has learnt (the paper's last figure)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.drawing import (
+    BLACK,
+    BLUE,
+    GREY,
+    ORANGE,
+    SCALE,
+    Drawing,
+    LearntView,
+    label_points,
+    number,
+    plain,
+    title,
+)
+from nsa_cli.core.instance import Solution
+from nsa_cli.problems.tsp.instance import TspInstance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Cities up to which they are named.
+_NAMED = 80
+
+#: Shapes of maps that a picture can have, as height over width.
+_FLATTEST, _TALLEST = 0.35, 1.6
+
+
+class TspDrawing(Drawing[TspInstance]):
+    """A tour as a closed line, cities as dots."""
+
+    policy_shape = (10.0, 4.8)
+
+    def shape(self, instance: TspInstance, solution: Solution) -> tuple[float, float]:
+        points, stretch = _map(instance)
+        (left, low), (right, high) = _frame(points, stretch)
+        return 7.0, 6.4 * stretch * (high - low) / (right - left) + 1.0
+
+    def solution(
+        self, figure: Figure, instance: TspInstance, solution: Solution, path: Solution | None = None
+    ) -> None:
+        axes = figure.subplots()
+        points, stretch = _map(instance)
+        size = instance.size
+        closed = points[np.append(solution, solution[0])]
+        fine = min(1.0, (100 / size) ** 0.5)
+        style = {"color": BLUE, "lw": max(1.8 * fine, 0.5), "zorder": 1, "solid_joinstyle": "round"}
+        for line in _lines(closed, around=instance.edge_weight_type == "GEO"):
+            axes.plot(*line.T, **style)
+        axes.scatter(*points.T, s=max(26 * fine**2, 1.5), color=BLACK, zorder=2, linewidths=0)
+        length = number(instance.objective(solution))
+        unit = " km" if instance.edge_weight_type == "GEO" else ""
+        cities = "1 city" if size == 1 else f"{size:,} cities"
+        axes.set_title(title(instance.name, f"tour of length {length}{unit} through {cities}"))
+        (left, low), (right, high) = _frame(points, stretch)
+        axes.set_xlim(left, right)
+        axes.set_ylim(low, high)
+        axes.set_aspect(stretch)
+        _name_axes(axes, instance)
+        if size <= _NAMED:
+            figure.draw_without_rendering()
+            label_points(axes, points, instance.cities.ids, avoid=_edges(closed))
+
+    def policy(self, figure: Figure, view: LearntView) -> None:
+        """First-city and second-city probabilities on a random instance, half-way through a rollout."""
+        tour = view.rollout.x[len(view.rollout.temperature) // 2, 0]
+        points = view.instance.coords[tour]
+        first, chosen, second = _probabilities(view, tour)
+        panels = figure.subplots(1, 2)
+        figure.suptitle(
+            f"{plain(view.name)}: 2-opt on {len(tour)} random cities, temperature {view.temperature:.2g}"
+        )
+        _show(panels[0], points, first, r"probability of the first city, $i$", None)
+        _show(panels[1], points, second, rf"probability of the second city, $j$, given $i={chosen}$", chosen)
+        handles, labels = panels[1].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4)
+
+
+def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float]:
+    """Places to draw the cities at, float64[N, 2], and the height of a unit of y in units of x."""
+    if instance.coords is None and instance.display is None:
+        from nsa_cli.problems.tsp.operations import TspOperations
+
+        return TspOperations().pack([instance]).points[0].double().numpy(), 1.0
+    if instance.edge_weight_type == "GEO":
+        latitude, longitude = np.degrees(instance.measured).T
+        longitude = _together(longitude)
+        middle = np.radians((latitude.min() + latitude.max()) / 2)
+        return np.stack([longitude, latitude], 1), float(1 / max(np.cos(middle), 0.1))
+    places = instance.display if instance.coords is None else instance.coords
+    assert places is not None
+    return places[:, :2].astype(np.float64), 1.0
+
+
+def _frame(points: NDArray[np.float64], stretch: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lower left and upper right corner of the map: room around the cities, and no flatter than it may be."""
+    low, high = points.min(0), points.max(0)
+    unit = np.array([1.0, 1 / stretch])
+    widest = float(((high - low) / unit).max()) or 1.0
+    sides = (high - low) / unit + 0.1 * widest
+    sides = np.maximum(sides, np.array([sides[1] / _TALLEST, sides[0] * _FLATTEST])) * unit
+    return (low + high - sides) / 2, (low + high + sides) / 2
+
+
+def _lines(closed: NDArray[np.float64], *, around: bool) -> list[NDArray[np.float64]]:
+    """The tour as lines: one, or on a globe more, where an edge leaves the map and comes in again."""
+    if not around:
+        return [closed]
+    turns = np.round(np.diff(closed[:, 0]) / 360)
+    lines, first = [], 0
+    for i in np.flatnonzero(turns).tolist():
+        turn = np.array([360 * turns[i], 0.0])
+        lines.append(np.append(closed[first : i + 1], closed[i + 1 : i + 2] - turn, axis=0))
+        lines.append(np.stack([closed[i] + turn, closed[i + 1]]))
+        first = i + 1
+    return [*lines, closed[first:]]
+
+
+def _edges(closed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points on the edges of a tour, close enough that no label fits between two."""
+    return np.linspace(closed[:-1], closed[1:], 60, axis=1).reshape(-1, 2)
+
+
+def _together(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn the globe so that the map's edge is where the widest stretch without cities is."""
+    east = np.sort(longitude % 360)
+    gaps = np.diff(np.append(east, east[0] + 360))
+    if np.ptp(longitude) <= 360 - gaps.max() + 1e-9:
+        return longitude
+    west_end = east[(int(gaps.argmax()) + 1) % len(east)]
+    return np.asarray((longitude - west_end) % 360 + west_end)
+
+
+def _name_axes(axes: Axes, instance: TspInstance) -> None:
+    if instance.edge_weight_type == "GEO":
+        from matplotlib.ticker import MaxNLocator
+
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(9, steps=[1, 1.5, 3, 6, 10]))
+        axes.set_xlabel("longitude")
+        axes.set_ylabel("latitude")
+        axes.xaxis.set_major_formatter(lambda x, _: _degrees((x + 180) % 360 - 180, "E", "W"))
+        axes.yaxis.set_major_formatter(lambda y, _: _degrees(y, "N", "S"))
+        axes.grid(True)
+    elif instance.coords is None and instance.display is None:
+        axes.set_xlabel("cities in the plane that reproduces the matrix's lengths best")
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.spines[:].set_visible(False)
+    elif instance.coords is None:
+        axes.set_xlabel("x (display data of the file)")
+        axes.set_ylabel("y")
+    else:
+        deep = instance.coords.shape[1] > 2
+        axes.set_xlabel("x (file's units, seen along z)" if deep else "x (file's units)")
+        axes.set_ylabel("y")
+
+
+def _degrees(value: float, positive: str, negative: str) -> str:
+    if abs(value) > (90 if positive == "N" else 180):
+        return ""  # beyond a pole
+    return f"{abs(value):.4g}° {positive if value >= 0 else negative}" if value else "0°"
+
+
+def _probabilities(view: LearntView, tour: NDArray[Any]) -> tuple[NDArray[Any], int, NDArray[Any]]:
+    """Of each position as first city; the likeliest; of each as second one, nan where it is not allowed."""
+    import torch
+
+    operations: Any = view.operations
+    batch = operations.pack([view.instance], unit=1.0)
+    x = torch.from_numpy(tour)[None]
+    temperature = torch.tensor(view.temperature, dtype=torch.float64)
+
+    def of(chosen: Any) -> NDArray[Any]:
+        allowed = operations.allowed(batch, x, chosen)[0]
+        logits = view.policy.logits(operations, batch, x, chosen, temperature)[0].double()
+        shares = torch.softmax(logits.masked_fill(~allowed, -torch.inf), 0)
+        return torch.where(allowed, shares, torch.nan).numpy()
+
+    with torch.inference_mode():
+        first = of(())
+        likeliest = int(np.nanargmax(first))
+        return first, likeliest, of((torch.tensor([likeliest]),))
+
+
+def _show(axes: Axes, points: NDArray[Any], shares: NDArray[Any], what: str, chosen: int | None) -> None:
+    """Cities in the order of the tour, coloured by probability."""
+    closed = np.append(points, points[:1], axis=0)
+    axes.plot(*closed.T, color=GREY, lw=1.0, zorder=1, label="tour")
+    known = np.argsort(shares)[: np.isfinite(shares).sum()]  # the likeliest on top
+    fine = min(1.0, (40 / len(points)) ** 0.5)
+    dots = axes.scatter(
+        *points[known].T,
+        c=shares[known],
+        cmap=SCALE,
+        vmin=0,
+        s=110 * fine**2 + 10,
+        edgecolors=BLACK,
+        linewidths=0.6,
+        zorder=2,
+        label="city",
+    )
+    if chosen is not None:
+        left_out = np.isnan(shares)
+        left_out[chosen] = False
+        axes.scatter(
+            *points[left_out].T,
+            s=110 * fine**2 + 10,
+            facecolors="white",
+            edgecolors=BLACK,
+            linewidths=0.9,
+            linestyle=":",
+            zorder=2,
+            label="no candidate",
+        )
+        axes.scatter(
+            *points[chosen],
+            marker="*",
+            s=330 * fine**2 + 30,
+            color=ORANGE,
+            edgecolors=BLACK,
+            zorder=3,
+            label="first city, $i$",
+        )
+    axes.set_aspect("equal")
+    axes.set_xlim(-0.06, 1.06)
+    axes.set_ylim(-0.06, 1.06)
+    axes.set_xlabel("x")
+    axes.set_ylabel("y")
+    axes.set_title(what)
+    figure = axes.figure
+    assert figure is not None
+    figure.colorbar(dots, ax=axes, shrink=0.75, label="probability")
+    if len(points) <= _NAMED:
+        figure.draw_without_rendering()
+        radius = (110 * fine**2 + 10) ** 0.5 / 2
+        names = np.delete(np.arange(len(points)), [] if chosen is None else [chosen])
+        covered = np.concatenate([_edges(closed), points])
+        label_points(axes, points[names], names.tolist(), avoid=covered, radius=radius)

@@ -1,0 +1,216 @@
+"""Pictures as files: one style for all of them, no global state of pyplot's, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nsa_cli.core.drawing import BLACK, BLUE, GREY, ORANGE, RED, SKY, Drawing, LearntView, number, title
+from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.instance import Instance, Number, Solution
+from nsa_cli.core.problem import Problem
+from nsa_cli.io.atomic import write_bytes
+from nsa_cli.report.trace import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: File name endings and what in each would differ from run to run.
+_FORMATS: dict[str, dict[str, None]] = {
+    ".png": {},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+
+_STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#555555",
+    "axes.grid": False,
+    "axes.axisbelow": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "xtick.labelcolor": "black",
+    "ytick.labelcolor": "black",
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "figure.titlesize": 11.5,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "nsa",
+    "svg.fonttype": "path",
+    "text.usetex": False,
+}
+
+#: Steps of a run that a picture of it can show.
+_RUN_SHAPE = (7.5, 7.0)
+
+
+def check_picture(option: str, path: str) -> None:
+    """Refuse a picture that cannot be made, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If matplotlib is not installed, or the file's name has no ending of a picture.
+    """
+    if Path(path).suffix.lower() not in _FORMATS:
+        known = ", ".join(_FORMATS)
+        raise UsageError(f"{option}: expected a file name that ends in {known}, got {shown(path)}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError(f"{option}: pictures need matplotlib: pip install 'nsa-cli[plot]'")
+
+
+def drawing_of(option: str, problem: Problem[Any], instance: Instance | None = None) -> Drawing[Any]:
+    """Find what draws a problem, and an instance of it if one is given.
+
+    Raises
+    ------
+    UsageError
+        If nothing does.
+    """
+    drawing = problem.drawing()
+    if drawing is None:
+        raise UsageError(f"{option}: there is no picture of {problem.name}")
+    if instance is not None and (why := drawing.refusal(instance)) is not None:
+        raise UsageError(f"{option}: {why}")
+    return drawing
+
+
+def save(path: str | Path, shape: tuple[float, float], draw: Callable[[Figure], None]) -> None:
+    """Draw a figure and write it, in the format that the file's ending means.
+
+    Parameters
+    ----------
+    path : str or Path
+        As `check_picture` wants it.
+    shape : tuple of float
+        Width and height in inches.
+    draw : callable
+        ``draw(figure)``, on an empty figure with constrained layout.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    suffix, buffer = Path(path).suffix.lower(), io.BytesIO()
+    with rc_context(_STYLE), _silence():
+        figure = Figure(figsize=shape, layout="constrained")
+        draw(figure)
+        figure.savefig(buffer, format=suffix[1:], metadata=_FORMATS[suffix])
+    write_bytes(path, buffer.getvalue())
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """A name in a script that the font lacks is drawn as boxes; that is no news for the terminal."""
+    logger = logging.getLogger("matplotlib")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def save_solution(
+    path: str,
+    drawing: Drawing[Any],
+    instance: Instance,
+    solution: Solution,
+    way: Solution | None = None,
+) -> None:
+    """Draw a solution into a file."""
+    shape = drawing.shape(instance, solution)
+    save(path, shape, lambda figure: drawing.solution(figure, instance, solution, way))
+
+
+def save_policy(path: str, drawing: Drawing[Any], view: LearntView) -> None:
+    """Draw what a policy has learnt into a file."""
+    save(path, drawing.policy_shape, lambda figure: drawing.policy(figure, view))
+
+
+def save_run(
+    path: str,
+    rows: Sequence[Row],
+    name: str | None = None,
+    reference: tuple[str, Number] | None = None,
+) -> None:
+    """Draw the annealing curve into a file: objectives, temperature and acceptance over the steps.
+
+    Parameters
+    ----------
+    path : str
+    rows : sequence of Row
+    name : str, optional
+        Of the instance.
+    reference : tuple, optional
+        A word and an objective to compare with: a bound, or the best known.
+    """
+    save(path, _RUN_SHAPE, lambda figure: _draw_run(figure, rows, name, reference))
+
+
+def _draw_run(
+    figure: Figure, rows: Sequence[Row], name: str | None, reference: tuple[str, Number] | None
+) -> None:
+    data = np.array(rows, dtype=np.float64)
+    step, _, temperature, acceptance, mean, current, best = data.T
+    top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(2.4, 1, 1))
+    style = {"marker": "o", "markersize": 3.5} if len(step) < 3 else {}
+    top.plot(step, mean, color=SKY, lw=1.2, label="chains, mean", **style)
+    top.plot(step, current, color=ORANGE, lw=1.0, label="chains, best at the time", **style)
+    top.plot(step, best, color=BLUE, lw=2.0, label="best so far", **style)
+    if reference is not None:
+        top.axhline(reference[1], color=BLACK, lw=1.0, ls=(0, (4, 3)), label=reference[0])
+    top.set_ylabel("objective (file's units)")
+    values = np.concatenate([mean, current, best])
+    if np.nanmin(values) > 0 and np.nanmax(values) > 100 * np.nanmin(values):
+        top.set_yscale("log")
+    top.set_title(title(name, f"best {number(float(f'{best[-1]:.10g}'))} after {number(step[-1])} steps"))
+    figure.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    middle.plot(step, temperature, color=RED, lw=1.5, **style)
+    middle.set_ylabel("temperature\n(normalised)")
+    positive = temperature[temperature > 0]
+    if len(positive) == len(temperature) and positive.max() > 3 * positive.min():
+        middle.set_yscale("log")
+    bottom.plot(step, 100 * acceptance, color=GREY, lw=0.8, **style)
+    bottom.plot(step, 100 * _smooth(acceptance), color=BLACK, lw=1.5)
+    bottom.set_ylim(bottom=0)
+    bottom.set_ylabel("accepted\n(% of proposals)")
+    bottom.set_xlabel("step of each chain")
+    for axes in (top, middle, bottom):
+        _finish(axes)
+    figure.align_ylabels()
+
+
+def _finish(axes: Axes) -> None:
+    axes.grid(True)
+    axes.margins(x=0.01)
+    axes.get_yaxis().get_offset_text().set_visible(True)
+    if axes.get_yscale() == "linear":
+        axes.ticklabel_format(useOffset=False)
+
+
+def _smooth(values: np.ndarray) -> np.ndarray:
+    """Running mean over a fiftieth of the curve; rows without a number count as nothing."""
+    width = max(len(values) // 50, 1)
+    known = np.isfinite(values)
+    window = np.ones(width)
+    total = np.convolve(np.where(known, values, 0.0), window, "same")
+    count = np.convolve(known.astype(np.float64), window, "same")
+    return np.asarray(np.divide(total, count, out=np.full(len(values), np.nan), where=count > 0))

@@ -1,0 +1,163 @@
+"""The annealing curve: what a run looked like while it went on."""
+
+from __future__ import annotations
+
+import csv
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.errors import InputError, UsageError, shown
+from nsa_cli.core.instance import Solution
+from nsa_cli.io.atomic import write_text
+from nsa_cli.io.source import read_source
+from nsa_cli.io.table import format_table
+
+if TYPE_CHECKING:
+    from nsa_cli.anneal.stop import Progress
+
+#: Rows of a curve: as many as a picture can show.
+ROWS = 1000
+
+
+class Row(NamedTuple):
+    """A moment of a run; objectives are the engine's running sums, in the file's sense and units.
+
+    Attributes
+    ----------
+    step : int
+        Steps done.
+    seconds : float
+        Since the first step.
+    temperature : float
+        Of the last step, in normalised units.
+    acceptance : float
+        Accepted share of the proposals since the row before; nan in the first row.
+    mean, lowest : float
+        Of the chains' current objectives: their mean, and the best one.
+    best : float
+        The best so far.
+    """
+
+    step: int
+    seconds: float
+    temperature: float
+    acceptance: float
+    mean: float
+    lowest: float
+    best: float
+
+
+#: Column names, as in the file.
+HEADERS = ("step", "seconds", "temperature", "acceptance", "mean", "current_best", "best")
+
+
+class Trace:
+    """Keeps the curve of one run, about a thousand rows at most however long it is.
+
+    Parameters
+    ----------
+    sense : {'min', 'max'}
+        Of the problem; energies are turned into objectives.
+    follow : bool
+        Whether to keep the chains' solutions, too.
+    rows : int
+        Rows to keep at most.
+    """
+
+    def __init__(self, sense: str, *, follow: bool = False, rows: int = ROWS) -> None:
+        self._sign = 1.0 if sense == "min" else -1.0
+        self._follow, self._most = follow, rows
+        self._rows: list[Row] = []
+        self._places: list[NDArray[Any]] = []
+        self._began = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        """Note a moment."""
+        if not self._rows:
+            self._began = time.monotonic()
+        # Kept as a sum over all steps: rows that are left out later take nothing with them.
+        accepted = progress.acceptance * progress.step
+        mean, lowest = (math.nan if e is None else self._sign * e for e in (progress.mean, progress.lowest))
+        seconds = time.monotonic() - self._began
+        self._rows.append(
+            Row(
+                progress.step,
+                seconds,
+                progress.temperature,
+                accepted,
+                mean,
+                lowest,
+                self._sign * progress.best,
+            )
+        )
+        if self._follow and progress.chains is not None:
+            self._places.append(progress.chains.x.copy())
+        if len(self._rows) > 2 * self._most:
+            self._rows, self._places = self._rows[::2], self._places[::2]
+
+    def rows(self) -> list[Row]:
+        """The curve so far: the first row, the last, and at most about as many as asked for between."""
+        if not self._rows:
+            return []
+        some = [self._rows[i] for i in self._kept()]
+        steps = np.diff([row.step for row in some]).clip(min=1)
+        shares = (np.diff([row.acceptance for row in some]) / steps).clip(0, 1).tolist()
+        return [row._replace(acceptance=a) for row, a in zip(some, [math.nan, *shares], strict=True)]
+
+    def _kept(self) -> list[int]:
+        count = len(self._rows)
+        stride = max(-(-count // (self._most + 1)), 1)
+        kept = list(range(0, count, stride))
+        return kept if kept[-1] == count - 1 else [*kept, count - 1]
+
+    def path(self, solution: Solution) -> Solution | None:
+        """The way of the chain that came nearest to a solution, [K, …]; None if chains were not followed."""
+        if not self._places:
+            return None
+        places = np.stack(self._places)
+        distance = np.abs(places - solution).reshape(*places.shape[:2], -1).sum(2).min(0)
+        return np.asarray(places[:, int(distance.argmin())])
+
+    def write(self, path: str | Path) -> None:
+        """Write the curve as CSV, whole or not at all."""
+        write_text(path, format_table(list(HEADERS), [_cells(row) for row in self.rows()]))
+
+
+def _cells(row: Row) -> list[Any]:
+    """Numbers without digits that mean nothing; what is unknown is empty."""
+    acceptance = "" if math.isnan(row.acceptance) else round(row.acceptance, 6)
+    rest = ("" if math.isnan(x) else x for x in (row.mean, row.lowest, row.best))
+    return [row.step, round(row.seconds, 6), float(f"{row.temperature:.9g}"), acceptance, *rest]
+
+
+def read_trace(path: str) -> list[Row]:
+    """Read a curve that `Trace.write` wrote.
+
+    Raises
+    ------
+    InputError
+        If the file is something else.
+    UsageError
+        If it cannot be read.
+    """
+    lines = list(csv.reader(read_source(path).text.splitlines()))
+    if not lines or tuple(lines[0]) != HEADERS:
+        got = shown(",".join(lines[0])) if lines else "an empty file"
+        raise InputError(f"is no trace: expected the header {','.join(HEADERS)}, got {got}", path, 1)
+    rows = []
+    for line, cells in enumerate(lines[1:], start=2):
+        try:
+            step, *numbers = (math.nan if cell == "" else float(cell) for cell in cells)
+            rows.append(Row(int(step), *numbers))
+        except (ValueError, TypeError):
+            raise InputError(
+                f"expected {len(HEADERS)} numbers, got {shown(','.join(cells))}", path, line
+            ) from None
+    if not rows:
+        raise UsageError(f"{path}: the trace has no rows")
+    return rows

@@ -1,0 +1,200 @@
+"""Traces, pictures and progress as a user meets them."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+from types import SimpleNamespace
+
+import pytest
+
+from nsa_cli.anneal.stop import Progress
+from nsa_cli.cli.progress import Moment
+
+from helpers import QUICK
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def test_solve_writes_trace_and_pictures_beside_the_result(nsa, square, tmp_path):
+    """Stdout is the same with them, and stderr silent."""
+    pytest.importorskip("matplotlib")
+    plain = nsa("solve", square, "--seed", 1, *QUICK).json
+    files = {"--trace": "t.csv", "--plot": "s.png", "--plot-run": "r.png"}
+    done = nsa(
+        "solve", square, "--seed", 1, *QUICK, *(x for k, v in files.items() for x in (k, tmp_path / v))
+    )
+    assert done.code == 0
+    assert done.err == ""
+    assert done.json["solution"] == plain["solution"]
+    assert done.json["accepted"] == plain["accepted"]
+    assert (tmp_path / "s.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "r.png").read_bytes().startswith(PNG)
+    rows = (tmp_path / "t.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["step", *map(str, range(51))]
+    assert float(rows[-1].split(",")[-1]) == done.json["objective"]
+
+
+def test_an_interrupted_run_is_traced_as_far_as_it_went(nsa, square, tmp_path):
+    """A time limit of nothing leaves the start."""
+    done = nsa("solve", square, "--time-limit", 0, "--steps", 1000, "--trace", tmp_path / "t.csv")
+    assert done.json["status"] == "time_limit"
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 2
+
+
+def test_a_solution_from_a_file_is_drawn(nsa, square, tmp_path):
+    """As is a trace."""
+    pytest.importorskip("matplotlib")
+    nsa("solve", square, *QUICK, "-o", tmp_path / "s.json", "--trace", tmp_path / "t.csv")
+    assert nsa("plot", "solution", square, tmp_path / "s.json", "-o", tmp_path / "s.png").code == 0
+    assert nsa("plot", "run", tmp_path / "t.csv", "-o", tmp_path / "r.pdf").code == 0
+    assert (tmp_path / "s.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_shipped_policy_is_drawn(nsa, tmp_path):
+    """By its name alone."""
+    pytest.importorskip("matplotlib")
+    done = nsa("plot", "policy", "bin-es-best", "-o", tmp_path / "p.png", "--size", 6, "--steps", 3)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (tmp_path / "p.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("solve", "INSTANCE", "--plot", "a.gif"),
+            "--plot: expected a file name that ends in .png, .svg, .pdf",
+        ),
+        (("solve", "INSTANCE", "--plot", "-"), "--plot: standard output is for the result"),
+        (("solve", "INSTANCE", "--trace", "nowhere/a.csv"), "--trace nowhere/a.csv: there is no directory"),
+        (("solve", "TWO", "--plot", "a.png"), "--plot: shows the run of one instance, not of 2"),
+        (("plot", "policy", "uniform", "-o", "a.png"), "uniform proposals have learnt nothing"),
+        (("plot", "policy", "nope", "-o", "a.png"), "there is no policy 'nope'"),
+        (("plot", "policy", "INSTANCE", "-o", "a.png"), "is no policy file"),
+        (("plot", "policy", "tsp-ppo-best"), "--output"),
+        (("plot", "policy", "rosenbrock-es-best", "--size", "3", "-o", "a.png"), "is for 2 dimensions"),
+        (("plot", "solution", "INSTANCE", "INSTANCE", "-o", "a.png"), "expected a list under the key"),
+        (("plot", "run", "INSTANCE", "-o", "a.png"), "is no trace"),
+        (("plot",), "command"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_one_line(nsa, tmp_path, monkeypatch, arguments, message):
+    """Before anything is computed or written."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    record = json.dumps({"problem": "bin", "weights": [0.5, 0.6]})
+    (tmp_path / "INSTANCE").write_text(record)
+    (tmp_path / "TWO").write_text(f"{record}\n{record}\n")
+    done = nsa(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert message in done.err
+    assert len(done.err.splitlines()) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["INSTANCE", "TWO"]
+
+
+def test_without_matplotlib_one_line_says_what_to_install(nsa, square, tmp_path, monkeypatch):
+    """Before anything is computed."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    done = nsa("solve", square, "--plot", tmp_path / "a.png")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "nsa: error: --plot: pictures need matplotlib: pip install 'nsa-cli[plot]'\n"
+
+
+def test_a_log_for_programs_is_json_line_by_line(nsa, tmp_path):
+    """Progress from first step to last in the file's sense and units; then notes."""
+    path = tmp_path / "k.json"
+    path.write_text(json.dumps({"values": [6, 10], "weights": [1, 2], "capacity": 5, "best_known": 20}))
+    done = nsa("solve", path, *QUICK, "--log-format", "json", "-v")
+    events = [json.loads(line, parse_constant=pytest.fail) for line in done.err.splitlines()]
+    progress = [e for e in events if e["event"] == "progress"]
+    assert progress[0]["step"] == 0
+    assert progress[-1]["step"] == progress[-1]["steps"] == 50
+    assert progress[-1]["best"] == 16
+    assert progress[-1]["bound"] is None
+    assert progress[-1]["gap"] == pytest.approx(0.2)
+    assert any(e["event"] == "note" and "seed" in e["message"] for e in events)
+    assert nsa("solve", path, *QUICK, "--log-format", "json", "-q").err == ""
+
+
+@pytest.mark.parametrize("wrong", [("nofile",), ("nofile", "--bad"), ()])
+def test_errors_are_json_too_where_the_log_is(nsa, wrong):
+    """Even those of the command line itself; the next command is back to text."""
+    done = nsa("solve", *wrong, "--log-format", "json")
+    event = json.loads(done.err)
+    assert (done.code, event["event"]) == (2, "error")
+    assert nsa("solve", "nofile").err.startswith("nsa: error: ")
+
+
+def test_an_unknown_log_format_is_refused(nsa, square):
+    """Naming those there are."""
+    assert "expected text or json, got 'xml'" in nsa("solve", square, "--log-format", "xml").err
+
+
+def moment(seconds=2.0, sense="min", best_known=None, deadline=None, tasks=1, **fields):
+    """A run of 100 steps after 20 of them."""
+    problem = SimpleNamespace(sense=sense)
+    instance = SimpleNamespace(best_known=best_known)
+    progress = Progress(20, 100, 0.5, 0.25, -8.0, mean=-7.0)._replace(**fields)
+    return Moment(progress, seconds, [SimpleNamespace(problem=problem, instance=instance)] * tasks, deadline)
+
+
+def test_the_line_says_where_a_run_stands():
+    """In the problem's sense, with the time that is left by the pace so far."""
+    line = moment(sense="max", bound=10.0).line(200)
+    assert line == ("step 20/100 (20 %)  T 0.5  accepted 25 %  best 8  bound 10  gap 20.00 %  8 s left")
+    assert "gap 60.00 % to best known" in moment(sense="max", best_known=20).line(200)
+    assert "best" not in moment(tasks=3).line(200)
+    assert "3 instances" in moment(tasks=3).line(200)
+
+
+def test_a_time_limit_ends_a_run_before_its_steps_do():
+    """Whichever comes first is the time left."""
+    assert moment(deadline=5.0).left == 3.0
+    assert moment(deadline=500.0).left == 8.0
+    assert moment(step=0).left is None
+    assert "1:20 left" in moment(seconds=20.0).line(200)
+    assert "2:13:20 left" in moment(seconds=2000.0).line(200)
+
+
+@pytest.mark.parametrize("width", range(1, 120, 7))
+def test_a_line_is_never_wider_than_the_terminal(width):
+    """A wrapped line could not be written over."""
+    assert len(moment(bound=-9.0).line(width, verbose=True)) <= width
+
+
+def test_numbers_that_json_lacks_become_null():
+    """Strict JSON, whatever happens in a chain."""
+    event = moment(best=float("inf"), mean=float("nan")).event()
+    assert event["best"] is None
+    assert event["mean"] is None
+
+
+def test_a_terminal_gets_one_line_that_goes_away(square):
+    """Written over and over, no wider than the terminal; in the end there is nothing left of it."""
+    leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (24, 60))
+    command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--seed", "1", "--steps", "2000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower)
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            data = os.read(leader, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        seen += data
+    out, _ = process.communicate(timeout=60)
+    assert json.loads(out)["objective"] == 140
+    lines = seen.decode().split("\r\x1b[K")
+    shown = [line for line in lines if line]
+    assert shown
+    assert all(re.match(r"step \d+/2000 ", line) and len(line) < 60 for line in shown)
+    assert lines[-1] == ""

@@ -1,0 +1,303 @@
+"""Pictures: the right type, the right content, whole or not at all."""
+
+import json
+
+import numpy as np
+import pytest
+
+from nsa_cli.cli import plot
+from nsa_cli.core.drawing import label_points, plain, title
+from nsa_cli.core.errors import UsageError
+from nsa_cli.problems import find_problem
+from nsa_cli.report import plots
+from nsa_cli.report.trace import Row
+
+from helpers import random_instances, starts_of
+
+pytest.importorskip("matplotlib")
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+BEGINNINGS = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
+
+
+def drawn(problem, instance, solution, path=None):
+    """A figure with a solution on it, laid out as for a file."""
+    drawing = problem.drawing()
+    figure = Figure(figsize=drawing.shape(instance, solution), layout="constrained")
+    drawing.solution(figure, instance, solution, path)
+    figure.draw_without_rendering()
+    return figure
+
+
+def solution_of(problem, instance):
+    """The default start."""
+    return starts_of(problem, [instance])[0].numpy()
+
+
+def texts(axes):
+    return [t.get_text() for t in axes.texts]
+
+
+def dots(axes):
+    """Number of points in each scatter plot."""
+    return [len(c.get_offsets()) for c in axes.collections if len(c.get_offsets()) > 1]
+
+
+@pytest.mark.parametrize("suffix", list(BEGINNINGS))
+def test_a_file_is_of_the_type_that_its_name_says(tmp_path, suffix):
+    """And the same each time: no date, no random ids."""
+    problem = find_problem("tsp")
+    (instance,) = random_instances(problem, 7, 1)
+    for name in ("one", "two"):
+        path = tmp_path / (name + suffix)
+        plots.save_solution(str(path), problem.drawing(), instance, solution_of(problem, instance))
+        assert path.read_bytes().startswith(BEGINNINGS[suffix])
+    assert (tmp_path / ("one" + suffix)).read_bytes() == (tmp_path / ("two" + suffix)).read_bytes()
+
+
+def test_a_picture_that_fails_leaves_the_old_one(tmp_path):
+    """Nothing half-drawn, nothing temporary."""
+    path = tmp_path / "a.png"
+    path.write_bytes(b"old")
+
+    def draw(figure):
+        figure.subplots()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        plots.save(path, (3, 2), draw)
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.png"]
+
+
+def test_drawing_leaves_no_global_state():
+    """The user's own settings are as they were."""
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    with pytest.raises(OSError), matplotlib.rc_context():
+        plots.save("/nowhere/a.png", (2, 2), lambda figure: (_ for _ in ()).throw(OSError))
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 100, 1000])
+def test_every_problem_draws_every_size(problem, size):
+    """Nothing leaves the canvas, and the title says what is seen."""
+    (instance,) = random_instances(problem, max(size, 2) if problem.name == "rosenbrock" else size, 1)
+    figure = drawn(problem, instance, solution_of(problem, instance))
+    axes = figure.axes[0]
+    assert axes.get_title()
+    assert axes.get_xlabel()
+    canvas = figure.bbox
+    tight = figure.get_tightbbox().extents * figure.dpi
+    assert tight[0] >= -1
+    assert tight[1] >= -1
+    assert tight[2] <= canvas.x1 + 1
+    assert tight[3] <= canvas.y1 + 1
+
+
+def test_a_tour_is_a_closed_line_through_all_cities():
+    """In the order of the visit, each city with its id."""
+    problem = find_problem("tsp")
+    (instance,) = random_instances(problem, 12, 1)
+    tour = solution_of(problem, instance)
+    axes = drawn(problem, instance, tour).axes[0]
+    (line,) = axes.lines
+    assert line.get_xydata().tolist() == instance.coords[np.append(tour, tour[0])].tolist()
+    assert dots(axes) == [12]
+    assert set(texts(axes)) <= {str(i) for i in range(1, 13)}
+    assert len(texts(axes)) >= 9
+
+
+def test_a_map_of_the_globe_is_cut_where_nobody_lives():
+    """Cities on both sides of 180 degrees are neighbours; degrees and minutes are degrees."""
+    problem = find_problem("tsp")
+    coords = [[10.30, 179.0], [11.0, -179.0], [12.0, -178.0], [9.0, 178.0]]
+    instance = problem.from_record({"coords": coords, "edge_weight_type": "GEO"})
+    axes = drawn(problem, instance, np.array([0, 1, 2, 3])).axes[0]
+    points = np.concatenate([line.get_xydata() for line in axes.lines])
+    assert np.ptp(points[:, 0]) == pytest.approx(4.0, abs=1e-3)
+    assert points[:, 1].min() == pytest.approx(9.0, abs=1e-3)
+    assert np.isclose(points[:, 1], 10.5, atol=1e-3).any()
+
+
+def test_an_edge_around_the_globe_leaves_the_map_and_comes_in_again():
+    """Where cities lie all around, an edge over the map's end is two."""
+    problem = find_problem("tsp")
+    coords = [[0.0, float(x)] for x in (-170, -100, -40, 20, 80, 140)]
+    instance = problem.from_record({"coords": coords, "edge_weight_type": "GEO"})
+    axes = drawn(problem, instance, np.arange(6)).axes[0]
+    assert len(axes.lines) == 3
+    for line in axes.lines:
+        assert (np.abs(np.diff(line.get_xydata()[:, 0])) < 180).all()
+
+
+def test_a_matrix_is_drawn_in_the_plane_that_fits_it():
+    """Distances on the map are those of the matrix, where a plane can hold them."""
+    problem = find_problem("tsp")
+    places = np.array([[0, 0], [3, 0], [3, 4], [0, 4]])
+    matrix = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
+    instance = problem.from_record({"matrix": matrix.tolist()})
+    (line,) = drawn(problem, instance, np.arange(4)).axes[0].lines
+    x = line.get_xydata()[:4]
+    found = np.hypot(*(x[:, None] - x).transpose(2, 0, 1))
+    assert np.allclose(found / found.max(), matrix / matrix.max(), atol=1e-5)
+
+
+def test_a_knapsack_shows_what_is_chosen_left_and_critical():
+    """Every item once; the line has the ratio of the first item that does not fit."""
+    problem = find_problem("knapsack")
+    instance = problem.from_record({"values": [6, 10, 12, 1], "weights": [1, 2, 3, 5], "capacity": 5})
+    axes = drawn(problem, instance, np.array([False, True, True, False])).axes[0]
+    assert dots(axes) == [2, 2]
+    (line,) = axes.lines
+    (_, (x, y)) = line.get_xydata()
+    assert y / x == pytest.approx(4.0)
+    roomy = problem.from_record({"values": [6], "weights": [1], "capacity": 5})
+    assert not drawn(problem, roomy, np.array([True])).axes[0].lines
+
+
+def test_bins_are_bars_of_their_items():
+    """As many boxes as items, as long as their weights, none beyond the capacity."""
+    problem = find_problem("bin")
+    instance = problem.from_record({"weights": [4, 8, 1, 4, 2, 1], "capacity": 10, "names": list("abcdef")})
+    axes = drawn(problem, instance, np.array([0, 1, 0, 0, 1, 0])).axes[0]
+    (boxes,) = axes.collections
+    widths = [np.ptp(path.vertices[:, 0]) for path in boxes.get_paths()]
+    assert widths == [4, 4, 1, 1, 8, 2]
+    assert max(path.vertices[:, 0].max() for path in boxes.get_paths()) == 10
+    assert texts(axes) == ["a", "d", "c", "f", "b", "e"]
+
+
+def test_rosenbrocks_way_is_on_its_map():
+    """From the start to the best point; without a way there is the point alone."""
+    problem = find_problem("rosenbrock")
+    instance = problem.from_record({"a": 1, "b": 100})
+    way = np.linspace([-1.0, 1.0], [1.0, 1.0], 30)
+    axes = drawn(problem, instance, way[-1], way).axes[0]
+    assert 30 in dots(axes)
+    assert axes.get_xlim()[0] < -1
+    assert axes.get_xlim()[1] > 1
+    assert len(drawn(problem, instance, way[-1]).axes[0].lines) == 2
+
+
+def test_a_run_has_three_panels_on_one_axis(tmp_path):
+    """Objective, temperature, acceptance; the best known as a line."""
+    rows = [Row(k, 0.1 * k, 0.5**k, 0.5, 10 - k, 9 - k, 9 - k) for k in range(9)]
+    figure = Figure(layout="constrained")
+    plots._draw_run(figure, rows, "name", ("best known", 0.5))
+    top, middle, bottom = figure.axes
+    assert [len(axes.lines) for axes in figure.axes] == [4, 1, 2]
+    assert top.lines[2].get_ydata().tolist() == [9 - k for k in range(9)]
+    assert middle.get_yscale() == "log"
+    assert bottom.lines[0].get_ydata().tolist() == [50.0] * 9
+
+
+@pytest.mark.parametrize("features", ["paper", "relative"])
+def test_what_a_policy_has_learnt_is_drawn_for_any_features(problem, features, tmp_path):
+    """Of an untrained policy of each feature set there is."""
+    from nsa_cli.core.operations import ContinuousOperations
+    from nsa_cli.policy.checkpoint import save
+    from nsa_cli.policy.gaussian import GaussianPolicy
+    from nsa_cli.policy.slots import SlotPolicy
+
+    operations = problem.operations()
+    if isinstance(operations, ContinuousOperations):
+        policy, size = GaussianPolicy(), 2
+    elif features in operations.feature_sets:
+        policy, size = SlotPolicy(operations.feature_sets[features].slots, features), 12
+    else:
+        pytest.skip(f"{problem.name} has no {features} features")
+    save(tmp_path / "policy.json", policy, problem.name)
+    view = plot._view(problem, str(tmp_path / "policy.json"), size, 5, 0)
+    figure = Figure(figsize=problem.drawing().policy_shape, layout="constrained")
+    problem.drawing().policy(figure, view)
+    figure.draw_without_rendering()
+    assert len([axes for axes in figure.axes if axes.get_xlabel() and axes.get_title()]) >= 2
+
+
+def test_tsp_probabilities_are_those_of_the_policy():
+    """They sum to one, and neither the first city nor its neighbours is a candidate for the second."""
+    from nsa_cli.problems.tsp import plot as tsp_plot
+
+    problem = find_problem("tsp")
+    view = plot._view(problem, "tsp-ppo-best", 15, 20, 0)
+    first, chosen, second = tsp_plot._probabilities(view, view.rollout.x[10, 0])
+    assert first.sum() == pytest.approx(1)
+    assert first[chosen] == first.max()
+    assert np.nansum(second) == pytest.approx(1)
+    assert set(np.flatnonzero(np.isnan(second))) == {(chosen + k) % 15 for k in (-1, 0, 1)}
+
+
+def test_knapsack_probes_see_what_the_picture_says():
+    """Weight, value, state and free capacity, as features tell them; room decides what may be flipped."""
+    import torch
+
+    from nsa_cli.problems.knapsack import plot as knapsack_plot
+
+    problem = find_problem("knapsack")
+    view = plot._view(problem, "knapsack-es-best", 50, 5, 0)
+    chosen = np.zeros(50, dtype=bool)
+    chosen[:20] = True
+    for room in (1.0, 0.15):
+        probe = knapsack_plot._probe(view.instance, chosen, 0.3, 0.7, room)
+        batch = view.operations.pack([probe], unit=1.0)
+        seen = view.operations.feature_sets["relative"].compute(
+            batch, torch.from_numpy(chosen)[None], (), torch.tensor(0.5, dtype=torch.float64)
+        )[0, 0]
+        assert seen.tolist() == pytest.approx([1, 0.3, 0.7, np.log(0.7 / 0.3), room, 0.5], abs=1e-3)
+    panel = knapsack_plot._logits(view, False, 0.15)
+    weights = np.broadcast_to(panel.grid, panel.allowed.shape)
+    assert (panel.allowed == (weights <= 0.15)).all()
+
+
+def test_bin_probes_cover_the_states_that_there_are():
+    """An item and the space beside it fit one bin; a bin takes what it has room for."""
+    from nsa_cli.problems.bin import plot as bin_plot
+
+    view = plot._view(find_problem("bin"), "bin-es-best", 10, 5, 0)
+    grid, item, target = bin_plot._logits(view)
+    weight, free = np.meshgrid(grid, grid)
+    assert (np.isfinite(item) == (weight + free <= 1 + 1e-9)).all()
+    assert (np.isfinite(target) == (weight <= free)).all()
+
+
+def test_labels_never_cover_each_other():
+    """Of a crowd of cities only some are named."""
+    figure = Figure()
+    axes = figure.subplots()
+    points = np.random.default_rng(0).random((60, 2)) * 0.2
+    axes.set(xlim=(-0.1, 1), ylim=(-0.1, 1))
+    written = label_points(axes, points, [f"city {i}" for i in range(60)], avoid=np.zeros((0, 2)))
+    assert 5 < written < 60
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [t.get_window_extent(renderer) for t in axes.texts]
+    assert len(boxes) == written
+    for i, a in enumerate(boxes):
+        assert not any(a.overlaps(b) for b in boxes[i + 1 :])
+
+
+def test_a_dollar_sign_begins_no_formula():
+    """Names are a user's, whatever is in them; long ones are cut."""
+    assert plain("$a_{$") == r"\$a_{\$"
+    assert title("x" * 100, "tour") == "x" * 39 + "…: tour"
+    assert title(None, "tour") == "Tour"
+
+
+def test_a_problem_without_a_drawing_says_so():
+    """As one of a user's own."""
+    problem = find_problem("examples/maxcut.py:MaxCut")
+    with pytest.raises(UsageError, match="no picture of maxcut"):
+        plots.drawing_of("--plot", problem)
+
+
+def test_names_with_formulas_and_foreign_scripts_are_drawn(tmp_path, capfd):
+    """And nothing is said about a font."""
+    record = {"coords": [[0, 0], [0, 1], [1, 0]], "ids": ["$x_{$", "日本", "c"], "name": "$\\frac{"}
+    path = tmp_path / "named.json"
+    path.write_text(json.dumps(record))
+    problem = find_problem("tsp")
+    instance = problem.from_record(record)
+    plots.save_solution(str(tmp_path / "named.png"), problem.drawing(), instance, np.arange(3))
+    assert capfd.readouterr().err == ""
