@@ -23,16 +23,14 @@ from nsa_cli.core.problem import Problem
 _SHARE = 0.2
 
 
-def bounds_of(tasks: Sequence[Task], settings: Settings, stop: Callable[[], bool]) -> list[Bound | None]:
-    """Bound each instance, in a fifth of the time that is left where there is a time limit."""
+def bounds_of(tasks: Sequence[Task], deadline: float | None, stop: Callable[[], bool]) -> list[Bound | None]:
+    """Bound each instance of a batch, all in a fifth of the time until its deadline where it has one."""
     bounds: list[Bound | None] = []
+    now = time.monotonic()
+    end = math.inf if deadline is None else now + max(deadline - now, 0.0) * _SHARE
     for done, task in enumerate(tasks):
-        seconds = math.inf
-        if settings.time_limit is not None:
-            left = settings.started + settings.time_limit - time.monotonic()
-            seconds = max(left, 0.0) * _SHARE / (len(tasks) - done)
-        wanted = settings.bound and not stop()
-        bounds.append(timed_bound(task.problem, task.instance, seconds, stop) if wanted else None)
+        seconds = max(end - time.monotonic(), 0.0) / (len(tasks) - done)
+        bounds.append(None if stop() else timed_bound(task.problem, task.instance, seconds, stop))
     return bounds
 
 

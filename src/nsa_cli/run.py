@@ -105,8 +105,9 @@ def solve_each(
     waiting = len(tasks)
     for plan, places in _grouped(tasks, settings, device).items():
         for some in _batches(places, plan, tasks):
-            rules = (*_deadline(settings, len(some) / waiting), *stop)
-            run = _Run(plan, settings, seed, rules, on_progress, looks)
+            deadline = _deadline(settings, len(some) / waiting)
+            rules = stop if deadline is None else (Deadline(deadline), *stop)
+            run = _Run(plan, settings, seed, deadline, rules, on_progress, looks)
             yield from _attempt(run, tasks, some)
             waiting -= len(some)
 
@@ -125,12 +126,12 @@ def _attempt(run: _Run, tasks: Sequence[Task], some: list[int]) -> Iterator[tupl
             yield some[0], NoMemoryError()
 
 
-def _deadline(settings: Settings, share: float) -> tuple[StopRule, ...]:
-    """Make the rule that ends a batch after its share of the time that is left."""
+def _deadline(settings: Settings, share: float) -> float | None:
+    """Tell when a batch has had its share of the time that is left, by `time.monotonic`."""
     if settings.time_limit is None:
-        return ()
+        return None
     now = time.monotonic()
-    return (Deadline(now + share * (settings.started + settings.time_limit - now)),)
+    return now + share * (settings.started + settings.time_limit - now)
 
 
 def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Plan, list[int]]:
@@ -185,6 +186,7 @@ class _Run(NamedTuple):
     plan: _Plan
     settings: Settings
     seed: int
+    deadline: float | None
     stop: tuple[StopRule, ...]
     on_progress: Callable[[Progress], None] | None
     looks: int | None
@@ -200,7 +202,11 @@ class _Run(NamedTuple):
         keys = stream_keys(self.seed, np.array(streams))
         x = self._starts(tasks, keys)
         setup = (time.monotonic() - began) / len(tasks)
-        bounds = bounds_of(tasks, self.settings, lambda: first_reason(self.stop, _NOTHING_YET) is not None)
+        bounds: list[Bound | None] = [None] * len(tasks)
+        if self.settings.bound:
+            bounds = bounds_of(
+                tasks, self.deadline, lambda: first_reason(self.stop, _NOTHING_YET) is not None
+            )
         pairs = list(zip(tasks, bounds, strict=True))
         left = [pair for pair in pairs if not _solved(pair[1])]
         rows = np.repeat([not _solved(bound) for bound in bounds], chains)
@@ -223,7 +229,7 @@ class _Run(NamedTuple):
             stop=self.stop,
             goals=goals_of(tasks, bounds, self.settings),
             rows=chains,
-            on_progress=self.on_progress,
+            on_progress=self._shown_with(bounds),
         )
         done = time.monotonic()
         share = 1 / len(tasks)
@@ -232,6 +238,14 @@ class _Run(NamedTuple):
         return [
             self._result(task, bound, end, seconds) for (task, bound), end in zip(pairs, ends, strict=True)
         ]
+
+    def _shown_with(self, bounds: Sequence[Bound | None]) -> Callable[[Progress], None] | None:
+        """Give whoever looks at a run of one instance its bound, too."""
+        show, bound = self.on_progress, bounds[0]
+        if show is None or bound is None or len(bounds) > 1:
+            return show
+        value = float(bound.value)
+        return lambda progress: show(progress._replace(bound=value))
 
     def _proved(self, task: Task, bound: Bound | None, setup: float) -> Result:
         """Report the optimum that the bound's method has met."""
