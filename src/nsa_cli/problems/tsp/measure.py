@@ -1,0 +1,155 @@
+"""Edge lengths for kernels: the formulas of `distances`, one pair at a time, bit by bit the same.
+
+One function with a branch on an integer serves all metrics: the branch always goes the same way, so it
+costs next to nothing, and kernels are compiled once, not once a metric.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.compiled import inlined, kernel
+from nsa_cli.problems.tsp.instance import TspInstance
+
+_MATRIX, _STRAIGHT, _STRAIGHT_3D, _MANHATTAN, _CHEBYSHEV, _PSEUDO, _GEO = range(7)
+_AS_IT_IS, _NEAREST, _UP, _DOWN = range(4)
+
+#: Formula and rounding of each key of `distances.METRICS`.
+_CODES = {
+    "EXPLICIT": (_MATRIX, _AS_IT_IS),
+    "EUC_2D": (_STRAIGHT, _NEAREST),
+    "EUC_3D": (_STRAIGHT_3D, _NEAREST),
+    "CEIL_2D": (_STRAIGHT, _UP),
+    "FLOOR_2D": (_STRAIGHT, _DOWN),
+    "EXACT_2D": (_STRAIGHT, _AS_IT_IS),
+    "EXACT_3D": (_STRAIGHT_3D, _AS_IT_IS),
+    "MAN_2D": (_MANHATTAN, _NEAREST),
+    "MAN_3D": (_MANHATTAN, _NEAREST),
+    "MAX_2D": (_CHEBYSHEV, _AS_IT_IS),  # rounds each axis by itself
+    "MAX_3D": (_CHEBYSHEV, _AS_IT_IS),
+    "ATT": (_PSEUDO, _UP),
+    "GEO": (_GEO, _AS_IT_IS),
+}
+
+#: Up to this many cities, lengths that take trigonometry are kept in a matrix (32 MiB).
+_DEAR_UP_TO = 2000
+
+
+class Measure(NamedTuple):
+    """What edge lengths are computed from.
+
+    Attributes
+    ----------
+    data : float64[N * stride]
+        Rows of coordinates (as `TspInstance.measured`) or of the matrix, flat: one multiplication an index.
+    stride : int
+        Numbers a row.
+    formula, rounding : int
+    """
+
+    data: NDArray[np.float64]
+    stride: int
+    formula: int
+    rounding: int
+
+
+def measure_of(instance: TspInstance, cities: NDArray[np.int64]) -> Measure:
+    """Take an instance's metric, with its cities renumbered.
+
+    Parameters
+    ----------
+    instance : TspInstance
+    cities : int64[M]
+        Positions in the file of the cities 0, …, M - 1. A matrix, M x M, is made for ``EXPLICIT`` only, and
+        for GEO up to 2,000 cities; all else is linear in M.
+    """
+    if instance.matrix is not None:
+        rows = instance.matrix[np.ix_(cities, cities)].astype(np.float64)
+        return Measure(rows.ravel(), len(cities), *_CODES["EXPLICIT"])
+    if instance.edge_weight_type == "GEO" and len(cities) <= _DEAR_UP_TO:
+        rows = instance.edges(cities[:, None], cities[None, :])
+        return Measure(np.ascontiguousarray(rows, dtype=np.float64).ravel(), len(cities), *_CODES["EXPLICIT"])
+    coords = instance.measured[cities]
+    return Measure(coords.ravel(), coords.shape[1], *_CODES[instance.edge_weight_type])
+
+
+@inlined
+def length(measure: Measure, i: int, j: int) -> float:
+    """Length of the edge between cities `i` and `j`."""
+    if measure.formula == _STRAIGHT:
+        data = measure.data
+        dx = data[2 * i] - data[2 * j]
+        dy = data[2 * i + 1] - data[2 * j + 1]
+        straight = math.sqrt(dx * dx + dy * dy)
+        return straight if measure.rounding == _AS_IT_IS else _rounded(straight, measure.rounding)
+    if measure.formula == _MATRIX:
+        return measure.data[i * measure.stride + j]  # type: ignore[no-any-return]
+    return _rarer(measure, i, j)
+
+
+@kernel
+def _rarer(measure: Measure, i: int, j: int) -> float:
+    """Lengths by the formulas that need not be inlined."""
+    data, axes = measure.data, measure.stride
+    a, b = i * axes, j * axes
+    if measure.formula == _GEO:
+        return _great_circle(data[a], data[a + 1], data[b], data[b + 1])
+    total = 0.0
+    largest = 0.0
+    for axis in range(axes):
+        difference = data[a + axis] - data[b + axis]
+        if measure.formula == _MANHATTAN:
+            total += abs(difference)
+        elif measure.formula == _CHEBYSHEV:
+            largest = max(largest, math.floor(abs(difference) + 0.5))
+        else:
+            total += difference * difference
+    if measure.formula == _CHEBYSHEV:
+        return largest
+    if measure.formula == _PSEUDO:
+        total = math.sqrt(total / 10.0)
+    elif measure.formula == _STRAIGHT_3D:
+        total = math.sqrt(total)
+    return _rounded(total, measure.rounding)
+
+
+@inlined
+def _rounded(x: float, rounding: int) -> float:
+    if rounding == _NEAREST:
+        return float(math.floor(x + 0.5))
+    if rounding == _UP:
+        return float(math.ceil(x))
+    if rounding == _DOWN:
+        return float(math.floor(x))
+    return x
+
+
+@kernel
+def _great_circle(latitude: float, longitude: float, latitude2: float, longitude2: float) -> float:
+    q1 = math.cos(longitude - longitude2)
+    q2 = math.cos(latitude - latitude2)
+    q3 = math.cos(latitude + latitude2)
+    cosine = min(max(0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3), -1.0), 1.0)
+    return float(math.floor(6378.388 * math.acos(cosine) + 1.0))
+
+
+@kernel
+def lengths(measure: Measure, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Lengths of many edges, float64 of the shape int64[M] of `i` and `j`."""
+    result = np.empty(len(i))
+    for k in range(len(i)):
+        result[k] = length(measure, i[k], j[k])
+    return result
+
+
+@kernel
+def tour_length(measure: Measure, order: NDArray[np.uint32]) -> float:
+    """Length of a closed tour, summed in its order."""
+    total = length(measure, order[-1], order[0])
+    for k in range(len(order) - 1):
+        total += length(measure, order[k], order[k + 1])
+    return total
