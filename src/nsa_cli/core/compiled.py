@@ -40,10 +40,19 @@ _FLAGS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: FunctionT) -> FunctionT:
-    """Compile a function at its first call."""
-    return cast(FunctionT, numba.njit(**_FLAGS)(function))
+    """Compile a function that allocates no arrays, at its first call.
+
+    Without reference counts, whose atomic operations on every array of a NamedTuple take several times as long
+    as the work of an inner loop.
+    """
+    return cast(FunctionT, numba.njit(_nrt=False, **_FLAGS)(function))
 
 
 def inlined(function: FunctionT) -> FunctionT:
-    """Compile a function into its callers: arrays in a NamedTuple are dear to pass in an inner loop."""
-    return cast(FunctionT, numba.njit(forceinline=True, **_FLAGS)(function))
+    """Compile such a function into its callers: many arrays are dear to pass."""
+    return cast(FunctionT, numba.njit(_nrt=False, forceinline=True, **_FLAGS)(function))
+
+
+def allocating(function: FunctionT) -> FunctionT:
+    """Compile a function that makes arrays."""
+    return cast(FunctionT, numba.njit(**_FLAGS)(function))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.compiled import inlined, kernel
+from nsa_cli.core.compiled import allocating, inlined, kernel
 from nsa_cli.problems.tsp.measure import Measure, length, lengths
 
 #: Minkowski's exponent under which points are near that the metric says are near.
@@ -67,7 +67,7 @@ def nearest_in_matrix(matrix: NDArray[np.float64], count: int) -> NDArray[np.int
     return found
 
 
-@kernel
+@allocating
 def along_curve(x: NDArray[np.int64], y: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
     """Give the places of grid points along Hilbert's curve.
 
@@ -115,7 +115,7 @@ def _lists(neighbours: NDArray[np.int64], i: int, j: int) -> bool:
     return False
 
 
-@kernel
+@allocating
 def graph_of(measure: Measure, neighbours: NDArray[np.int64], tour: NDArray[np.int64]) -> Graph:
     """Join neighbour lists and a tour's edges to one graph, each edge once.
 
@@ -180,7 +180,7 @@ class Tree(NamedTuple):
     place: NDArray[np.int64]
 
 
-@inlined
+@allocating
 def _new_tree(size: int) -> Tree:
     return Tree(
         np.zeros(size, dtype=np.int64),
@@ -237,11 +237,12 @@ def grow_tree(graph: Graph, weights: NDArray[np.float64], tree: Tree) -> float:
         Its weight less twice the weights of all cities.
     """
     heap, place, key, parent = tree.heap, tree.place, tree.key, tree.parent
-    key[:] = np.inf
-    place[:] = -1
-    tree.degree[:] = 0
+    total = 0.0
+    for city in range(len(key)):
+        key[city], place[city], tree.degree[city] = np.inf, -1, 0
+        total -= 2.0 * weights[city]
     key[0], parent[0], heap[0], place[0] = 0.0, 0, 0, 0
-    waiting, joined, total = 1, 0, -2.0 * weights.sum()
+    waiting, joined = 1, 0
     while waiting > 0:
         city = heap[0]
         waiting -= 1
@@ -269,7 +270,7 @@ def grow_tree(graph: Graph, weights: NDArray[np.float64], tree: Tree) -> float:
     return total
 
 
-@kernel
+@allocating
 def alpha_nearness(graph: Graph, steps: int, first_step: float, last_step: float) -> NDArray[np.float64]:
     """Tell of each edge how much it would lengthen the minimum spanning tree.
 
@@ -327,7 +328,7 @@ def _heaviest_between(tree: Tree, a: int, b: int) -> float:
     return heaviest
 
 
-@kernel
+@allocating
 def choose(
     graph: Graph, scores: NDArray[np.float64], width: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.compiled import inlined, kernel
+from nsa_cli.core.compiled import allocating, inlined, kernel
 from nsa_cli.problems.tsp.measure import Measure, lengths
 
 #: Neighbours among the ends of paths that each end offers.
@@ -59,14 +59,14 @@ def greedy_tour(
     paths = Paths(
         np.full((size, 2), -1, dtype=np.int64), np.zeros(size, dtype=np.int64), np.arange(size, dtype=np.int64)
     )
-    left = _join(paths, np.repeat(np.arange(size), width), neighbours.ravel(), np.argsort(distances, axis=None))
+    left = _join(paths, np.repeat(np.arange(size), width), neighbours.ravel(), np.argsort(distances, axis=None), size)
     while left > 1:
         ends = np.flatnonzero(paths.degree < 2)
         if len(ends) <= _FEW:
             i, j = (ends[place] for place in np.triu_indices(len(ends), 1))
         else:
             i, j = np.repeat(ends, _NEIGHBOURS), ends[near(ends, _NEIGHBOURS).ravel()]
-        left = _join(paths, i, j, np.argsort(lengths(measure, i, j), kind="stable"))
+        left = _join(paths, i, j, np.argsort(lengths(measure, i, j), kind="stable"), left)
     return _walk(paths)
 
 
@@ -80,9 +80,11 @@ def _find(root: NDArray[np.int64], city: int) -> int:
 
 @kernel
 def _join(
-    paths: Paths, i: NDArray[np.int64], j: NDArray[np.int64], order: NDArray[np.int64]
+    paths: Paths, i: NDArray[np.int64], j: NDArray[np.int64], order: NDArray[np.int64], left: int
 ) -> int:
-    """Add edges in an order unless a city would have three, or a cycle close; return the number of paths."""
+    """Add edges in an order unless a city would have three, or a cycle close; return how many of
+    `left` paths are left.
+    """
     links, degree, root = paths.links, paths.degree, paths.root
     for edge in order:
         a, b = i[edge], j[edge]
@@ -94,10 +96,11 @@ def _join(
             links[a, degree[a]], links[b, degree[b]] = b, a
             degree[a] += 1
             degree[b] += 1
-    return len(degree) - degree.sum() // 2  # type: ignore[no-any-return]
+            left -= 1
+    return left
 
 
-@kernel
+@allocating
 def _walk(paths: Paths) -> NDArray[np.int64]:
     """Read the one path that is left."""
     links, degree = paths.links, paths.degree

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.compiled import kernel
+from nsa_cli.core.compiled import allocating
 
 
-@kernel
+@allocating
 def shortest_tour(lengths: NDArray[np.float64]) -> NDArray[np.int64]:
     """Find the shortest tour; time and memory grow with N 2^N.
 

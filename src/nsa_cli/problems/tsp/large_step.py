@@ -87,8 +87,9 @@ def start_at(cities: Cities, order: NDArray[np.int64]) -> LargeStepState:
 def settle(cities: Cities, state: LargeStepState, depth: int, limit: int) -> None:
     """Go on with the first local search, `limit` cities of the queue at most, and keep its tour as the best."""
     descend(cities, state.chain, depth, limit)
-    state.best[:] = state.chain.order
-    state.costs[:] = tour_length(cities.measure, state.chain.order)
+    state.costs[CURRENT] = tour_length(cities.measure, state.chain.order)
+    state.counts[CHANGED] = len(state.best)
+    _keep_best(state)
 
 
 @kernel
@@ -160,7 +161,8 @@ def _keep_best(state: LargeStepState) -> None:
     """Copy the current tour to the best, or what has changed where that is less."""
     best, order, counts, size = state.best, state.chain.order, state.counts, len(state.best)
     if counts[CHANGED] >= size:
-        best[:] = order
+        for place in range(size):
+            best[place] = order[place]
     else:
         for k in range(counts[CHANGES]):
             begin, count = state.changes[2 * k], state.changes[2 * k + 1]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.compiled import inlined, kernel
+from nsa_cli.core.compiled import allocating, inlined, kernel
 from nsa_cli.problems.tsp.instance import TspInstance
 
 _MATRIX, _STRAIGHT, _STRAIGHT_3D, _MANHATTAN, _CHEBYSHEV, _PSEUDO, _GEO = range(7)
@@ -137,7 +137,7 @@ def _great_circle(latitude: float, longitude: float, latitude2: float, longitude
     return float(math.floor(6378.388 * math.acos(cosine) + 1.0))
 
 
-@kernel
+@allocating
 def lengths(measure: Measure, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
     """Lengths of many edges, float64 of the shape int64[M] of `i` and `j`."""
     result = np.empty(len(i))
