@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.compiled import inlined, kernel
-from nsa_cli.problems.tsp.measure import Measure, length
+from nsa_cli.problems.tsp.measure import Measure, is_shorter, length
 
 #: Undo log: cities it holds beside several times the tour's, and pieces.
 _LOG_CITIES = 1 << 16
@@ -275,9 +275,9 @@ def _log(chain: Chain, start: int, count: int) -> int:
     base = counts[LOGGED]
     straight = min(count, size - start)
     for k in range(straight):
-        logged[base + k] = order[start + k]
+        logged[np.uint32(base + k)] = order[np.uint32(start + k)]
     for k in range(straight, count):
-        logged[base + k] = order[k - straight]
+        logged[np.uint32(base + k)] = order[np.uint32(k - straight)]
     place = 2 * counts[PIECES]
     chain.pieces[place] = start
     chain.pieces[place + 1] = count
@@ -292,12 +292,12 @@ def _write(chain: Chain, place: int, first: int, step: int, count: int) -> None:
     order, position, logged, size = chain.order, chain.position, chain.logged, len(chain.order)
     straight = min(count, size - place)
     for k in range(straight):
-        city = logged[first + step * k]
-        order[place + k] = city
+        city = logged[np.uint32(first + step * k)]
+        order[np.uint32(place + k)] = city
         position[city] = place + k
     for k in range(straight, count):
-        city = logged[first + step * k]
-        order[k - straight] = city
+        city = logged[np.uint32(first + step * k)]
+        order[np.uint32(k - straight)] = city
         position[city] = k - straight
 
 
@@ -355,54 +355,53 @@ def _find_move(
     """
     order, position, size = chain.order, chain.position, len(chain.order)
     neighbours, distances, width = cities.neighbours, cities.distances, cities.width
+    # Unsigned indices, here and below: Numba need not ask whether they count from the end.
     measure, tolerance = cities.measure, cities.tolerance
     open_gain = -1.0
     for y in range(end * width, end * width + width):
-        gain1 = gained - distances[y]
+        gain1 = gained - distances[np.uint32(y)]
         if gain1 <= tolerance:
             break
-        b = np.int64(neighbours[y])
-        at = np.int64(position[b])
+        b = np.int64(neighbours[np.uint32(y)])
+        at = np.int64(position[np.uint32(b)])
         before, beyond = at - 1 if at > 0 else size - 1, at + 1 if at + 1 < size else 0
-        if order[beyond] == end or order[before] == end:
+        if order[np.uint32(beyond)] == end or order[np.uint32(before)] == end:
             continue
         for side in range(2):
             cut1 = before if side else at
             if cut1 == cut:
                 continue
-            c = np.int64(order[before if side else beyond])
+            c = np.int64(order[np.uint32(before if side else beyond)])
             if steps > 0 and _new_in_attempt(chain, b, c, steps):
                 continue
             gain2 = gain1 + length(measure, b, c)
             if after == side:
-                gain = gain2 - length(measure, c, base)
-                if gain > tolerance:
+                if gain2 > tolerance and is_shorter(measure, c, base, gain2 - tolerance):
                     _note(chain.move, 2, (base, end, b, c, 0, 0), (cut, cut1, 0), (after, 1 - side, 0))
-                    return gain, open_gain
+                    return gain2 - length(measure, c, base), open_gain
                 if gain2 > open_gain:
                     open_gain = gain2
                     _note(chain.opened, 2, (base, end, b, c, 0, 0), (cut, cut1, 0), (after, 1 - side, 0))
             sides = 4 * after + 2 * (1 - side)
             for z in range(c * width, c * width + width):
-                gain3 = gain2 - distances[z]
+                gain3 = gain2 - distances[np.uint32(z)]
                 if gain3 <= tolerance:
                     break
-                d = np.int64(neighbours[z])
-                at2 = np.int64(position[d])
+                d = np.int64(neighbours[np.uint32(z)])
+                at2 = np.int64(position[np.uint32(d)])
                 before2, beyond2 = at2 - 1 if at2 > 0 else size - 1, at2 + 1 if at2 + 1 < size else 0
-                if order[beyond2] == c or order[before2] == c:
+                if order[np.uint32(beyond2)] == c or order[np.uint32(before2)] == c:
                     continue
                 for side2 in range(2):
                     cut2 = before2 if side2 else at2
                     cyclic = int(int(cut < cut1) + int(cut1 < cut2) + int(cut2 < cut) >= 2)
                     if (_TOURS >> (8 * cyclic + sides + 1 - side2)) & 1 == 0 or cut2 == cut or cut2 == cut1:
                         continue
-                    e = np.int64(order[before2 if side2 else beyond2])
+                    e = np.int64(order[np.uint32(before2 if side2 else beyond2)])
                     if e == base or (steps > 0 and _new_in_attempt(chain, d, e, steps)):
                         continue
                     gain4 = gain3 + length(measure, d, e)
-                    gain = gain4 - length(measure, e, base)
-                    if gain > tolerance:
+                    if gain4 > tolerance and is_shorter(measure, e, base, gain4 - tolerance):
                         _note(
                             chain.move,
                             3,
@@ -410,7 +409,7 @@ def _find_move(
                             (cut, cut1, cut2),
                             (after, 1 - side, 1 - side2),
                         )
-                        return gain, open_gain
+                        return gain4 - length(measure, e, base), open_gain
                     if gain4 > open_gain:
                         open_gain = gain4
                         _note(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.compiled import allocating, inlined, kernel
 from nsa_cli.problems.tsp.instance import TspInstance
 
-_MATRIX, _STRAIGHT, _STRAIGHT_3D, _MANHATTAN, _CHEBYSHEV, _PSEUDO, _GEO = range(7)
+_REAL, _MATRIX, _STRAIGHT, _STRAIGHT_3D, _MANHATTAN, _CHEBYSHEV, _PSEUDO, _GEO = range(8)
 _AS_IT_IS, _NEAREST, _UP, _DOWN = range(4)
 
 #: Formula and rounding of each key of `distances.METRICS`.
@@ -25,7 +25,7 @@ _CODES = {
     "EUC_3D": (_STRAIGHT_3D, _NEAREST),
     "CEIL_2D": (_STRAIGHT, _UP),
     "FLOOR_2D": (_STRAIGHT, _DOWN),
-    "EXACT_2D": (_STRAIGHT, _AS_IT_IS),
+    "EXACT_2D": (_REAL, _AS_IT_IS),
     "EXACT_3D": (_STRAIGHT_3D, _AS_IT_IS),
     "MAN_2D": (_MANHATTAN, _NEAREST),
     "MAN_3D": (_MANHATTAN, _NEAREST),
@@ -80,15 +80,30 @@ def measure_of(instance: TspInstance, cities: NDArray[np.int64]) -> Measure:
 @inlined
 def length(measure: Measure, i: int, j: int) -> float:
     """Length of the edge between cities `i` and `j`."""
-    if measure.formula == _STRAIGHT:
-        data = measure.data
-        dx = data[2 * i] - data[2 * j]
-        dy = data[2 * i + 1] - data[2 * j + 1]
-        straight = math.sqrt(dx * dx + dy * dy)
-        return straight if measure.rounding == _AS_IT_IS else _rounded(straight, measure.rounding)
+    if measure.formula == _REAL:
+        return math.sqrt(_square(measure.data, i, j))
     if measure.formula == _MATRIX:
         return measure.data[i * measure.stride + j]  # type: ignore[no-any-return]
+    if measure.formula == _STRAIGHT:
+        return _rounded(math.sqrt(_square(measure.data, i, j)), measure.rounding)
     return _rarer(measure, i, j)
+
+
+@inlined
+def is_shorter(measure: Measure, i: int, j: int, limit: float) -> bool:
+    """Tell whether the edge is shorter than a positive limit, without a root where none is needed."""
+    if measure.formula == _REAL:
+        return _square(measure.data, i, j) < limit * limit
+    return length(measure, i, j) < limit
+
+
+@inlined
+def _square(data: NDArray[np.float64], i: int, j: int) -> float:
+    # Unsigned indices: Numba need not ask whether they count from the end.
+    a, b = np.uint32(2 * i), np.uint32(2 * j)
+    dx = data[a] - data[b]
+    dy = data[np.uint32(a + 1)] - data[np.uint32(b + 1)]
+    return dx * dx + dy * dy  # type: ignore[no-any-return]
 
 
 @kernel
