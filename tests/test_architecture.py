@@ -29,7 +29,7 @@ BELOW = {
 }
 
 #: Modules that --help, reading and writing must do without.
-HEAVY = ("torch", "scipy", "rich", "matplotlib")
+HEAVY = ("torch", "scipy", "numba", "rich", "matplotlib")
 
 
 def room(path):

@@ -14,12 +14,11 @@ from typing import Any, TypeVar, cast
 import numba
 
 
-
 def _cache_folder() -> Path:
     """Name a folder by all sources of kernels.
 
-    Numba looks only at the file of the kernel that is called: after an edit in another file it would run stale
-    code.
+    Numba looks only at the file of the kernel that is called: after an edit in another file it would run
+    stale code.
     """
     package = Path(__file__).parents[1]
     sources = (path.read_bytes() for path in sorted(package.rglob("*.py")))
@@ -42,7 +41,8 @@ _FLAGS = {"cache": True, "nogil": True, "error_model": "numpy"}
 def kernel(function: FunctionT) -> FunctionT:
     """Compile a function that allocates no arrays, at its first call.
 
-    Without reference counts, whose atomic operations on every array of a NamedTuple take several times as long
+    Without reference counts, whose atomic operations on every array of a NamedTuple take several times as
+    long
     as the work of an inner loop.
     """
     return cast(FunctionT, numba.njit(_nrt=False, **_FLAGS)(function))

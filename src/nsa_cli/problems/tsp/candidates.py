@@ -22,9 +22,7 @@ _EXPONENTS = {"MAN_2D": 1.0, "MAN_3D": 1.0, "MAX_2D": np.inf, "MAX_3D": np.inf}
 _MOMENTUM = 0.7
 
 
-def nearest(
-    points: NDArray[np.float64], count: int, edge_weight_type: str = "EXACT_2D"
-) -> NDArray[np.int64]:
+def nearest(points: NDArray[np.float64], count: int, edge_weight_type: str = "EXACT_2D") -> NDArray[np.int64]:
     """Find the nearest other points of each point.
 
     Parameters
@@ -63,7 +61,9 @@ def nearest_in_matrix(matrix: NDArray[np.float64], count: int) -> NDArray[np.int
     for i, row in enumerate(matrix):  # a row at a time: no second matrix
         row = row.copy()
         row[i] = np.inf
-        found[i] = np.argpartition(row, count - 1)[:count] if count < len(row) else np.flatnonzero(row < np.inf)
+        found[i] = (
+            np.argpartition(row, count - 1)[:count] if count < len(row) else np.flatnonzero(row < np.inf)
+        )
     return found
 
 
@@ -300,9 +300,7 @@ def alpha_nearness(graph: Graph, steps: int, first_step: float, last_step: float
             best_weights[:] = weights
         stride = first_step * (last_step / first_step) ** (step / steps) if first_step > 0.0 else 0.0
         for i in range(size):
-            weights[i] += stride * (
-                _MOMENTUM * (tree.degree[i] - 2) + (1.0 - _MOMENTUM) * (before[i] - 2)
-            )
+            weights[i] += stride * (_MOMENTUM * (tree.degree[i] - 2) + (1.0 - _MOMENTUM) * (before[i] - 2))
             before[i] = tree.degree[i]
     grow_tree(graph, best_weights, tree)
     alpha = np.empty(len(graph.to))
@@ -342,18 +340,41 @@ def choose(
     size = len(graph.first) - 1
     neighbours = np.zeros(size * width, dtype=np.uint32)
     distances = np.full(size * width, np.inf)
+    kept = np.empty(width, dtype=np.int64)
     for i in range(size):
         begin, end = graph.first[i], graph.first[i + 1]
-        kept = begin + np.argsort(scores[begin:end])[:width]
-        near = kept[np.argsort(graph.lengths[kept])]
-        neighbours[i * width : (i + 1) * width] = graph.to[near[0]]
-        for k in range(len(near)):
-            neighbours[i * width + k] = graph.to[near[k]]
-            distances[i * width + k] = graph.lengths[near[k]]
+        found = _lowest(scores, begin, end, kept)
+        for k in range(found):
+            at = i * width + k  # by insertion, nearest first
+            e = kept[k]
+            while at > i * width and distances[at - 1] > graph.lengths[e]:
+                neighbours[at], distances[at] = neighbours[at - 1], distances[at - 1]
+                at -= 1
+            neighbours[at], distances[at] = graph.to[e], graph.lengths[e]
+        neighbours[i * width + found : (i + 1) * width] = neighbours[i * width]
     return neighbours, distances
 
 
-def by_length(measure: Measure, neighbours: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+@inlined
+def _lowest(scores: NDArray[np.float64], begin: int, end: int, kept: NDArray[np.int64]) -> int:
+    """Put the places of the lowest scores into `kept`, lowest first; return how many there are."""
+    found = 0
+    for e in range(begin, end):
+        if found < len(kept):
+            found += 1
+        elif scores[e] >= scores[kept[-1]]:
+            continue
+        at = found - 1
+        while at > 0 and scores[kept[at - 1]] > scores[e]:
+            kept[at] = kept[at - 1]
+            at -= 1
+        kept[at] = e
+    return found
+
+
+def by_length(
+    measure: Measure, neighbours: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Sort neighbour lists by the metric itself; returns int64[N, k] and float64[N, k]."""
     size, width = neighbours.shape
     far = lengths(measure, np.repeat(np.arange(size), width), neighbours.ravel()).reshape(size, width)

@@ -57,9 +57,13 @@ def greedy_tour(
     """
     size, width = neighbours.shape
     paths = Paths(
-        np.full((size, 2), -1, dtype=np.int64), np.zeros(size, dtype=np.int64), np.arange(size, dtype=np.int64)
+        np.full((size, 2), -1, dtype=np.int64),
+        np.zeros(size, dtype=np.int64),
+        np.arange(size, dtype=np.int64),
     )
-    left = _join(paths, np.repeat(np.arange(size), width), neighbours.ravel(), np.argsort(distances, axis=None), size)
+    left = _join(
+        paths, np.repeat(np.arange(size), width), neighbours.ravel(), np.argsort(distances, axis=None), size
+    )
     while left > 1:
         ends = np.flatnonzero(paths.degree < 2)
         if len(ends) <= _FEW:
@@ -82,9 +86,7 @@ def _find(root: NDArray[np.int64], city: int) -> int:
 def _join(
     paths: Paths, i: NDArray[np.int64], j: NDArray[np.int64], order: NDArray[np.int64], left: int
 ) -> int:
-    """Add edges in an order unless a city would have three, or a cycle close; return how many of
-    `left` paths are left.
-    """
+    """Add edges in an order unless a city would have three, or a cycle close; return what is left of the paths."""
     links, degree, root = paths.links, paths.degree, paths.root
     for edge in order:
         a, b = i[edge], j[edge]

@@ -85,7 +85,7 @@ def start_at(cities: Cities, order: NDArray[np.int64]) -> LargeStepState:
 
 @kernel
 def settle(cities: Cities, state: LargeStepState, depth: int, limit: int) -> None:
-    """Go on with the first local search, `limit` cities of the queue at most, and keep its tour as the best."""
+    """Go on with the first local search, `limit` queued cities at most; its tour is the best so far."""
     descend(cities, state.chain, depth, limit)
     state.costs[CURRENT] = tour_length(cities.measure, state.chain.order)
     state.counts[CHANGED] = len(state.best)

@@ -183,7 +183,7 @@ def solve_large_step(
     stop: Sequence[StopRule] = (),
     on_progress: Callable[[LargeStepProgress], None] | None = None,
     clock: Callable[[], float] = time.perf_counter,
-    settings: LargeStepSettings = LargeStepSettings(),  # noqa: B008 (frozen)
+    settings: LargeStepSettings = LargeStepSettings(),
 ) -> LargeStepOutcome:
     """Find a short tour within a budget of seconds or kicks.
 
@@ -221,6 +221,8 @@ def solve_large_step(
     if threads < 1 or (chains is not None and chains < 1):
         raise ValueError(f"expected at least one chain and thread, got {chains} and {threads}")
     began = clock()
+    if not _measurable(instance):
+        return LargeStepOutcome(_any_tour(instance, start), 0, 0, clock() - began, "steps", [])
     sites = sites_of(instance)
     if len(sites.numbers) <= _EXACT_UP_TO:
         tour = sites.tour(_optimum(instance, sites.numbers))
@@ -243,6 +245,19 @@ def solve_large_step(
     )
 
 
+def _measurable(instance: TspInstance) -> bool:
+    """Tell whether lengths are numbers: coordinates of 1e200 have infinite distances."""
+    if instance.matrix is not None or instance.metric is None:
+        return True
+    with np.errstate(over="ignore"):
+        low, high = instance.measured.min(axis=0), instance.measured.max(axis=0)
+        return bool(np.isfinite(instance.metric.lengths(low, high)))
+
+
+def _any_tour(instance: TspInstance, start: Solution | None) -> Solution:
+    return np.arange(instance.size) if start is None else start
+
+
 def _optimum(instance: TspInstance, cities: NDArray[np.int64]) -> NDArray[np.int64]:
     """Give the shortest tour of a few cities, as places among them."""
     if len(cities) < 4:
@@ -251,7 +266,7 @@ def _optimum(instance: TspInstance, cities: NDArray[np.int64]) -> NDArray[np.int
 
 
 def _shorter(instance: TspInstance, tour: Solution, start: Solution | None) -> Solution:
-    """Choose by exact evaluation; where rounding breaks the triangle inequality, a start can be the shorter."""
+    """Choose by exact evaluation: where rounding breaks the triangle inequality, a start can win."""
     if start is not None and instance.objective(start) < instance.objective(tour):
         return start
     return tour
@@ -317,7 +332,7 @@ def prepare(
     instance: TspInstance,
     sites: Sites,
     start: Solution | None = None,
-    settings: LargeStepSettings = LargeStepSettings(),  # noqa: B008 (frozen)
+    settings: LargeStepSettings = LargeStepSettings(),
 ) -> Setting:
     """Make an instance ready: candidates, first tour, scales."""
     near = partial(_near, instance, sites.numbers)
@@ -389,16 +404,21 @@ class _Run:
         """Use the chain's kicks, or the time until `until`."""
         if not self._descend(until):
             return
-        chunks = _kick_chunks(self.kicks, self.watch.clock) if until is None else _timed_chunks(until, self.watch.clock)
+        self._advance(np.empty(0))  # compiles, where need be, before kicks are timed
+        clock = self.watch.clock
+        chunks = _kick_chunks(self.kicks or 0, clock) if until is None else _timed_chunks(until, clock)
         temperature = self.setting.scale
         for fractions in chunks:
             if self._stopped(temperature):
                 return
             temperatures = self.setting.scale * np.exp(-self.decay * fractions)
             temperature = float(temperatures[-1])
-            setting = self.setting
-            advance(setting.cities, self.state, self.key, temperatures, setting.depth, setting.longest)
+            self._advance(temperatures)
         self._stopped(temperature)
+
+    def _advance(self, temperatures: NDArray[np.float64]) -> None:
+        setting = self.setting
+        advance(setting.cities, self.state, self.key, temperatures, setting.depth, setting.longest)
 
     def _descend(self, until: float | None) -> bool:
         """Go down to the first local optimum; tell whether it was reached in time."""
@@ -425,9 +445,8 @@ class _Run:
         return self.watch.look(progress)
 
 
-def _kick_chunks(kicks: int | None, clock: Callable[[], float]) -> Iterator[NDArray[np.float64]]:
+def _kick_chunks(kicks: int, clock: Callable[[], float]) -> Iterator[NDArray[np.float64]]:
     """Yield the used fraction at each kick, in chunks that double until they take their time."""
-    assert kicks is not None
     done, chunk = 0, 64
     while done < kicks:
         chunk = min(chunk, kicks - done)
@@ -444,17 +463,13 @@ def _timed_chunks(until: float, clock: Callable[[], float]) -> Iterator[NDArray[
     while now < until:
         aim = min(max(span * _CHUNK_SHARE, _CHUNK_SECONDS[0]), _CHUNK_SECONDS[1], until - now)
         if pace > 0.0:
-            kicks = int(min(pace * aim, 4.0 * kicks))
-            if kicks == 0:
-                return
+            kicks = max(int(min(pace * aim, 4.0 * kicks)), 1)
         yield (now - begin + aim * (np.arange(kicks) / kicks)) / span
         before, now = now, clock()
         pace = kicks / max(now - before, 1e-9)
 
 
-def _work(
-    runs: list[_Run], threads: int, until: float | None, clock: Callable[[], float]
-) -> None:
+def _work(runs: list[_Run], threads: int, until: float | None, clock: Callable[[], float]) -> None:
     """Run the chains, each with an equal part of the time that is left."""
 
     def work(k: int) -> None:

@@ -350,8 +350,8 @@ def _find_move(
     Returns
     -------
     gain, open_gain : float
-        What `Chain.move` gains, the first found that does; 0 if there is none. What `Chain.opened` gains before
-        its tour is closed; negative if there is none.
+        What `Chain.move` gains, the first found that does; 0 if there is none. What `Chain.opened` gains
+        before its tour is closed; negative if there is none.
     """
     order, position, size = chain.order, chain.position, len(chain.order)
     neighbours, distances, width = cities.neighbours, cities.distances, cities.width
@@ -395,7 +395,7 @@ def _find_move(
                 for side2 in range(2):
                     cut2 = before2 if side2 else at2
                     cyclic = int(int(cut < cut1) + int(cut1 < cut2) + int(cut2 < cut) >= 2)
-                    if (_TOURS >> (8 * cyclic + sides + 1 - side2)) & 1 == 0 or cut2 == cut or cut2 == cut1:
+                    if (_TOURS >> (8 * cyclic + sides + 1 - side2)) & 1 == 0 or cut2 in (cut, cut1):
                         continue
                     e = np.int64(order[np.uint32(before2 if side2 else beyond2)])
                     if e == base or (steps > 0 and _new_in_attempt(chain, d, e, steps)):
