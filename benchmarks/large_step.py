@@ -3,9 +3,10 @@
     python benchmarks/large_step.py REFERENCES [--only tsp100,tsp500,random5000]
 
 REFERENCES is a folder of ``tsp100_opt.npy`` and ``tsp500_opt.npy``, lengths of the paper's test sets. Both
-solvers take turns, instance by instance, in one process and on one thread; fast-tsp goes first, and the chain gets the
-processor time that it used (its matrix of distances is not charged; the chain's whole set-up is). For random cities
-without references, the gap is to the shorter of both tours. Kernels are compiled before the clock starts.
+solvers take turns, instance by instance, in one process and on one thread; fast-tsp goes first, and the chain
+gets the processor time that it used (its matrix of distances is not charged; the chain's whole set-up is).
+For random cities without references, the gap is to the shorter of both tours. Kernels are compiled before the
+clock starts.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from nsa_cli.problems.tsp.large_step_solver import solve_large_step
 
 #: fast-tsp takes lengths below this.
 _LONGEST = 2**16 - 1
+
+#: A run that got less than its time on the processor is repeated, this often at most.
+_TRIES = 20
 
 
 class Row(NamedTuple):
@@ -49,6 +53,7 @@ ROWS = (
 
 
 def main() -> None:
+    """Print a line a set and budget."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("references", type=Path)
     parser.add_argument("--only", default="tsp100,tsp500,random5000")
@@ -85,9 +90,13 @@ def _instances(row: Row, folder: Path, count: int) -> tuple[list[TspInstance], n
 def _fast_tsp(instance: TspInstance, seconds: float) -> tuple[np.ndarray, float]:
     """Run fast-tsp; return its tour and the processor time that it took."""
     matrix = integer_matrix(instance, _LONGEST).astype(np.uint16)
-    begin = time.thread_time()
-    tour = fast_tsp.find_tour(matrix, seconds)
-    return np.array(tour), time.thread_time() - begin
+    for _ in range(_TRIES):  # its clock is the wall's: on a busy machine it may get less of the processor
+        begin = time.thread_time()
+        tour = fast_tsp.find_tour(matrix, seconds)
+        used = time.thread_time() - begin
+        if used > 0.95 * seconds:
+            break
+    return np.array(tour), used
 
 
 def _mean(gaps: np.ndarray) -> str:

@@ -30,6 +30,9 @@ def _cache_folder() -> Path:
 if "NUMBA_CACHE_DIR" not in os.environ:
     numba.config.CACHE_DIR = str(_cache_folder())  # type: ignore[attr-defined]
 
+#: Untyped: Numba's declarations leave out options that it has.
+_njit: Any = numba.njit
+
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 # cache: a first compilation takes seconds. nogil: chains run in threads, and Ctrl-C is seen between chunks.
@@ -45,14 +48,14 @@ def kernel(function: FunctionT) -> FunctionT:
     long
     as the work of an inner loop.
     """
-    return cast(FunctionT, numba.njit(_nrt=False, **_FLAGS)(function))
+    return cast(FunctionT, _njit(_nrt=False, **_FLAGS)(function))
 
 
 def inlined(function: FunctionT) -> FunctionT:
     """Compile such a function into its callers: many arrays are dear to pass."""
-    return cast(FunctionT, numba.njit(_nrt=False, forceinline=True, **_FLAGS)(function))
+    return cast(FunctionT, _njit(_nrt=False, forceinline=True, **_FLAGS)(function))
 
 
 def allocating(function: FunctionT) -> FunctionT:
     """Compile a function that makes arrays."""
-    return cast(FunctionT, numba.njit(**_FLAGS)(function))
+    return cast(FunctionT, _njit(**_FLAGS)(function))

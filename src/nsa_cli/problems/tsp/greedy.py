@@ -86,7 +86,7 @@ def _find(root: NDArray[np.int64], city: int) -> int:
 def _join(
     paths: Paths, i: NDArray[np.int64], j: NDArray[np.int64], order: NDArray[np.int64], left: int
 ) -> int:
-    """Add edges in an order unless a city would have three, or a cycle close; return what is left of the paths."""
+    """Add edges in an order unless a city would have three, or a cycle close; return the number of paths."""
     links, degree, root = paths.links, paths.degree, paths.root
     for edge in order:
         a, b = i[edge], j[edge]

@@ -166,7 +166,7 @@ def _pop(chain: Chain) -> int:
     chain.counts[HEAD] = head + 1 if head + 1 < len(chain.queue) else 0
     chain.counts[QUEUED] -= 1
     chain.waiting[city] = 0
-    return np.int64(city)  # type: ignore[return-value]
+    return np.int64(city)
 
 
 @inlined
@@ -283,7 +283,7 @@ def _log(chain: Chain, start: int, count: int) -> int:
     chain.pieces[place + 1] = count
     counts[PIECES] += 1
     counts[LOGGED] = base + count
-    return base  # type: ignore[no-any-return]
+    return base
 
 
 @inlined
