@@ -54,8 +54,8 @@ _RUNS = 4
 #: Up to this many cities, one open move in a Lin-Kernighan chain does better than many.
 _SHALLOW_UP_TO = 150
 
-#: Cities lie in clusters where the mean distance to the nearest neighbour is below this share of a mean edge of
-#: a greedy tour. Measured: 0.75 for uniform cities, 0.4 for the clusters of fl417 and fl1400.
+#: Cities lie in clusters where the mean distance to the nearest neighbour is below this share of a mean edge
+#: of a greedy tour. Measured: 0.75 for uniform cities, 0.4 for the clusters of fl417 and fl1400.
 _CLUSTERED_BELOW = 0.5
 
 #: Sizes of the first and last subgradient step, in units of `Setting.scale`.
