@@ -51,6 +51,9 @@ _EXACT_UP_TO = 12
 _RUNS_UP_TO = 150
 _RUNS = 4
 
+#: But each of these runs is to have at least so many kicks a city, or so many seconds.
+_RUN_KICKS, _RUN_SECONDS = 3, 25e-6
+
 #: Up to this many cities, one open move in a Lin-Kernighan chain does better than many.
 _SHALLOW_UP_TO = 150
 
@@ -82,6 +85,7 @@ class LargeStepSettings:
     clustered : (int, int)
         Neighbours and candidates where cities lie in clusters, whose cities have few neighbours outside.
     subgradient_steps : int
+        Half as many for few cities, where the set-up weighs more.
     depth : int or None
         Open moves in a Lin-Kernighan chain; None: by size.
     longest : int
@@ -235,7 +239,7 @@ def solve_large_step(
         tour = sites.tour(_optimum(instance, sites.numbers))
         return LargeStepOutcome(_shorter(instance, tour, start), 0, 0, clock() - began, "optimal", [])
     setting = prepare(instance, sites, start, settings)
-    count = chains or _chains(len(sites.numbers), threads)
+    count = chains or _chains(len(sites.numbers), threads, seconds, kicks)
     watch = _Watch(began, clock, tuple(stop), on_progress)
     keys = stream_keys(seed, (stream << 32) + np.arange(count))
     shares = [None if kicks is None else kicks // count + (k < kicks % count) for k in range(count)]
@@ -279,9 +283,13 @@ def _shorter(instance: TspInstance, tour: Solution, start: Solution | None) -> S
     return tour
 
 
-def _chains(size: int, threads: int) -> int:
+def _chains(size: int, threads: int, seconds: float | None, kicks: int | None) -> int:
     """Choose the number of chains: a multiple of the threads."""
-    return -(-_RUNS // threads) * threads if size <= _RUNS_UP_TO else threads
+    if size > _RUNS_UP_TO:
+        return threads
+    each = kicks / _RUN_KICKS if seconds is None and kicks is not None else (seconds or 0.0) / _RUN_SECONDS
+    runs = max(min(int(each / size), _RUNS), 1)
+    return -(-runs // threads) * threads
 
 
 class Sites(NamedTuple):
@@ -353,7 +361,7 @@ def prepare(
         neighbours, _ = by_length(measure, near(np.arange(size), wider))
     graph = graph_of(measure, neighbours, order)
     steps = (_FIRST_STEP * scale, _LAST_STEP * scale)
-    alpha = alpha_nearness(graph, settings.subgradient_steps, *steps)
+    alpha = alpha_nearness(graph, settings.subgradient_steps // (2 if size <= _RUNS_UP_TO else 1), *steps)
     chosen = choose(graph, alpha, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
     return Setting(
