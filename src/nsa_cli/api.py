@@ -67,6 +67,10 @@ class Settings:
         0 <= seed < 2**63; drawn if not given, and reported either way.
     device : {'auto', 'cpu', 'cuda'}
         ``auto`` is CUDA where there is one.
+    method : {'auto', 'anneal', 'large-step'}
+        ``large-step``: steps are kicks with their repair by local search, where a problem has them; ``auto``
+        takes them unless something is asked for that only annealing move by move has, such as a policy or a
+        number of steps.
     backend : {'auto', 'torch', 'numba'}
         ``auto`` takes fused kernels on a CPU wherever there are some for the problem and the policy.
     threads : int, optional
@@ -101,6 +105,7 @@ class Settings:
     steps: int | str | None = None
     seed: int | None = None
     device: str = "auto"
+    method: str = "auto"
     backend: str = "auto"
     threads: int | None = None
     chains: int | None = None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.problem import Problem, Trained
+from nsa_cli.core.problem import Budget, Problem, Trained
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
 
@@ -28,6 +28,7 @@ class TorchBackend:
     policy: str
     trained: Trained | None
     digest: str | None
+    method: str = "anneal"
     name: str = "torch"
 
     @classmethod
@@ -52,6 +53,9 @@ class TorchBackend:
     def threads(self) -> int:
         """What torch uses now."""
         return torch.get_num_threads()
+
+    def budget(self, problem: Problem[Any], instance: Any) -> Budget:
+        return problem.budget(instance, self.trained)
 
     def start(
         self,

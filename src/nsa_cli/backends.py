@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.problem import Problem, Trained
+from nsa_cli.core.problem import Budget, Problem, Trained
 from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored
 
 BACKENDS = ("auto", "torch", "numba")
+METHODS = ("auto", "anneal", "large-step")
 
 
 class Backend(Protocol):
@@ -28,6 +29,7 @@ class Backend(Protocol):
 
     Attributes
     ----------
+    method : {'anneal', 'large-step'}
     name : {'torch', 'numba'}
     device : str
     threads : int
@@ -40,6 +42,8 @@ class Backend(Protocol):
     """
 
     @property
+    def method(self) -> str: ...
+    @property
     def name(self) -> str: ...
     @property
     def device(self) -> str: ...
@@ -51,6 +55,9 @@ class Backend(Protocol):
     def trained(self) -> Trained | None: ...
     @property
     def digest(self) -> str | None: ...
+
+    def budget(self, problem: Problem[Any], instance: Any) -> Budget:
+        """Steps, temperatures and chains where the user says nothing."""
 
     def start(
         self,
@@ -85,8 +92,12 @@ class KernelBackend:
     policy: str
     trained: Trained | None
     digest: str | None
+    method: str = "anneal"
     name: str = "numba"
     device: str = "cpu"
+
+    def budget(self, problem: Problem[Any], instance: Any) -> Budget:
+        return problem.budget(instance, self.trained)
 
     def start(
         self,
@@ -102,6 +113,73 @@ class KernelBackend:
         return FusedChains(
             self.fused, batch, self.layout, x, keys, hastings=rule == "hastings", threads=self.threads
         )
+
+
+@dataclass(frozen=True, eq=False)
+class LargeStepBackend:
+    """A problem's large-step chains; see `Backend`. There is no policy in them."""
+
+    chains: Any
+    threads: int
+    method: str = "large-step"
+    policy: str = "none"
+    trained: Trained | None = None
+    digest: str | None = None
+    name: str = "numba"
+    device: str = "cpu"
+
+    def budget(self, problem: Problem[Any], instance: Any) -> Budget:
+        budget: Budget = self.chains.budget(instance)
+        return budget
+
+    def start(
+        self,
+        instances: Sequence[Any],
+        x: NDArray[Any],
+        keys: NDArray[np.int64],
+        unit: float | None,
+        rule: str,
+    ) -> Chains:
+        chains: Chains = self.chains.start(instances, x, keys, self.threads)
+        return chains
+
+
+def large_step_backend(
+    problem: Problem[Any], instance: Any, method: str, *, plain: bool, threads: int | None = None
+) -> LargeStepBackend | None:
+    """Take the problem's large-step chains where they are asked for, or where nothing speaks against them.
+
+    Parameters
+    ----------
+    problem : Problem
+    instance : Instance
+    method : {'auto', 'anneal', 'large-step'}
+    plain : bool
+        Whether nothing is asked for that only annealing move by move has, such as a policy.
+    threads : int, optional
+
+    Raises
+    ------
+    UsageError
+        If they are asked for and cannot be had.
+    """
+    if method not in METHODS:
+        raise UsageError(f"--method: expected one of {', '.join(METHODS)}, got {method!r}")
+    if method == "anneal" or (method == "auto" and not plain):
+        return None
+    if not plain:
+        raise UsageError(
+            "--method large-step: has no policy, acceptance rule, unit or GPU; leave those options out"
+        )
+    chains = problem.large_step()
+    if chains is not None and chains.fits(instance):
+        from nsa_cli.anneal.fused import cores
+
+        return LargeStepBackend(chains, threads or cores())
+    if method == "large-step":
+        why = "has no large-step chains" if chains is None else "too few elements to kick"
+        raise UsageError(f"--method large-step: {problem.name}: {why}; use --method anneal")
+    return None
 
 
 def choose_backend(

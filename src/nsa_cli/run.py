@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,16 +15,16 @@ from nsa_cli import __version__
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.goals import Settled
 from nsa_cli.anneal.loop import Chains, End, run_chains
-from nsa_cli.anneal.schedule import Schedule, parse_steps
+from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
-from nsa_cli.backends import Backend, choose_backend, choose_device
+from nsa_cli.backends import Backend, choose_backend, choose_device, large_step_backend
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.manifest import manifest
-from nsa_cli.core.problem import Problem
+from nsa_cli.core.problem import Draws, Problem
 from nsa_cli.core.result import Result
 from nsa_cli.limits import bounds_of, check_goals, goals_of
 
@@ -143,23 +142,35 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
         group = task.problem.group(task.instance)
         key = (id(task.problem), name, group)
         if key not in backends:
-            backends[key] = choose_backend(
-                task.problem,
-                name,
-                task.instance.size,
-                backend=settings.backend,
-                device=device,
-                greedy=settings.greedy,
-                threads=settings.threads,
-            )
+            backends[key] = _backend(task, name, settings, device)
         plan = _plan(task, backends[key], settings)
         groups.setdefault(plan, []).append(place)
     return groups
 
 
+def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backend:
+    """Choose what runs instances like this one."""
+    moves = (settings.policy, settings.steps, settings.t_start, settings.t_end, settings.unit)
+    plain = all(x is None for x in (moves if settings.method == "auto" else (settings.policy, settings.unit)))
+    plain = plain and not settings.greedy and settings.acceptance == "metropolis"
+    plain = plain and device == "cpu" and settings.backend != "torch"
+    large = large_step_backend(
+        task.problem, task.instance, settings.method, plain=plain, threads=settings.threads
+    )
+    return large or choose_backend(
+        task.problem,
+        policy,
+        task.instance.size,
+        backend=settings.backend,
+        device=device,
+        greedy=settings.greedy,
+        threads=settings.threads,
+    )
+
+
 def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
     """Choose steps, temperatures and chains: what the user says, else the problem's budget."""
-    budget = task.problem.budget(task.instance, backend.trained)
+    budget = backend.budget(task.problem, task.instance)
     steps = budget.steps if settings.steps is None else parse_steps(settings.steps, task.instance.size)
     chains = budget.chains if settings.chains is None else settings.chains
     if chains < 1:
@@ -224,7 +235,7 @@ class _Run(NamedTuple):
         ready = time.monotonic()
         end = run_chains(
             running,
-            self.plan.schedule,
+            self._schedule(),
             looks=self.looks,
             stop=self.stop,
             goals=goals_of(tasks, bounds, self.settings),
@@ -247,6 +258,12 @@ class _Run(NamedTuple):
         value = float(bound.value)
         return lambda progress: show(progress._replace(bound=value))
 
+    def _schedule(self) -> Schedule | TimedSchedule:
+        """Spread the temperatures over the steps; or over the time, if that is all that is given."""
+        if self.deadline is None or self.settings.steps is not None:
+            return self.plan.schedule
+        return TimedSchedule(self.plan.schedule, time.monotonic(), self.deadline)
+
     def _proved(self, task: Task, bound: Bound | None, setup: float) -> Result:
         """Report the optimum that the bound's method has met."""
         assert bound is not None
@@ -260,9 +277,15 @@ class _Run(NamedTuple):
             return np.stack([init] * len(keys))
         make = self.plan.problem.start(init)
         rows: list[Solution] = []
+        by_chance = True
         for row, key in enumerate(keys):
-            instance = tasks[row // self.plan.chains].instance
-            rows.append(make(instance, partial(start_draws, key)))
+            first = row - row % self.plan.chains
+            drawn: list[int] = []
+            if row == first or by_chance:
+                rows.append(make(tasks[row // self.plan.chains].instance, _noting(key, drawn)))
+                by_chance = bool(drawn)
+            else:
+                rows.append(rows[first])  # nothing was drawn: all chains of an instance start alike
         return np.stack(rows)
 
     def _result(self, task: Task, bound: Bound | None, end: Settled, seconds: dict[str, float]) -> Result:
@@ -296,6 +319,7 @@ class _Run(NamedTuple):
             steps=end.step,
             chains=self.plan.chains,
             accepted=int(end.accepted[min(winner, len(end.accepted) - 1)]),
+            method=self.plan.backend.method,
             policy=self.plan.backend.policy,
             start=self._start_name(),
             schedule=self.plan.schedule.to_dict(),
@@ -324,3 +348,13 @@ def _end(chains: Chains, end: End, i: int, rows: int) -> Settled:
         return end.settled[i]
     part = slice(i * rows, (i + 1) * rows)
     return Settled(end.reason, chains.step, chains.best[part], chains.accepted[part])
+
+
+def _noting(key: np.int64, drawn: list[int]) -> Draws:
+    """Give a chain's draws for its start, and note that they were used."""
+
+    def draws(count: int) -> np.ndarray:
+        drawn.append(count)
+        return start_draws(key, count)
+
+    return draws

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.goals import Goal, Settled, Watch
-from nsa_cli.anneal.schedule import Schedule
+from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 
 #: A chunk is to take about this long, in seconds: short to a user, long to an interpreter.
@@ -69,7 +69,7 @@ class End(NamedTuple):
 
 def run_chains(
     chains: Chains,
-    schedule: Schedule,
+    schedule: Schedule | TimedSchedule,
     *,
     chunk: int | None = None,
     looks: int | None = None,
@@ -83,7 +83,7 @@ def run_chains(
     Parameters
     ----------
     chains : Chains
-    schedule : Schedule
+    schedule : Schedule or TimedSchedule
     chunk : int, optional
         Steps between two looks at the rules; by default what takes a tenth of a second. It changes
         nothing in the result of a run that is not stopped.
@@ -134,13 +134,13 @@ def _timed_chunks(most: int) -> Iterator[int]:
             chunk = max(chunk // 2, 1)
 
 
-def _progress(chains: Chains, schedule: Schedule) -> Progress:
+def _progress(chains: Chains, schedule: Schedule | TimedSchedule) -> Progress:
     done = max(chains.step - 1, 0)
     temperature = schedule.temperatures(done, done + 1)[0] if schedule.steps else schedule.t_start
     energy = chains.energy
     return Progress(
         chains.step,
-        schedule.steps,
+        None if isinstance(schedule, TimedSchedule) else schedule.steps,
         float(temperature),
         float(chains.accepted.mean()) / max(chains.step, 1),
         float(chains.best_energy.min()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -56,20 +57,52 @@ class Schedule:
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps ``first <= k < last``, float64[last - first]."""
-        if self.kind == "constant":
-            return np.full(last - first, self.t_start)
-        fraction = np.arange(first, last) / max(self.steps - 1, 1)
-        if self.kind == "linear":
-            values = self.t_start + fraction * (self.t_end - self.t_start)
-        else:
-            values = self.t_start * (self.t_end / self.t_start) ** fraction
-        if last == self.steps > 1 and last > first:
+        values = self.at(np.arange(first, last) / max(self.steps - 1, 1))
+        if last == self.steps > 1 and last > first and self.kind != "constant":
             values[-1] = self.t_end  # not a rounding error away from it
+        return values
+
+    def at(self, fraction: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Temperatures where a fraction of the whole is done."""
+        if self.kind == "constant":
+            return np.full(len(fraction), self.t_start)
+        if self.kind == "linear":
+            return self.t_start + fraction * (self.t_end - self.t_start)
+        values: NDArray[np.float64] = self.t_start * (self.t_end / self.t_start) ** fraction
         return values
 
     def to_dict(self) -> dict[str, Any]:
         """Give the schedule as the result shows it."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class TimedSchedule:
+    """The same curve over a span of time instead of a number of steps; a stop rule ends it.
+
+    Attributes
+    ----------
+    curve : Schedule
+    began, until : float
+        By `time.monotonic`.
+    """
+
+    curve: Schedule
+    began: float
+    until: float
+    #: More than there is time for.
+    steps: int = 1 << 62
+
+    @property
+    def t_start(self) -> float:
+        """Temperature of the first step."""
+        return self.curve.t_start
+
+    def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
+        """Temperatures of steps that are done now, float64[last - first]: one for all of a chunk."""
+        span = max(self.until - self.began, 1e-9)
+        fraction = min((time.monotonic() - self.began) / span, 1.0)
+        return np.repeat(self.curve.at(np.array([fraction])), last - first)
 
 
 def parse_steps(text: str | int, size: int) -> int:

@@ -16,8 +16,10 @@ class Progress(NamedTuple):
 
     Attributes
     ----------
-    step, steps : int
-        Steps done, and planned.
+    step : int
+        Steps done.
+    steps : int, optional
+        Steps planned; None where the time decides.
     temperature : float
         Of the last step, in normalised units.
     acceptance : float
@@ -33,7 +35,7 @@ class Progress(NamedTuple):
     """
 
     step: int
-    steps: int
+    steps: int | None
     temperature: float
     acceptance: float
     best: float

@@ -78,10 +78,9 @@ class Moment:
     def line(self, width: int, verbose: bool = False) -> str:
         """The moment as a line of at most `width` characters; what matters least is left out first."""
         progress = self.progress
-        share = f"{100 * progress.step // max(progress.steps, 1)} %"
         # Each part with its rank: the highest goes first where the line is too narrow.
         parts = [
-            (0, f"step {progress.step}/{progress.steps} ({share})"),
+            (0, self._step()),
             (4, f"T {progress.temperature:.3g}"),
             (3, f"accepted {100 * progress.acceptance:.0f} %"),
         ]
@@ -102,6 +101,15 @@ class Moment:
             parts.remove(max(parts, key=lambda part: part[0]))
         return text[:width]
 
+    def _step(self) -> str:
+        """The step, and the share that is done: of the steps, or of the time where that decides."""
+        step, steps = self.progress.step, self.progress.steps
+        if steps is not None:
+            return f"step {step}/{steps} ({100 * step // max(steps, 1)} %)"
+        if self.left is None:
+            return f"step {step}"
+        return f"step {step} ({int(100 * self.seconds / max(self.seconds + self.left, 1e-9))} %)"
+
 
 def _recent(progress: Progress, last: Progress | None) -> float:
     """Acceptance since the line before: that of the whole run hides where it stands."""
@@ -114,8 +122,10 @@ def _recent(progress: Progress, last: Progress | None) -> float:
 def _seconds_left(progress: Progress, seconds: float, deadline: float | None) -> float | None:
     """By steps at the pace so far, or by the clock: whichever ends first; None at the beginning."""
     by_clock = math.inf if deadline is None else max(deadline - seconds, 0.0)
-    pace = seconds / progress.step if progress.step else math.inf
-    left = min(by_clock, pace * (progress.steps - progress.step) if progress.step else math.inf)
+    by_pace = math.inf
+    if progress.step and progress.steps is not None:
+        by_pace = seconds / progress.step * (progress.steps - progress.step)
+    left = min(by_clock, by_pace)
     return left if math.isfinite(left) else None
 
 

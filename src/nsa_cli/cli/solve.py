@@ -54,6 +54,14 @@ def solve(
     ] = False,
     seed: Seed = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="auto; anneal (a policy proposes moves); large-step (kicks and repairs, for tours). "
+            "auto is large-step where it can be, unless a policy or steps are asked for.",
+        ),
+    ] = "auto",
     backend: Annotated[
         str, typer.Option("--backend", help="auto, numba (fused kernels on a CPU) or torch (the reference).")
     ] = "auto",
@@ -143,6 +151,7 @@ def solve(
         steps=steps,
         seed=seed,
         device=device,
+        method=method,
         backend=backend,
         threads=threads,
         chains=chains,

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,6 +162,19 @@ class FileSet:
     read: Callable[[str, Mapping[str, Source]], Record]
 
 
+class LargeStep(Protocol):
+    """Chains whose step is a kick, its repair by local search, and a decision (Martin, Otto, Felten 1991)."""
+
+    def fits(self, instance: Any) -> bool:
+        """Tell whether there is anything to kick."""
+
+    def budget(self, instance: Any) -> Budget:
+        """Choose kicks, temperatures and chains for an instance."""
+
+    def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64], threads: int) -> Any:
+        """Put chains at their first solutions; gives `nsa_cli.anneal.loop.Chains`."""
+
+
 class Problem(ABC, Generic[InstanceT]):
     """A problem as everything but the engine sees it.
 
@@ -233,6 +246,10 @@ class Problem(ABC, Generic[InstanceT]):
 
     def kernel(self) -> Fused | None:
         """Import the problem's fused kernel, if it has one."""
+        return None
+
+    def large_step(self) -> LargeStep | None:
+        """Import and make the problem's large-step chains, if it has some."""
         return None
 
     @abstractmethod

@@ -33,6 +33,8 @@ class Result:
         ``annealing``, or the method of the bound where that met the solution on its way.
     seed, steps, chains, accepted : int
         `steps` are those of each chain; `accepted` are the moves of the chain that won.
+    method : str
+        ``anneal``: a policy proposes moves; ``large-step``: kicks with their repair are steps.
     policy : str
     schedule : dict
     backend, device : str
@@ -65,6 +67,7 @@ class Result:
     manifest: Mapping[str, Any] = field(default_factory=dict)
     bound: Bound | None = None
     found_by: str = "annealing"
+    method: str = "anneal"
 
     @property
     def gap(self) -> float | None:
@@ -98,6 +101,7 @@ class Result:
             "steps": self.steps,
             "chains": self.chains,
             "accepted": self.accepted,
+            "method": self.method,
             "policy": self.policy,
             "start": self.start,
             "found_by": self.found_by,

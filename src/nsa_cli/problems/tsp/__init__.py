@@ -18,6 +18,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.problems.tsp.large_step_chains import TspLargeStep
     from nsa_cli.problems.tsp.operations import TspOperations
     from nsa_cli.problems.tsp.plot import TspDrawing
 
@@ -78,6 +79,11 @@ class Tsp(Problem[TspInstance]):
 
     def group(self, instance: TspInstance) -> Hashable:
         return instance.size, instance.edge_weight_type
+
+    def large_step(self) -> TspLargeStep:
+        from nsa_cli.problems.tsp.large_step_chains import TspLargeStep
+
+        return TspLargeStep()
 
     def kernel(self) -> Fused:
         from nsa_cli.problems.tsp.kernel import fused

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.problems.tsp.heuristics import _positions
+from nsa_cli.problems.tsp.heuristics import positions
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.sparse_graph import Edges, Graph, Tree, make_graph, second_edges, spanning_tree
 from nsa_cli.problems.tsp.whole_lengths import scaled
@@ -168,7 +168,7 @@ class _NearPairs:
         from scipy.spatial import cKDTree
 
         self.instance, self.scale = instance, scale
-        points = _positions(instance)
+        points = positions(instance)
         self.members = [m for m in np.array_split(np.argsort(potentials, kind="stable"), _CLASSES) if m.size]
         self.lowest = [int(potentials[m].min()) for m in self.members]
         self.trees = [cKDTree(points[m]) for m in self.members]

@@ -114,15 +114,10 @@ def neighbours(
         `j` are the neighbours of `i`. Nearness is that of the points, which for all metrics is near the
         order of the lengths.
     """
-    from scipy.spatial import cKDTree
+    from nsa_cli.problems.tsp.candidates import nearest
 
-    points = _positions(instance)[among]
-    _, found = cKDTree(points).query(points, k=count + 1)
-    i = np.arange(len(among))[:, None]
-    # The first neighbour is the city itself, unless another lies on the same place.
-    itself = found == i
-    itself[~itself.any(1), -1] = True
-    return np.repeat(i, count, axis=1), found[~itself].reshape(len(among), count)
+    found = nearest(positions(instance)[among], count)
+    return np.repeat(np.arange(len(among))[:, None], count, axis=1), found
 
 
 def _bridge(ends: NDArray[np.int64], path: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -131,7 +126,7 @@ def _bridge(ends: NDArray[np.int64], path: NDArray[np.int64]) -> tuple[NDArray[n
     return ends[first[:-1]], ends[first[1:]]
 
 
-def _positions(instance: TspInstance) -> NDArray[np.float64]:
+def positions(instance: TspInstance) -> NDArray[np.float64]:
     """Points whose straight distance orders neighbours as the metric does, or nearly."""
     points = instance.measured
     if instance.edge_weight_type != "GEO":

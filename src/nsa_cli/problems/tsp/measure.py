@@ -83,7 +83,7 @@ def length(measure: Measure, i: int, j: int) -> float:
     if measure.formula == _REAL:
         return math.sqrt(_square(measure.data, i, j))
     if measure.formula == _MATRIX:
-        return measure.data[i * measure.stride + j]  # type: ignore[no-any-return]
+        return measure.data[i * measure.stride + j]
     if measure.formula == _STRAIGHT:
         return _rounded(math.sqrt(_square(measure.data, i, j)), measure.rounding)
     return _rarer(measure, i, j)
@@ -103,7 +103,7 @@ def _square(data: NDArray[np.float64], i: int, j: int) -> float:
     a, b = np.uint32(2 * i), np.uint32(2 * j)
     dx = data[a] - data[b]
     dy = data[np.uint32(a + 1)] - data[np.uint32(b + 1)]
-    return dx * dx + dy * dy  # type: ignore[no-any-return]
+    return dx * dx + dy * dy
 
 
 @kernel

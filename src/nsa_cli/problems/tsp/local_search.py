@@ -1,0 +1,515 @@
+"""Local search on a tour: 3-opt over candidate lists from a queue, then Lin-Kernighan chains, all undoable.
+
+Lin and Kernighan (1973) for the chain of open moves, Bentley (1992) for the queue of cities whose
+neighbourhood changed, Johnson and McGeoch (1997) for both with neighbour lists.
+
+The tour is an array of cities with its inverse. A *cut* at position p removes the edge from the city at p
+to the next. A move of two or three cuts leaves as many pieces; all but the longest are written again,
+and what they overwrite goes to a log, so that undoing is the log backwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.problems.tsp.measure import Measure, is_shorter, length
+
+#: Undo log: cities it holds beside several times the tour's, and pieces.
+_LOG_CITIES = 1 << 16
+_LOG_PIECES = 1 << 14
+
+#: Places in `Chain.counts`.
+HEAD, QUEUED, PIECES, LOGGED, ATTEMPT = range(5)
+
+# Places in a move: how many cuts; the cities t0, …, t5, of which (t0, t1), (t2, t3), (t4, t5) are cut apart
+# and (t1, t2), (t3, t4), (t5, t0) joined; the cuts' positions; whether t1, t3, t5 follow their cut.
+_SIZE, _CITY, _CUT, _AFTER = 0, 1, 7, 10
+_MOVE = 13
+
+#: Most cities that one chain of open moves touches: six a step.
+_TOUCHED = 64
+
+
+class Cities(NamedTuple):
+    """What a search reads.
+
+    Attributes
+    ----------
+    measure : Measure
+    neighbours : uint32[N * width]
+        Candidates of each city, nearest first.
+    distances : float64[N * width]
+        Lengths of the edges to them; infinite where a city has fewer.
+    width : int
+        Candidates a city.
+    tolerance : float
+        An improvement is longer than this; below lies rounding.
+    """
+
+    measure: Measure
+    neighbours: NDArray[np.uint32]
+    distances: NDArray[np.float64]
+    width: int
+    tolerance: float
+
+
+class Chain(NamedTuple):
+    """A tour and what a search writes; every array is changed in place.
+
+    Attributes
+    ----------
+    order, position : uint32[N]
+        The city at each position, and the position of each city.
+    queue : uint32[N]
+        Cities to look at, in a ring.
+    waiting : uint8[N]
+        Whether a city is in the queue.
+    pieces : int64[2 * P]
+        Undo log: first position and size of each piece that was overwritten.
+    logged : uint32[L]
+        Undo log: the cities of these pieces.
+    move, opened : int64[13]
+        The move found; the best move found that does not pay yet.
+    links : int64[12]
+        Scratch of `apply_move`.
+    touched, marks : int64[64], int64[N]
+        Ends of the open moves of an attempt; the last attempt that touched a city.
+    counts : int64[5]
+        Queue and log sizes, number of attempts.
+    """
+
+    order: NDArray[np.uint32]
+    position: NDArray[np.uint32]
+    queue: NDArray[np.uint32]
+    waiting: NDArray[np.uint8]
+    pieces: NDArray[np.int64]
+    logged: NDArray[np.uint32]
+    move: NDArray[np.int64]
+    opened: NDArray[np.int64]
+    links: NDArray[np.int64]
+    touched: NDArray[np.int64]
+    marks: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+def new_chain(order: NDArray[np.int64]) -> Chain:
+    """Put a search at a tour, every city queued in its order.
+
+    Parameters
+    ----------
+    order : int64[N]
+        A permutation.
+    """
+    size = len(order)
+    position = np.empty(size, dtype=np.uint32)
+    position[order] = np.arange(size, dtype=np.uint32)
+    counts = np.zeros(5, dtype=np.int64)
+    counts[QUEUED] = size
+    return Chain(
+        order=order.astype(np.uint32),
+        position=position,
+        queue=order.astype(np.uint32),
+        waiting=np.ones(size, dtype=np.uint8),
+        pieces=np.empty(2 * _LOG_PIECES, dtype=np.int64),
+        logged=np.empty(8 * size + _LOG_CITIES, dtype=np.uint32),
+        move=np.zeros(_MOVE, dtype=np.int64),
+        opened=np.zeros(_MOVE, dtype=np.int64),
+        links=np.zeros(12, dtype=np.int64),
+        touched=np.zeros(_TOUCHED, dtype=np.int64),
+        marks=np.zeros(size, dtype=np.int64),
+        counts=counts,
+    )
+
+
+def _tour_of(cuts: tuple[int, int, int], after: tuple[int, int, int]) -> bool:
+    """Tell whether joining the ends of three cut pieces in turn gives one tour."""
+    rank = [sorted(cuts).index(cut) for cut in cuts]
+    ends = [(2 * r + a, 2 * r + 1 - a) for r, a in zip(rank, after, strict=True)]  # of t1, t0; t3, t2; t5, t4
+    joined = {}
+    for (first, _), (_, second) in zip(ends, [*ends[1:], ends[0]], strict=True):
+        joined[first], joined[second] = second, first
+    here, pieces = 1, 0
+    while True:  # across a piece, then along a new edge
+        here = joined[(here + 1) % 6 if here % 2 else (here - 1) % 6]
+        pieces += 1
+        if here == 1:
+            return pieces == 3
+
+
+#: Bit 8 o + 4 a + 2 b + c: whether cuts in cyclic order (o = 1) or not, with t1, t3, t5 after their
+#: cuts (a, b, c), make a tour.
+_TOURS = sum(
+    _tour_of((0, 1, 2) if bits & 8 else (0, 2, 1), (bits >> 2 & 1, bits >> 1 & 1, bits & 1)) << bits
+    for bits in range(16)
+)
+
+
+@inlined
+def push(chain: Chain, city: int) -> None:
+    """Queue a city unless it waits already."""
+    if chain.waiting[city] == 0:
+        chain.waiting[city] = 1
+        size = len(chain.queue)
+        place = chain.counts[HEAD] + chain.counts[QUEUED]
+        chain.queue[place - size if place >= size else place] = city
+        chain.counts[QUEUED] += 1
+
+
+@inlined
+def _pop(chain: Chain) -> int:
+    head = chain.counts[HEAD]
+    city = chain.queue[head]
+    chain.counts[HEAD] = head + 1 if head + 1 < len(chain.queue) else 0
+    chain.counts[QUEUED] -= 1
+    chain.waiting[city] = 0
+    return np.int64(city)
+
+
+@inlined
+def _note(
+    move: NDArray[np.int64],
+    size: int,
+    cities: tuple[int, int, int, int, int, int],
+    cuts: tuple[int, int, int],
+    after: tuple[int, int, int],
+) -> None:
+    move[_SIZE] = size
+    for k in range(6):
+        move[_CITY + k] = cities[k]
+    for k in range(3):
+        move[_CUT + k] = cuts[k]
+        move[_AFTER + k] = after[k]
+
+
+@inlined
+def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
+    """Make a move of swapping two adjacent segments, the first after position `start`, of these sizes."""
+    order, size = chain.order, len(chain.order)
+    a = start
+    b = (start + first) % size
+    c = (start + first + second) % size
+    cities = (
+        np.int64(order[a]),
+        np.int64(order[(a + 1) % size]),
+        np.int64(order[c]),
+        np.int64(order[(c + 1) % size]),
+        np.int64(order[b]),
+        np.int64(order[(b + 1) % size]),
+    )
+    _note(chain.move, 3, cities, (a, c, b), (1, 1, 1))
+
+
+@inlined
+def move_cost(measure: Measure, move: NDArray[np.int64]) -> float:
+    """What a move adds to the length of the tour."""
+    cost = 0.0
+    ends = 2 * move[_SIZE]
+    for k in range(0, ends, 2):
+        following = k + 2 if k + 2 < ends else 0
+        cost += length(measure, move[_CITY + k + 1], move[_CITY + following])
+        cost -= length(measure, move[_CITY + k], move[_CITY + k + 1])
+    return cost
+
+
+@inlined
+def push_ends(chain: Chain, move: NDArray[np.int64]) -> None:
+    """Queue the cities at the ends of a move."""
+    for k in range(2 * move[_SIZE]):
+        push(chain, move[_CITY + k])
+
+
+@kernel
+def apply_move(chain: Chain, move: NDArray[np.int64]) -> None:
+    """Change the tour, logging what is overwritten.
+
+    The ends of the pieces are numbered along the tour: 2 r is the city at the r-th cut, 2 r + 1 the next, so
+    piece r runs from 2 r + 1 to 2 r + 2.
+    """
+    size, count, links = len(chain.order), move[_SIZE], chain.links
+    cut = links[6:9]
+    pieces = links[9:12]
+    for i in range(count):
+        rank = 0
+        for j in range(count):
+            rank += move[_CUT + j] < move[_CUT + i]
+        cut[rank] = move[_CUT + i]
+        pieces[i] = rank
+    for i in range(count):
+        j = i + 1 if i + 1 < count else 0
+        first = 2 * pieces[i] + move[_AFTER + i]
+        second = 2 * pieces[j] + 1 - move[_AFTER + j]
+        links[first], links[second] = second, first
+    longest = 0
+    for r in range(count):
+        ahead = cut[r + 1 if r + 1 < count else 0] - cut[r]
+        pieces[r] = ahead if ahead > 0 else ahead + size
+        if pieces[r] > pieces[longest]:
+            longest = r
+    last = longest + 1 if longest + 1 < count else 0
+    start = cut[last] + 1 if cut[last] + 1 < size else 0
+    source = _log(chain, start, size - pieces[longest])
+    place, end = start, links[2 * last]
+    for _ in range(count - 1):
+        forward = end & 1
+        r = end >> 1 if forward else ((end >> 1) + count - 1) % count
+        first = source + (cut[r] + 1 - start + size) % size
+        if forward:
+            _write(chain, place, first, 1, pieces[r])
+            end = links[end + 1 if end + 1 < 2 * count else 0]
+        else:
+            _write(chain, place, first + pieces[r] - 1, -1, pieces[r])
+            end = links[2 * r + 1]
+        place += pieces[r]
+        if place >= size:
+            place -= size
+
+
+@inlined
+def _log(chain: Chain, start: int, count: int) -> int:
+    """Keep the cities at `count` positions from `start` on; return where they lie in the log."""
+    order, logged, counts, size = chain.order, chain.logged, chain.counts, len(chain.order)
+    base = counts[LOGGED]
+    straight = min(count, size - start)
+    for k in range(straight):
+        logged[np.uint32(base + k)] = order[np.uint32(start + k)]
+    for k in range(straight, count):
+        logged[np.uint32(base + k)] = order[np.uint32(k - straight)]
+    place = 2 * counts[PIECES]
+    chain.pieces[place] = start
+    chain.pieces[place + 1] = count
+    counts[PIECES] += 1
+    counts[LOGGED] = base + count
+    return base
+
+
+@inlined
+def _write(chain: Chain, place: int, first: int, step: int, count: int) -> None:
+    """Write logged cities to `count` positions from `place` on."""
+    order, position, logged, size = chain.order, chain.position, chain.logged, len(chain.order)
+    straight = min(count, size - place)
+    for k in range(straight):
+        city = logged[np.uint32(first + step * k)]
+        order[np.uint32(place + k)] = city
+        position[city] = place + k
+    for k in range(straight, count):
+        city = logged[np.uint32(first + step * k)]
+        order[np.uint32(k - straight)] = city
+        position[city] = k - straight
+
+
+@kernel
+def roll_back(chain: Chain, pieces: int) -> None:
+    """Undo everything logged after the first `pieces` pieces."""
+    counts = chain.counts
+    for k in range(counts[PIECES] - 1, pieces - 1, -1):
+        count = chain.pieces[2 * k + 1]
+        counts[LOGGED] -= count
+        _write(chain, chain.pieces[2 * k], counts[LOGGED], 1, count)
+    counts[PIECES] = pieces
+
+
+@inlined
+def forget(chain: Chain) -> None:
+    """Make everything done so far final."""
+    chain.counts[PIECES] = 0
+    chain.counts[LOGGED] = 0
+
+
+@inlined
+def _new_in_attempt(chain: Chain, a: int, b: int, steps: int) -> bool:
+    """Tell whether an open move of this attempt has added the edge: it must not be removed again."""
+    attempt, marks, touched = chain.counts[ATTEMPT], chain.marks, chain.touched
+    if marks[a] != attempt or marks[b] != attempt:
+        return False
+    for k in range(1, steps - 1, 2):
+        c, d = touched[k], touched[k + 1]
+        if (a == c and b == d) or (a == d and b == c):
+            return True
+    return False
+
+
+@inlined
+def _find_move(
+    cities: Cities, chain: Chain, base: int, end: int, cut: int, after: int, gained: float, steps: int
+) -> tuple[float, float]:
+    """Look for a move that removes the edge between `base` and `end`, at `cut`.
+
+    Parameters
+    ----------
+    after : int
+        1 if `end` is the later of the two, else 0.
+    gained : float
+        Length removed less length added so far, this edge included.
+    steps : int
+        Cities in `Chain.touched`.
+
+    Returns
+    -------
+    gain, open_gain : float
+        What `Chain.move` gains, the first found that does; 0 if there is none. What `Chain.opened` gains
+        before its tour is closed; negative if there is none.
+    """
+    order, position, size = chain.order, chain.position, len(chain.order)
+    neighbours, distances, width = cities.neighbours, cities.distances, cities.width
+    # Unsigned indices, here and below: Numba need not ask whether they count from the end.
+    measure, tolerance = cities.measure, cities.tolerance
+    open_gain = -1.0
+    for y in range(end * width, end * width + width):
+        gain1 = gained - distances[np.uint32(y)]
+        if gain1 <= tolerance:
+            break
+        b = np.int64(neighbours[np.uint32(y)])
+        at = np.int64(position[np.uint32(b)])
+        before, beyond = at - 1 if at > 0 else size - 1, at + 1 if at + 1 < size else 0
+        if order[np.uint32(beyond)] == end or order[np.uint32(before)] == end:
+            continue
+        for side in range(2):
+            cut1 = before if side else at
+            if cut1 == cut:
+                continue
+            c = np.int64(order[np.uint32(before if side else beyond)])
+            if steps > 0 and _new_in_attempt(chain, b, c, steps):
+                continue
+            gain2 = gain1 + length(measure, b, c)
+            if after == side:
+                if gain2 > tolerance and is_shorter(measure, c, base, gain2 - tolerance):
+                    _note(chain.move, 2, (base, end, b, c, 0, 0), (cut, cut1, 0), (after, 1 - side, 0))
+                    return gain2 - length(measure, c, base), open_gain
+                if gain2 > open_gain:
+                    open_gain = gain2
+                    _note(chain.opened, 2, (base, end, b, c, 0, 0), (cut, cut1, 0), (after, 1 - side, 0))
+            sides = 4 * after + 2 * (1 - side)
+            for z in range(c * width, c * width + width):
+                gain3 = gain2 - distances[np.uint32(z)]
+                if gain3 <= tolerance:
+                    break
+                d = np.int64(neighbours[np.uint32(z)])
+                at2 = np.int64(position[np.uint32(d)])
+                before2, beyond2 = at2 - 1 if at2 > 0 else size - 1, at2 + 1 if at2 + 1 < size else 0
+                if order[np.uint32(beyond2)] == c or order[np.uint32(before2)] == c:
+                    continue
+                for side2 in range(2):
+                    cut2 = before2 if side2 else at2
+                    cyclic = int(int(cut < cut1) + int(cut1 < cut2) + int(cut2 < cut) >= 2)
+                    if (_TOURS >> (8 * cyclic + sides + 1 - side2)) & 1 == 0 or cut2 in (cut, cut1):
+                        continue
+                    e = np.int64(order[np.uint32(before2 if side2 else beyond2)])
+                    if e == base or (steps > 0 and _new_in_attempt(chain, d, e, steps)):
+                        continue
+                    gain4 = gain3 + length(measure, d, e)
+                    if gain4 > tolerance and is_shorter(measure, e, base, gain4 - tolerance):
+                        _note(
+                            chain.move,
+                            3,
+                            (base, end, b, c, d, e),
+                            (cut, cut1, cut2),
+                            (after, 1 - side, 1 - side2),
+                        )
+                        return gain4 - length(measure, e, base), open_gain
+                    if gain4 > open_gain:
+                        open_gain = gain4
+                        _note(
+                            chain.opened,
+                            3,
+                            (base, end, b, c, d, e),
+                            (cut, cut1, cut2),
+                            (after, 1 - side, 1 - side2),
+                        )
+    return 0.0, open_gain
+
+
+@kernel
+def improve_city(cities: Cities, chain: Chain, base: int, depth: int) -> float:
+    """Make the first improving move that removes an edge at a city.
+
+    When none closes with a gain, the best open move is done on trial and the search goes on from its far
+    end, up to `depth` times; if nothing comes of it, all is undone.
+
+    Returns
+    -------
+    float
+        The gain; 0 if the tour is as before.
+    """
+    order, position, size, counts = chain.order, chain.position, len(chain.order), chain.counts
+    for after in range(2):
+        at = np.int64(position[base])
+        cut = at if after else (at - 1 if at > 0 else size - 1)
+        end = np.int64(order[(at + 1 if at + 1 < size else 0) if after else cut])
+        gained = length(cities.measure, base, end)
+        pieces, steps, follows = counts[PIECES], 0, after
+        counts[ATTEMPT] += 1
+        for tries in range(depth + 1):
+            gain, open_gain = _find_move(cities, chain, base, end, cut, follows, gained, steps)
+            if gain > 0.0:
+                apply_move(chain, chain.move)
+                push_ends(chain, chain.move)
+                for k in range(steps):
+                    push(chain, chain.touched[k])
+                return gain
+            if open_gain <= 0.0 or tries == depth:
+                break
+            apply_move(chain, chain.opened)
+            steps = _touch(chain, steps)
+            gained, end = open_gain, chain.touched[steps - 1]
+            here, there = np.int64(position[base]), np.int64(position[end])
+            follows = 1 if there == (here + 1 if here + 1 < size else 0) else 0
+            cut = here if follows else there
+        if counts[PIECES] > pieces:
+            roll_back(chain, pieces)
+    return 0.0
+
+
+@inlined
+def _touch(chain: Chain, steps: int) -> int:
+    """Add the ends of the open move to those of this attempt, which starts where the last one ended."""
+    opened, touched = chain.opened, chain.touched
+    for k in range(2 if steps else 0, 2 * opened[_SIZE]):
+        touched[steps] = opened[_CITY + k]
+        chain.marks[touched[steps]] = chain.counts[ATTEMPT]
+        steps += 1
+    return steps
+
+
+@inlined
+def _log_is_full(chain: Chain, depth: int) -> bool:
+    """Tell whether another attempt might not find room in the log."""
+    room = len(chain.logged) - chain.counts[LOGGED]
+    return room < (depth + 1) * len(chain.order) or 2 * (chain.counts[PIECES] + depth + 1) > len(chain.pieces)
+
+
+@inlined
+def repair(cities: Cities, chain: Chain, depth: int) -> float:
+    """Look at queued cities until none is left; return the length gained. All of it can be rolled back."""
+    gained = 0.0
+    while chain.counts[QUEUED] > 0:
+        city = _pop(chain)
+        gain = improve_city(cities, chain, city, depth)
+        while gain > 0.0 and not _log_is_full(chain, depth):
+            gained += gain
+            gain = improve_city(cities, chain, city, depth)
+        gained += gain
+        if _log_is_full(chain, depth):
+            while chain.counts[QUEUED] > 0:
+                _pop(chain)
+    return gained
+
+
+@kernel
+def descend(cities: Cities, chain: Chain, depth: int, limit: int) -> float:
+    """Look at up to `limit` queued cities, and make what is gained final; return it."""
+    gained = 0.0
+    for _ in range(limit):
+        if chain.counts[QUEUED] == 0:
+            break
+        city = _pop(chain)
+        gain = improve_city(cities, chain, city, depth)
+        while gain > 0.0:
+            gained += gain
+            forget(chain)
+            gain = improve_city(cities, chain, city, depth)
+        forget(chain)
+    return gained

@@ -1,0 +1,286 @@
+"""The large-step chain: valid tours, exact undo, honest lengths, the same answer for the same seed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nsa_cli.problems.tsp.candidates import Graph, alpha_nearness, choose, nearest, nearest_in_matrix
+from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.large_step import BEST, CURRENT, KICKS, advance, settle, start_at
+from nsa_cli.problems.tsp.large_step_solver import (
+    LargeStepSettings,
+    Setting,
+    hilbert,
+    prepare,
+    sites_of,
+    solve_large_step,
+)
+from nsa_cli.problems.tsp.local_search import PIECES, QUEUED, improve_city, repair, roll_back
+from nsa_cli.problems.tsp.measure import tour_length
+
+
+def random_cities(size: int, seed: int = 0) -> TspInstance:
+    return TspInstance(coords=np.random.default_rng(seed).random((size, 2)))
+
+
+def ready(instance: TspInstance, **changes: Any) -> Setting:
+    return prepare(instance, sites_of(instance), settings=LargeStepSettings(**changes))
+
+
+def awkward(kind: str) -> TspInstance:
+    """Inputs that break what takes general position for granted."""
+    rng = np.random.default_rng(3)
+    grid = np.stack(np.meshgrid(np.arange(7.0), np.arange(7.0)), -1).reshape(-1, 2)
+    matrix = np.triu(rng.integers(0, 50, (40, 40)), 1)
+    coords = {
+        "identical": np.full((30, 2), 2.5),
+        "three places": rng.integers(0, 3, (50, 1)) * np.ones(2),
+        "many on each place": np.repeat(rng.random((20, 2)), 15, axis=0),
+        "collinear": np.stack([rng.random(60), np.zeros(60)], axis=1),
+        "grid": grid,
+        "far clusters": np.concatenate([rng.random((30, 2)), rng.random((30, 2)) + 1e8]),
+        "far from the origin": rng.random((60, 2)) + 1e8,
+        "huge": rng.random((40, 2)) * 1e150,
+        "tiny": rng.random((40, 2)) * 1e-300,
+        "one axis longer": rng.random((60, 2)) * [1e9, 1.0],
+    }
+    if kind in coords:
+        return TspInstance(coords=coords[kind])
+    if kind == "zeros":
+        matrix = np.zeros((30, 30), dtype=np.int64)
+    elif kind == "negative":
+        matrix = matrix - 25 * (1 - np.eye(40, dtype=np.int64)).astype(np.int64)
+        matrix = np.triu(matrix, 1)
+    return TspInstance(edge_weight_type="EXPLICIT", matrix=matrix + matrix.T)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("identical", "three places", "many on each place", "collinear", "grid", "far clusters"),
+        *("far from the origin", "one axis longer", "tiny", "huge", "zeros", "negative", "no metric at all"),
+    ],
+)
+def test_awkward_instances(kind: str) -> None:
+    """Degenerate and badly scaled inputs give a tour that is no longer than the start."""
+    instance = awkward(kind)
+    start = np.random.default_rng(1).permutation(instance.size)
+    for first in (None, start):
+        outcome = solve_large_step(instance, seed=2, kicks=200, start=first)
+        assert instance.violation(outcome.tour) is None
+        assert instance.objective(outcome.tour) <= instance.objective(start)
+
+
+def test_lengths_beyond_all_numbers() -> None:
+    """Where every distance overflows, any tour will do, and the search does not go astray."""
+    instance = TspInstance(coords=np.random.default_rng(3).random((40, 2)) * 1e300)
+    assert instance.violation(solve_large_step(instance, seed=1, kicks=10).tour) is None
+
+
+def test_clusters_far_apart_are_each_solved() -> None:
+    """Coordinates 1e8 apart: the small lengths still count."""
+    near = np.random.default_rng(3).random((40, 2))
+    far = TspInstance(coords=np.concatenate([near, near + np.array([1e8, 0.0])]))
+    tour = solve_large_step(far, seed=1, kicks=4000).tour
+    edges = far.edges(tour, np.roll(tour, -1))
+    assert (edges > 1e7).sum() == 2
+    alone = TspInstance(coords=near)
+    once = alone.objective(solve_large_step(alone, seed=1, kicks=4000).tour)
+    assert edges[edges < 1e7].sum() < 2 * once
+
+
+@pytest.mark.parametrize("size", range(1, 11))
+def test_few_cities_are_solved_exactly(size: int) -> None:
+    """Up to a dozen cities the optimum is certain; here against all permutations."""
+    instance = random_cities(size, seed=size)
+    outcome = solve_large_step(instance, seed=1, kicks=5)
+    assert instance.violation(outcome.tour) is None
+    assert outcome.reason == "optimal"
+    if 3 < size < 9:
+        tours = ([0, *rest] for rest in itertools.permutations(range(1, size)))
+        least = min(instance.objective(np.array(tour)) for tour in tours)
+        assert instance.objective(outcome.tour) == pytest.approx(least)
+
+
+@pytest.mark.parametrize("kind", METRICS)
+def test_every_metric(kind: str) -> None:
+    """All metrics run to a tour at least as short as that of greedy edges; sizes just above exact."""
+    rng = np.random.default_rng(4)
+    for size in (13, 14, 80):
+        instance = TspInstance(
+            edge_weight_type=kind, coords=rng.uniform(-80, 80, (size, METRICS[kind].axes)).round(2)
+        )
+        setting = ready(instance)
+        greedy = sites_of(instance).tour(setting.order)
+        outcome = solve_large_step(instance, seed=1, kicks=400)
+        assert instance.violation(outcome.tour) is None
+        assert instance.objective(outcome.tour) <= instance.objective(greedy)
+
+
+@given(
+    size=st.integers(13, 60),
+    seed=st.integers(0, 2**63 - 1),
+    levels=st.sampled_from([2, 5, 1000]),
+    depth=st.integers(0, 8),
+)
+@settings(max_examples=40, deadline=None)
+def test_chains_keep_permutations_and_count_right(size: int, seed: int, levels: int, depth: int) -> None:
+    """At any moment tours are permutations, positions their inverse, and lengths those of the tours."""
+    coords = np.random.default_rng(seed).integers(0, levels, (size, 2)).astype(float)
+    instance = TspInstance(coords=coords)
+    if len(sites_of(instance).numbers) < 13:
+        return
+    setting = ready(instance, depth=depth)
+    state = start_at(setting.cities, setting.order)
+    settle(setting.cities, state, depth, 10**9)
+    for _ in range(5):
+        temperatures = np.full(20, setting.scale * 0.5)
+        advance(setting.cities, state, seed, temperatures, depth, setting.longest)
+        order, measure = state.chain.order, setting.cities.measure
+        everything = np.arange(len(order))
+        assert np.array_equal(np.sort(order), everything)
+        assert np.array_equal(order[state.chain.position], everything)
+        assert np.array_equal(np.sort(state.best), everything)
+        assert not state.chain.waiting.any()
+        assert state.costs[CURRENT] == pytest.approx(tour_length(measure, order), rel=1e-12)
+        assert state.costs[BEST] == pytest.approx(tour_length(measure, state.best), rel=1e-12)
+        assert state.costs[BEST] <= state.costs[CURRENT] + setting.cities.tolerance
+    assert state.counts[KICKS] == 100
+
+
+def test_undo_restores_the_tour_exactly() -> None:
+    """After any number of moves the log brings back every position."""
+    setting = ready(random_cities(300))
+    state = start_at(setting.cities, np.random.default_rng(0).permutation(300))
+    chain = state.chain
+    before = chain.order.copy(), chain.position.copy()
+    gained = sum(improve_city(setting.cities, chain, city, 6) for city in range(40))
+    moved = tour_length(setting.cities.measure, chain.order)
+    assert chain.counts[PIECES] > 20
+    assert moved == pytest.approx(tour_length(setting.cities.measure, before[0]) - gained)
+    roll_back(chain, 0)
+    assert np.array_equal(chain.order, before[0])
+    assert np.array_equal(chain.position, before[1])
+
+
+def test_repair_stops_before_its_log_overflows() -> None:
+    """From a random tour the log of a whole descent does not fit; the search ends, and is undone exactly."""
+    setting = ready(random_cities(3000))
+    state = start_at(setting.cities, np.random.default_rng(0).permutation(3000))
+    before = state.chain.order.copy()
+    assert repair(setting.cities, state.chain, 6) > 0.0
+    assert state.chain.counts[QUEUED] == 0
+    roll_back(state.chain, 0)
+    assert np.array_equal(state.chain.order, before)
+
+
+def test_local_search_ends_where_no_two_exchange_helps() -> None:
+    """The descent leaves no improving 2-opt move over candidate edges."""
+    setting = ready(random_cities(200))
+    state = start_at(setting.cities, setting.order)
+    settle(setting.cities, state, setting.depth, 10**9)
+    again = sum(improve_city(setting.cities, state.chain, city, 6) for city in range(200))
+    assert again == pytest.approx(0.0, abs=0.02 * state.costs[BEST])
+    assert state.costs[BEST] < 0.9 * tour_length(setting.cities.measure, setting.order.astype(np.uint32))
+
+
+@pytest.mark.parametrize("size", [40, 400])
+def test_the_same_seed_gives_the_same_tour_in_any_chunks(size: int) -> None:
+    """Chunks, threads and looking on change nothing; another seed does."""
+    instance = random_cities(size)
+    setting = ready(instance)
+    temperatures = setting.scale * np.exp(-3.5 * np.arange(500) / 500)
+    ends = []
+    for chunk in (1, 7, 500):
+        state = start_at(setting.cities, setting.order)
+        settle(setting.cities, state, setting.depth, 10**9)
+        for k in range(0, 500, chunk):
+            part = setting.scale * np.exp(-3.5 * np.arange(k, min(k + chunk, 500)) / 500)
+            assert np.array_equal(part, temperatures[k : k + chunk])
+            advance(setting.cities, state, 9, part, setting.depth, setting.longest)
+        ends.append((state.chain.order.tolist(), state.costs.tolist(), state.counts[:2].tolist()))
+    assert ends[0] == ends[1] == ends[2]
+    solve = [
+        solve_large_step(instance, seed=seed, kicks=900, chains=3, threads=threads).tour.tolist()
+        for seed, threads in ((5, 1), (5, 2), (5, 3))
+    ]
+    assert solve[0] == solve[1] == solve[2]
+
+
+def test_stop_rules_and_budgets() -> None:
+    """A rule ends the run with its reason; kicks are counted; seconds are kept; progress is told."""
+    instance = random_cities(400)
+    seen: list[Any] = []
+    outcome = solve_large_step(
+        instance,
+        seed=1,
+        seconds=60.0,
+        stop=[lambda progress: "enough" if progress.step > 50 else None],
+        on_progress=seen.append,
+    )
+    assert outcome.reason == "enough"
+    assert outcome.seconds < 30
+    assert seen == outcome.trace
+    assert [p.best for p in seen] == sorted((p.best for p in seen), reverse=True)
+    outcome = solve_large_step(instance, seed=1, kicks=123, chains=2)
+    assert (outcome.kicks, outcome.reason) == (123, "steps")
+    outcome = solve_large_step(instance, seed=1, seconds=0.2)
+    assert outcome.reason == "time_limit"
+    assert outcome.seconds < 0.2 + 1.0
+    outcome = solve_large_step(instance, seed=1, seconds=0.0)
+    assert instance.violation(outcome.tour) is None
+
+
+def test_wrong_budgets_are_refused() -> None:
+    """Neither or both budgets, or no chain at all, are errors of the caller."""
+    instance = random_cities(20)
+    for wrong in ({}, {"seconds": 1.0, "kicks": 1}, {"kicks": 1, "threads": 0}, {"kicks": 1, "chains": 0}):
+        with pytest.raises(ValueError, match="expected"):
+            solve_large_step(instance, seed=1, **wrong)  # type: ignore[arg-type]
+
+
+def test_candidates_are_what_they_say() -> None:
+    """Nearest neighbours by brute force; alpha of tree edges is 0, of others what the tree would gain."""
+    points = np.random.default_rng(1).random((50, 2))
+    far = np.linalg.norm(points[:, None] - points, axis=-1)
+    np.fill_diagonal(far, np.inf)
+    expected = np.sort(far, axis=1)[:, :4]
+    assert np.allclose(np.take_along_axis(far, nearest(points, 4), 1), expected)
+    in_matrix = nearest_in_matrix(far, 4)
+    assert np.allclose(np.sort(np.take_along_axis(far, in_matrix, 1), axis=1), expected)
+    # A square with sides 1, 2, 3, 4: the tree leaves out 4, whose path has 3 as its longest edge.
+    graph = Graph(
+        np.array([0, 2, 4, 6, 8]),
+        np.array([1, 3, 0, 2, 1, 3, 2, 0]),
+        np.array([1.0, 4.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0]),
+    )
+    alpha = alpha_nearness(graph, 1, 0.0, 0.0)
+    assert alpha.tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    neighbours, distances = choose(graph, alpha, 1)
+    assert neighbours.tolist() == [1, 0, 1, 2]
+    assert distances.tolist() == [1.0, 1.0, 2.0, 3.0]
+
+
+def test_hilbert_goes_from_neighbour_to_neighbour() -> None:
+    """Sorted along the curve, a full grid is walked in unit steps."""
+    grid = np.stack(np.meshgrid(np.arange(16), np.arange(16)), -1).reshape(-1, 2).astype(float)
+    walk = grid[np.argsort(hilbert(grid))]
+    assert (np.abs(np.diff(walk, axis=0)).sum(axis=1) == 1).all()
+
+
+def test_reaches_what_is_known_on_the_papers_instances(shared: Any) -> None:
+    """A few hundred kicks a city come within a tenth of a per cent of the references."""
+    references = np.load(shared / "data/reference/tsp100_opt.npy")[:12]
+    coords = np.random.RandomState(1234).uniform(size=(10_000, 100, 2))[:12]
+    found = [
+        (instance := TspInstance(coords=c)).objective(solve_large_step(instance, seed=1, kicks=4000).tour)
+        for c in coords
+    ]
+    assert (np.array(found) / references).mean() < 1.0005
