@@ -105,7 +105,7 @@ def solve_each(
     for plan, places in _grouped(tasks, settings, device).items():
         for some in _batches(places, plan, tasks):
             deadline = _deadline(settings, len(some) / waiting)
-            rules = stop if deadline is None else (Deadline(deadline), *stop)
+            rules = (*(() if deadline is None else (Deadline(deadline),)), *stop)
             run = _Run(plan, settings, seed, deadline, rules, on_progress, looks)
             yield from _attempt(run, tasks, some)
             waiting -= len(some)

@@ -14,6 +14,7 @@ from nsa_cli.core.errors import UsageError
 if TYPE_CHECKING:
     from nsa_cli.anneal.stop import Progress
     from nsa_cli.core.drawing import Drawing
+    from nsa_cli.core.instance import Number
     from nsa_cli.core.result import Result
 
 
@@ -84,6 +85,7 @@ class Watch:
 
     def __init__(self, extras: Extras, console: Console, tasks: list[Task], settings: Settings) -> None:
         limit = settings.time_limit
+        self._console = console
         self._line = ProgressLine(console, tasks, None if limit is None else settings.started + limit)
         self._extras, self._drawing = extras, extras.drawing(tasks)
         follows = self._drawing is not None and self._drawing.follows
@@ -105,16 +107,29 @@ class Watch:
 
     def write(self, result: Result) -> None:
         """Write the trace and draw the pictures, each whole or not at all."""
-        instance, trace = result.instance, self._trace
+        trace = self._trace
         if trace is not None and self._extras.trace is not None:
             trace.write(self._extras.trace)
         if self._drawing is not None and self._extras.plot is not None:
             from nsa_cli.report.plots import save_solution
 
             way = None if trace is None else trace.path(result.solution)
-            save_solution(self._extras.plot, self._drawing, instance, result.solution, way)
-        if trace is not None and self._extras.plot_run is not None:
+            save_solution(self._extras.plot, self._drawing, result.instance, result.solution, way)
+        if trace is None or (self._extras.trace is None and self._extras.plot_run is None):
+            return
+        if not trace.rows():
+            self._console.warn(
+                f"there is no annealing curve: {result.found_by} had the optimum before the first step; "
+                "--no-bound anneals all the same"
+            )
+        elif self._extras.plot_run is not None:
             from nsa_cli.report.plots import save_run
 
-            known = None if instance.best_known is None else ("best known", instance.best_known)
-            save_run(self._extras.plot_run, trace.rows(), instance.name, known)
+            save_run(self._extras.plot_run, trace.rows(), result.instance.name, _known(result))
+
+
+def _known(result: Result) -> tuple[str, Number] | None:
+    """What a curve is compared with: the best known objective, or else the bound."""
+    if result.instance.best_known is not None:
+        return "best known", result.instance.best_known
+    return None if result.bound is None else ("bound", result.bound.value)

@@ -100,7 +100,7 @@ class LargeStepChains:
         self._threads = min(threads, len(keys))
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
-        """Take all chains through so many kicks, or through a part of their first descent: that is no step."""
+        """Take all chains through so many kicks, or through part of their first descent: that is no step."""
         descending = [k for k, s in enumerate(self._states) if s.chain.counts[QUEUED]]
         if descending:
             self._each(self._descend, descending)
