@@ -28,7 +28,7 @@ def write(tmp_path):
 
 def test_a_file_gives_defaults_and_the_command_line_wins(nsa, square, write):
     """Numbers, texts, names with - or with _."""
-    path = write("steps: 10N\nseed: 7\nchains: 3\nt-start: 2.5\nt_end: 1e-2\ninit: random\n")
+    path = write("steps: 10N\nno-bound: true\nseed: 7\nchains: 3\nt-start: 2.5\nt_end: 1e-2\ninit: random\n")
     result = nsa("solve", square, "--config", path).json
     assert (result["seed"], result["steps"], result["chains"], result["start"]) == (7, 40, 3, "random")
     assert (result["schedule"]["t_start"], result["schedule"]["t_end"]) == (2.5, 0.01)
@@ -94,7 +94,7 @@ def test_a_training_has_options_and_fields_in_one_file(nsa, write, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("seeed: 1\n", "no option 'seeed'; there are problem, steps, time-limit, seed"),
+        ("seeed: 1\n", "no option 'seeed'; there are problem, steps, time-limit, target"),
         ("config: other.yaml\n", "no option 'config'"),
         ("files: x.tsp\n", "no option 'files'"),
         ("1: 2\n", "no option 1"),
@@ -136,7 +136,9 @@ def test_a_wrong_value_is_refused_by_the_command_itself(nsa, square, write):
 
 def test_what_is_in_force_is_a_configuration(nsa, square, write, tmp_path):
     """``-v`` says it on stderr; saved, it gives the same run."""
-    done = nsa("solve", square, "--config", write("steps: 30\nset: {name: q}\n"), "--seed", 4, "-v")
+    done = nsa(
+        "solve", square, "--config", write("steps: 30\nno-bound: true\nset: {name: q}\n"), "--seed", 4, "-v"
+    )
     (line,) = (x for x in done.err.splitlines() if x.startswith("nsa: solve with "))
     settings = yaml.safe_load(line.removeprefix("nsa: solve with "))
     assert (settings["steps"], settings["seed"], settings["set"]) == ("30", 4, ['name="q"'])

@@ -44,10 +44,10 @@ def test_a_gap_stops_the_search(nsa, cities, gap):
 
 def test_a_search_that_is_stuck_stops(nsa, cities):
     """After steps, or after seconds; whichever rule is first gives the reason."""
-    cold = ("--t-start", "1e-9", "--t-end", "1e-9", "--steps", 200_000)
+    cold = ("--t-start", "1e-9", "--t-end", "1e-9", "--steps", 10**9)
     result = nsa("solve", cities, *RUN[:2], *cold, "--policy", "uniform", "--no-improvement", 500).json
     assert result["stop_reason"] == "no_improvement"
-    assert 500 < result["steps"] < 200_000
+    assert 500 < result["steps"] < 10**6
     begin = time.monotonic()
     result = nsa("solve", cities, *RUN[:2], *cold, "--policy", "uniform", "--no-improvement", "0.3s").json
     assert result["stop_reason"] == "no_improvement"
@@ -106,6 +106,24 @@ def test_a_time_limit_is_that_of_the_process(nsa_process, tmp_path, limit):
     assert result["status"] == "time_limit"
     assert result["bound"]["seconds"] < 0.3 * limit
     assert result["steps"] > 0
+
+
+def test_bounds_take_a_fifth_of_their_batchs_time(nsa, tmp_path, monkeypatch):
+    """Not of the whole time limit, or the first of many batches would have nothing left to anneal in."""
+    from nsa_cli.problems.tsp import Tsp
+
+    asked = []
+    monkeypatch.setattr(Tsp, "bound", lambda self, instance, *, seconds, stop: asked.append(seconds))
+    path = tmp_path / "many.jsonl"
+    rng = np.random.default_rng(3)
+    path.write_text(
+        "".join(json.dumps({"coords": rng.random((n, 2)).tolist()}) + "\n" for n in (20, 21, 22, 23))
+    )
+    done = nsa("solve", path, *RUN, "--time-limit", 1000, "--format", "jsonl")
+    assert done.code == 0
+    assert len(asked) == 4
+    assert 30 < asked[0] <= 0.2 * 1000 / 4  # each size is a batch of its own
+    assert asked[0] < asked[1] < asked[2] < asked[3] <= 0.2 * 1000  # what one leaves over, the next ones have
 
 
 BOUNDED = '''

@@ -13,8 +13,12 @@ import pytest
 
 from nsa_cli.anneal.stop import Progress
 from nsa_cli.cli.progress import Moment
+from nsa_cli.report.trace import HEADERS
 
-from helpers import QUICK
+from helpers import QUICK as STEPS
+
+#: What is small is solved by its bound alone; here it is to be annealed.
+QUICK = (*STEPS, "--no-bound")
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -36,6 +40,19 @@ def test_solve_writes_trace_and_pictures_beside_the_result(nsa, square, tmp_path
     rows = (tmp_path / "t.csv").read_text().splitlines()
     assert [row.split(",")[0] for row in rows] == ["step", *map(str, range(51))]
     assert float(rows[-1].split(",")[-1]) == done.json["objective"]
+
+
+def test_where_the_bound_has_the_optimum_there_is_no_curve(nsa, square, tmp_path):
+    """A warning says so, the answer and its picture are there all the same, and the trace is empty."""
+    pytest.importorskip("matplotlib")
+    files = {"--trace": "t.csv", "--plot": "s.png", "--plot-run": "r.png"}
+    done = nsa("solve", square, *STEPS, *(x for k, v in files.items() for x in (k, tmp_path / v)))
+    assert (done.code, done.json["status"], done.json["steps"]) == (0, "optimal", 0)
+    assert "no annealing curve" in done.err
+    assert done.err.count("\n") == 1
+    assert (tmp_path / "s.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "t.csv").read_text() == ",".join(HEADERS) + "\n"
+    assert not (tmp_path / "r.png").exists()
 
 
 def test_an_interrupted_run_is_traced_as_far_as_it_went(nsa, square, tmp_path):
@@ -122,6 +139,17 @@ def test_a_log_for_programs_is_json_line_by_line(nsa, tmp_path):
     assert nsa("solve", path, *QUICK, "--log-format", "json", "-q").err == ""
 
 
+def test_the_log_has_the_bound_of_the_result(nsa, tmp_path):
+    """And how far the best so far is from it."""
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({"coords": [[i * 37 % 101, i * 53 % 89] for i in range(30)]}))
+    done = nsa("solve", path, *STEPS, "--init", "random", "--log-format", "json")
+    events = [json.loads(line) for line in done.err.splitlines()]
+    last = [e for e in events if e["event"] == "progress"][-1]
+    assert last["bound"] == done.json["bound"]["value"]
+    assert last["gap"] == pytest.approx(done.json["gap"], rel=1e-6)
+
+
 @pytest.mark.parametrize("wrong", [("nofile",), ("nofile", "--bad"), ()])
 def test_errors_are_json_too_where_the_log_is(nsa, wrong):
     """Even those of the command line itself; the next command is back to text."""
@@ -162,6 +190,14 @@ def test_a_time_limit_ends_a_run_before_its_steps_do():
     assert "2:13:20 left" in moment(seconds=2000.0).line(200)
 
 
+def test_where_the_time_decides_the_share_is_that_of_the_time():
+    """No number of steps is planned then."""
+    timed = moment(steps=None, deadline=8.0)
+    assert timed.line(200).startswith("step 20 (25 %)  ")
+    assert timed.line(200).endswith("  6 s left")
+    assert timed.event()["steps"] is None
+
+
 @pytest.mark.parametrize("width", range(1, 120, 7))
 def test_a_line_is_never_wider_than_the_terminal(width):
     """A wrapped line could not be written over."""
@@ -180,6 +216,7 @@ def test_a_terminal_gets_one_line_that_goes_away(square):
     leader, follower = pty.openpty()
     termios.tcsetwinsize(follower, (24, 60))
     command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--seed", "1", "--steps", "2000"]
+    command += ["--no-bound"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower)
     os.close(follower)
     seen = b""

@@ -1,6 +1,7 @@
 """The annealing curve: what is in it, and how long it gets."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from nsa_cli.report.trace import HEADERS, Trace, read_trace
 def progress(step, accepted, best=-3.0, x=None):
     """A moment of a run of a thousand steps."""
     share = accepted / step if step else 0.0
-    return Progress(step, 1000, 0.5, share, best, mean=-1.0, lowest=-2.0, x=x)
+    return Progress(step, 1000, 0.5, share, best, mean=-1.0, lowest=-2.0, chains=SimpleNamespace(x=x))
 
 
 def test_acceptance_is_that_since_the_row_before():
@@ -83,11 +84,9 @@ def test_what_is_no_trace_is_refused(tmp_path, text, line):
 
 def test_the_way_is_that_of_the_chain_that_found_the_solution():
     """Among all chains, the one that came nearest."""
-    import torch
-
     trace = Trace("min", follow=True)
     for step in range(5):
-        trace(progress(step, 0, x=torch.tensor([[9.0, 9.0], [float(step), 0.0]])))
+        trace(progress(step, 0, x=np.array([[9.0, 9.0], [float(step), 0.0]])))
     way = trace.path(np.array([4.0, 0.0]))
     assert way.tolist() == [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0]]
     assert Trace("min").path(np.array([4.0, 0.0])) is None
