@@ -56,7 +56,7 @@ _STYLE: dict[str, Any] = {
     "text.usetex": False,
 }
 
-#: Steps of a run that a picture of it can show.
+#: Width and height of the picture of a run, in inches.
 _RUN_SHAPE = (7.5, 7.0)
 
 
