@@ -126,6 +126,17 @@ def test_what_needs_no_engine_does_not_load_it(code):
     assert loaded_after(code) == []
 
 
+@pytest.mark.parametrize("name", ["capitals.tsp", "packing.csv", "valley.json"])
+def test_solving_by_kernels_does_not_load_torch(name):
+    """Its import alone takes longer than a small solve."""
+    file = Path(__file__).parents[1] / "examples" / name
+    code = (
+        "from nsa_cli.cli.main import exit_code; "
+        f"exit_code(['solve', {str(file)!r}, '--steps', '10', '--no-bound', '--device', 'cpu', '-o', '-'])"
+    )
+    assert "torch" not in loaded_after(code)
+
+
 def test_every_module_says_what_it_is():
     """A docstring at the top of each file."""
     for path in FILES:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 
 from nsa_cli.anneal import engine
@@ -199,3 +200,27 @@ def test_strong_opinions_do_not_underflow(name: str, feature_set: str) -> None:
     assert np.allclose(
         chains.state.energy, pair.operations.cost(pair.batch, torch.from_numpy(chains.state.x)), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("feature_set", ["uniform", "paper"])
+def test_chains_at_one_temperature_have_boltzmanns_distribution(feature_set: str) -> None:
+    """Counts of all selections of seven items against their exact probabilities, with Hastings' ratio."""
+    pair = Pair("knapsack", feature_set, 7, rows=4000)
+    pair.instances = [pair.instances[0]] * 4000
+    pair.batch = pair.operations.pack(pair.instances, unit=1.0)
+    pair.arrays = pair.fused.arrays(pair.instances, 1.0)
+    pair.x = starts_of(pair.problem, pair.instances, "paper")
+    chains = pair.chains(pair.start(), hastings=True)
+    chains.advance(np.full(400, 0.7))
+    instance, powers = pair.instances[0], 2 ** np.arange(7)
+    every = np.array([[bool(code & power) for power in powers] for code in range(128)])
+    feasible = [instance.violation(x) is None for x in every]
+    weights = np.array(
+        [np.exp(instance.objective(x) / 0.7) * ok for x, ok in zip(every, feasible, strict=True)]
+    )
+    expected = 4000 * weights / weights.sum()
+    counts = np.bincount((chains.x * powers).sum(1), minlength=128)
+    assert counts[~np.array(feasible)].sum() == 0
+    common = expected >= 5
+    statistic = ((counts - expected)[common] ** 2 / expected[common]).sum()
+    assert statistic < scipy.stats.chi2.ppf(1 - 1e-4, common.sum())

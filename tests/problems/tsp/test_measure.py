@@ -55,5 +55,5 @@ def test_scalar_draws_are_those_of_arrays() -> None:
     """A kernel sees the random numbers that NumPy and torch see."""
     keys = stream_keys(3, np.arange(4))
     expected = uniforms(keys, 17, 3)
-    got = [[uniform(at_step(int(key), 17), draw) for key in keys] for draw in range(3)]
+    got = [[uniform(np.uint64(at_step(int(key), 17)), draw) for key in keys] for draw in range(3)]
     assert got == expected.tolist()
