@@ -215,8 +215,8 @@ def test_a_terminal_gets_one_line_that_goes_away(square):
     """Written over and over, no wider than the terminal; in the end there is nothing left of it."""
     leader, follower = pty.openpty()
     termios.tcsetwinsize(follower, (24, 60))
-    command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--seed", "1", "--steps", "2000"]
-    command += ["--no-bound"]
+    command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--seed", "1"]
+    command += ["--no-bound", "--policy", "uniform", "--chains", "1", "--steps", "40000000"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower)
     os.close(follower)
     seen = b""
@@ -233,5 +233,5 @@ def test_a_terminal_gets_one_line_that_goes_away(square):
     lines = seen.decode().split("\r\x1b[K")
     shown = [line for line in lines if line]
     assert shown
-    assert all(re.match(r"step \d+/2000 ", line) and len(line) < 60 for line in shown)
+    assert all(re.match(r"step \d+/40000000 ", line) and len(line) < 60 for line in shown)
     assert lines[-1] == ""
