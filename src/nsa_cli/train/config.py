@@ -21,6 +21,9 @@ class TrainConfig:
     ----------
     size : int
         N of the training instances.
+    mixed_size : int
+        N of every second epoch's instances, and of as many more for validation; 0: all are of one size. Where
+        the distribution changes with the size, a policy that sees one size is at home at that one only.
     steps : int
         K of a rollout.
     t_start, t_end : float
@@ -45,6 +48,7 @@ class TrainConfig:
     method: ClassVar[str]
 
     size: int = 50
+    mixed_size: int = 0
     steps: int = 100
     t_start: float = 1.0
     t_end: float = 0.1

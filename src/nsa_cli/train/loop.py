@@ -72,7 +72,7 @@ class Run:
         self.best_score = float("inf")
         self.began = time.monotonic()
         self.seconds_before = 0.0
-        self._validation: tuple[list[Instance], Tensor, np.ndarray] | None = None
+        self._validation: list[tuple[list[Instance], Tensor, np.ndarray]] = []
         self.fused = self.problem.kernel() if self.device.type == "cpu" and self.backend != "torch" else None
 
     # --- policies --------------------------------------------------------------------------------
@@ -108,7 +108,8 @@ class Run:
 
     def instances(self, epoch: int) -> list[Instance]:
         """Draw the instances of an epoch, the same for the same seed."""
-        return self._draw(epoch, self.config.size, self.config.problems)
+        mixed = self.config.mixed_size if epoch % 2 else 0
+        return self._draw(epoch, mixed or self.config.size, self.config.problems)
 
     def _draw(self, stream: int, size: int, count: int) -> list[Instance]:
         rng = np.random.default_rng((self.seed, stream))
@@ -187,19 +188,28 @@ class Run:
     # --- validation ------------------------------------------------------------------------------
 
     def validate(self, policy: Policy) -> float:
-        """Mean lowest normalised energy on instances that training never sees; lower is better."""
+        """Mean lowest normalised energy on instances that training never sees; lower is better.
+
+        Of two sizes, energies count in proportion to the size.
+        """
         config = self.config
-        if self._validation is None:
-            instances = self._draw(_VALIDATION, config.validation_size, config.validation_problems)
-            keys = stream_keys(self.seed + _VALIDATION, np.arange(len(instances)))
-            self._validation = instances, self.starts(instances, keys), keys
-        steps = parse_steps(config.validation_steps, config.validation_size)
-        schedule = Schedule(steps, config.t_start, config.t_end)
-        instances, x, keys = self._validation
-        energy, _ = self.rollouts(policy, instances, x, keys, schedule)
-        if getattr(config, "fitness", "best") == "log_best":
-            energy = energy.clamp(min=1e-12).log()
-        return float(energy.mean())
+        if not self._validation:
+            sizes = [config.validation_size, *([config.mixed_size] if config.mixed_size else [])]
+            self._validation = [self._validation_set(_VALIDATION + k, size) for k, size in enumerate(sizes)]
+        scores = []
+        for instances, x, keys in self._validation:
+            steps = parse_steps(config.validation_steps, instances[0].size)
+            schedule = Schedule(steps, config.t_start, config.t_end)
+            energy, _ = self.rollouts(policy, instances, x, keys, schedule)
+            if getattr(config, "fitness", "best") == "log_best":
+                energy = energy.clamp(min=1e-12).log()
+            scores.append(float(energy.mean()) * config.validation_size / instances[0].size)
+        return sum(scores) / len(scores)
+
+    def _validation_set(self, stream: int, size: int) -> tuple[list[Instance], Tensor, np.ndarray]:
+        instances = self._draw(stream, size, self.config.validation_problems)
+        keys = stream_keys(self.seed + _VALIDATION, np.arange(len(instances)))
+        return instances, self.starts(instances, keys), keys
 
     # --- files -----------------------------------------------------------------------------------
 

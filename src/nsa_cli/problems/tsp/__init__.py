@@ -117,7 +117,7 @@ class Tsp(Problem[TspInstance]):
         return TspDrawing()
 
     def default_policy(self, instance: TspInstance) -> str:
-        return "tsp-ppo-best"
+        return "tsp-es-best"
 
     def budget(self, instance: TspInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the reference engine, and temperatures in units of the spacing of N cities.
