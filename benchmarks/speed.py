@@ -37,6 +37,13 @@ AUTHORS = {
     "bin": {50: 2.0e5, 200: 5.5e4, 1000: 1.2e4, 2000: 2.5e3},
 }
 
+#: The paper's test instances of each size; its K is ten times N^2 for tours and ten times N else.
+INSTANCES = {
+    "tsp": {20: 10_000, 50: 10_000, 100: 10_000, 200: 1_000, 500: 1_000},
+    "knapsack": dict.fromkeys((50, 100, 200, 500, 1000, 2000), 1_000),
+    "bin": dict.fromkeys((50, 100, 200, 500, 1000, 2000), 1_000),
+}
+
 #: Networks that score all candidates in a step.
 SLOTS = {"tsp": 2, "knapsack": 1, "bin": 2}
 
@@ -155,12 +162,27 @@ def main() -> None:
     head = ("set", "1 thread", "2 threads", "2 / 1", "% of peak", title, "ratio")
     print(" ".join(f"{text:>14}" for text in head))
     for name in arguments.problems.split(","):
+        paces: dict[int, float] = {}
         for size, published in AUTHORS[name].items():
             one, two = kernel_pace(name, size, 1), kernel_pace(name, size, 2)
             other = authors_pace(arguments.authors, name, size) if arguments.authors else published
             share = 100 * one * SLOTS[name] * size * 16 * 3 / top
+            paces[size] = one
             cells = (f"{name}{size}", f"{one:.3g}", f"{two:.3g}", f"{two / one:.2f}", f"{share:.0f}")
             print(" ".join(f"{text:>14}" for text in (*cells, f"{other:.3g}", f"{one / other:.0f}")))
+        print(
+            f"{name}: the paper's largest K on all its instances, two cores: {projection(name, paces):.0f} s"
+        )
+
+
+def projection(name: str, paces: dict[int, float]) -> float:
+    """Seconds on two cores for all test instances at the paper's largest K, by one thread's pace."""
+    power, total = (2 if name == "tsp" else 1), 0.0
+    for size, count in INSTANCES[name].items():
+        nearest = min(paces, key=lambda known: abs(np.log(known / size)))
+        # Work grows with the size: between sizes that were timed, pace goes with its inverse.
+        total += count * 10 * size**power / (paces[nearest] * nearest / size)
+    return total / 2
 
 
 if __name__ == "__main__":

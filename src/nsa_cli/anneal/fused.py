@@ -64,7 +64,7 @@ class FusedChains:
         first = np.array(x, order="C")
         energies = (np.zeros(rows), np.zeros(rows))
         self.state = Chains(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
-        self._batch, self._policy = batch, policy
+        self._batch, self._policy = batch, _weighed(policy) if hastings else policy
         self._draws = first.shape[1] if fused.draws is None else fused.draws
         self._members, self._hastings = members, hastings
         parts = min(rows, threads * _PARTS) if threads > 1 else 1
@@ -107,6 +107,7 @@ class FusedChains:
 
     def record(self, temperatures: NDArray[np.float64]) -> Moves:
         """Do as `advance` and say what was proposed; for discrete problems, whose moves are indices."""
+        self._policy = _weighed(self._policy)
         moves = _moves(len(temperatures), len(self.state.energy))
         self._run(temperatures, moves)
         return moves
@@ -138,6 +139,11 @@ class FusedChains:
             with ThreadPoolExecutor(self._threads) as pool:
                 list(pool.map(work, self._parts))
         self.step += len(temperatures)
+
+
+def _weighed(policy: Any) -> Any:
+    """Ask a policy for probabilities, too."""
+    return policy._replace(mode=policy.mode._replace(weighed=True)) if hasattr(policy, "mode") else policy
 
 
 def _moves(steps: int, rows: int) -> Moves:

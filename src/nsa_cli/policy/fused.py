@@ -34,6 +34,7 @@ def learnt(fused: Fused, feature_set: str, weights: Weights, *, greedy: bool = F
     greedy : bool
     """
     from nsa_cli.core.kernel.lanes import HIDDEN
+    from nsa_cli.core.kernel.slots import Mode
 
     made = fused.policies.get(feature_set)
     hidden = next(iter(weights.values())).shape[-2]
@@ -43,7 +44,7 @@ def learnt(fused: Fused, feature_set: str, weights: Weights, *, greedy: bool = F
         return _gaussian(made, weights)
     slots = sum(name.endswith("second.weight") for name in weights)
     order = fused.order.get(feature_set, (None,) * slots)
-    return made(*(_network(weights, f"networks.{k}", order[k]) for k in range(slots)), greedy)
+    return made(*(_network(weights, f"networks.{k}", order[k]) for k in range(slots)), Mode(greedy, False))
 
 
 def _network(weights: Weights, prefix: str, order: Any) -> Any:

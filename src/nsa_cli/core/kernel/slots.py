@@ -36,6 +36,22 @@ class Network(NamedTuple):
     second: Any
 
 
+class Mode(NamedTuple):
+    """How a policy is asked.
+
+    Attributes
+    ----------
+    greedy : bool
+        Take the likeliest candidate instead of drawing one.
+    weighed : bool
+        Whether probabilities are wanted; where not, they are 0 (or -inf where there is no candidate), which
+        saves logarithms.
+    """
+
+    greedy: Any
+    weighed: Any
+
+
 class Slots(NamedTuple):
     """Scratch space of one chain's choice.
 
@@ -95,20 +111,19 @@ def slot_space(size: int) -> Slots:
 
 
 @inlined
-def pick(running: Any, u: float) -> int:
+def pick(running: Any, total: float, u: float) -> int:
     """Invert the running sums: candidates are ordered lane after lane, as in `policy.sampling`.
 
     Parameters
     ----------
     running : float32[blocks, LANES]
+    total : float32
+        Sum of the last row.
     u : float
         In (0, 1).
     """
     blocks = running.shape[0]
     last = running[blocks - 1]
-    total = 0.0
-    for lane in range(LANES):
-        total += last[lane]
     rest = u * total
     lane = 0
     while lane < LANES - 1 and rest >= last[lane]:
@@ -138,7 +153,7 @@ def likeliest_of(logits: Any) -> int:
 
 
 @inlined
-def choose(space: Slots, largest: float, u: float, greedy: bool, given: int) -> Choice:
+def choose(space: Slots, largest: float, u: float, mode: Any, given: int) -> Choice:
     """Choose among candidates whose logits are finite.
 
     Parameters
@@ -148,8 +163,7 @@ def choose(space: Slots, largest: float, u: float, greedy: bool, given: int) -> 
     largest : float32
         No smaller than any logit.
     u : float
-    greedy : bool
-        Take the likeliest.
+    mode : Mode
     given : int
         Take this one, if not negative: for its probability.
     """
@@ -162,22 +176,24 @@ def choose(space: Slots, largest: float, u: float, greedy: bool, given: int) -> 
         return Choice(np.int64(-1), -np.inf)
     if given >= 0:
         index = np.int64(given)
-    elif greedy:
+    elif mode.greedy:
         index = likeliest_of(space.logits)
     else:
-        index = np.int64(pick(space.running, u))
+        index = np.int64(pick(space.running, total, u))
+    if not mode.weighed:
+        return Choice(index, 0.0)
     return Choice(index, np.float64(space.logits[index] - largest) - math.log(total))
 
 
 @inlined
 def choose_allowed(
-    space: Slots, largest: float, needs: Any, room: int, u: float, greedy: bool, given: int
+    space: Slots, largest: float, needs: Any, room: int, u: float, mode: Any, given: int
 ) -> Choice:
     """Choose among candidates c with ``needs[c] <= room``; else as `choose`."""
     blocks = space.running.shape[0]
     total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
     likeliest = -1
-    if greedy or total < _FAINT:
+    if mode.greedy or total < _FAINT:
         for c in range(len(needs)):
             if needs[c] <= room and (likeliest < 0 or space.logits[c] > space.logits[likeliest]):
                 likeliest = c
@@ -187,10 +203,12 @@ def choose_allowed(
         total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
     if given >= 0:
         index = np.int64(given)
-    elif greedy:
+    elif mode.greedy:
         index = np.int64(likeliest)
     else:
-        index = np.int64(pick(space.running, u))
+        index = np.int64(pick(space.running, total, u))
+    if not mode.weighed:
+        return Choice(index, 0.0)
     return Choice(index, np.float64(space.logits[index] - largest) - math.log(total))
 
 

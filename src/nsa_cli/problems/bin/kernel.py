@@ -14,6 +14,7 @@ from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
+    Mode,
     Network,
     Slots,
     aligned,
@@ -33,7 +34,7 @@ class Paper(NamedTuple):
 
     item: Network
     bin: Network
-    greedy: Any
+    mode: Mode
 
 
 class Work(NamedTuple):
@@ -168,7 +169,7 @@ def _propose(
     largest = score_sums(slot.sums, slot.floor, policy.item.second[member], slot.logits, blocks)
     for c in range(len(work.bin_of), len(slot.logits)):
         slot.logits[c] = -np.inf
-    item = choose(slot, largest, uniform(at, 0), policy.greedy, given[0])
+    item = choose(slot, largest, uniform(at, 0), policy.mode, given[0])
 
     weight, own, slot = batch.weights[row, item.index], work.bin_of[item.index], work.bin
     first, bias = policy.bin.first[member], policy.bin.bias[member]
@@ -176,7 +177,7 @@ def _propose(
         slot.floor[h] = -(bias[h] + first[0, h] * work.seen[0, item.index] + first[2, h] * heat)
     largest = score_sums(slot.sums, slot.floor, policy.bin.second[member], slot.logits, blocks)
     kept, work.needs[own] = work.needs[own], NEVER
-    target = choose_allowed(slot, largest, work.needs, -weight, uniform(at, 1), policy.greedy, given[1])
+    target = choose_allowed(slot, largest, work.needs, -weight, uniform(at, 1), policy.mode, given[1])
     work.needs[own] = kept
     return (item.index, target.index), item.log_probability + target.log_probability
 

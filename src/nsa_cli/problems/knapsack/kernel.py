@@ -15,6 +15,7 @@ from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     ALWAYS,
+    Mode,
     Network,
     Slots,
     aligned,
@@ -31,14 +32,14 @@ class Paper(NamedTuple):
     """Occupancy, weight, value, capacity; and in common, T."""
 
     item: Network
-    greedy: Any
+    mode: Mode
 
 
 class Relative(NamedTuple):
     """Occupancy, weight, value, log ratio; and in common, free capacity and T."""
 
     item: Network
-    greedy: Any
+    mode: Mode
 
 
 class Work(NamedTuple):
@@ -149,7 +150,7 @@ def _propose(
     slot, room = work.slot, work.free[0]
     common(batch, policy, slot.floor, row, member, room, np.float32(temperature))
     largest = score_sums(slot.sums, slot.floor, policy.item.second[member], slot.logits, slot.sums.shape[0])
-    choice = choose_allowed(slot, largest, work.needs, room, uniform(at, 0), policy.greedy, given[0])
+    choice = choose_allowed(slot, largest, work.needs, room, uniform(at, 0), policy.mode, given[0])
     return (choice.index, np.int64(0)), choice.log_probability
 
 

@@ -18,7 +18,16 @@ from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
-from nsa_cli.core.kernel.slots import Network, Slots, aligned, blocks_of, choose, choose_among, slot_space
+from nsa_cli.core.kernel.slots import (
+    Mode,
+    Network,
+    Slots,
+    aligned,
+    blocks_of,
+    choose,
+    choose_among,
+    slot_space,
+)
 from nsa_cli.problems.tsp.batch import pack
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.measure import Measure, length
@@ -60,7 +69,7 @@ class Paper(NamedTuple):
 
     first: Network
     second: Network
-    greedy: Any
+    mode: Mode
 
 
 class Relative(NamedTuple):
@@ -72,7 +81,7 @@ class Relative(NamedTuple):
 
     first: Network
     second: Network
-    greedy: Any
+    mode: Mode
 
 
 class Work(NamedTuple):
@@ -191,10 +200,10 @@ def _propose(
         return (np.int64(0), np.int64(0)), -np.inf
     largest = score_first(batch, policy, work, row, member, temperature)
     _leave_out(work, -1, work.first.logits)
-    first = choose(work.first, largest, uniform(at, 0), policy.greedy, given[0])
+    first = choose(work.first, largest, uniform(at, 0), policy.mode, given[0])
     largest = score_second(batch, policy, work, row, member, temperature, first.index)
     _leave_out(work, first.index, work.second.logits)
-    second = choose(work.second, largest, uniform(at, 1), policy.greedy, given[1])
+    second = choose(work.second, largest, uniform(at, 1), policy.mode, given[1])
     return (first.index, second.index), first.log_probability + second.log_probability
 
 
