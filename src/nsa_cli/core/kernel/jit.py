@@ -89,6 +89,14 @@ def allocating(function: FunctionT) -> FunctionT:
     return _compiled(function, cache=True, **_OPTIONS)
 
 
+def anew(function: FunctionT) -> FunctionT:
+    """Compile a function that allocates nothing in each process again: it is, or calls, what a user wrote.
+
+    No hash of this package's sources knows when that was edited.
+    """
+    return cast(FunctionT, numba.njit(**_LEAN)(getattr(function, "py_func", function)))
+
+
 def _compiled(function: FunctionT, **options: Any) -> FunctionT:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())  # read while decorating; others keep theirs
