@@ -1,11 +1,14 @@
 """The contract that every problem keeps, whatever it is; run over all that are there and the example."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
 import nsa_cli as nsa
 from nsa_cli.contract import CHECKS, ContractError, check_problem, scalar_functions_say_what_tensors_say
+from nsa_cli.core.kernel.jit import cache_folder
 from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.core.record import Record, Source
 from nsa_cli.core.user import UserProblem
@@ -246,6 +249,7 @@ def test_scalar_functions_that_do_not_compile_are_refused_in_one_line(fault):
         nsa.solve(task, steps=5, chains=2)
     assert "\n" not in str(caught.value)
     assert "--backend torch" in str(caught.value)
+    assert ("makes an array" in str(caught.value)) == ("made" in fault)
     assert nsa.solve(task, steps=5, chains=2, backend="torch").backend == "torch"
 
 
@@ -254,6 +258,46 @@ def test_scalar_functions_with_self_are_refused():
     cls = type("Spoiled", (Teams,), {"scalar_cost": lambda self, data, x: 0.0})
     with pytest.raises(nsa.UsageError, match="@staticmethod"):
         nsa.problems._as_problem(cls, "Spoiled").kernel()
+
+
+def test_what_a_user_wrote_is_not_kept_on_disk():
+    """An edit of it would go unnoticed."""
+    task = nsa.Task(_spoiled(), _spoiled().generate(4, np.random.default_rng(0)))
+    assert nsa.solve(task, steps=5, chains=2, device="cpu").backend == "numba"
+    assert list(cache_folder().rglob("draws.uniform*"))
+    assert not [path for path in cache_folder().rglob("*") if path.name.startswith(("user.", "test_"))]
+
+
+LEFT_OUT = {
+    "three choices": {"slots": {"a": 1, "b": 1, "c": 1}},
+    "a key that is no name": {"keys": ("costs", "fixed", "factor", "class")},
+    "a solution of two axes": {"initial": lambda self, data, draws: np.zeros((2, 2))},
+}
+
+
+@pytest.mark.parametrize("what", list(LEFT_OUT))
+def test_what_scalar_functions_are_not_for_is_refused_in_one_line(what):
+    """With the way out."""
+    problem = nsa.problems._as_problem(type("Spoiled", (Teams,), LEFT_OUT[what]), "Spoiled")
+    sound = _spoiled().generate(2, np.random.default_rng(0))
+    instance = dataclasses.replace(sound, owner=problem.owner)
+    with pytest.raises(nsa.UsageError, match=r"--backend torch") as caught:
+        problem.kernel().arrays([instance], 1.0)
+    assert "\n" not in str(caught.value)
+
+
+def test_more_candidates_than_elements_are_refused():
+    """The compiled loop would not see them."""
+    tensors = {"allowed": lambda self, data, x, chosen: torch.ones(len(x), x.shape[1] + 1, dtype=bool)}
+    problem = nsa.problems._as_problem(type("Spoiled", (Teams,), tensors), "Spoiled")
+    with pytest.raises(nsa.UsageError, match="6 candidates"):
+        problem.kernel().arrays([problem.generate(5, np.random.default_rng(0))], 1.0)
+
+
+def test_learnt_policies_run_in_the_reference_without_scalar_features():
+    """Uniform proposals need none."""
+    assert list(_spoiled().kernel().policies) == ["paper"]
+    assert list(_spoiled(scalar_features=None).kernel().policies) == []
 
 
 def test_without_scalar_functions_the_reference_runs():

@@ -214,8 +214,7 @@ def bounds_are_not_beaten(problem: Problem[Any], size: int, seed: int) -> None:
 
 def scalar_functions_say_what_tensors_say(problem: Problem[Any], size: int, seed: int) -> None:
     """What a user's compiled loop is made of can be compiled, and means what the tensor methods mean."""
-    kernel = problem.kernel() if isinstance(problem, AdaptedProblem) else None
-    if kernel is None:
+    if not isinstance(problem, AdaptedProblem) or (kernel := problem.kernel()) is None:
         return
     from nsa_cli.core.kernel.user import data_of
 

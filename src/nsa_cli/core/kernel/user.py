@@ -10,7 +10,7 @@ import inspect
 import keyword
 from collections import namedtuple
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numba
@@ -20,7 +20,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import anew, inlined, variant
+from nsa_cli.core.kernel.jit import anew, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
@@ -39,6 +39,9 @@ from nsa_cli.core.user import REQUIRED_SCALARS, SCALARS, UserInstance, UserProbl
 
 #: Choices that a move may have here.
 _MOST_SLOTS = 2
+
+#: What Numba says where something is allocated.
+_ALLOCATES = ("NRT required", "Only accept returning of array passed into the function")
 
 _AWAY = "correct it, or use --backend torch"
 
@@ -120,8 +123,11 @@ class Work(NamedTuple):
 
 _NONE = (np.int64(-1), np.int64(-1))
 
+#: Not kept on disk, as what takes a user's functions must not be.
+_inlined = partial(anew, forceinline=True)
 
-@inlined
+
+@_inlined
 def _row(batch: Any, row: int) -> Any:
     return batch.rules.row(batch.data, batch.which[row])
 
@@ -132,7 +138,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
         work.x[i] = x[i]
 
 
-@inlined
+@_inlined
 def _look(batch: Any, data: Any, work: Any, chosen: Any) -> None:
     """Note which candidates are allowed."""
     for c in range(len(work.x)):
@@ -153,7 +159,7 @@ def _propose_uniformly(
     return (choice.index, other.index), choice.log_probability + other.log_probability
 
 
-@inlined
+@_inlined
 def _score(
     batch: Any, data: Any, work: Any, chosen: Any, heat: float, network: Any, member: int, slot: int
 ) -> float:
@@ -300,7 +306,7 @@ def data_of(batch: UserArrays, row: int) -> Any:
 def _compiled(cls: type[UserProblem]) -> tuple[type, Rules]:
     """Make the class of a row and hand the functions to Numba, which compiles them when they are called."""
     keys = (*cls.keys, "scale")
-    made: Any = namedtuple("Data", keys)  # type: ignore[misc]  # noqa: PYI024  # a user's keys
+    made: Any = namedtuple("Data", keys)  # type: ignore[misc]  # a user's keys
     text = "lambda data, i: Data(" + ", ".join(f"data.{key}[i]" for key in keys) + ")"
     functions = [getattr(cls, name) for name in SCALARS]
     functions[SCALARS.index("scalar_reverse")] = cls.scalar_reverse or _itself
@@ -360,9 +366,7 @@ def _check_functions(owner: UserProblem, batch: UserArrays, x: Any) -> None:
             continue
         given = _returned(owner, name, rule, (*state, *more))
         if not isinstance(given, kind) or (name == "reverse" and given != pair):
-            raise UsageError(
-                f"{owner.name}: scalar_{name} gives {shown(given)}, expected {meaning}; {_AWAY}"
-            )
+            raise UsageError(f"{owner.name}: scalar_{name} gives {shown(given)}, expected {meaning}; {_AWAY}")
 
 
 def _returned(owner: UserProblem, name: str, rule: Any, arguments: tuple[Any, ...]) -> Any:
@@ -379,11 +383,13 @@ def _returned(owner: UserProblem, name: str, rule: Any, arguments: tuple[Any, ..
 
 def _reason(error: Exception) -> str:
     """Find the line of Numba's message that says what is wrong."""
-    lines = [" ".join(line.split()) for line in str(error).splitlines()]
+    if any(sign in str(error) for sign in _ALLOCATES):
+        return "it makes an array; write a loop over numbers"
+    lines = [" ".join(line.split()) for line in str(error).partition(" Raised from")[0].splitlines()]
     told = [
         line
         for line in lines
         if line and not line.startswith(("Failed in", "During:", "File ", ">>>", "- Resolution", "^"))
     ]
-    text = told[0] if told else type(error).__name__
+    text = told[0].rstrip(".:") if told else type(error).__name__
     return text if len(text) <= 200 else text[:199] + "…"
