@@ -3,10 +3,20 @@
 nsa generate examples/maxcut.py:MaxCut --size 30 | nsa solve - --problem examples/maxcut.py:MaxCut
 """
 
+import numba
 import numpy as np
 import torch
 
 import nsa_cli as nsa
+
+
+@numba.njit
+def gain_of(weights, x, vertex):
+    """Weight from a vertex to its own colour less weight to the other."""
+    total = 0.0
+    for other in range(len(x)):
+        total += weights[vertex, other] if x[other] == x[vertex] else -weights[vertex, other]
+    return total
 
 
 class MaxCut(nsa.UserProblem):
@@ -55,3 +65,37 @@ class MaxCut(nsa.UserProblem):
         """Weight to the own colour less weight to the other, for each vertex."""
         sign = 1 - 2 * x.long()
         return sign * (data.weights * sign[:, None, :]).sum(2)
+
+    # The same once more for one chain, in plain loops, which Numba compiles. All of this may be left out:
+    # the problem then runs in torch, slower.
+
+    @staticmethod
+    def scalar_cost(data, x):
+        """Weight between the colours with its sign turned, each edge once."""
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(i):
+                total -= data.weights[i, j] if x[i] != x[j] else 0
+        return total
+
+    @staticmethod
+    def scalar_allowed(data, x, chosen, candidate):
+        """Any vertex."""
+        return True
+
+    @staticmethod
+    def scalar_features(data, x, chosen, candidate, temperature, out):
+        """Gain, total weight, temperature."""
+        out[0] = gain_of(data.weights, x, candidate) / data.scale
+        out[1] = data.weights[candidate].sum() / data.scale
+        out[2] = temperature
+
+    @staticmethod
+    def scalar_apply(data, x, action):
+        """Flip."""
+        x[action[0]] = not x[action[0]]
+
+    @staticmethod
+    def scalar_delta(data, x, action):
+        """Minus the gain."""
+        return -gain_of(data.weights, x, action[0])

@@ -35,4 +35,4 @@ def starts_of(problem: Any, instances: list[Any], name: str | None = None, seed:
 
 def random_instances(problem: Any, size: int, count: int, seed: int = 0) -> list[Any]:
     """Draw instances of the problem's own distribution."""
-    return [task.instance for task in nsa.generate(problem.name, size, count, seed)]
+    return [task.instance for task in nsa.generate(problem, size, count, seed)]

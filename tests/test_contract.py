@@ -1,12 +1,14 @@
 """The contract that every problem keeps, whatever it is; run over all that are there and the example."""
 
-from pathlib import Path
+import dataclasses
 
+import numpy as np
 import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.contract import CHECKS, ContractError, check_problem
+from nsa_cli.contract import CHECKS, ContractError, check_problem, scalar_functions_say_what_tensors_say
+from nsa_cli.core.kernel.jit import cache_folder
 from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.core.record import Record, Source
 from nsa_cli.core.user import UserProblem
@@ -14,13 +16,12 @@ from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import read_instances, write_instances
 
 from helpers import random_instances, starts_of
-
-EXAMPLE = f"{Path(__file__).parents[1] / 'examples' / 'maxcut.py'}:MaxCut"
+from user_problems import MAXCUT, Teams
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 17, 40])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.__name__)
-@pytest.mark.parametrize("name", [*builtin_names(), EXAMPLE], ids=lambda n: n.rpartition(":")[2])
+@pytest.mark.parametrize("name", [*builtin_names(), MAXCUT], ids=lambda n: n.rpartition(":")[2])
 def test_every_problem_keeps_the_contract(name, check, size):
     """Each check at odd and even, tiny and larger sizes."""
     problem = find_problem(name)
@@ -94,7 +95,7 @@ def test_an_unknown_start_is_refused_with_the_known_ones(problem):
 
 def test_the_example_finds_the_maximum_cut_of_a_square():
     """A cycle of four edges of weight 3 and a chord of weight 1: all four edges can be cut, 12."""
-    problem = find_problem(EXAMPLE)
+    problem = find_problem(MAXCUT)
     weights = [[0, 3, 1, 3], [3, 0, 3, 0], [1, 3, 0, 3], [3, 0, 3, 0]]
     instance = problem.from_record({"weights": weights})
     result = nsa.solve(nsa.Task(problem, instance), steps=100, seed=1)
@@ -179,7 +180,131 @@ def test_files_without_a_problem_are_refused_in_one_line(tmp_path, text, word):
 
 def test_data_of_a_users_problem_are_checked():
     """Missing, ragged and endless numbers name their key."""
-    problem = find_problem(EXAMPLE)
+    problem = find_problem(MAXCUT)
     for weights in (None, [[1, 2], [3]], [[float("inf")]], "x"):
         with pytest.raises(nsa.DataError, match="weights"):
             problem.from_record({"weights": weights})
+
+
+# --- scalar functions --------------------------------------------------------------------------------
+
+
+def _spoiled(**methods):
+    changed = {name: staticmethod(m) if callable(m) else m for name, m in methods.items()}
+    return nsa.problems._as_problem(type("Spoiled", (Teams,), changed), "Spoiled")
+
+
+def test_sound_scalar_functions_pass():
+    """The class that the faults below spoil is good itself."""
+    check_problem(_spoiled(), size=5)
+
+
+def _forgets_the_factor(data, x, action):
+    return data.costs[action[0], action[1]] - data.costs[action[0], x[action[0]]]
+
+
+SCALAR_FAULTS = {
+    "scalar_cost": lambda data, x: 1.0,
+    "scalar_delta": _forgets_the_factor,
+    "scalar_apply": lambda data, x, action: None,
+    "scalar_allowed": lambda data, x, chosen, candidate: True,
+    "scalar_features": lambda data, x, chosen, candidate, temperature, out: None,
+    "scalar_reverse": lambda data, x, action: action,
+}
+
+
+@pytest.mark.parametrize("name", list(SCALAR_FAULTS))
+def test_a_scalar_function_that_says_something_else_is_named(name):
+    """Compiled chains would not be those of the reference."""
+    with pytest.raises(ContractError, match=name):
+        scalar_functions_say_what_tensors_say(_spoiled(**{name: SCALAR_FAULTS[name]}), 5, 0)
+
+
+def test_a_scalar_function_that_is_out_of_bounds_is_named():
+    """In a compiled loop nobody looks."""
+    beyond = _spoiled(scalar_cost=lambda data, x: data.costs[len(x), 0])
+    with pytest.raises(ContractError, match=r"scalar_cost fails: IndexError"):
+        scalar_functions_say_what_tensors_say(beyond, 5, 0)
+
+
+UNFIT = {
+    "unsupported Python": ("scalar_delta", lambda data, x, action: eval("1.0")),
+    "an array that is made": ("scalar_cost", lambda data, x: np.zeros(3).sum()),
+    "unknown data": ("scalar_allowed", lambda data, x, chosen, candidate: data.nothing > 0),
+    "too few arguments": ("scalar_apply", lambda data, x: None),
+    "no number": ("scalar_delta", lambda data, x, action: action),
+    "no flag": ("scalar_allowed", lambda data, x, chosen, candidate: 1.5),
+    "a missing one": ("scalar_apply", None),
+    "a missing reverse": ("scalar_reverse", None),
+}
+
+
+@pytest.mark.parametrize("fault", list(UNFIT))
+def test_scalar_functions_that_do_not_compile_are_refused_in_one_line(fault):
+    """The line names the function and the way out, which works."""
+    name, function = UNFIT[fault]
+    problem = _spoiled(**{name: function})
+    task = nsa.Task(problem, problem.generate(5, np.random.default_rng(0)))
+    with pytest.raises(nsa.UsageError, match=name) as caught:
+        nsa.solve(task, steps=5, chains=2)
+    assert "\n" not in str(caught.value)
+    assert "--backend torch" in str(caught.value)
+    assert ("makes an array" in str(caught.value)) == ("made" in fault)
+    assert nsa.solve(task, steps=5, chains=2, backend="torch").backend == "torch"
+
+
+def test_scalar_functions_with_self_are_refused():
+    """A forgotten @staticmethod."""
+    cls = type("Spoiled", (Teams,), {"scalar_cost": lambda self, data, x: 0.0})
+    with pytest.raises(nsa.UsageError, match="@staticmethod"):
+        nsa.problems._as_problem(cls, "Spoiled").kernel()
+
+
+def test_what_a_user_wrote_is_not_kept_on_disk():
+    """An edit of it would go unnoticed."""
+    task = nsa.Task(_spoiled(), _spoiled().generate(4, np.random.default_rng(0)))
+    assert nsa.solve(task, steps=5, chains=2, device="cpu").backend == "numba"
+    assert list(cache_folder().rglob("draws.uniform*"))
+    assert not [path for path in cache_folder().rglob("*") if path.name.startswith(("user.", "test_"))]
+
+
+LEFT_OUT = {
+    "three choices": {"slots": {"a": 1, "b": 1, "c": 1}},
+    "a key that is no name": {"keys": ("costs", "fixed", "factor", "class")},
+    "a solution of two axes": {"initial": lambda self, data, draws: np.zeros((2, 2))},
+}
+
+
+@pytest.mark.parametrize("what", list(LEFT_OUT))
+def test_what_scalar_functions_are_not_for_is_refused_in_one_line(what):
+    """With the way out."""
+    problem = nsa.problems._as_problem(type("Spoiled", (Teams,), LEFT_OUT[what]), "Spoiled")
+    sound = _spoiled().generate(2, np.random.default_rng(0))
+    instance = dataclasses.replace(sound, owner=problem.owner)
+    with pytest.raises(nsa.UsageError, match=r"--backend torch") as caught:
+        problem.kernel().arrays([instance], 1.0)
+    assert "\n" not in str(caught.value)
+
+
+def test_more_candidates_than_elements_are_refused():
+    """The compiled loop would not see them."""
+    tensors = {"allowed": lambda self, data, x, chosen: torch.ones(len(x), x.shape[1] + 1, dtype=bool)}
+    problem = nsa.problems._as_problem(type("Spoiled", (Teams,), tensors), "Spoiled")
+    with pytest.raises(nsa.UsageError, match="6 candidates"):
+        problem.kernel().arrays([problem.generate(5, np.random.default_rng(0))], 1.0)
+
+
+def test_learnt_policies_run_in_the_reference_without_scalar_features():
+    """Uniform proposals need none."""
+    assert list(_spoiled().kernel().policies) == ["paper"]
+    assert list(_spoiled(scalar_features=None).kernel().policies) == []
+
+
+def test_without_scalar_functions_the_reference_runs():
+    """And says so; with them the kernel does."""
+    found = {}
+    for cls in (Rotten, Teams):
+        problem = nsa.problems._as_problem(cls, cls.name)
+        task = nsa.Task(problem, problem.generate(4, np.random.default_rng(0)))
+        found[cls.name] = nsa.solve(task, steps=5, chains=2, device="cpu").backend
+    assert found == {"rotten": "torch", "teams": "numba"}

@@ -17,6 +17,7 @@ from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperat
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
+from nsa_cli.core.user import AdaptedProblem
 from nsa_cli.io.json_text import dumps
 from nsa_cli.policy.build import find_policy
 from nsa_cli.problems.files import read_instances
@@ -211,6 +212,81 @@ def bounds_are_not_beaten(problem: Problem[Any], size: int, seed: int) -> None:
         _insist(problem, again == bound.value, "recompute_bound", f"gives {again}, expected {bound.value}")
 
 
+def scalar_functions_say_what_tensors_say(problem: Problem[Any], size: int, seed: int) -> None:
+    """What a user's compiled loop is made of can be compiled, and means what the tensor methods mean."""
+    if not isinstance(problem, AdaptedProblem) or (kernel := problem.kernel()) is None:
+        return
+    from nsa_cli.core.kernel.user import data_of
+
+    moments = list(walk(problem, size, seed))
+    arrays = kernel.arrays(moments[0].instances, None)
+    for m in moments:
+        cost, delta = m.operations.cost(m.batch, m.x), m.operations.delta(m.batch, m.x, m.action)
+        moved = m.operations.apply(m.batch, m.x, m.action)
+        back = m.operations.reverse(m.batch, m.x, m.action)
+        for row in range(len(m.x)):
+            scalars = _Scalars(problem, data_of(arrays, row), m.x[row].numpy())
+            scalars.agree("scalar_cost", cost[row])
+            if m.possible[row]:
+                action = _pair(m.action, row)
+                scalars.agree("scalar_delta", delta[row], action)
+                scalars.agree("scalar_apply", moved[row], action)
+                scalars.agree("scalar_reverse", torch.tensor(_pair(back, row)), action)
+        _check_candidates(problem, m, arrays)
+
+
+def _check_candidates(problem: AdaptedProblem, m: Moment, arrays: Any) -> None:
+    """Compare what is said of each candidate of each choice, for the first chain that can move."""
+    from nsa_cli.core.kernel.user import data_of
+
+    assert isinstance(m.operations, DiscreteOperations)
+    for row in m.possible.nonzero()[:1, 0].tolist():
+        scalars = _Scalars(problem, data_of(arrays, row), m.x[row].numpy())
+        for k in range(len(m.action)):
+            chosen = m.action[:k]
+            allowed = m.operations.allowed(m.batch, m.x, chosen)[row]
+            seen = m.operations.feature_sets["paper"].compute(m.batch, m.x, chosen, _TEMPERATURE)[row]
+            for c in range(len(allowed)):
+                scalars.agree("scalar_allowed", allowed[c], _pair(chosen, row), c)
+                if allowed[c]:
+                    more = (_pair(chosen, row), c, float(_TEMPERATURE))
+                    scalars.agree("scalar_features", seen[c], *more)
+
+
+def _pair(action: Action, row: int) -> tuple[int, int]:
+    """Give the action of a chain as scalar functions take it."""
+    first, second, *_ = (*(int(index[row]) for index in action), -1, -1)
+    return first, second
+
+
+class _Scalars(NamedTuple):
+    """A user's scalar functions, in Python, for one chain."""
+
+    problem: AdaptedProblem
+    data: Any
+    x: Any
+
+    def agree(self, name: str, expected: Tensor, *arguments: Any) -> None:
+        """Insist that a function gives what is expected; of those that write, that they write it."""
+        function = getattr(self.problem.owner, name)
+        if function is None:
+            return
+        x, out = self.x.copy(), np.zeros(expected.shape, np.float32)
+        try:
+            given = function(self.data, x, *arguments, *([out] if name == "scalar_features" else []))
+        except Exception as error:
+            why = f"fails: {type(error).__name__}: {error}"
+            raise ContractError(f"{self.problem.name}: {name} {why}") from error
+        said = np.asarray({"scalar_apply": x, "scalar_features": out}.get(name, given), dtype=np.float64)
+        tolerance = 1e-4 if name == "scalar_features" else 1e-9
+        same = np.allclose(said, expected.double().numpy(), rtol=tolerance, atol=tolerance)
+        method = name.removeprefix("scalar_")
+        why = f"gives {said.tolist()}, {method} {expected.tolist()}"
+        _insist(self.problem, same, name, why)
+        untouched = name == "scalar_apply" or np.array_equal(x, self.x)
+        _insist(self.problem, untouched, name, "changes the solution it is given")
+
+
 CHECKS: tuple[Callable[[Problem[Any], int, int], None], ...] = (
     delta_is_the_difference_of_costs,
     cost_is_the_exact_objective,
@@ -221,6 +297,7 @@ CHECKS: tuple[Callable[[Problem[Any], int, int], None], ...] = (
     starts_are_feasible,
     records_and_ids_lose_nothing,
     bounds_are_not_beaten,
+    scalar_functions_say_what_tensors_say,
 )
 
 

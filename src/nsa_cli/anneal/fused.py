@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.kernel import Chains, Moves, advance, begin_chains
+from nsa_cli.anneal.kernel import (
+    Chains,
+    Moves,
+    advance,
+    advance_anew,
+    begin_chains,
+    begin_chains_anew,
+)
 from nsa_cli.core.kernel.parts import Fused, Uniform
 
 #: Parts of the rows a thread gets at a time: some are slower than others.
@@ -71,9 +78,11 @@ class FusedChains:
         cuts = np.linspace(0, rows, parts + 1).astype(int).tolist()
         self._parts = [(a, b) for a, b in pairwise(cuts) if a < b]
         self._threads = min(threads, len(self._parts))
-        self._spaces = [fused.workspace(self.state.x.shape[1]) for _ in range(self._threads)]
+        self._spaces = [fused.workspace(first[0]) for _ in range(self._threads)]
         # Features do not matter to an energy: as for uniform proposals, none are computed.
-        begin_chains(batch, Uniform(False), self._spaces[0], self.state)
+        begin = begin_chains if fused.kept else begin_chains_anew
+        self._advance = advance if fused.kept else advance_anew
+        begin(batch, Uniform(False), self._spaces[0], self.state)
 
     @property
     def x(self) -> NDArray[Any]:
@@ -117,7 +126,7 @@ class FusedChains:
 
         def work(part: tuple[int, int]) -> None:
             space = spaces.pop()
-            advance(
+            self._advance(
                 self._batch,
                 self._policy,
                 space,

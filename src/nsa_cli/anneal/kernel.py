@@ -9,7 +9,7 @@ import numpy as np
 
 from nsa_cli.anneal.acceptance import COLD
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import kernel
+from nsa_cli.core.kernel.jit import anew, kernel
 from nsa_cli.core.kernel.parts import apply, delta, energy, load, propose, reverse, store
 
 
@@ -116,7 +116,7 @@ def advance(
                 moves.change[k, row] = change
             log_ratio = -change / max(temperatures[k] * scale, COLD)
             if hastings:
-                back = reverse(work, action)
+                back = reverse(batch, work, row, action)
                 apply(batch, policy, work, row, member, action)
                 _, backward = propose(batch, policy, work, row, member, temperatures[k], at, back)
                 apply(batch, policy, work, row, member, back)
@@ -139,3 +139,7 @@ def advance(
         store(batch, work, chains.x[row])
         chains.energy[row], chains.best_energy[row] = current, best
         chains.accepted[row] += accepted
+
+
+#: The same two for parts that come from outside of this package.
+begin_chains_anew, advance_anew = anew(begin_chains), anew(advance)

@@ -24,7 +24,13 @@ from nsa_cli.core.problem import Budget, Draws, Problem, Trained
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.core.operations import Action, Operations
+
+
+#: Functions for one chain that a compiled loop needs, and may have, in the order of the kernel's `Rules`.
+REQUIRED_SCALARS = ("scalar_cost", "scalar_delta", "scalar_apply", "scalar_allowed")
+SCALARS = (*REQUIRED_SCALARS, "scalar_features", "scalar_reverse")
 
 
 class UserProblem(ABC):
@@ -43,6 +49,19 @@ class UserProblem(ABC):
     slots : dict
         The choices that make a move, with the number of features of a candidate:
         ``{"vertex": 3}``.
+    scalar_cost, scalar_delta, scalar_apply, scalar_allowed : static methods, optional
+        The first four of what follows, for one chain: Numba compiles them, and chains on a CPU run in one
+        compiled loop. They say the same as the methods above them, in loops over numbers, and make no
+        arrays; solutions have one axis and each element is a candidate. `data` has one instance's arrays
+        (and plain numbers) as attributes, and `scale`; `x` is the solution; `action` and `chosen` are two
+        int64, -1 where nothing is chosen (yet). ``scalar_cost(data, x) -> float``,
+        ``scalar_delta(data, x, action) -> float``, ``scalar_apply(data, x, action)``, which changes `x`, and
+        ``scalar_allowed(data, x, chosen, candidate) -> bool``.
+    scalar_features : static method, optional
+        ``scalar_features(data, x, chosen, candidate, temperature, out)`` writes the candidate's features to
+        `out`, float32[F]. Learnt policies run in the reference engine without it.
+    scalar_reverse : static method
+        ``scalar_reverse(data, x, action) -> action``; needed where `reverse` is overridden.
     """
 
     name: ClassVar[str]
@@ -50,6 +69,12 @@ class UserProblem(ABC):
     sense: ClassVar[Literal["min", "max"]] = "min"
     keys: ClassVar[tuple[str, ...]]
     slots: ClassVar[Mapping[str, int]]
+    scalar_cost: ClassVar[Callable[..., Any] | None] = None
+    scalar_delta: ClassVar[Callable[..., Any] | None] = None
+    scalar_apply: ClassVar[Callable[..., Any] | None] = None
+    scalar_allowed: ClassVar[Callable[..., Any] | None] = None
+    scalar_features: ClassVar[Callable[..., Any] | None] = None
+    scalar_reverse: ClassVar[Callable[..., Any] | None] = None
 
     @abstractmethod
     def generate(self, size: int, rng: np.random.Generator) -> Mapping[str, Any]:
@@ -201,6 +226,13 @@ class AdaptedProblem(Problem[UserInstance]):
         if not isinstance(number, int | float) or not math.isfinite(number):
             raise DataError(f"{self.name}: bound must give a finite number or None, got {shown(value)}")
         return Bound(value=number, method=f"{self.name}.bound")
+
+    def kernel(self) -> Fused | None:
+        if all(getattr(self.owner, name) is None for name in SCALARS):
+            return None
+        from nsa_cli.core.kernel.user import fused_of
+
+        return fused_of(self.owner)
 
     def operations(self) -> Operations[UserInstance, Any]:
         from nsa_cli.core.user_operations import UserOperations

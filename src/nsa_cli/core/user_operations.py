@@ -45,7 +45,7 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
     def pack(
         self, instances: Sequence[UserInstance], device: torch.device | str = "cpu", unit: float | None = None
     ) -> UserBatch:
-        scales = {id(i): unit or self._typical_change(i) for i in {id(i): i for i in instances}.values()}
+        scales = {id(i): self.scale_of(i, unit) for i in {id(i): i for i in instances}.values()}
         scale = torch.tensor([scales[id(i)] for i in instances], dtype=torch.float64)
         tensors = {key: value.to(device) for key, value in _stack(instances).items()}
         return UserBatch(tensors, scale.to(device))
@@ -72,6 +72,15 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
         """Evaluate one solution in float64."""
         batch = UserBatch(_stack([instance]), torch.ones(1, dtype=torch.float64))
         return float(self.cost(batch, torch.from_numpy(solution)[None])[0])
+
+    def scale_of(self, instance: UserInstance, unit: float | None) -> float:
+        """Energy in file units of a normalised unit; as the user has set it, or as moves suggest."""
+        return unit or self._typical_change(instance)
+
+    def candidates(self, instance: UserInstance, solution: Solution) -> int:
+        """Count the candidates of the first choice."""
+        batch = UserBatch(_stack([instance]), torch.ones(1, dtype=torch.float64))
+        return self.allowed(batch, torch.from_numpy(solution)[None], ()).shape[1]
 
     def _typical_change(self, instance: UserInstance) -> float:
         """Mean size of what random moves from the start change, the unit of temperature."""

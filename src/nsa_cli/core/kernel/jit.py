@@ -38,6 +38,9 @@ _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 #: Compilations of other versions are dropped when they have not been used for this long, in seconds.
 _KEEP = 30 * 24 * 3600
 
+#: Functions whose compilations are kept on disk.
+_kept: set[Any] = set()
+
 
 def sources() -> list[Path]:
     """Files that compiled code comes from: all of the package that import from this room."""
@@ -89,11 +92,22 @@ def allocating(function: FunctionT) -> FunctionT:
     return _compiled(function, cache=True, **_OPTIONS)
 
 
+def anew(function: FunctionT, *, forceinline: bool = False) -> FunctionT:
+    """Compile a function that allocates nothing in each process again: it is, or calls, what a user wrote.
+
+    No hash of this package's sources knows when that was edited.
+    """
+    plain = getattr(function, "py_func", function)
+    return cast(FunctionT, numba.njit(forceinline=forceinline, **_LEAN)(plain))
+
+
 def _compiled(function: FunctionT, **options: Any) -> FunctionT:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())  # read while decorating; others keep theirs
     try:
-        return cast(FunctionT, numba.njit(**options)(function))
+        made = numba.njit(**options)(function)
+        _kept.add(made)
+        return cast(FunctionT, made)
     finally:
         numba.config.CACHE_DIR = before
 
@@ -132,13 +146,22 @@ def _is_made_of(argument: Any, cls: type | tuple[type, ...]) -> bool:
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
-    """Hears from Numba that a compilation begins; loading one from disk is none."""
+    """Hears from Numba that a compilation begins; loading one from disk is none.
+
+    What is compiled anew, and for that, is not announced: it takes a few seconds, in every process.
+    """
+
+    def __init__(self) -> None:
+        self._anew = 0  # such compilations under way
 
     def on_start(self, event: Any) -> None:
-        compiling()
+        if event.data["dispatcher"] not in _kept:
+            self._anew += 1
+        elif not self._anew:
+            compiling()
 
     def on_end(self, event: Any) -> None:
-        pass
+        self._anew -= event.data["dispatcher"] not in _kept
 
 
 event.register("numba:compile", _Announcer())

@@ -43,7 +43,7 @@ class Fused:
     arrays : callable
         ``arrays(instances, unit)``: the batch, a NamedTuple of arrays.
     workspace : callable
-        ``workspace(size)``: scratch space for one chain, for chains of `size` elements.
+        ``workspace(x)``: scratch space for one chain, whose solutions are arrays like `x`.
     draws : int or None
         Random numbers of a proposal; None for one an element of the solution.
     policies : mapping
@@ -53,14 +53,17 @@ class Fused:
         By feature set, features of each network.
     order : mapping
         By feature set and slot, the order of features that the class wants, where it is not the set's own.
+    kept : bool
+        Whether the compiled loop is kept on disk; not where parts come from outside of this package.
     """
 
     arrays: Callable[[Sequence[Any], float | None], Any]
-    workspace: Callable[[int], Any]
+    workspace: Callable[[Any], Any]
     draws: int | None
     policies: Mapping[str, type]
     features: Mapping[str, Sequence[int]]
     order: Mapping[str, Sequence[Sequence[int] | None]] = field(default_factory=dict)
+    kept: bool = True
 
 
 def load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
@@ -100,7 +103,7 @@ def apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any
     raise NotImplementedError
 
 
-def reverse(work: Any, action: Any) -> Any:
+def reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     """Give the action that undoes one, before that is made."""
     raise NotImplementedError
 

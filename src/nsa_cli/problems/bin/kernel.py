@@ -67,8 +67,9 @@ class Work(NamedTuple):
     bin: Slots
 
 
-def workspace(size: int) -> Work:
+def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
+    size = len(x)
     padded = blocks_of(size) * LANES
     return Work(
         np.zeros(size, np.int64),
@@ -232,7 +233,7 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
 
 
 @variant(parts.reverse, work=Work)
-def _reverse(work: Any, action: Any) -> Any:
+def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action[0], work.bin_of[action[0]]
 
 

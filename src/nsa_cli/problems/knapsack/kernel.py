@@ -68,8 +68,9 @@ class Work(NamedTuple):
 _LEARNT = (Paper, Relative)
 
 
-def workspace(size: int) -> Work:
+def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
+    size = len(x)
     padded = blocks_of(size) * LANES
     return Work(
         np.zeros(size, np.bool_),
@@ -219,7 +220,7 @@ def _look_again(policy: Any, work: Any, member: int, item: int) -> None:
 
 
 @variant(parts.reverse, work=Work)
-def _reverse(work: Any, action: Any) -> Any:
+def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action
 
 

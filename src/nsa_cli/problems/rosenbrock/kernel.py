@@ -36,9 +36,9 @@ class Work(NamedTuple):
     sigma: Any
 
 
-def workspace(dimensions: int) -> Work:
+def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
-    return Work(*(np.zeros(dimensions) for _ in range(4)))
+    return Work(*(np.zeros(len(x)) for _ in range(4)))
 
 
 @variant(parts.load, batch=RosenbrockBatch)
@@ -121,7 +121,7 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
 
 
 @variant(parts.reverse, work=Work)
-def _reverse(work: Any, action: Any) -> Any:
+def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return np.int64(0), np.int64(-1)
 
 

@@ -109,8 +109,9 @@ class Work(NamedTuple):
     second: Slots
 
 
-def workspace(size: int) -> Work:
+def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
+    size = len(x)
     padded = blocks_of(size) * LANES
     return Work(
         np.zeros(size, np.int64),
@@ -239,7 +240,7 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
 
 
 @variant(parts.reverse, work=Work)
-def _reverse(work: Any, action: Any) -> Any:
+def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action
 
 
