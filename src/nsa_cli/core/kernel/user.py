@@ -26,6 +26,7 @@ from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     ALWAYS,
     NEVER,
+    Mode,
     Network,
     Slots,
     aligned,
@@ -84,7 +85,7 @@ class One(NamedTuple):
     """A learnt policy for moves of one choice."""
 
     first: Network
-    greedy: Any
+    mode: Mode
 
 
 class Two(NamedTuple):
@@ -92,7 +93,7 @@ class Two(NamedTuple):
 
     first: Network
     second: Network
-    greedy: Any
+    mode: Mode
 
 
 class Work(NamedTuple):
@@ -186,7 +187,7 @@ def _propose_one(
 ) -> Any:
     data = _row(batch, row)
     largest = _score(batch, data, work, _NONE, temperature, policy.first, member, 0)
-    choice = choose_allowed(work.slot, largest, work.needs, 0, uniform(at, 0), policy.greedy, given[0])
+    choice = choose_allowed(work.slot, largest, work.needs, 0, uniform(at, 0), policy.mode, given[0])
     return (choice.index, np.int64(-1)), choice.log_probability
 
 
@@ -196,12 +197,12 @@ def _propose_two(
 ) -> Any:
     data = _row(batch, row)
     largest = _score(batch, data, work, _NONE, temperature, policy.first, member, 0)
-    choice = choose_allowed(work.slot, largest, work.needs, 0, uniform(at, 0), policy.greedy, given[0])
+    choice = choose_allowed(work.slot, largest, work.needs, 0, uniform(at, 0), policy.mode, given[0])
     if choice.index < 0:
         return (choice.index, np.int64(-1)), choice.log_probability
     chosen = (choice.index, np.int64(-1))
     largest = _score(batch, data, work, chosen, temperature, policy.second, member, 1)
-    other = choose_allowed(work.slot, largest, work.needs, 0, uniform(at, 1), policy.greedy, given[1])
+    other = choose_allowed(work.slot, largest, work.needs, 0, uniform(at, 1), policy.mode, given[1])
     return (choice.index, other.index), choice.log_probability + other.log_probability
 
 
