@@ -56,7 +56,7 @@ def test_default_policies_are_shipped(problem):
 
 @pytest.mark.parametrize(("size", "mean"), [(50, 27.624), (100, 53.797)])
 def test_greedy_bin_packing_gives_the_known_numbers_exactly(size, mean):
-    """The paper prints 27.62 and 53.80: trained like the paper's, the likeliest moves fill bins in one way."""
+    """The paper prints 27.62 and 53.80: as the paper trains, greedy moves fill bins in one way."""
     assert mean_objective("bin-ppo-best", size, 1000, "1N", greedy=True) == pytest.approx(mean, abs=1e-9)
 
 
