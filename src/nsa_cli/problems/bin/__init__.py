@@ -17,6 +17,7 @@ from nsa_cli.problems.bin.instance import BinInstance
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.problems.bin.large_step import BinLargeStep
     from nsa_cli.problems.bin.operations import BinOperations
     from nsa_cli.problems.bin.plot import BinDrawing
 
@@ -70,6 +71,11 @@ class Bin(Problem[BinInstance]):
         from nsa_cli.problems.bin.kernel import fused
 
         return fused
+
+    def large_step(self) -> BinLargeStep:
+        from nsa_cli.problems.bin.large_step import BinLargeStep
+
+        return BinLargeStep()
 
     def bound(
         self,
