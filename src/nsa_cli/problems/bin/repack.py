@@ -162,7 +162,7 @@ def advance(
     key : int
         The stream, see `nsa_cli.core.draws`.
     temperatures : float64[K]
-        In squared fills: a full bin that empties, and empties to no use, is a rise of 1.
+        In squared fills, of which a full bin has 1.
     """
     counts = packing.counts
     begin = counts[STEPS]
