@@ -31,8 +31,8 @@ class BinLargeStep:
     def budget(self, instance: BinInstance) -> Budget:
         """Some seconds at most, and far less for few items.
 
-        Temperatures are in squared fills, of which a full bin has 1. Measured on uniform items and on triplets
-        that fill their bins exactly: few items want warm chains, many want cold ones.
+        Temperatures are in squared fills, of which a full bin has 1. Measured on uniform items and on
+        triplets that fill their bins exactly: few items want warm chains, many want cold ones.
         """
         steps = int(np.clip(2_000 * instance.size, 100_000, 2_000_000))
         chains = 4 if instance.size <= _FOUR_UP_TO else 2
@@ -97,7 +97,7 @@ class RepackChains:
             self._scratch[row],
             self._capacities[row],
             self._least[row],
-            int(self._keys[row]),
+            self._keys[row],
             temperatures,
         )
 

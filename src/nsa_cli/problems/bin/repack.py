@@ -1,8 +1,9 @@
 """The repack walk: unpack a few bins, pack their items again one full bin after the other, accept or not.
 
 A bin is filled by the largest item that is left and a short tree search for the items that fill it best,
-which is minimum bin slack (Gupta and Ho 1999; with the largest item fixed, Fleszar and Hindi 2002). Large-step
-chains are Martin, Otto and Felten's (1991), the sum of squared fills as what they climb Falkenauer's (1996).
+which is minimum bin slack (Gupta and Ho 1999; with the largest item fixed, Fleszar and Hindi 2002).
+Large-step chains are Martin, Otto and Felten's (1991), the sum of squared fills as what they climb
+Falkenauer's (1996).
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Packing(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a step writes before it is accepted; nothing in it outlasts the step. M items are unpacked at most.
+    """What a step writes before it is accepted; nothing in it outlasts the step. It unpacks at most M items.
 
     Attributes
     ----------
@@ -145,7 +146,7 @@ def advance(
     scratch: Scratch,
     capacity: int,
     least: int,
-    key: int,
+    key: np.int64,
     temperatures: NDArray[np.float64],
 ) -> None:
     """Take a chain through ``len(temperatures)`` steps. The number of bins never rises.
@@ -159,7 +160,7 @@ def advance(
         In exact units.
     least : int
         With so many bins nothing is left to do: further steps are counted only.
-    key : int
+    key : int64
         The stream, see `nsa_cli.core.draws`.
     temperatures : float64[K]
         In squared fills, of which a full bin has 1.
@@ -297,7 +298,8 @@ def _search(scratch: Scratch, items: int, capacity: int) -> int:
     Depth first over the items in their order, with each item before without it; the first way down is greedy.
     """
     unit, rest, stack, found = scratch.unit, scratch.rest, scratch.stack, scratch.found
-    load = best = unit[0]
+    load: int = unit[0]
+    best = load
     stack[0] = found[0] = 0
     depth = most = 1
     at = 1
