@@ -24,6 +24,22 @@ BACKENDS = ("auto", "torch", "numba")
 METHODS = ("auto", "anneal", "large-step")
 
 
+def check_choices(backend: str, method: str, threads: int | None) -> None:
+    """Refuse what there is not, whichever of the choices will count.
+
+    Raises
+    ------
+    UsageError
+        Naming the option.
+    """
+    if backend not in BACKENDS:
+        raise UsageError(f"--backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
+    if method not in METHODS:
+        raise UsageError(f"--method: expected one of {', '.join(METHODS)}, got {method!r}")
+    if threads is not None and threads < 1:
+        raise UsageError(f"--threads: expected at least 1, got {threads}")
+
+
 class Backend(Protocol):
     """A problem with a policy on a device.
 
@@ -163,8 +179,6 @@ def large_step_backend(
     UsageError
         If they are asked for and cannot be had.
     """
-    if method not in METHODS:
-        raise UsageError(f"--method: expected one of {', '.join(METHODS)}, got {method!r}")
     if method == "anneal" or (method == "auto" and not plain):
         return None
     if not plain:
@@ -214,10 +228,6 @@ def choose_backend(
     UsageError, InputError
         If there is no such policy or backend, or the two do not go together.
     """
-    if backend not in BACKENDS:
-        raise UsageError(f"--backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
-    if threads is not None and threads < 1:
-        raise UsageError(f"--threads: expected at least 1, got {threads}")
     stored = find_stored(spec, problem.name)
     check_greedy(stored, greedy)
     if backend != "torch" and device == "cpu" and (fused := problem.kernel()) is not None:

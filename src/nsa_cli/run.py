@@ -18,7 +18,7 @@ from nsa_cli.anneal.loop import Chains, End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
-from nsa_cli.backends import Backend, choose_backend, choose_device, large_step_backend
+from nsa_cli.backends import Backend, check_choices, choose_backend, choose_device, large_step_backend
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
@@ -95,6 +95,7 @@ def solve_each(
     A time limit is for all: each batch has its share of what is left, or the first would take it all.
     """
     check_goals(settings)
+    check_choices(settings.backend, settings.method, settings.threads)
     if settings.acceptance not in RULES:
         raise UsageError(f"acceptance: expected one of {', '.join(RULES)}, got {settings.acceptance!r}")
     seed = draw_seed() if settings.seed is None else check_seed(settings.seed)

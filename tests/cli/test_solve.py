@@ -320,6 +320,16 @@ def test_bad_options_are_one_line(nsa, square, options, word):
     assert re.search(word, done.err), done.err
 
 
+@pytest.mark.parametrize(
+    "options", [["--threads", "0"], ["--backend", "gpu"], ["--method", "tabu"]], ids=lambda o: o[0]
+)
+def test_a_bad_choice_is_refused_whichever_method_is_taken(nsa, tmp_path, options):
+    """Large-step chains ask for less than annealing does, and refuse as much."""
+    done = nsa("solve", cities(tmp_path / "cities.json", 30), *options)
+    assert (done.code, done.out) == (2, "")
+    assert options[0] in done.err
+
+
 def test_a_directory_is_no_instance(nsa, tmp_path):
     """With a word about what to give."""
     assert "is a directory" in nsa("solve", tmp_path).err

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -110,8 +111,7 @@ def emit(text: str, output: str | None) -> bool:
         write_text(output, text)
         return True
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        _write_all(text)
     except OSError as error:
         # The interpreter would try to flush once more at exit, and say so.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -119,6 +119,28 @@ def emit(text: str, output: str | None) -> bool:
             raise UsageError(f"standard output cannot be written: {error.strerror or error}") from None
         return False
     return True
+
+
+def _write_all(text: str) -> None:
+    """Write to stdout to the last character.
+
+    Where Python does not buffer (``PYTHONUNBUFFERED``, as in many containers), a write that a signal
+    interrupts writes a part only, and the rest would be lost.
+    """
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:  # a replacement that takes text only
+        sys.stdout.write(text)
+    else:
+        sys.stdout.flush()
+        rest = memoryview(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+        while rest:
+            rest = rest[stream.write(rest) :]
+    sys.stdout.flush()
+
+
+#: Two signals within this time, in seconds, are one: `timeout` and shells send one to a process and, through
+#: its group, another.
+_ONE_SIGNAL = 0.2
 
 
 class Signals:
@@ -132,6 +154,7 @@ class Signals:
 
     def __init__(self) -> None:
         self.received = 0
+        self._when = 0.0
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Signals:
@@ -146,9 +169,11 @@ class Signals:
             signal.signal(number, handler)
 
     def _handle(self, number: int, _: FrameType | None) -> None:
-        if self.received:
+        now = time.monotonic()
+        if self.received and now - self._when > _ONE_SIGNAL:
             os._exit(128 + number)
-        self.received = number
+        if not self.received:
+            self.received, self._when = number, now
 
     @property
     def exit_code(self) -> int:

@@ -13,6 +13,9 @@ from nsa_cli.core.problem import Budget
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step import ACCEPTED, BEST, CURRENT, KICKS, advance, settle, start_at
 from nsa_cli.problems.tsp.large_step_solver import (
+    RUNS,
+    RUNS_UP_TO,
+    SETTLE,
     LargeStepSettings,
     Setting,
     Sites,
@@ -24,12 +27,6 @@ from nsa_cli.problems.tsp.local_search import QUEUED
 
 #: Fewer sites than this leave no room for kicks.
 _LEAST = 13
-
-#: Up to this many cities, four chains beat one of four times their length.
-_FOUR_UP_TO = 150
-
-#: Queued cities of the first local search in one go.
-_SETTLE = 2000
 
 
 class TspLargeStep:
@@ -50,7 +47,7 @@ class TspLargeStep:
         cities: from a thousand kicks a city on, twice as many gain less than 0.01 %.
         """
         kicks = int(np.clip(150 * instance.size, 5_000, 150_000))
-        chains = 4 if instance.size <= _FOUR_UP_TO else 2
+        chains = RUNS if instance.size <= RUNS_UP_TO else 2
         return Budget(kicks, 1.0, float(np.exp(-self.settings.decay)), chains)
 
     def start(
@@ -118,7 +115,7 @@ class LargeStepChains:
 
     def _descend(self, row: int) -> None:
         setting = self._ready[row][1]
-        settle(setting.cities, self._states[row], setting.depth, _SETTLE)
+        settle(setting.cities, self._states[row], setting.depth, SETTLE)
 
     def _kick(self, row: int, temperatures: NDArray[np.float64]) -> None:
         setting = self._ready[row][1]

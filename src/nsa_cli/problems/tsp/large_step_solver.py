@@ -48,8 +48,8 @@ from nsa_cli.problems.tsp.measure import measure_of, tour_length
 _EXACT_UP_TO = 12
 
 #: Up to this many cities, independent runs of a share of the budget beat one long run.
-_RUNS_UP_TO = 150
-_RUNS = 4
+RUNS_UP_TO = 150
+RUNS = 4
 
 #: But each of these runs is to have at least so many kicks a city, or so many seconds.
 _RUN_KICKS, _RUN_SECONDS = 3, 25e-6
@@ -69,7 +69,7 @@ _CHUNK_SHARE = 1 / 64
 _CHUNK_SECONDS = (0.0003, 0.1)
 
 #: Cities of the first local search between two looks at the clock.
-_SETTLE = 2000
+SETTLE = 2000
 
 
 @dataclass(frozen=True)
@@ -285,10 +285,10 @@ def _shorter(instance: TspInstance, tour: Solution, start: Solution | None) -> S
 
 def _chains(size: int, threads: int, seconds: float | None, kicks: int | None) -> int:
     """Choose the number of chains: a multiple of the threads."""
-    if size > _RUNS_UP_TO:
+    if size > RUNS_UP_TO:
         return threads
     each = kicks / _RUN_KICKS if seconds is None and kicks is not None else (seconds or 0.0) / _RUN_SECONDS
-    runs = max(min(int(each / size), _RUNS), 1)
+    runs = max(min(int(each / size), RUNS), 1)
     return -(-runs // threads) * threads
 
 
@@ -361,7 +361,7 @@ def prepare(
         neighbours, _ = by_length(measure, near(np.arange(size), wider))
     graph = graph_of(measure, neighbours, order)
     steps = (_FIRST_STEP * scale, _LAST_STEP * scale)
-    alpha = alpha_nearness(graph, settings.subgradient_steps // (2 if size <= _RUNS_UP_TO else 1), *steps)
+    alpha = alpha_nearness(graph, settings.subgradient_steps // (2 if size <= RUNS_UP_TO else 1), *steps)
     chosen = choose(graph, alpha, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
     return Setting(
@@ -443,7 +443,7 @@ class _Run:
         while self.state.chain.counts[QUEUED]:
             if (until is not None and self.watch.clock() >= until) or self._stopped(self.setting.scale):
                 return False
-            settle(self.setting.cities, self.state, self.setting.depth, _SETTLE)
+            settle(self.setting.cities, self.state, self.setting.depth, SETTLE)
         return True
 
     def _stopped(self, temperature: float) -> bool:
