@@ -28,7 +28,11 @@ BELOW = {
     "backends": {"core", "policy", "anneal", "backend_torch"},
     "backend_torch": {"core", "policy", "anneal"},
     "rollout": {"core", "anneal"},
-    "run": {"core", "anneal", "api", "limits", "backends"},
+    "in_time": set(),
+    "stand_in": {"core", "api"},
+    "run": {"core", "anneal", "api", "limits", "backends", "in_time", "stand_in"},
+    "uncompiled": {"anneal", "run", "stand_in"},
+    "ready": {"core", "api", "policy", "run"},
     "bench": {"core", "io", "problems", "policy", "anneal", "run", "api", "report"},
     "cli": {
         "core",
@@ -45,6 +49,7 @@ BELOW = {
         "verdict",
         "backends",
         "rollout",
+        "ready",
     },
 }
 

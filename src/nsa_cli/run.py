@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,17 +17,20 @@ from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.goals import Settled
 from nsa_cli.anneal.loop import Chains, End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps
-from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
+from nsa_cli.anneal.stop import Deadline, Interrupt, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
 from nsa_cli.backends import Backend, check_choices, choose_backend, choose_device, large_step_backend
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
 from nsa_cli.core.instance import Solution
+from nsa_cli.core.kernel import on_first_compilation
 from nsa_cli.core.manifest import manifest
 from nsa_cli.core.problem import Draws, Problem
 from nsa_cli.core.result import Result
+from nsa_cli.in_time import Errand, LateError, in_time
 from nsa_cli.limits import bounds_of, check_goals, goals_of
+from nsa_cli.stand_in import StandIn
 
 #: Elements (chains times size) that one batch may have.
 _BATCH_ELEMENTS = 4_000_000
@@ -204,10 +208,7 @@ class _Run(NamedTuple):
     looks: int | None
 
     def solve(self, tasks: Sequence[Task]) -> list[Result]:
-        """Solve one batch: what a bound's method has not solved on its way is annealed.
-
-        Starts come first: whoever interrupts the bound gets them at once.
-        """
+        """Solve one batch; starts come first, and are the answer if there is no time for more."""
         began, chains = time.monotonic(), self.plan.chains
         # Streams count the chains of an instance, not the rows of a batch: batch mates change nothing.
         streams = [(task.stream << 32) + chain for task in tasks for chain in range(chains)]
@@ -215,8 +216,49 @@ class _Run(NamedTuple):
         x = self._starts(tasks, keys)
         setup = (time.monotonic() - began) / len(tasks)
         bounds: list[Bound | None] = [None] * len(tasks)
+        stand_in = StandIn(tasks, replace(self.settings, seed=self.seed), self.deadline)
+        try:
+            with on_first_compilation(stand_in.begin):
+                return in_time(
+                    lambda errand: self._watched(errand)._search(tasks, bounds, keys, x, setup),
+                    lambda: first_reason(self.stop, _NOTHING_YET),
+                )
+        except LateError as late:
+            ends = _found(stand_in, late.reason) or [
+                Settled(late.reason, 0, start, np.zeros(chains, np.int64))
+                for start in np.split(x, len(tasks))
+            ]
+            seconds = {"setup": setup, "solve": (time.monotonic() - began) / len(tasks) - setup}
+            return [
+                self._result(task, bound, end, seconds, "annealing, uncompiled" if end.step else "start")
+                for task, bound, end in zip(tasks, bounds, ends, strict=True)
+            ]
+        finally:
+            stand_in.dismiss()
+
+    def _watched(self, errand: Errand) -> _Run:
+        """Make a run that ends when nobody waits for it, and shows nothing from then on."""
+
+        def show(progress: Progress) -> None:
+            if progress.step:
+                errand.seen.set()
+            if self.on_progress is not None and not errand.left.is_set():
+                self.on_progress(progress)
+
+        return self._replace(stop=(*self.stop, Interrupt(errand.left.is_set)), on_progress=show)
+
+    def _search(
+        self,
+        tasks: Sequence[Task],
+        bounds: list[Bound | None],
+        keys: np.ndarray,
+        x: np.ndarray,
+        setup: float,
+    ) -> list[Result]:
+        """Fill in `bounds`, and anneal what a bound's method has not solved on its way."""
+        chains = self.plan.chains
         if self.settings.bound:
-            bounds = bounds_of(
+            bounds[:] = bounds_of(
                 tasks, self.deadline, lambda: first_reason(self.stop, _NOTHING_YET) is not None
             )
         pairs = list(zip(tasks, bounds, strict=True))
@@ -289,10 +331,17 @@ class _Run(NamedTuple):
                 rows.append(rows[first])  # nothing was drawn: all chains of an instance start alike
         return np.stack(rows)
 
-    def _result(self, task: Task, bound: Bound | None, end: Settled, seconds: dict[str, float]) -> Result:
+    def _result(
+        self,
+        task: Task,
+        bound: Bound | None,
+        end: Settled,
+        seconds: dict[str, float],
+        found_by: str = "annealing",
+    ) -> Result:
         """Choose among the chains, and what the bound met, by exact evaluation; check what is handed out."""
         instance, problem = task.instance, self.plan.problem
-        solutions, found_by = list(end.best), "annealing"
+        solutions = list(end.best)
         objectives = [instance.objective(solution) for solution in solutions]
         if bound is not None and bound.solution is not None:
             solutions.append(bound.solution)
@@ -337,6 +386,12 @@ class _Run(NamedTuple):
     def _start_name(self) -> str:
         init = self.settings.init
         return "given" if isinstance(init, np.ndarray) else init or next(iter(self.plan.problem.starts))
+
+
+def _found(stand_in: StandIn, reason: str) -> list[Settled]:
+    """Take over what a stand-in has found, one solution an instance."""
+    found = stand_in.found() or []
+    return [Settled(reason, one.steps, one.solution[None], np.array([one.accepted])) for one in found]
 
 
 def _solved(bound: Bound | None) -> bool:

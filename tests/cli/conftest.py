@@ -29,7 +29,7 @@ def nsa(capsys, monkeypatch):
     """Run the command line in this process; whether kernels lie compiled on this machine shows nowhere."""
     from nsa_cli.cli.main import exit_code
 
-    monkeypatch.setattr("nsa_cli.cli.solve.on_first_compilation", lambda tell: None)
+    monkeypatch.setattr("nsa_cli.cli.compile.Compilation.begins", lambda self: None)
 
     def run(*arguments):
         code = exit_code([str(a) for a in arguments])
@@ -45,7 +45,8 @@ def nsa_process():
 
     def run(*arguments, data=None, **options):
         command = [sys.executable, "-m", "nsa_cli", *map(str, arguments)]
-        done = subprocess.run(command, input=data, capture_output=True, text=True, timeout=60, **options)
+        options = {"timeout": 60, **options}
+        done = subprocess.run(command, input=data, capture_output=True, text=True, **options)
         return Done(done.returncode, done.stdout, done.stderr)
 
     return run

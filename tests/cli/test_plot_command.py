@@ -9,6 +9,7 @@ import sys
 import termios
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from nsa_cli.anneal.stop import Progress
@@ -55,11 +56,29 @@ def test_where_the_bound_has_the_optimum_there_is_no_curve(nsa, square, tmp_path
     assert not (tmp_path / "r.png").exists()
 
 
-def test_an_interrupted_run_is_traced_as_far_as_it_went(nsa, square, tmp_path):
-    """A time limit of nothing leaves the start."""
-    done = nsa("solve", square, "--time-limit", 0, "--steps", 1000, "--trace", tmp_path / "t.csv")
+def test_a_run_without_time_for_a_step_has_no_curve(nsa, square, tmp_path):
+    """The start is the answer, and is drawn."""
+    files = ("--trace", tmp_path / "t.csv", "--plot", tmp_path / "s.png", "--plot-run", tmp_path / "r.png")
+    done = nsa("solve", square, "--time-limit", 0, *files)
+    assert (done.json["status"], done.json["found_by"], done.json["steps"]) == ("time_limit", "start", 0)
+    assert done.err.count("\n") == 1
+    assert "there was no time for a step" in done.err
+    assert (tmp_path / "t.csv").read_text() == ",".join(HEADERS) + "\n"
+    assert (tmp_path / "s.png").read_bytes().startswith(PNG)
+
+
+def test_an_interrupted_run_is_traced_as_far_as_it_went(nsa, tmp_path):
+    """To the step at which its time was up."""
+    path = tmp_path / "cities.json"
+    path.write_text(json.dumps({"coords": np.random.default_rng(7).random((40, 2)).tolist()}))
+    run = ("solve", path, "--policy", "uniform", "--no-bound", "--trace", tmp_path / "t.csv")
+    assert nsa(*run, "--steps", 10).code == 0  # its kernels are compiled
+    done = nsa(*run, "--steps", 10**9, "--time-limit", 0.6)
     assert done.json["status"] == "time_limit"
-    assert len((tmp_path / "t.csv").read_text().splitlines()) == 2
+    steps = [int(line.split(",")[0]) for line in (tmp_path / "t.csv").read_text().splitlines()[1:]]
+    assert steps[0] == 0
+    assert steps == sorted(set(steps))
+    assert steps[-1] == done.json["steps"] > 0
 
 
 def test_a_solution_from_a_file_is_drawn(nsa, square, tmp_path):

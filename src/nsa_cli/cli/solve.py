@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsa_cli.api import Settings, Task, Unread, read_each
+from nsa_cli.cli.compile import Compilation
 from nsa_cli.cli.console import Console, Signals, say, set_log_format
 from nsa_cli.cli.options import Quiet, Seed, Verbose, check_destination, parse_settings
 from nsa_cli.cli.watch import Extras, Watch
@@ -182,13 +183,11 @@ def _run(
 ) -> int:
     places = [i for i, item in enumerate(items) if isinstance(item, Task)]
     tasks = [item for item in items if isinstance(item, Task)]
-    with Signals() as signals:
+    compilation = Compilation(console)
+    with Signals() as signals, on_first_compilation(compilation.begins):
         from nsa_cli.anneal.stop import Interrupt
         from nsa_cli.run import solve_each
 
-        on_first_compilation(
-            lambda: console.tell("compiling kernels for this machine, once: some 20 seconds")
-        )
         stop = (Interrupt(lambda: signals.received != 0),)
         try:
             for i, result in solve_each(tasks, settings, stop=stop, on_progress=watch, looks=watch.looks):
@@ -200,6 +199,7 @@ def _run(
                 if not writer.take(places[i], result):
                     break
                 if not isinstance(result, NsaError):
+                    compilation.check(result)
                     watch.write(result)
         finally:
             watch.end()

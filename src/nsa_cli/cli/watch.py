@@ -118,10 +118,12 @@ class Watch:
         if trace is None or (self._extras.trace is None and self._extras.plot_run is None):
             return
         if not trace.rows():
-            self._console.warn(
-                f"there is no annealing curve: {result.found_by} had the optimum before the first step; "
-                "--no-bound anneals all the same"
-            )
+            why = "there was no time for a step; give it more"
+            if result.found_by != "start":
+                why = (
+                    f"{result.found_by} had the answer before the first step; --no-bound anneals all the same"
+                )
+            self._console.warn(f"there is no annealing curve: {why}")
         elif self._extras.plot_run is not None:
             from nsa_cli.report.plots import save_run
 

@@ -236,6 +236,10 @@ class Problem(ABC, Generic[InstanceT]):
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> InstanceT:
         """Draw an instance from the distribution that the paper trains and tests on (Appendix A)."""
 
+    def samples(self, rng: np.random.Generator) -> Sequence[InstanceT]:
+        """Make small instances of each kind that kernels are compiled apart for."""
+        return [self.generate(size, rng) for size in (10, 200)]
+
     @abstractmethod
     def operations(self) -> Operations[InstanceT, Any]:
         """Import and make the engine's side of the problem."""

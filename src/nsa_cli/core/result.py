@@ -30,7 +30,9 @@ class Result:
         where the bound was reached.
     bound : Bound or None
     found_by : str
-        ``annealing``, or the method of the bound where that met the solution on its way.
+        ``annealing``; the method of the bound where that met the solution on its way; ``annealing,
+        uncompiled`` where kernels were still being compiled, for the first time, when the time was up;
+        ``start`` where there was no time for a single step.
     seed, steps, chains, accepted : int
         `steps` are those of each chain; `accepted` are the moves of the chain that won.
     method : str

@@ -7,14 +7,21 @@ not import Numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 _waiting: list[Callable[[], None]] = []
 
 
-def on_first_compilation(tell: Callable[[], None]) -> None:
+@contextmanager
+def on_first_compilation(tell: Callable[[], None]) -> Iterator[None]:
     """Have `tell` called when first something is compiled that is not kept on disk: that takes seconds."""
-    _waiting[:] = [tell]
+    _waiting.append(tell)
+    try:
+        yield
+    finally:
+        if tell in _waiting:
+            _waiting.remove(tell)
 
 
 def compiling() -> None:

@@ -24,11 +24,11 @@ def mix(x: np.uint64) -> np.uint64:
 @inlined
 def at_step(key: np.int64, step: int) -> np.uint64:
     """Hash a chain's key and a step."""
-    return mix(np.uint64(key) + (np.uint64(step) + _2) * _STEP)
+    return mix(np.uint64(np.int64(key)) + (np.uint64(np.int64(step)) + _2) * _STEP)
 
 
 @inlined
 def uniform(at: np.uint64, draw: int) -> float:
     """Draw number `draw` of a step, in (0, 1)."""
-    bits = mix(at + (np.uint64(draw) + _1) * _DRAW)
+    bits = mix(at + (np.uint64(np.int64(draw)) + _1) * _DRAW)
     return np.float64(bits >> _12) * 2.0**-52 + 2.0**-53

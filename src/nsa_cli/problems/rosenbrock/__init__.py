@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +48,10 @@ class Rosenbrock(Problem[RosenbrockInstance]):
         """``a`` uniform in (0, 1), ``b`` in (0, 100), a standard normal start; `size` dimensions."""
         a, b = rng.random(), 100 * rng.random()
         return RosenbrockInstance(name=name, a=a, b=b, dim=size, x0=rng.standard_normal(size))
+
+    def samples(self, rng: np.random.Generator) -> Sequence[RosenbrockInstance]:
+        """In the plane, where the policies are at home."""
+        return [self.generate(2, rng)]
 
     def kernel(self) -> Fused:
         from nsa_cli.problems.rosenbrock.kernel import fused

@@ -59,6 +59,13 @@ class Tsp(Problem[TspInstance]):
         """Cities uniform in the unit square."""
         return TspInstance(name=name, coords=rng.random((size, 2)))
 
+    def samples(self, rng: np.random.Generator) -> Sequence[TspInstance]:
+        """Of points in the plane and in space, and of lengths."""
+        half, space = np.triu(rng.integers(1, 100, (20, 20)), 1), rng.random((20, 3))
+        matrix = {"matrix": (half + half.T).tolist()}
+        others = [{"coords": space.tolist(), "edge_weight_type": "EUC_3D"}, matrix]
+        return [*super().samples(rng), *map(self.from_record, others)]
+
     def paper_set(self, size: int, count: int | None = None) -> Sequence[TspInstance]:
         """The public test sets of Kool et al. for 20, 50, 100; the same recipe for 200 and 500.
 
