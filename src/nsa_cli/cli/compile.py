@@ -46,7 +46,7 @@ def compile_(
     ] = None,
     quiet: Quiet = False,
 ) -> int:
-    """Compile the kernels for this machine now, instead of in the first solve; some 20 seconds each problem."""
+    """Compile the kernels for this machine now, instead of in the first solve; some 20 seconds each."""
     from nsa_cli.problems import builtin_names, find_problem
     from nsa_cli.ready import make_ready
 
