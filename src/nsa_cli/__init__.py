@@ -6,11 +6,14 @@ The names below are imported when they are first used, so that ``nsa --help`` st
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# Not that of `typing`, whose import takes longer than all else here: an interrupt in it would be a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nsa_cli.api import Settings, Task, Unread, generate, read, read_each, solve, solve_many
     from nsa_cli.contract import check_problem
     from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError

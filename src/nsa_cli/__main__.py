@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
-from types import FrameType
+
+TYPE_CHECKING = False  # see `nsa_cli`
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 def run() -> None:
     """Run the command line and leave with an exit code of the contract."""
     # An interrupt in the middle of an import can be swallowed there, or end in a traceback.
     signal.signal(signal.SIGINT, _leave)
+    import contextlib
+
     from nsa_cli.core.clock import begin
 
     begin()
