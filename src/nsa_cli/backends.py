@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.problem import Budget, Problem, Trained
+from nsa_cli.core.problem import Budget, OwnChains, Problem, Trained
 from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored
 
 BACKENDS = ("auto", "torch", "numba")
@@ -156,8 +156,12 @@ class LargeStepBackend:
         unit: float | None,
         rule: str,
     ) -> Chains:
-        chains: Chains = self.chains.start(instances, x, keys, self.threads)
-        return chains
+        if isinstance(self.chains, OwnChains):
+            own: Chains = self.chains.start(instances, x, keys, self.threads)
+            return own
+        from nsa_cli.anneal.large_step import LargeStepChains
+
+        return LargeStepChains(self.chains.walks(instances, x), keys, threads=self.threads)
 
 
 def large_step_backend(

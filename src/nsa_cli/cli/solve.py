@@ -59,7 +59,7 @@ def solve(
         str,
         typer.Option(
             "--method",
-            help="auto; anneal (a policy proposes moves); large-step (kicks, repairs: tours and bins). "
+            help="auto; anneal (a policy proposes moves); large-step (kicks with their repair). "
             "auto is large-step where it can be, unless a policy or steps are asked for.",
         ),
     ] = "auto",

@@ -10,7 +10,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,6 +173,23 @@ class FileSet:
     read: Callable[[str, Mapping[str, Source]], Record]
 
 
+class Walk(NamedTuple):
+    """A large-step chain's share in the compiled loop, and how to read its solutions.
+
+    Attributes
+    ----------
+    data, state
+        As in `nsa_cli.core.kernel.steps`.
+    current, best : callable
+        Give the current solution and the best one.
+    """
+
+    data: Any
+    state: Any
+    current: Callable[[], Solution]
+    best: Callable[[], Solution]
+
+
 class LargeStep(Protocol):
     """Chains whose step is a kick, its repair by local search, and a decision (Martin, Otto, Felten 1991)."""
 
@@ -170,6 +198,20 @@ class LargeStep(Protocol):
 
     def budget(self, instance: Any) -> Budget:
         """Choose kicks, temperatures and chains for an instance."""
+
+    def walks(self, instances: Sequence[Any], x: NDArray[Any]) -> list[Walk]:
+        """Put chains at their first solutions [B, …], one instance a chain."""
+
+
+@runtime_checkable
+class OwnChains(Protocol):
+    """The same with chains of its own instead of the hook's."""
+
+    def fits(self, instance: Any) -> bool:
+        """As for `LargeStep`."""
+
+    def budget(self, instance: Any) -> Budget:
+        """As for `LargeStep`."""
 
     def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64], threads: int) -> Any:
         """Put chains at their first solutions; gives `nsa_cli.anneal.loop.Chains`."""
@@ -252,7 +294,7 @@ class Problem(ABC, Generic[InstanceT]):
         """Import the problem's fused kernel, if it has one."""
         return None
 
-    def large_step(self) -> LargeStep | None:
+    def large_step(self) -> LargeStep | OwnChains | None:
         """Import and make the problem's large-step chains, if it has some."""
         return None
 

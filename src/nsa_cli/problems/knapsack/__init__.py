@@ -17,6 +17,7 @@ from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.problems.knapsack.large_step import KnapsackLargeStep
     from nsa_cli.problems.knapsack.operations import KnapsackOperations
     from nsa_cli.problems.knapsack.plot import KnapsackDrawing
 
@@ -73,6 +74,11 @@ class Knapsack(Problem[KnapsackInstance]):
         from nsa_cli.problems.knapsack.kernel import fused
 
         return fused
+
+    def large_step(self) -> KnapsackLargeStep:
+        from nsa_cli.problems.knapsack.large_step import KnapsackLargeStep
+
+        return KnapsackLargeStep()
 
     def bound(
         self,

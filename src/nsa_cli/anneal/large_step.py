@@ -1,0 +1,168 @@
+"""Large-step chains: kick, repair, and accept by Metropolis or undo (Martin, Otto and Felten 1991).
+
+One loop for all problems, compiled with a problem's parts (`nsa_cli.core.kernel.steps`), and the chains that
+it advances as `nsa_cli.anneal.loop` wants them. What decides, draws, counts and remembers is here; a problem
+only says what a kick is, how it is repaired, and how both are undone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.anneal.acceptance import COLD
+from nsa_cli.core.kernel.draws import at_step, uniform
+from nsa_cli.core.kernel.jit import anew, inlined, kernel
+from nsa_cli.core.kernel.steps import energy, keep, kick, note, repair, settle, undo
+from nsa_cli.core.problem import Walk
+
+#: Places in `Tally.energies`.
+CURRENT, BEST = range(2)
+
+#: Places in `Tally.counts`.
+STEPS, ACCEPTED = range(2)
+
+
+class Tally(NamedTuple):
+    """What the loop keeps of a chain.
+
+    Attributes
+    ----------
+    energies : float64[2]
+        Of the current solution and of the best one, in file units.
+    counts : int64[2]
+        Steps done and accepted.
+    key : int64
+        Random stream, see `nsa_cli.core.draws`.
+    """
+
+    energies: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    key: np.int64
+
+
+@kernel
+def begin(data: Any, state: Any, tally: Tally) -> None:
+    """Take the first solution for the best so far, and settle it."""
+    tally.energies[BEST] = energy(data, state)
+    note(data, state)
+    settle(data, state)
+    _count(data, state, tally)
+
+
+@kernel
+def advance(data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64]) -> None:
+    """Take a chain through ``len(temperatures)`` steps.
+
+    Parameters
+    ----------
+    data, state
+        As in `nsa_cli.core.kernel.steps`.
+    tally : Tally
+        Its number of steps is the step of the random stream: chunks change nothing.
+    temperatures : float64[K]
+        In units of ``data.scale``.
+    """
+    counts = tally.counts
+    for temperature in temperatures:
+        draws = at_step(tally.key, counts[STEPS])
+        counts[STEPS] += 1
+        if not kick(data, state, draws):
+            continue
+        rise = repair(data, state, draws)
+        heat = max(temperature * data.scale, COLD)
+        # Said so that what is no number is refused.
+        if not rise <= data.tolerance and not rise < -heat * math.log(uniform(draws, 0)):
+            undo(data, state)
+            continue
+        keep(data, state)
+        counts[ACCEPTED] += 1
+        _count(data, state, tally)
+
+
+@inlined
+def _count(data: Any, state: Any, tally: Tally) -> None:
+    """Bring the energies up to date, and remember the solution if there was no better one."""
+    energies = tally.energies
+    energies[CURRENT] = energy(data, state)
+    if energies[CURRENT] < energies[BEST]:
+        energies[BEST] = energies[CURRENT]
+        note(data, state)
+
+
+#: The same two for parts that come from outside of this package.
+begin_anew, advance_anew = anew(begin), anew(advance)
+
+
+class LargeStepChains:
+    """Chains between two chunks; see `nsa_cli.anneal.loop.Chains`.
+
+    Parameters
+    ----------
+    walks : sequence of Walk
+        One a chain, at its first solution.
+    keys : int64[B]
+        Random streams.
+    threads : int
+    kept : bool
+        Whether the compiled loop is kept on disk; not where parts come from outside of this package.
+    """
+
+    #: Temperatures of a chunk are an array: it may have some, but not too many.
+    most = 1 << 16
+
+    def __init__(
+        self, walks: Sequence[Walk], keys: NDArray[np.int64], *, threads: int = 1, kept: bool = True
+    ) -> None:
+        self.step = 0
+        self._walks = walks
+        self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
+        self._threads = min(threads, len(keys))
+        self._advance = advance if kept else advance_anew
+        first = begin if kept else begin_anew
+        for walk, tally in zip(walks, self._tallies, strict=True):
+            first(walk.data, walk.state, tally)
+
+    def advance(self, temperatures: NDArray[np.float64]) -> None:
+        """Take all chains through so many steps."""
+        run_rows(lambda row: self._walk(row, temperatures), range(len(self._walks)), self._threads)
+        self.step += len(temperatures)
+
+    def _walk(self, row: int, temperatures: NDArray[np.float64]) -> None:
+        walk = self._walks[row]
+        self._advance(walk.data, walk.state, self._tallies[row], temperatures)
+
+    @property
+    def x(self) -> NDArray[Any]:
+        return np.stack([walk.current() for walk in self._walks])
+
+    @property
+    def best(self) -> NDArray[Any]:
+        return np.stack([walk.best() for walk in self._walks])
+
+    @property
+    def energy(self) -> NDArray[np.float64]:
+        return np.array([tally.energies[CURRENT] for tally in self._tallies])
+
+    @property
+    def best_energy(self) -> NDArray[np.float64]:
+        return np.array([tally.energies[BEST] for tally in self._tallies])
+
+    @property
+    def accepted(self) -> NDArray[np.int64]:
+        return np.array([tally.counts[ACCEPTED] for tally in self._tallies])
+
+
+def run_rows(work: Callable[[int], None], rows: Iterable[int], threads: int) -> None:
+    """Do the work of each row, in threads where there are several."""
+    if threads == 1:
+        for row in rows:
+            work(row)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, rows))

@@ -1,0 +1,64 @@
+"""The parts of a large-step chain that a problem gives, as generic functions: *kick*, *repair*, and the rest.
+
+As with `nsa_cli.core.kernel.parts`, a problem registers an implementation of each with
+`nsa_cli.core.kernel.jit.variant`, by the NamedTuple class of `data`. The loop over them is
+`nsa_cli.anneal.large_step`.
+
+`data` is an instance made ready, read only, with two fields that the loop reads: ``scale``, the rise that is
+1 at temperature 1, and ``tolerance``, what rises that are none may come to by rounding. `state` is what a
+chain changes in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def settle(data: Any, state: Any) -> None:
+    """Bring the first solution to where kicks begin; the first one is remembered as the best before."""
+    raise NotImplementedError
+
+
+def kick(data: Any, state: Any, draws: np.uint64) -> bool:
+    """Change the solution at random; False where there is nothing to change.
+
+    Parameters
+    ----------
+    draws : uint64
+        Of the step, for `nsa_cli.core.kernel.draws.uniform`; draw 0 belongs to the loop.
+    """
+    raise NotImplementedError
+
+
+def repair(data: Any, state: Any, draws: np.uint64) -> float:
+    """Bring the kicked solution to a good one by local search.
+
+    Returns
+    -------
+    float
+        By how much it is worse than before the kick, in what the chain climbs; infinite where it is to be
+        refused whatever the temperature.
+    """
+    raise NotImplementedError
+
+
+def keep(data: Any, state: Any) -> None:
+    """Make what kick and repair did the current solution."""
+    raise NotImplementedError
+
+
+def undo(data: Any, state: Any) -> None:
+    """Take back what kick and repair did."""
+    raise NotImplementedError
+
+
+def energy(data: Any, state: Any) -> float:
+    """Energy of the current solution, in file units."""
+    raise NotImplementedError
+
+
+def note(data: Any, state: Any) -> None:
+    """Remember the current solution as the best."""
+    raise NotImplementedError

@@ -1,0 +1,144 @@
+"""Selections as large-step chains: a step toggles an item or two and makes the rest fit again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.problem import Budget, Walk
+from nsa_cli.problems.knapsack.exchange import FREE, PLACES, VALUE, Items, Selection
+from nsa_cli.problems.knapsack.instance import KnapsackInstance
+
+#: Fewer items than this leave nothing to exchange.
+_LEAST = 3
+
+#: Items in the window.
+_WINDOW = 32
+
+#: Share of the kicks that swap two of all items, where there are more than the window has.
+_SWAPS = 0.25
+
+#: Values below this are too small to be scaled to integers of so many bits.
+_NOTHING = 1e-280
+
+#: Values are scaled to integers whose sum stays below two to this.
+_VALUE_BITS = 60
+
+
+class KnapsackLargeStep:
+    """What `nsa_cli.backends` asks of a problem that has large-step chains."""
+
+    def fits(self, instance: KnapsackInstance) -> bool:
+        """Tell whether there are enough items to exchange some, worth more than next to nothing."""
+        return instance.size >= _LEAST and not 0 < float(instance.values.max()) < _NOTHING
+
+    def budget(self, instance: KnapsackInstance) -> Budget:
+        """A second at most, and far less for few items.
+
+        Temperatures are in mean values of the items in the window. Measured on the paper's sets and on the
+        correlated classes of Pisinger (2005): uncorrelated items hardly mind, of the others some chains are
+        caught in a corner, which several do not have in common.
+        """
+        steps = int(np.clip(2_000 * instance.size, 100_000, 1_000_000))
+        return Budget(steps, 0.3, 0.003, chains=4)
+
+    def walks(self, instances: Sequence[KnapsackInstance], x: NDArray[Any]) -> list[Walk]:
+        """Put chains at their first selections."""
+        made = {id(i): prepare(i) for i in {id(i): i for i in instances}.values()}
+        return [_walk(made[id(i)], chosen) for i, chosen in zip(instances, x, strict=True)]
+
+
+class Prepared(NamedTuple):
+    """An instance made ready for chains, which share it.
+
+    Attributes
+    ----------
+    items : Items
+    order : int64[M]
+        Which of the instance's items they are.
+    free : bool[N]
+        Items that weigh nothing and are worth something; those without value, or too heavy, are never taken.
+    capacity, worth : int
+        What there is for `items`, and what `free` is worth, in exact units.
+    """
+
+    items: Items
+    order: NDArray[np.int64]
+    free: NDArray[np.bool_]
+    capacity: int
+    worth: int
+
+
+def prepare(instance: KnapsackInstance) -> Prepared:
+    """Sort the items by value per weight and find the window: those whose toggling costs least at the break.
+
+    At the break item's ratio r, a selection loses ``|v - r w|`` by not having an item where that ratio says.
+    """
+    values, unit = whole_values(instance.values)
+    weights, capacity = instance.exact.units, instance.exact.capacity
+    free = (weights == 0) & (values > 0)
+    order = np.flatnonzero((values > 0) & (weights > 0) & (weights <= capacity))
+    order = order[np.argsort(-values[order] / weights[order], kind="stable")]
+    broken = int(np.searchsorted(np.cumsum(weights[order]), capacity, side="right"))
+    breaking = order[broken : broken + 1] if broken < len(order) else order[-1:]
+    losses = np.abs(values[order] - (values[breaking] / weights[breaking]) * weights[order])
+    near = np.argsort(losses, kind="stable")[:_WINDOW]
+    outside = np.ones(len(order), dtype=bool)
+    outside[near] = False
+    window_first = np.argsort(outside, kind="stable")
+    order, home = order[window_first], window_first < broken
+    v, w = values[order], weights[order]
+    items = Items(
+        v,
+        w,
+        home,
+        window=len(near),
+        lightest=int(w[: len(near)].min(initial=capacity + 1)),
+        swaps=_SWAPS if len(order) > _WINDOW else 0.0,
+        unit=unit,
+        scale=float(v[: len(near)].mean()) if len(near) else 1.0,
+        tolerance=0.0,
+    )
+    return Prepared(items, order, free, capacity, int(values[free].sum()))
+
+
+def whole_values(values: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
+    """Give values as integers, int64[N], and what their unit is in the file's."""
+    bits = _VALUE_BITS - len(values).bit_length()
+    if values.dtype == np.int64 and values.max(initial=0) < 2**bits:
+        return values, 1.0
+    numbers = values.astype(np.float64)
+    shift = bits - int(np.frexp(numbers.max(initial=0.0))[1])
+    return np.rint(np.ldexp(numbers, shift)).astype(np.int64), float(np.ldexp(1.0, -shift))
+
+
+def _walk(prepared: Prepared, chosen: Solution) -> Walk:
+    items, inside = prepared.items, chosen[prepared.order]
+    size = len(inside)
+    counts = np.zeros(PLACES, dtype=np.int64)
+    counts[FREE] = prepared.capacity - items.weights[inside].sum()
+    counts[VALUE] = prepared.worth + items.values[inside].sum()
+    state = Selection(
+        inside,
+        inside.copy(),
+        np.zeros(2 * items.window + 2, dtype=np.int64),
+        np.zeros(size, dtype=np.int64),
+        np.full(size, -1, dtype=np.int64),
+        counts,
+    )
+    return Walk(items, state, _reader(prepared, state.inside), _reader(prepared, state.best))
+
+
+def _reader(prepared: Prepared, taken: NDArray[np.bool_]) -> Callable[[], Solution]:
+    """Say which of the instance's items are taken, when asked."""
+
+    def read() -> Solution:
+        chosen = prepared.free.copy()
+        chosen[prepared.order[taken]] = True
+        return chosen
+
+    return read
