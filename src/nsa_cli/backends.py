@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -137,6 +137,7 @@ class LargeStepBackend:
 
     chains: Any
     threads: int
+    seconds: float | None = None
     method: str = "large-step"
     policy: str = "none"
     trained: Trained | None = None
@@ -146,7 +147,10 @@ class LargeStepBackend:
 
     def budget(self, problem: Problem[Any], instance: Any) -> Budget:
         budget: Budget = self.chains.budget(instance)
-        return budget
+        choose = getattr(self.chains, "chains", None)
+        if choose is None or self.seconds is None:
+            return budget
+        return replace(budget, chains=choose(instance, self.seconds, self.threads))
 
     def start(
         self,
@@ -165,7 +169,13 @@ class LargeStepBackend:
 
 
 def large_step_backend(
-    problem: Problem[Any], instance: Any, method: str, *, plain: bool, threads: int | None = None
+    problem: Problem[Any],
+    instance: Any,
+    method: str,
+    *,
+    plain: bool,
+    threads: int | None = None,
+    seconds: float | None = None,
 ) -> LargeStepBackend | None:
     """Take the problem's large-step chains where they are asked for, or where nothing speaks against them.
 
@@ -177,6 +187,8 @@ def large_step_backend(
     plain : bool
         Whether nothing is asked for that only annealing move by move has, such as a policy.
     threads : int, optional
+    seconds : float, optional
+        The time limit, where it alone ends the run.
 
     Raises
     ------
@@ -193,7 +205,7 @@ def large_step_backend(
     if chains is not None and chains.fits(instance):
         from nsa_cli.anneal.fused import cores
 
-        return LargeStepBackend(chains, threads or cores())
+        return LargeStepBackend(chains, threads or cores(), seconds)
     if method == "large-step":
         why = "has no large-step chains" if chains is None else "too few elements to kick"
         raise UsageError(f"--method large-step: {problem.name}: {why}; use --method anneal")

@@ -160,7 +160,12 @@ def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backen
     plain = plain and not settings.greedy and settings.acceptance == "metropolis"
     plain = plain and device == "cpu" and settings.backend != "torch"
     large = large_step_backend(
-        task.problem, task.instance, settings.method, plain=plain, threads=settings.threads
+        task.problem,
+        task.instance,
+        settings.method,
+        plain=plain,
+        threads=settings.threads,
+        seconds=settings.time_limit if settings.steps is None else None,
     )
     return large or choose_backend(
         task.problem,
@@ -280,6 +285,7 @@ class _Run(NamedTuple):
             running,
             self._schedule(),
             looks=self.looks,
+            until=self.deadline,
             stop=self.stop,
             goals=goals_of(tasks, bounds, self.settings),
             rows=chains,

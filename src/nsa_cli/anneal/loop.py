@@ -16,6 +16,13 @@ from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 #: A chunk is to take about this long, in seconds: short to a user, long to an interpreter.
 _CHUNK_SECONDS = 0.1
 
+#: Before a deadline it is to take this share of the whole time, at least so many seconds, and never more than
+#: what is left.
+_CHUNK_SHARE, _CHUNK_LEAST = 1 / 50, 0.0004
+
+#: Steps of the first chunk; how much longer the next one may be.
+_FIRST_CHUNK, _GROWTH = 8, 4.0
+
 
 class Chains(Protocol):
     """Chains between two chunks, of either backend; arrays are what they are now and may change."""
@@ -73,6 +80,7 @@ def run_chains(
     *,
     chunk: int | None = None,
     looks: int | None = None,
+    until: float | None = None,
     stop: tuple[StopRule, ...] = (),
     goals: tuple[Goal, ...] = (),
     rows: int = 1,
@@ -89,6 +97,8 @@ def run_chains(
         nothing in the result of a run that is not stopped.
     looks : int, optional
         Chunks that the schedule is cut into at least, for those who want a curve.
+    until : float, optional
+        Time of `time.monotonic` at which a rule will end the run: chunks get short enough for it.
     stop : tuple of StopRule
     goals : tuple of Goal
         Asked at steps that depend on nothing but their number; the run ends when every instance has
@@ -99,8 +109,10 @@ def run_chains(
         Called before the first chunk and after each.
     """
     most = min(-(-schedule.steps // looks) if looks else schedule.steps, chains.most)
-    chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(max(most, 1))
-    progress, watch = _progress(chains, schedule), Watch(goals, rows)
+    chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(chains, max(most, 1), until)
+    full = on_progress is not None
+    first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
+    progress, watch = _progress(chains, schedule, float(first), full=full), Watch(goals, rows)
     if on_progress is not None:
         on_progress(progress)
     while chains.step < schedule.steps:
@@ -109,8 +121,9 @@ def run_chains(
         if (reason := first_reason(stop, progress)) is not None:
             return End(reason, watch.settled)
         last = min(chains.step + next(chunks), schedule.steps, watch.due if goals else schedule.steps)
-        chains.advance(schedule.temperatures(chains.step, last))
-        progress = _progress(chains, schedule)
+        temperatures = schedule.temperatures(chains.step, last)
+        chains.advance(temperatures)
+        progress = _progress(chains, schedule, float(temperatures[-1]), full=full)
         if on_progress is not None:
             on_progress(progress)
     return End("steps", watch.settled)
@@ -121,30 +134,41 @@ def _fixed_chunks(chunk: int) -> Iterator[int]:
         yield chunk
 
 
-def _timed_chunks(most: int) -> Iterator[int]:
-    """Double or halve the chunk until it takes its time."""
-    chunk = 8
+def _timed_chunks(chains: Chains, most: int, until: float | None) -> Iterator[int]:
+    """Make chunks that take their time, by the pace of the last one; they grow step by step."""
+    chunk, now = _FIRST_CHUNK, time.monotonic()
+    span = None if until is None else max(until - now, 0.0)
     while True:
-        begin = time.monotonic()
+        begin, before = now, chains.step
         yield min(chunk, most)
-        seconds = time.monotonic() - begin
-        if seconds < _CHUNK_SECONDS / 2:
-            chunk = min(2 * chunk, most)
-        elif seconds > 2 * _CHUNK_SECONDS:
-            chunk = max(chunk // 2, 1)
+        now = time.monotonic()
+        done, seconds = chains.step - before, max(now - begin, 1e-9)
+        if done:  # a chunk without steps says nothing of their pace
+            wanted = _chunk_seconds(span, None if until is None else until - now)
+            chunk = max(int(min(done * wanted / seconds, _GROWTH * chunk, most)), 1)
 
 
-def _progress(chains: Chains, schedule: Schedule | TimedSchedule) -> Progress:
-    done = max(chains.step - 1, 0)
-    temperature = schedule.temperatures(done, done + 1)[0] if schedule.steps else schedule.t_start
-    energy = chains.energy
-    return Progress(
+def _chunk_seconds(span: float | None, left: float | None) -> float:
+    """Tell how long a chunk is to take, of a time span of which so much is left."""
+    if span is None or left is None:
+        return _CHUNK_SECONDS
+    return min(max(span * _CHUNK_SHARE, _CHUNK_LEAST), _CHUNK_SECONDS, max(left, 0.0))
+
+
+def _progress(
+    chains: Chains, schedule: Schedule | TimedSchedule, temperature: float, *, full: bool
+) -> Progress:
+    """Say where the chains are; in full only to those who look on, for a short chunk takes little longer."""
+    accepted = chains.accepted
+    progress = Progress(
         chains.step,
         None if isinstance(schedule, TimedSchedule) else schedule.steps,
-        float(temperature),
-        float(chains.accepted.mean()) / max(chains.step, 1),
+        temperature,
+        float(accepted.sum()) / len(accepted) / max(chains.step, 1),
         float(chains.best_energy.min()),
-        mean=float(energy.mean()),
-        lowest=float(energy.min()),
         chains=chains,
     )
+    if not full:
+        return progress
+    energy = chains.energy
+    return progress._replace(mean=float(energy.mean()), lowest=float(energy.min()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -138,22 +138,7 @@ def _heuristics(problem: Problem[Any], contribution: BenchContribution | None, s
 
 
 def _peers(problem: Problem[Any], contribution: BenchContribution | None, wanted: Wanted) -> Iterator[Solver]:
-    known = dict(contribution.peers) if contribution else {}
-    if wanted.against == ("all",):
-        names = tuple(name for name, peer in known.items() if _installed(peer))
-        if not names:
-            raise UsageError(
-                f"--against all: no peer of {problem.name} is installed; pip install 'nsa-cli[peers]'"
-            )
-    else:
-        names = wanted.against
-    for name in names:
-        if name not in known:
-            has = ", ".join([*known, "all"]) if known else "none"
-            raise UsageError(f"--against: {problem.name} has no peer {name!r}; it has {has}")
-        peer = known[name]
-        if not _installed(peer):
-            raise UsageError(f"--against {name}: {peer.about}, is not installed; pip install {peer.package}")
+    for name, peer in chosen_peers(problem, contribution, wanted.against):
         yield Foreign(
             name=name,
             budget=f"{wanted.seconds:g}s",
@@ -161,6 +146,42 @@ def _peers(problem: Problem[Any], contribution: BenchContribution | None, wanted
             peer=peer.solve,
             seconds=wanted.seconds,
         )
+
+
+def chosen_peers(
+    problem: Problem[Any], contribution: BenchContribution | None, against: Sequence[str]
+) -> Iterator[tuple[str, Peer]]:
+    """Find the solvers of others by their names, or their first word: ``ortools`` is all of OR-Tools.
+
+    Raises
+    ------
+    UsageError
+        If one is unknown or not installed.
+    """
+    known = dict(contribution.peers) if contribution else {}
+    if tuple(against) == ("all",):
+        names = [name for name, peer in known.items() if _installed(peer)]
+        if not names:
+            raise UsageError(
+                f"--against all: no peer of {problem.name} is installed; pip install 'nsa-cli[peers]'"
+            )
+    else:
+        names = [name for word in against for name in _meant(word, known, problem.name)]
+    for name in dict.fromkeys(names):
+        peer = known[name]
+        if not _installed(peer):
+            raise UsageError(f"--against {name}: {peer.about}, is not installed; pip install {peer.package}")
+        yield name, peer
+
+
+def _meant(word: str, known: Mapping[str, Peer], problem: str) -> list[str]:
+    if word in known:
+        return [word]
+    found = [name for name in known if name.startswith(f"{word}-")]
+    if not found:
+        has = ", ".join([*known, "all"]) if known else "none"
+        raise UsageError(f"--against: {problem} has no peer {word!r}; it has {has}")
+    return found
 
 
 def _installed(peer: Peer) -> bool:

@@ -153,7 +153,7 @@ class Annealer(Solver):
         steps = parse_steps(self.budget, suite.size)
         settings = self._settings(suite.problem, suite.size, steps, seed)
         stop = (Interrupt(watch.asked_to_stop),)
-        clock = _Clock()
+        clock = Clock()
         results = solve_all(
             suite.tasks, settings, stop=stop, on_progress=lambda p: watch.on_progress(_words(p))
         )
@@ -190,7 +190,7 @@ class OneByOne(Solver):
     def run(self, suite: Suite, seed: int, watch: Watch) -> Run:
         # The numbers that a start of `solve` would get with this seed.
         keys = stream_keys(seed, np.array([task.stream << 32 for task in suite.tasks]))
-        draws = [_CountedDraws(key) for key in keys]
+        draws = [CountedDraws(key) for key in keys]
         answers = []
         for k, (task, numbers) in enumerate(zip(suite.tasks, draws, strict=True)):
             if watch.asked_to_stop():
@@ -201,10 +201,10 @@ class OneByOne(Solver):
 
     def warm_up(self, suite: Suite) -> None:
         small = suite.problem.generate(_SMALL, np.random.default_rng(0))
-        self._solve(small, _CountedDraws(np.int64(0)), rehearsal=True)
+        self._solve(small, CountedDraws(np.int64(0)), rehearsal=True)
 
     def _answer(self, instance: Instance, name: str, draws: Draws) -> Answer:
-        clock = _Clock()
+        clock = Clock()
         solution = self._solve(instance, draws)
         seconds, cpu_seconds = clock.read()
         if (why := instance.violation(solution)) is not None:
@@ -250,12 +250,12 @@ class Foreign(OneByOne):
     seconds: float
 
     def _solve(self, instance: Instance, draws: Draws, *, rehearsal: bool = False) -> Solution:
-        with _stdout_closed():
+        with stdout_closed():
             return self.peer(instance, min(self.seconds, _REHEARSAL) if rehearsal else self.seconds)
 
 
 @contextlib.contextmanager
-def _stdout_closed() -> Iterator[None]:
+def stdout_closed() -> Iterator[None]:
     """Send what libraries write to file descriptor 1 nowhere: they know nothing of `sys.stdout`."""
     sys.stdout.flush()
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
@@ -268,7 +268,7 @@ def _stdout_closed() -> Iterator[None]:
         os.close(nowhere)
 
 
-class _CountedDraws:
+class CountedDraws:
     """Random numbers of one chain's start, and whether they were taken."""
 
     def __init__(self, key: np.int64) -> None:
@@ -280,7 +280,7 @@ class _CountedDraws:
         return self._numbers(count)[:, 0]
 
 
-class _Clock:
+class Clock:
     """Wall-clock and process time since it was made."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""`nsa benchmark`: the paper's protocol on the paper's test sets, beside the paper's figures."""
+"""`nsa benchmark`: the paper's protocol beside the paper's figures; with budgets, quality against time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
-from nsa_cli.cli.options import ProblemName, Quiet, parse_names, parse_numbers
+from nsa_cli.cli.options import Quiet, parse_names, parse_numbers, problem_names
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
 
@@ -19,8 +19,21 @@ if TYPE_CHECKING:
 
 
 def benchmark(
-    problem: ProblemName,
-    sizes: Annotated[str, typer.Option("--sizes", help="Sizes of instances: 50,100.")],
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PROBLEM|FILE…",
+            help="Name of a problem, or FILE.py:CLASS; with --budget also files of instances, and folders.",
+            autocompletion=problem_names,
+        ),
+    ],
+    sizes: Annotated[str | None, typer.Option("--sizes", help="Sizes of instances: 50,100.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget", metavar="TIMES", help="Curves instead: what is found in 5ms,20ms,1s an instance."
+        ),
+    ] = None,
     steps: Annotated[
         str, typer.Option("--steps", help="Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.")
     ] = "10",
@@ -37,29 +50,44 @@ def benchmark(
         typer.Option("--time-limit", metavar="SECONDS", help="For each instance, of the solvers of others."),
     ] = 1.0,
     references: Annotated[
-        str | None, typer.Option("--references", metavar="DIR", help="Reference objectives for the gaps.")
+        str | None,
+        typer.Option(
+            "--references", metavar="DIR", help="Reference objectives for the gaps; a file for files."
+        ),
     ] = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
     out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR", help="Where runs.csv and summary.json go.")
+        str | None,
+        typer.Option("--out", metavar="DIR", help="Where runs.csv, summary.json and curves.png go."),
     ] = None,
     quiet: Quiet = False,
 ) -> int:
     """Measure annealing, heuristics and solvers of others on the paper's test sets of PROBLEM."""
-    found = find_problem(problem)
-    multiples, numbers = parse_numbers("--steps", steps), parse_numbers("--sizes", sizes)
     chosen_seeds = parse_numbers("--seeds", seeds, minimum=0)
     if count < 1:
         raise UsageError(f"--count: expected at least 1, got {count}")
     if not 0 < time_limit < float("inf"):
         raise UsageError(f"--time-limit: expected seconds above 0, got {time_limit}")
+    chosen_policies = None if policies is None else () if policies == "none" else parse_names(policies)
+    if budget is not None:
+        from nsa_cli.cli.curves import Asked, run_curves
+
+        asked = Asked(what, sizes, count, budget, chosen_seeds, chosen_policies, parse_names(against or ""))
+        return run_curves(asked, references, out, Console(quiet))
+    if len(what) > 1:
+        raise UsageError("several files: give --budget; the paper's protocol is for a PROBLEM's own sets")
+    problem = what[0]
+    found = find_problem(problem)
+    if sizes is None:
+        raise UsageError("--sizes: expected sizes of instances, as 50,100; it was not given")
+    multiples, numbers = parse_numbers("--steps", steps), parse_numbers("--sizes", sizes)
     from nsa_cli.backends import choose_device
     from nsa_cli.bench.choose import Wanted
     from nsa_cli.bench.plan import Plan
 
     wanted = Wanted(
         steps=multiples,
-        policies=None if policies is None else () if policies == "none" else parse_names(policies),
+        policies=chosen_policies,
         against=parse_names(against or ""),
         seconds=time_limit,
         device=choose_device(device),

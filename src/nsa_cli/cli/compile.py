@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console
-from nsa_cli.cli.options import Quiet, complete_problem
+from nsa_cli.cli.options import Quiet, problem_names
 
 if TYPE_CHECKING:
     from nsa_cli.core.result import Result
@@ -42,7 +42,7 @@ class Compilation:
 def compile_(
     problems: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PROBLEM]...", help="All by default.", autocompletion=complete_problem),
+        typer.Argument(metavar="[PROBLEM]...", help="All by default.", autocompletion=problem_names),
     ] = None,
     quiet: Quiet = False,
 ) -> int:

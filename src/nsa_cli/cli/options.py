@@ -15,7 +15,7 @@ from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.problems import builtin_names
 
 
-def complete_problem(incomplete: str) -> list[str]:
+def problem_names(incomplete: str) -> list[str]:
     """Complete the name of a problem, for the shell."""
     return [name for name in builtin_names() if name.startswith(incomplete)]
 
@@ -23,7 +23,7 @@ def complete_problem(incomplete: str) -> list[str]:
 ProblemName = Annotated[
     str,
     typer.Argument(
-        metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.", autocompletion=complete_problem
+        metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.", autocompletion=problem_names
     ),
 ]
 Seed = Annotated[

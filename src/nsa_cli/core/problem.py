@@ -191,7 +191,10 @@ class Walk(NamedTuple):
 
 
 class LargeStep(Protocol):
-    """Chains whose step is a kick, its repair by local search, and a decision (Martin, Otto, Felten 1991)."""
+    """Chains whose step is a kick, its repair by local search, and a decision (Martin, Otto, Felten 1991).
+
+    It may also have a method ``chains(instance, seconds, threads)``: how many there are to be in that time.
+    """
 
     def fits(self, instance: Any) -> bool:
         """Tell whether there is anything to kick."""

@@ -33,7 +33,7 @@ def fast_tsp(instance: TspInstance, seconds: float) -> Solution:
     """Local search with Or-opt moves; takes all of its time."""
     import fast_tsp as package
 
-    matrix = integer_matrix(instance, _SHORT).tolist()
+    matrix = integer_matrix(instance, _SHORT).astype(np.uint16)
     return np.array(package.find_tour(matrix, duration_seconds=seconds))
 
 

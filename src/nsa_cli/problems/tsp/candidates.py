@@ -68,6 +68,34 @@ def nearest_in_matrix(matrix: NDArray[np.float64], count: int) -> NDArray[np.int
 
 
 @allocating
+def nearest_of_few(
+    measure: Measure, size: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the nearest other cities of each city by looking at all of them.
+
+    Returns
+    -------
+    neighbours, distances : int64[N, count], float64[N, count]
+        Nearest first.
+    """
+    neighbours = np.empty((size, count), dtype=np.int64)
+    distances = np.full((size, count), np.inf)
+    for i in range(size):
+        found = 0
+        for j in range(size):
+            far = length(measure, i, j)
+            if j == i or (found == count and far >= distances[i, count - 1]):
+                continue
+            found = min(found + 1, count)
+            at = found - 1
+            while at > 0 and distances[i, at - 1] > far:
+                neighbours[i, at], distances[i, at] = neighbours[i, at - 1], distances[i, at - 1]
+                at -= 1
+            neighbours[i, at], distances[i, at] = j, far
+    return neighbours, distances
+
+
+@allocating
 def along_curve(x: NDArray[np.int64], y: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
     """Give the places of grid points along Hilbert's curve.
 

@@ -9,9 +9,6 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.tsp.instance import TspInstance
 
-#: Neighbours a city offers to the greedy edge rule; more changes little.
-_NEIGHBOURS = 10
-
 
 def random_tour(instance: TspInstance, draws: Draws) -> Solution:
     """Draw a permutation uniformly, the paper's start (Appendix A, TSP)."""
@@ -33,23 +30,10 @@ def nearest_neighbour(instance: TspInstance, draws: Draws) -> Solution:
 
 
 def greedy_edge(instance: TspInstance, _: Draws) -> Solution:
-    """Take the shortest edge that leaves a set of paths, again and again.
+    """Take the shortest edge that leaves a set of paths, again and again; memory stays linear in N."""
+    from nsa_cli.problems.tsp.surroundings import greedy  # compiled
 
-    Edges come from the nearest neighbours of the cities, then of the ends of the remaining paths, so that
-    memory stays linear in N.
-    """
-    size = instance.size
-    if size < 3:
-        return np.arange(size)
-    paths = _Paths(size)
-    ends = np.arange(size)
-    while paths.count > 1:
-        i, j = _candidates(instance, ends, paths)
-        order = np.argsort(instance.edges(i, j), kind="stable")
-        for a, b in zip(i[order].tolist(), j[order].tolist(), strict=True):
-            paths.join(a, b)
-        ends = np.flatnonzero(np.array(paths.degree) < 2)
-    return paths.tour()
+    return greedy(instance)
 
 
 def two_opt(instance: TspInstance, draws: Draws) -> Solution:
@@ -80,29 +64,6 @@ def edge_matrix(instance: TspInstance) -> NDArray[np.float64]:
     return matrix
 
 
-def _candidates(
-    instance: TspInstance, ends: NDArray[np.int64], paths: _Paths
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Near pairs among the ends of paths; for each end at least one of another path."""
-    wanted = min(_NEIGHBOURS, len(ends) - 1)
-    if instance.matrix is None and len(ends) > _NEIGHBOURS + 1:
-        i, j = (index.ravel() for index in neighbours(instance, ends, wanted))
-    elif len(ends) <= 2 * _NEIGHBOURS:
-        i, j = (index.ravel() for index in np.indices((len(ends), len(ends))))
-    else:
-        assert instance.matrix is not None
-        lengths = instance.matrix[np.ix_(ends, ends)].astype(np.float64)
-        np.fill_diagonal(lengths, np.inf)
-        j = np.argpartition(lengths, wanted - 1, axis=1)[:, :wanted].ravel()
-        i = np.repeat(np.arange(len(ends)), wanted)
-    i, j = ends[i], ends[j]
-    path = paths.labels()
-    different = path[i] != path[j]
-    if not different.any():  # coincident cities can fill a whole neighbourhood
-        return _bridge(ends, path)
-    return i[different], j[different]
-
-
 def neighbours(
     instance: TspInstance, among: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -120,12 +81,6 @@ def neighbours(
     return np.repeat(np.arange(len(among))[:, None], count, axis=1), found
 
 
-def _bridge(ends: NDArray[np.int64], path: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pair each path's first end with the next path's."""
-    _, first = np.unique(path[ends], return_index=True)
-    return ends[first[:-1]], ends[first[1:]]
-
-
 def positions(instance: TspInstance) -> NDArray[np.float64]:
     """Points whose straight distance orders neighbours as the metric does, or nearly."""
     points = instance.measured
@@ -134,46 +89,3 @@ def positions(instance: TspInstance) -> NDArray[np.float64]:
     latitude, longitude = points[:, 0], points[:, 1]
     flat = np.cos(latitude)
     return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
-
-
-class _Paths:
-    """A set of vertex-disjoint paths over all cities, joined end to end."""
-
-    def __init__(self, size: int) -> None:
-        self.count = size
-        self.degree = [0] * size
-        self.neighbours: list[list[int]] = [[] for _ in range(size)]
-        self._parent = list(range(size))
-
-    def find(self, city: int) -> int:
-        parent = self._parent
-        while parent[city] != city:
-            parent[city] = parent[parent[city]]
-            city = parent[city]
-        return city
-
-    def join(self, a: int, b: int) -> None:
-        """Add the edge unless a city would have three, or a cycle would close."""
-        if self.degree[a] > 1 or self.degree[b] > 1:
-            return
-        root_a, root_b = self.find(a), self.find(b)
-        if root_a == root_b:
-            return
-        self._parent[root_a] = root_b
-        for city, other in ((a, b), (b, a)):
-            self.degree[city] += 1
-            self.neighbours[city].append(other)
-        self.count -= 1
-
-    def labels(self) -> NDArray[np.int64]:
-        return np.array([self.find(city) for city in range(len(self.degree))])
-
-    def tour(self) -> NDArray[np.int64]:
-        """Walk the one path that is left."""
-        here = self.degree.index(1)
-        before, order = -1, []
-        while here >= 0:
-            order.append(here)
-            following = next((c for c in self.neighbours[here] if c != before), -1)
-            before, here = here, following
-        return np.array(order, dtype=np.int64)

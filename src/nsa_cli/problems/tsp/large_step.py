@@ -16,6 +16,7 @@ from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.jit import inlined, kernel
 from nsa_cli.problems.tsp.local_search import (
     PIECES,
+    QUEUED,
     Chain,
     Cities,
     apply_move,
@@ -78,6 +79,20 @@ def start_at(cities: Cities, order: NDArray[np.int64]) -> LargeStepState:
         chain,
         chain.order.copy(),
         np.array([cost, cost]),
+        np.zeros(4, dtype=np.int64),
+        np.empty(2 * _CHANGES, dtype=np.int64),
+    )
+
+
+def settled_as(other: LargeStepState) -> LargeStepState:
+    """Put a chain where another one is that has just settled and kicked nothing yet."""
+    chain = new_chain(other.chain.order.astype(np.int64))
+    chain.waiting[:] = 0
+    chain.counts[QUEUED] = 0
+    return LargeStepState(
+        chain,
+        other.best.copy(),
+        other.costs.copy(),
         np.zeros(4, dtype=np.int64),
         np.empty(2 * _CHANGES, dtype=np.int64),
     )

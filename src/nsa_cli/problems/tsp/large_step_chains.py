@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,22 +11,32 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.problem import Budget
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_step import ACCEPTED, BEST, CURRENT, KICKS, advance, settle, start_at
-from nsa_cli.problems.tsp.large_step_solver import (
-    RUNS,
-    RUNS_UP_TO,
-    SETTLE,
-    LargeStepSettings,
-    Setting,
-    Sites,
-    is_measurable,
-    prepare,
-    sites_of,
+from nsa_cli.problems.tsp.large_step import (
+    ACCEPTED,
+    BEST,
+    CURRENT,
+    KICKS,
+    LargeStepState,
+    advance,
+    settle,
+    settled_as,
+    start_at,
 )
+from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.local_search import QUEUED
+from nsa_cli.problems.tsp.surroundings import is_measurable, surroundings_of
 
 #: Fewer sites than this leave no room for kicks.
 _LEAST = 13
+
+#: Up to this many cities, independent runs of a share of the budget beat one long run.
+_RUNS_UP_TO, _RUNS = 150, 4
+
+#: But each of these runs is to have at least so many seconds a city.
+_RUN_SECONDS = 25e-6
+
+#: Cities of the first local search between two looks at the clock.
+_SETTLE = 2000
 
 
 class TspLargeStep:
@@ -36,9 +46,8 @@ class TspLargeStep:
 
     def fits(self, instance: TspInstance) -> bool:
         """Tell whether there are enough cities, at finite distances."""
-        return (
-            instance.size >= _LEAST and is_measurable(instance) and len(sites_of(instance).numbers) >= _LEAST
-        )
+        enough = instance.size >= _LEAST and is_measurable(instance)
+        return enough and len(surroundings_of(instance).sites.numbers) >= _LEAST
 
     def budget(self, instance: TspInstance) -> Budget:
         """Some seconds at most, and far less for few cities.
@@ -47,8 +56,15 @@ class TspLargeStep:
         cities: from a thousand kicks a city on, twice as many gain less than 0.01 %.
         """
         kicks = int(np.clip(150 * instance.size, 5_000, 150_000))
-        chains = RUNS if instance.size <= RUNS_UP_TO else 2
+        chains = _RUNS if instance.size <= _RUNS_UP_TO else 2
         return Budget(kicks, 1.0, float(np.exp(-self.settings.decay)), chains)
+
+    def chains(self, instance: TspInstance, seconds: float, threads: int) -> int:
+        """Choose the number of chains for a time limit: a multiple of the threads."""
+        if instance.size > _RUNS_UP_TO:
+            return threads
+        runs = max(min(int(seconds * threads / _RUN_SECONDS / instance.size), _RUNS), 1)
+        return -(-runs // threads) * threads
 
     def start(
         self, instances: Sequence[TspInstance], x: NDArray[Any], keys: NDArray[np.int64], threads: int
@@ -85,40 +101,50 @@ class LargeStepChains:
     ) -> None:
         self.step = 0
         self._instances, self._first, self._keys = instances, x, keys
-        made: dict[int, tuple[Sites, Setting]] = {}
-        self._ready: list[tuple[Sites, Setting]] = []
-        for instance, tour in zip(instances, x, strict=True):
-            if id(instance) not in made:
-                sites = sites_of(instance)
-                made[id(instance)] = sites, prepare(instance, sites, tour, settings)
-            sites, setting = made[id(instance)]
-            self._ready.append((sites, setting._replace(order=sites.order(tour))))
-        self._states = [start_at(setting.cities, setting.order) for _, setting in self._ready]
-        self._threads = min(threads, len(keys))
+        self._ready: list[Setting] = []
+        self._states: list[LargeStepState] = []
+        #: Of each chain the first one of the same instance and tour: the two go down alike.
+        self._leader: list[int] = []
+        prepared: dict[int, Setting] = {}
+        made: dict[tuple[int, bytes], int] = {}
+        for row, (instance, tour) in enumerate(zip(instances, x, strict=True)):
+            if id(instance) not in prepared:
+                prepared[id(instance)] = prepare(instance, tour, settings)
+            setting = prepared[id(instance)]
+            setting = setting._replace(order=setting.sites.order(tour))
+            self._ready.append(setting)
+            self._states.append(start_at(setting.cities, setting.order))
+            self._leader.append(made.setdefault((id(instance), tour.tobytes()), row))
+        self._pool = ThreadPoolExecutor(min(threads, len(keys))) if min(threads, len(keys)) > 1 else None
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Take all chains through so many kicks, or through part of their first descent: that is no step."""
-        descending = [k for k, s in enumerate(self._states) if s.chain.counts[QUEUED]]
-        if descending:
-            self._each(self._descend, descending)
+        if any(state.chain.counts[QUEUED] for state in self._states):
+            self._descend()
             return
-        self._each(lambda k: self._kick(k, temperatures), range(len(self._states)))
+        self._each(lambda row: self._kick(row, temperatures), range(len(self._states)))
         self.step += len(temperatures)
 
-    def _each(self, work: Any, rows: Any) -> None:
-        if self._threads == 1:
+    def _each(self, work: Callable[[int], None], rows: Iterable[int]) -> None:
+        if self._pool is None:
             for row in rows:
                 work(row)
-            return
-        with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(work, rows))
+        else:
+            list(self._pool.map(work, rows))
 
-    def _descend(self, row: int) -> None:
-        setting = self._ready[row][1]
-        settle(setting.cities, self._states[row], setting.depth, SETTLE)
+    def _descend(self) -> None:
+        """Go down with those that lead; who would go the same way is put where they end."""
+        leaders = [k for k in set(self._leader) if self._states[k].chain.counts[QUEUED]]
+        self._each(self._settle, leaders)
+        for row, leader in enumerate(self._leader):
+            if row != leader and not self._states[leader].chain.counts[QUEUED]:
+                self._states[row] = settled_as(self._states[leader])
+
+    def _settle(self, row: int) -> None:
+        settle(self._ready[row].cities, self._states[row], self._ready[row].depth, _SETTLE)
 
     def _kick(self, row: int, temperatures: NDArray[np.float64]) -> None:
-        setting = self._ready[row][1]
+        setting = self._ready[row]
         advance(
             setting.cities,
             self._states[row],
@@ -135,14 +161,16 @@ class LargeStepChains:
     @property
     def best(self) -> NDArray[Any]:
         tours = self._tours(lambda state: state.best)
-        for row, instance in enumerate(self._instances):
+        for row, (instance, setting) in enumerate(zip(self._instances, self._ready, strict=True)):
             # Cities on the same place are one here; where lengths are rounded, a start can still be shorter.
-            if instance.objective(self._first[row]) < instance.objective(tours[row]):
+            some_are_one = len(setting.order) < instance.size
+            if some_are_one and instance.objective(self._first[row]) < instance.objective(tours[row]):
                 tours[row] = self._first[row]
         return tours
 
-    def _tours(self, order: Any) -> NDArray[Any]:
-        return np.stack([s[0].tour(order(state)) for s, state in zip(self._ready, self._states, strict=True)])
+    def _tours(self, order: Callable[[LargeStepState], NDArray[np.uint32]]) -> NDArray[Any]:
+        pairs = zip(self._ready, self._states, strict=True)
+        return np.stack([setting.sites.tour(order(state)) for setting, state in pairs])
 
     @property
     def energy(self) -> NDArray[np.float64]:

@@ -1,0 +1,104 @@
+"""What large-step chains of an instance share: candidates, scales, and what depends on its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.instance import Solution
+from nsa_cli.problems.tsp.candidates import alpha_nearness, by_length, choose, graph_of
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.local_search import Cities
+from nsa_cli.problems.tsp.measure import tour_length
+from nsa_cli.problems.tsp.surroundings import Sites, near, surroundings_of
+
+#: Up to this many cities, one open move in a Lin-Kernighan chain does better than many.
+_SHALLOW_UP_TO = 150
+
+#: Cities lie in clusters where the mean distance to the nearest neighbour is below this share of a mean edge
+#: of a greedy tour. Measured: 0.75 for uniform cities, 0.4 for the clusters of fl417 and fl1400.
+_CLUSTERED_BELOW = 0.5
+
+#: Sizes of the first and last subgradient step, in units of `Setting.scale`.
+_FIRST_STEP, _LAST_STEP = 0.3, 0.02
+
+
+@dataclass(frozen=True)
+class LargeStepSettings:
+    """What a chain is made of; the defaults are measured, one set for all sizes.
+
+    Attributes
+    ----------
+    candidates : int
+        Edges a city that moves may add, by alpha-nearness.
+    clustered : (int, int)
+        Neighbours and candidates where cities lie in clusters, whose cities have few neighbours outside.
+    subgradient_steps : int
+        Half as many for few cities, where the set-up weighs more.
+    depth : int or None
+        Open moves in a Lin-Kernighan chain; None: by size.
+    longest : int
+        Most cities of a segment that a kick swaps.
+    decay : float
+        The temperature is s exp(-decay t): s the mean distance of a city to its nearest neighbour, t the used
+        fraction of the budget.
+    """
+
+    candidates: int = 5
+    clustered: tuple[int, int] = (25, 8)
+    subgradient_steps: int = 40
+    depth: int | None = None
+    longest: int = 100
+    decay: float = 3.5
+
+
+class Setting(NamedTuple):
+    """An instance made ready for chains, which share it.
+
+    Attributes
+    ----------
+    sites : Sites
+    cities : Cities
+        One for each of the sites.
+    order : int64[M]
+        The first tour.
+    scale : float
+        Mean distance of a city to its nearest neighbour.
+    depth, longest : int
+        See `LargeStepSettings`.
+    """
+
+    sites: Sites
+    cities: Cities
+    order: NDArray[np.int64]
+    scale: float
+    depth: int
+    longest: int
+
+
+def prepare(
+    instance: TspInstance, start: Solution, settings: LargeStepSettings = LargeStepSettings()
+) -> Setting:
+    """Make an instance ready: candidates, scales, the first tour int64[N] as one of sites."""
+    sites, measure, neighbours, distances = surroundings_of(instance)
+    size, order = len(sites.numbers), sites.order(start)
+    scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
+    if scale * size < _CLUSTERED_BELOW * tour_length(measure, order.astype(np.uint32)):
+        wider, candidates = settings.clustered
+        neighbours, _ = by_length(measure, near(instance, sites.numbers, np.arange(size), wider))
+    graph = graph_of(measure, neighbours, order)
+    steps = settings.subgradient_steps // (2 if size <= _SHALLOW_UP_TO else 1)
+    alpha = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
+    chosen = choose(graph, alpha, candidates)
+    tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
+    return Setting(
+        sites,
+        Cities(measure, *chosen, candidates, tolerance),
+        order,
+        scale,
+        settings.depth if settings.depth is not None else (1 if size <= _SHALLOW_UP_TO else 6),
+        max(min(settings.longest, (size - 3) // 3 - 1), 1),
+    )
