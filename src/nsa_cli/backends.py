@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Budget, Problem, Trained
-from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored
+from nsa_cli.policy.checkpoint import Stored, check_candidates, check_greedy, digest, find_stored
 
 BACKENDS = ("auto", "torch", "numba")
 METHODS = ("auto", "anneal", "large-step")
@@ -38,6 +38,18 @@ def check_choices(backend: str, method: str, threads: int | None) -> None:
         raise UsageError(f"--method: expected one of {', '.join(METHODS)}, got {method!r}")
     if threads is not None and threads < 1:
         raise UsageError(f"--threads: expected at least 1, got {threads}")
+
+
+def candidates_of(spec: str | None, problem: str) -> str:
+    """Tell the candidates that a policy was trained with; ``all`` for uniform proposals, or no policy.
+
+    Raises
+    ------
+    UsageError, InputError
+        If there is no such policy.
+    """
+    stored = None if spec is None else find_stored(spec, problem)
+    return "all" if stored is None else stored.candidates
 
 
 class Backend(Protocol):
@@ -183,7 +195,7 @@ def large_step_backend(
         return None
     if not plain:
         raise UsageError(
-            "--method large-step: has no policy, acceptance rule, unit or GPU; leave those options out"
+            "--method large-step: has no policy, candidates, acceptance rule, unit or GPU; leave those options out"
         )
     chains = problem.large_step()
     if chains is not None and chains.fits(instance):
@@ -230,6 +242,7 @@ def choose_backend(
     """
     stored = find_stored(spec, problem.name)
     check_greedy(stored, greedy)
+    check_candidates(stored, problem.candidates)
     if backend != "torch" and device == "cpu" and (fused := problem.kernel()) is not None:
         from nsa_cli.anneal.fused import cores
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,14 @@ from nsa_cli.anneal.loop import Chains, End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
-from nsa_cli.backends import Backend, check_choices, choose_backend, choose_device, large_step_backend
+from nsa_cli.backends import (
+    Backend,
+    candidates_of,
+    check_choices,
+    choose_backend,
+    choose_device,
+    large_step_backend,
+)
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
@@ -102,6 +110,7 @@ def solve_each(
     device = choose_device(settings.device)
     if settings.time_limit is not None and settings.time_limit < 0:
         raise UsageError(f"--time-limit: expected seconds >= 0, got {settings.time_limit}")
+    tasks = [_restricted(task, settings) for task in tasks]
     waiting = len(tasks)
     for plan, places in _grouped(tasks, settings, device).items():
         for some in _batches(places, plan, tasks):
@@ -110,6 +119,12 @@ def solve_each(
             run = _Run(plan, settings, seed, deadline, rules, on_progress, looks)
             yield from _attempt(run, tasks, some)
             waiting -= len(some)
+
+
+def _restricted(task: Task, settings: Settings) -> Task:
+    """Take the candidates of a move that are asked for, or that the policy was trained with."""
+    candidates = settings.candidates or candidates_of(settings.policy, task.problem.name)
+    return replace(task, problem=task.problem.restricted(candidates))
 
 
 def _attempt(run: _Run, tasks: Sequence[Task], some: list[int]) -> Iterator[tuple[int, Result | NsaError]]:
@@ -151,8 +166,9 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
 
 def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backend:
     """Choose what runs instances like this one."""
-    moves = (settings.policy, settings.steps, settings.t_start, settings.t_end, settings.unit)
-    plain = all(x is None for x in (moves if settings.method == "auto" else (settings.policy, settings.unit)))
+    moves = (settings.policy, settings.candidates, settings.unit)
+    runs = (settings.steps, settings.t_start, settings.t_end)
+    plain = all(x is None for x in ((*moves, *runs) if settings.method == "auto" else moves))
     plain = plain and not settings.greedy and settings.acceptance == "metropolis"
     plain = plain and device == "cpu" and settings.backend != "torch"
     large = large_step_backend(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,12 @@ from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFo
 from nsa_cli.problems.tsp import labelled, tsplib
 from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, random_tour
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.nearest import parse
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.tsp.large_step_chains import TspLargeStep
+    from nsa_cli.problems.tsp.nearest_operations import NearestOperations
     from nsa_cli.problems.tsp.operations import TspOperations
     from nsa_cli.problems.tsp.plot import TspDrawing
 
@@ -51,6 +54,14 @@ class Tsp(Problem[TspInstance]):
     }
     settings = ("edge_weight_type", *Problem.settings)
     paper_sizes = (20, 50, 100, 200, 500)
+
+    def __init__(self, near: int = 0) -> None:
+        """Make the problem; with `near`, a move joins a city to one of its so many nearest ones."""
+        self._near = near
+        self.candidates = f"nearest:{near}" if near else "all"
+
+    def restricted(self, candidates: str) -> Tsp:
+        return _tsp(parse(candidates))
 
     def from_record(self, data: Mapping[str, Any]) -> TspInstance:
         return TspInstance.from_record(data)
@@ -86,6 +97,10 @@ class Tsp(Problem[TspInstance]):
         return TspLargeStep()
 
     def kernel(self) -> Fused:
+        if self._near:
+            from nsa_cli.problems.tsp.nearest_kernel import fused_of
+
+            return fused_of(self._near)
         from nsa_cli.problems.tsp.kernel import fused
 
         return fused
@@ -106,7 +121,11 @@ class Tsp(Problem[TspInstance]):
 
         return bounds.recompute(instance, witness)
 
-    def operations(self) -> TspOperations:
+    def operations(self) -> TspOperations | NearestOperations:
+        if self._near:
+            from nsa_cli.problems.tsp.nearest_operations import NearestOperations
+
+            return NearestOperations(self._near)
         from nsa_cli.problems.tsp.operations import TspOperations
 
         return TspOperations()
@@ -145,3 +164,9 @@ class Tsp(Problem[TspInstance]):
 
 
 problem = Tsp()
+
+
+@functools.cache
+def _tsp(near: int) -> Tsp:
+    """Give the problem with so many near cities, always the same object."""
+    return Tsp(near) if near else problem
