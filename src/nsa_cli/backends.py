@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Budget, Problem, Trained
-from nsa_cli.policy.checkpoint import Stored, check_candidates, check_greedy, digest, find_stored
+from nsa_cli.policy.checkpoint import (
+    Stored,
+    candidates_of,
+    check_candidates,
+    check_greedy,
+    digest,
+    find_stored,
+)
 
 BACKENDS = ("auto", "torch", "numba")
 METHODS = ("auto", "anneal", "large-step")
@@ -40,16 +47,15 @@ def check_choices(backend: str, method: str, threads: int | None) -> None:
         raise UsageError(f"--threads: expected at least 1, got {threads}")
 
 
-def candidates_of(spec: str | None, problem: str) -> str:
-    """Tell the candidates that a policy was trained with; ``all`` for uniform proposals, or no policy.
+def restrict(problem: Problem[Any], candidates: str | None, policy: str | None) -> Problem[Any]:
+    """Give a problem the candidates of a move that are asked for, or else those that the policy was trained with.
 
     Raises
     ------
     UsageError, InputError
-        If there is no such policy.
+        If there are no such candidates, or there is no such policy.
     """
-    stored = None if spec is None else find_stored(spec, problem)
-    return "all" if stored is None else stored.candidates
+    return problem.restricted(candidates or candidates_of(policy, problem.name))
 
 
 class Backend(Protocol):

@@ -21,11 +21,11 @@ from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
 from nsa_cli.backends import (
     Backend,
-    candidates_of,
     check_choices,
     choose_backend,
     choose_device,
     large_step_backend,
+    restrict,
 )
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import start_draws, stream_keys
@@ -110,7 +110,9 @@ def solve_each(
     device = choose_device(settings.device)
     if settings.time_limit is not None and settings.time_limit < 0:
         raise UsageError(f"--time-limit: expected seconds >= 0, got {settings.time_limit}")
-    tasks = [_restricted(task, settings) for task in tasks]
+    tasks = [
+        replace(task, problem=restrict(task.problem, settings.candidates, settings.policy)) for task in tasks
+    ]
     waiting = len(tasks)
     for plan, places in _grouped(tasks, settings, device).items():
         for some in _batches(places, plan, tasks):
@@ -119,12 +121,6 @@ def solve_each(
             run = _Run(plan, settings, seed, deadline, rules, on_progress, looks)
             yield from _attempt(run, tasks, some)
             waiting -= len(some)
-
-
-def _restricted(task: Task, settings: Settings) -> Task:
-    """Take the candidates of a move that are asked for, or that the policy was trained with."""
-    candidates = settings.candidates or candidates_of(settings.policy, task.problem.name)
-    return replace(task, problem=task.problem.restricted(candidates))
 
 
 def _attempt(run: _Run, tasks: Sequence[Task], some: list[int]) -> Iterator[tuple[int, Result | NsaError]]:

@@ -213,6 +213,18 @@ def find_stored(spec: str, problem: str) -> Stored | None:
     return None if spec == _UNIFORM else read(_locate(spec, problem), problem)
 
 
+def candidates_of(spec: str | None, problem: str) -> str:
+    """Tell the candidates that a policy was trained with; ``all`` for uniform proposals, or no policy.
+
+    Raises
+    ------
+    UsageError, InputError
+        As `find_stored` does.
+    """
+    stored = None if spec is None else find_stored(spec, problem)
+    return "all" if stored is None else stored.candidates
+
+
 def check_candidates(stored: Stored | None, candidates: str) -> None:
     """Refuse a policy for other moves: near candidates look different from all.
 

@@ -136,20 +136,26 @@ class Tsp(Problem[TspInstance]):
         return TspDrawing()
 
     def default_policy(self, instance: TspInstance) -> str:
-        return "tsp-es-best"
+        return "tsp-es-nearest" if self._near else "tsp-es-best"
 
     def budget(self, instance: TspInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the reference engine, and temperatures in units of the spacing of N cities.
 
         Measured from greedy tours. Uniform proposals, N = 20 to 200: a short run wants a cool start, or it
         only undoes the start's work. A learnt policy, N = 20 to 1,000: the temperatures that it was trained
-        with, as lengths between neighbours.
+        with, as lengths between neighbours. Between near cities a step costs the same at any size.
         """
         size = instance.size
         if size < 4:
             return Budget(0, 1.0, 1.0)  # there is one tour
+        closer = 1.0 if trained is None else (trained.size / size) ** 0.5
+        if self._near:
+            steps = min(10 * size**2, max(300 * size, 100_000))
+            heat = (0.5 * size**-0.5, 0.03 * size**-0.5)
+            if trained is not None:
+                heat = (trained.t_start * closer, trained.t_end * closer)
+            return Budget(steps, *heat, chains=max(min(2_000 // size, 8), 1))
         if trained is not None:
-            closer = (trained.size / size) ** 0.5
             chains = max(min(2_000 // size, 8), 1)
             # Features of all cities at each step: the reference engine's time grows with N.
             affordable = min(5_000, 10_000_000 // (size * chains))
