@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Budget, OwnChains, Problem, Trained
-from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored
+from nsa_cli.policy.checkpoint import (
+    Stored,
+    candidates_of,
+    check_candidates,
+    check_greedy,
+    digest,
+    find_stored,
+)
 
 BACKENDS = ("auto", "torch", "numba")
 METHODS = ("auto", "anneal", "large-step")
@@ -38,6 +45,17 @@ def check_choices(backend: str, method: str, threads: int | None) -> None:
         raise UsageError(f"--method: expected one of {', '.join(METHODS)}, got {method!r}")
     if threads is not None and threads < 1:
         raise UsageError(f"--threads: expected at least 1, got {threads}")
+
+
+def restrict(problem: Problem[Any], candidates: str | None, policy: str | None) -> Problem[Any]:
+    """Give a problem the candidates of a move that are asked for, or else those that the policy was trained with.
+
+    Raises
+    ------
+    UsageError, InputError
+        If there are no such candidates, or there is no such policy.
+    """
+    return problem.restricted(candidates or candidates_of(policy, problem.name))
 
 
 class Backend(Protocol):
@@ -199,7 +217,7 @@ def large_step_backend(
         return None
     if not plain:
         raise UsageError(
-            "--method large-step: has no policy, acceptance rule, unit or GPU; leave those options out"
+            "--method large-step: has no policy, candidates, acceptance rule, unit or GPU; leave those options out"
         )
     chains = problem.large_step()
     if chains is not None and chains.fits(instance):
@@ -246,6 +264,7 @@ def choose_backend(
     """
     stored = find_stored(spec, problem.name)
     check_greedy(stored, greedy)
+    check_candidates(stored, problem.candidates)
     if backend != "torch" and device == "cpu" and (fused := problem.kernel()) is not None:
         from nsa_cli.anneal.fused import cores
 

@@ -19,7 +19,14 @@ from nsa_cli.anneal.loop import Chains, End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps
 from nsa_cli.anneal.stop import Deadline, Interrupt, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
-from nsa_cli.backends import Backend, check_choices, choose_backend, choose_device, large_step_backend
+from nsa_cli.backends import (
+    Backend,
+    check_choices,
+    choose_backend,
+    choose_device,
+    large_step_backend,
+    restrict,
+)
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
@@ -106,6 +113,9 @@ def solve_each(
     device = choose_device(settings.device)
     if settings.time_limit is not None and settings.time_limit < 0:
         raise UsageError(f"--time-limit: expected seconds >= 0, got {settings.time_limit}")
+    tasks = [
+        replace(task, problem=restrict(task.problem, settings.candidates, settings.policy)) for task in tasks
+    ]
     waiting = len(tasks)
     for plan, places in _grouped(tasks, settings, device).items():
         for some in _batches(places, plan, tasks):
@@ -155,8 +165,9 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
 
 def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backend:
     """Choose what runs instances like this one."""
-    moves = (settings.policy, settings.steps, settings.t_start, settings.t_end, settings.unit)
-    plain = all(x is None for x in (moves if settings.method == "auto" else (settings.policy, settings.unit)))
+    moves = (settings.policy, settings.candidates, settings.unit)
+    runs = (settings.steps, settings.t_start, settings.t_end)
+    plain = all(x is None for x in ((*moves, *runs) if settings.method == "auto" else moves))
     plain = plain and not settings.greedy and settings.acceptance == "metropolis"
     plain = plain and device == "cpu" and settings.backend != "torch"
     large = large_step_backend(

@@ -125,7 +125,7 @@ def advance(
                 continue
             lower = current + change < best
             if fresh and not lower:
-                store(batch, work, chains.best[row])  # about to leave the best
+                store(batch, work, chains.best[row], True)  # about to leave the best
                 fresh = False
             apply(batch, policy, work, row, member, action)
             current += change
@@ -135,8 +135,8 @@ def advance(
             if lower:
                 best, fresh = current, True
         if fresh:
-            store(batch, work, chains.best[row])
-        store(batch, work, chains.x[row])
+            store(batch, work, chains.best[row], True)
+        store(batch, work, chains.x[row], False)
         chains.energy[row], chains.best_energy[row] = current, best
         chains.accepted[row] += accepted
 

@@ -15,7 +15,7 @@ from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, Temperatures
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import find_policy
-from nsa_cli.policy.checkpoint import available, directories
+from nsa_cli.policy.checkpoint import available, candidates_of, directories
 from nsa_cli.policy.gaussian import GaussianPolicy
 
 
@@ -34,6 +34,8 @@ class Wanted:
     seconds : float
         For each instance, of peers that have a limit.
     device : str
+    candidates : str
+        Of the moves of further rows with uniform proposals; ``all``: no such rows.
     """
 
     steps: tuple[int, ...] = (10,)
@@ -41,6 +43,7 @@ class Wanted:
     against: tuple[str, ...] = ()
     seconds: float = 1.0
     device: str = "cpu"
+    candidates: str = "all"
 
 
 def choose_solvers(
@@ -58,6 +61,7 @@ def choose_solvers(
         replace(annealer, budget=f"{m}{unit}", multiple=m)
         for annealer in [
             *_uniform(contribution, wanted.device),
+            *_restricted(problem, wanted),
             *_policies(problem, contribution, wanted),
         ]
         for m in wanted.steps
@@ -77,6 +81,14 @@ def _uniform(contribution: BenchContribution | None, device: str) -> Iterator[An
         yield replace(vanilla, name="nsa-sa-tuned", paper=None, temperatures=contribution.tuned)
 
 
+def _restricted(problem: Problem[Any], wanted: Wanted) -> Iterator[Annealer]:
+    """Uniform proposals over other candidates, at temperatures of the problem's own budget."""
+    candidates = wanted.candidates
+    if problem.restricted(candidates) is not problem:
+        name = f"nsa-sa-{candidates}"
+        yield Annealer(name=name, mode="sampled", candidates=candidates, device=wanted.device)
+
+
 def _policies(
     problem: Problem[Any], contribution: BenchContribution | None, wanted: Wanted
 ) -> Iterator[Annealer]:
@@ -84,7 +96,8 @@ def _policies(
     specs = available(problem.name) if wanted.policies is None else wanted.policies
     seen: dict[str, str] = {}
     for spec in specs:
-        policy = find_policy(spec, problem.name, problem.operations())
+        candidates = candidates_of(spec, problem.name)
+        policy = find_policy(spec, problem.name, problem.restricted(candidates).operations())
         label = Path(spec).stem.removeprefix(f"{problem.name}-")
         if label in seen:
             raise UsageError(f"--policies: {seen[label]} and {spec} would share a row; rename one")
@@ -95,7 +108,8 @@ def _policies(
             mode="sampled",
             paper=method and OURS[method],
             policy=spec,
-            temperatures=_temperatures(spec, method, contribution),
+            # The paper has all candidates, and the same temperatures at every size.
+            temperatures=_temperatures(spec, method, contribution) if candidates == "all" else None,
             device=wanted.device,
         )
         yield sampled

@@ -74,6 +74,13 @@ def solve(
         str | None,
         typer.Option("--policy", help="uniform, a shipped policy's name, or a file; the best by default."),
     ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            "--candidates",
+            help="What moves are made of: all, or nearest:10 for tours (a step costs the same at any size).",
+        ),
+    ] = None,
     greedy: Annotated[
         bool, typer.Option("--greedy", help="Always take the policy's likeliest move.")
     ] = False,
@@ -157,6 +164,7 @@ def solve(
         threads=threads,
         chains=chains,
         policy=policy,
+        candidates=candidates,
         greedy=greedy,
         t_start=t_start,
         t_end=t_end,

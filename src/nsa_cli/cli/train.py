@@ -25,6 +25,9 @@ def train(
     size: Annotated[int | None, typer.Option("-n", "--size", help="Size of the training instances.")] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Updates.")] = None,
     features: Annotated[str | None, typer.Option("--features", help="Feature set.")] = None,
+    candidates: Annotated[
+        str | None, typer.Option("--candidates", help="What moves are made of: all, or nearest:10 for tours.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same policy.")] = 0,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "cpu",
     out: Annotated[
@@ -50,7 +53,7 @@ def train(
     from nsa_cli.train.loop import Run
     from nsa_cli.train.ppo import train_ppo
 
-    given = {"size": size, "epochs": epochs, "features": features}
+    given = {"size": size, "epochs": epochs, "features": features, "candidates": candidates}
     chosen = choose_config(
         type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
     )

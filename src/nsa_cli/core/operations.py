@@ -108,7 +108,7 @@ class Slot(NamedTuple):
     name : str
         What is chosen.
     features : int
-        F of the network that scores the candidates.
+        F of the network that scores the candidates; 0 where there is none, and all allowed ones are alike.
     """
 
     name: str
@@ -142,7 +142,7 @@ class DiscreteOperations(Operations[InstanceT, BatchT]):
     @property
     def slots(self) -> int:
         """Number of choices that make an action."""
-        return len(self.feature_sets["paper"].slots)
+        return len(next(iter(self.feature_sets.values())).slots)
 
     @abstractmethod
     def allowed(self, batch: BatchT, x: Tensor, chosen: Action) -> Tensor:

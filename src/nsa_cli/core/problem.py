@@ -250,6 +250,8 @@ class Problem(ABC, Generic[InstanceT]):
         Record keys that a user may give beside the file, such as ``capacity``.
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
+    candidates : str
+        What a move may be made of: ``all``, or what `restricted` was asked for.
     """
 
     name: ClassVar[str]
@@ -266,6 +268,23 @@ class Problem(ABC, Generic[InstanceT]):
     nested_ids: ClassVar[bool] = False
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
+    candidates: str = "all"
+
+    def restricted(self, candidates: str) -> Problem[InstanceT]:
+        """Give the same problem with other candidates of a move, such as the nearest ones; see ``--candidates``.
+
+        The same object for the same candidates.
+
+        Raises
+        ------
+        UsageError
+            If the problem has no such candidates.
+        """
+        if candidates == self.candidates:
+            return self
+        raise UsageError(
+            f"--candidates: moves of {self.name} have {self.candidates} for candidates, got {candidates!r}"
+        )
 
     @abstractmethod
     def from_record(self, data: Mapping[str, Any]) -> InstanceT:

@@ -81,7 +81,11 @@ def _locate(spec: str, problem: str) -> Path:
 
 
 def save(
-    path: str | Path, policy: LearntPolicy, problem: str, notes: Mapping[str, Any] | None = None
+    path: str | Path,
+    policy: LearntPolicy,
+    problem: str,
+    notes: Mapping[str, Any] | None = None,
+    candidates: str = "all",
 ) -> None:
     """Write a policy.
 
@@ -92,12 +96,15 @@ def save(
     problem : str
     notes : mapping, optional
         Anything else worth keeping: training configuration, seed, scores.
+    candidates : str
+        What its moves were made of, see `nsa_cli.core.problem.Problem.restricted`.
     """
     data: dict[str, Any] = {"format": FORMAT, "problem": problem, "name": policy.name}
     if policy.feature_set == "gaussian":
         data |= {"kind": "gaussian"}
     else:
         data |= {"kind": "slots", "feature_set": policy.feature_set}
+        data |= {"candidates": candidates} if candidates != "all" else {}
     data |= {"hidden": policy.hidden, **(notes or {})}
     data["weights"] = {key: _shortest(value) for key, value in policy.state_dict().items()}
     write_text(path, _layout(data))
@@ -139,6 +146,8 @@ class Stored:
         The file, for messages.
     weights : object
         As read; `arrays` checks them.
+    candidates : str
+        Those that it was trained with.
     """
 
     name: str
@@ -147,6 +156,7 @@ class Stored:
     trained: Trained | None
     source: str
     weights: Any
+    candidates: str = "all"
 
     def shapes(self, features: Sequence[int]) -> dict[str, tuple[int, ...]]:
         """Shapes of all weights, for networks of so many features: one a slot, or the Gaussian's one."""
@@ -157,6 +167,8 @@ class Stored:
             return {**first, "second.weight": (axes, self.hidden), "second.bias": (axes,)}
         shapes: dict[str, tuple[int, ...]] = {}
         for slot, count in enumerate(features):
+            if not count:
+                continue
             prefix = f"networks.{slot}"
             shapes[f"{prefix}.first.weight"] = (self.hidden, count)
             shapes[f"{prefix}.first.bias"] = (self.hidden,)
@@ -201,6 +213,33 @@ def find_stored(spec: str, problem: str) -> Stored | None:
     return None if spec == _UNIFORM else read(_locate(spec, problem), problem)
 
 
+def candidates_of(spec: str | None, problem: str) -> str:
+    """Tell the candidates that a policy was trained with; ``all`` for uniform proposals, or no policy.
+
+    Raises
+    ------
+    UsageError, InputError
+        As `find_stored` does.
+    """
+    stored = None if spec is None else find_stored(spec, problem)
+    return "all" if stored is None else stored.candidates
+
+
+def check_candidates(stored: Stored | None, candidates: str) -> None:
+    """Refuse a policy for other moves: near candidates look different from all.
+
+    Raises
+    ------
+    UsageError
+        In that case.
+    """
+    if stored is not None and (stored.candidates == "all") != (candidates == "all"):
+        raise UsageError(
+            f"policy {stored.name} was trained with --candidates {stored.candidates}, which does not go with "
+            f"{candidates}; leave --candidates out, or take another policy"
+        )
+
+
 def check_greedy(stored: Stored | None, greedy: bool) -> None:
     """Refuse ``--greedy`` where there is no likeliest action.
 
@@ -241,7 +280,13 @@ def read(path: str | Path, problem: str) -> Stored:
             f"damaged policy: expected the name of a feature set, got {shown(feature_set)}", source
         )
     name = data.get("name") if isinstance(data.get("name"), str) else Path(path).stem
-    return Stored(str(name), feature_set, hidden, _trained(data, source), source, data.get("weights"))
+    candidates = data.get("candidates", "all")
+    if not isinstance(candidates, str):
+        raise InputError(
+            f"damaged policy: expected the name of candidates, got {shown(candidates)}", source
+        )
+    trained = _trained(data, source)
+    return Stored(str(name), feature_set, hidden, trained, source, data.get("weights"), candidates)
 
 
 def wrong_kind(kind: Any, source: str) -> InputError:

@@ -42,9 +42,14 @@ def learnt(fused: Fused, feature_set: str, weights: Weights, *, greedy: bool = F
         return None
     if feature_set == "gaussian":
         return _gaussian(made, weights)
-    slots = sum(name.endswith("second.weight") for name in weights)
+    slots = len(fused.features[feature_set])
     order = fused.order.get(feature_set, (None,) * slots)
-    return made(*(_network(weights, f"networks.{k}", order[k]) for k in range(slots)), Mode(greedy, False))
+    networks = (
+        _network(weights, f"networks.{k}", order[k])
+        for k, features in enumerate(fused.features[feature_set])
+        if features
+    )
+    return made(*networks, Mode(greedy, False))
 
 
 def _network(weights: Weights, prefix: str, order: Any) -> Any:

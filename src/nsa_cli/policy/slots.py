@@ -74,7 +74,9 @@ class SlotPolicy(nn.Module):
         self.feature_set, self.hidden, self.name = feature_set, hidden, name
         self.greedy = False
         self.trained: Trained | None = None
-        self.networks = nn.ModuleList(PointwiseNetwork(slot.features, hidden) for slot in slots)
+        self.networks = nn.ModuleList(
+            PointwiseNetwork(slot.features, hidden) if slot.features else nn.Identity() for slot in slots
+        )
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
         return len(self.networks)
@@ -88,9 +90,15 @@ class SlotPolicy(nn.Module):
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
     ) -> Tensor:
         """Score the candidates of slot ``len(chosen)``: float32[B, N]."""
+        if not self.scores(len(chosen)):
+            return torch.zeros_like(operations.allowed(batch, x, chosen), dtype=torch.float32)
         features = self.features(operations).compute(batch, x, chosen, temperature)
         scores: Tensor = self.networks[len(chosen)](features)
         return scores
+
+    def scores(self, slot: int) -> bool:
+        """Tell whether a network scores the candidates of a slot; else they are all alike."""
+        return isinstance(self.networks[slot], PointwiseNetwork)
 
     def propose(
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
@@ -101,7 +109,9 @@ class SlotPolicy(nn.Module):
         for slot in range(len(self.networks)):
             logits = self.logits(operations, batch, x, chosen, temperature)
             allowed = operations.allowed(batch, x, chosen)
-            if self.greedy:
+            if not self.scores(slot):
+                pick = sampling.by_weight(allowed.double(), u[slot])
+            elif self.greedy:
                 pick = sampling.by_maximum(logits, allowed)
             else:
                 pick = sampling.by_softmax(logits, allowed, u[slot])

@@ -33,6 +33,8 @@ class TrainConfig:
         Instances an epoch, drawn afresh.
     features : str
         Feature set of the policy.
+    candidates : str
+        What moves are made of: ``all``, or for tours ``nearest:10``; a policy is for those it was trained with.
     hidden : int
         Units of the networks' one hidden layer.
     unit : float or None
@@ -55,6 +57,7 @@ class TrainConfig:
     epochs: int = 1000
     problems: int = 256
     features: str = "paper"
+    candidates: str = "all"
     hidden: int = 16
     unit: float | None = 1.0
     validate_every: int = 25

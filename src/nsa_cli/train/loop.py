@@ -68,6 +68,7 @@ class Run:
     on_epoch: Callable[[Mapping[str, Any]], None] = lambda _: None
 
     def __post_init__(self) -> None:
+        self.problem = self.problem.restricted(self.config.candidates)
         self.operations: Operations[Any, Any] = self.problem.operations()
         self.best_score = float("inf")
         self.began = time.monotonic()
@@ -242,7 +243,7 @@ class Run:
             "seconds": round(self.seconds, 1),
             "version": __version__,
         }
-        save(self.out, policy, self.problem.name, notes)
+        save(self.out, policy, self.problem.name, notes, self.config.candidates)
 
     def save_on_stop(self, policy: LearntPolicy, epoch: int) -> None:
         """Leave a policy behind even before the first validation, without claiming a score."""

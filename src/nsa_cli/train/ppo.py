@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from nsa_cli.anneal import engine
 from nsa_cli.core.draws import uniforms_torch
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.operations import ContinuousOperations, select
 from nsa_cli.policy.build import LearntPolicy
@@ -35,6 +36,11 @@ class Critic(nn.Module):
             features = run.operations.features + 1
         else:
             features = run.operations.feature_sets[run.config.features].slots[0].features  # type: ignore[attr-defined]
+            if not features:
+                raise UsageError(
+                    f"--candidates {run.config.candidates}: PPO wants a first choice that a network makes; "
+                    "train with --method es"
+                )
         self._feature_set = run.config.features
         self.network = PointwiseNetwork(features, run.config.hidden)
         self.offset = nn.Parameter(torch.zeros(()))

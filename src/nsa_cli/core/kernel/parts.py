@@ -108,6 +108,13 @@ def reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     raise NotImplementedError
 
 
-def store(batch: Any, work: Any, x: Any) -> None:
-    """Write the current solution to `x`."""
+def store(batch: Any, work: Any, x: Any, best: bool) -> None:
+    """Write the current solution to `x`.
+
+    Parameters
+    ----------
+    best : bool
+        Whether `x` is the chain's best solution: of that one, what has not changed since this was called for it
+        last, after `load`, need not be written again.
+    """
     raise NotImplementedError

@@ -126,7 +126,7 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
 
 
 @variant(parts.store, batch=RosenbrockBatch)
-def _store(batch: Any, work: Any, x: Any) -> None:
+def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for d in range(len(x)):
         x[d] = work.x[d]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,12 @@ from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFo
 from nsa_cli.problems.tsp import labelled, tsplib
 from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, random_tour
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.nearest import parse
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.tsp.large_step_chains import TspLargeStep
+    from nsa_cli.problems.tsp.nearest_operations import NearestOperations
     from nsa_cli.problems.tsp.operations import TspOperations
     from nsa_cli.problems.tsp.plot import TspDrawing
 
@@ -51,6 +54,14 @@ class Tsp(Problem[TspInstance]):
     }
     settings = ("edge_weight_type", *Problem.settings)
     paper_sizes = (20, 50, 100, 200, 500)
+
+    def __init__(self, near: int = 0) -> None:
+        """Make the problem; with `near`, a move joins a city to one of its so many nearest ones."""
+        self._near = near
+        self.candidates = f"nearest:{near}" if near else "all"
+
+    def restricted(self, candidates: str) -> Tsp:
+        return _tsp(parse(candidates))
 
     def from_record(self, data: Mapping[str, Any]) -> TspInstance:
         return TspInstance.from_record(data)
@@ -93,6 +104,10 @@ class Tsp(Problem[TspInstance]):
         return TspLargeStep()
 
     def kernel(self) -> Fused:
+        if self._near:
+            from nsa_cli.problems.tsp.nearest_kernel import fused_of
+
+            return fused_of(self._near)
         from nsa_cli.problems.tsp.kernel import fused
 
         return fused
@@ -113,7 +128,11 @@ class Tsp(Problem[TspInstance]):
 
         return bounds.recompute(instance, witness)
 
-    def operations(self) -> TspOperations:
+    def operations(self) -> TspOperations | NearestOperations:
+        if self._near:
+            from nsa_cli.problems.tsp.nearest_operations import NearestOperations
+
+            return NearestOperations(self._near)
         from nsa_cli.problems.tsp.operations import TspOperations
 
         return TspOperations()
@@ -124,20 +143,26 @@ class Tsp(Problem[TspInstance]):
         return TspDrawing()
 
     def default_policy(self, instance: TspInstance) -> str:
-        return "tsp-es-best"
+        return "tsp-es-nearest" if self._near else "tsp-es-best"
 
     def budget(self, instance: TspInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the reference engine, and temperatures in units of the spacing of N cities.
 
         Measured from greedy tours. Uniform proposals, N = 20 to 200: a short run wants a cool start, or it
         only undoes the start's work. A learnt policy, N = 20 to 1,000: the temperatures that it was trained
-        with, as lengths between neighbours.
+        with, as lengths between neighbours. Between near cities a step costs the same at any size.
         """
         size = instance.size
         if size < 4:
             return Budget(0, 1.0, 1.0)  # there is one tour
+        closer = 1.0 if trained is None else (trained.size / size) ** 0.5
+        if self._near:
+            steps = min(10 * size**2, max(300 * size, 100_000))
+            heat = (0.5 * size**-0.5, 0.03 * size**-0.5)
+            if trained is not None:
+                heat = (trained.t_start * closer, trained.t_end * closer)
+            return Budget(steps, *heat, chains=max(min(2_000 // size, 8), 1))
         if trained is not None:
-            closer = (trained.size / size) ** 0.5
             chains = max(min(2_000 // size, 8), 1)
             # Features of all cities at each step: the reference engine's time grows with N.
             affordable = min(5_000, 10_000_000 // (size * chains))
@@ -152,3 +177,9 @@ class Tsp(Problem[TspInstance]):
 
 
 problem = Tsp()
+
+
+@functools.cache
+def _tsp(near: int) -> Tsp:
+    """Give the problem with so many near cities, always the same object."""
+    return Tsp(near) if near else problem

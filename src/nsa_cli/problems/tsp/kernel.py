@@ -145,7 +145,8 @@ def arrays(instances: Sequence[TspInstance], unit: float | None = None) -> TspAr
 
 
 @inlined
-def _length(batch: Any, row: int, u: int, v: int) -> float:
+def edge_length(batch: Any, row: int, u: int, v: int) -> float:
+    """Length of the edge between two cities, in file units."""
     measure = Measure(batch.data[batch.data_row[row]], batch.stride, batch.formula, batch.rounding)
     return length(measure, u, v)
 
@@ -212,7 +213,7 @@ def _propose(
 def _energy(batch: Any, work: Any, row: int) -> float:
     tour, total = work.tour, 0.0
     for k in range(len(tour)):
-        total += _length(batch, row, tour[k - 1 if k > 0 else len(tour) - 1], tour[k])
+        total += edge_length(batch, row, tour[k - 1 if k > 0 else len(tour) - 1], tour[k])
     return total
 
 
@@ -223,8 +224,8 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     a, b = tour[begin], tour[end]
     before = tour[begin - 1 if begin > 0 else size - 1]
     after = tour[end + 1 if end < size - 1 else 0]
-    new = _length(batch, row, before, b) + _length(batch, row, a, after)
-    return new - _length(batch, row, before, a) - _length(batch, row, b, after)
+    new = edge_length(batch, row, before, b) + edge_length(batch, row, a, after)
+    return new - edge_length(batch, row, before, a) - edge_length(batch, row, b, after)
 
 
 @variant(parts.apply, batch=TspArrays)
@@ -245,7 +246,7 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
 
 
 @variant(parts.store, batch=TspArrays)
-def _store(batch: Any, work: Any, x: Any) -> None:
+def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for k in range(len(x)):
         x[k] = work.tour[k]
 
@@ -333,9 +334,9 @@ def _look_relative(batch: Any, policy: Any, work: Any, row: int, member: int, be
     rows[1, 0] = rows[1, size]
     plane[0, 0], plane[1, 0] = plane[0, size], plane[1, size]
     for k in range(begin, min(end + 2, size)):
-        rows[0, k + 1] = _length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
+        rows[0, k + 1] = edge_length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
     if end == size - 1:
-        rows[0, 1] = _length(batch, row, tour[size - 1], tour[0]) / spacing
+        rows[0, 1] = edge_length(batch, row, tour[size - 1], tour[0]) / spacing
     rows[0, 0], rows[0, size + 1] = rows[0, size], rows[0, 1]
     stride = rows.shape[1]
     shifts = (1, 2, stride + 1, stride)
@@ -380,8 +381,8 @@ def _score_second_relative(
         last = work.tour[size - 1]
         for j in range(size):
             city = work.tour[j]
-            new_here = _length(batch, row, here, city) / spacing
-            new_before = _length(batch, row, before, last) / spacing
+            new_here = edge_length(batch, row, here, city) / spacing
+            new_before = edge_length(batch, row, before, last) / spacing
             gain = (work.seen[0, j + 1] + old - new_here - new_before) / heat
             pair[0, j], pair[1, j], pair[2, j] = new_here, new_before, work.seen[0, j + 1]
             pair[3, j] = gain / (1.0 + abs(gain))

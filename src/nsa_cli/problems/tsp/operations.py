@@ -8,6 +8,7 @@ outside the reversed part. Direction matters because a policy sees a city's pred
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,7 +32,7 @@ class TspOperations(DiscreteOperations[TspInstance, TspBatch]):
         return pack(instances, unit)
 
     def cost(self, batch: TspBatch, x: Tensor) -> Tensor:
-        return _lengths(batch, x, x.roll(-1, 1)).sum(1)
+        return tour_lengths(batch, x)
 
     def delta(self, batch: TspBatch, x: Tensor, action: Action) -> Tensor:
         first, last = _ends(action)
@@ -69,7 +70,12 @@ def _ends(action: Action) -> tuple[Tensor, Tensor]:
     return torch.minimum(i, j), (torch.maximum(i, j) - 1).clamp(min=0)
 
 
-def _lengths(batch: TspBatch, u: Tensor, v: Tensor) -> Tensor:
+def tour_lengths(batch: Any, x: Tensor) -> Tensor:
+    """Lengths of closed tours, int64[B, N]: float64[B]."""
+    return edge_lengths(batch, x, x.roll(-1, 1)).sum(1)
+
+
+def edge_lengths(batch: Any, u: Tensor, v: Tensor) -> Tensor:
     """Edge lengths between cities `u` and `v`, int64[B, K]: float64[B, K]."""
     rows = torch.arange(len(u), device=u.device)[:, None]
     if batch.matrix is not None:
@@ -103,14 +109,14 @@ def _relative_features(batch: TspBatch, x: Tensor, chosen: Action, temperature: 
     heat = (temperature.expand(len(x)) * size**0.5)[:, None]
     log_heat = (0.5 * heat.clamp(min=1e-30).log()).expand(-1, size)
     before = x.roll(1, 1)
-    edge = _lengths(batch, before, x) / spacing
+    edge = edge_lengths(batch, before, x) / spacing
     if not chosen:
         nearest = batch.nearest.gather(1, x) / spacing
         parts = [edge, edge.roll(-1, 1), nearest, nearest.roll(1, 1), log_heat]
         return torch.stack(parts, 2).float()
     first = chosen[0][:, None]
-    new_here = _lengths(batch, x.gather(1, first).expand(-1, size), x) / spacing
-    new_before = _lengths(batch, before.gather(1, first).expand(-1, size), before) / spacing
+    new_here = edge_lengths(batch, x.gather(1, first).expand(-1, size), x) / spacing
+    new_before = edge_lengths(batch, before.gather(1, first).expand(-1, size), before) / spacing
     old_first = edge.gather(1, first).expand(-1, size)
     gain = (edge + old_first - new_here - new_before) / heat
     parts = [new_here, new_before, edge, old_first, log_heat, gain / (1 + gain.abs())]

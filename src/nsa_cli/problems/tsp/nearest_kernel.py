@@ -1,0 +1,465 @@
+"""The parts of a fused kernel for 2-opt between near cities; see `nsa_cli.problems.tsp.nearest`.
+
+A move is (first city, candidate) here: in which window the city was is known from the random numbers. What a
+step costs does not grow with N, but for the part of the tour that an accepted move turns round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.core.draws import LANES
+from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.lanes import HIDDEN, score_features
+from nsa_cli.core.kernel.parts import Fused, Uniform
+from nsa_cli.core.kernel.slots import (
+    Mode,
+    Network,
+    Slots,
+    aligned,
+    blocks_of,
+    choose,
+    choose_among,
+    slot_space,
+)
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kernel import TspArrays, arrays, edge_length
+from nsa_cli.problems.tsp.nearest import WINDOW, near_cities, stride_of
+
+_score_first, _score_near = score_features(4), score_features(5)
+
+#: Parts turned round since the best tour was stored that are remembered; with more, all of it is copied.
+_TURNS = 1 << 12
+
+#: Places in `NearWork.counts`: such parts, and cities in them.
+TURNS, TURNED = range(2)
+
+
+class NearArrays(NamedTuple):
+    """A batch for kernels.
+
+    Attributes
+    ----------
+    tours : TspArrays
+        Of I different instances.
+    near : int32[I, N, k]
+    stride : int
+        From a city of a window to the next.
+    plane : float32[I, N, 2]
+        Cities in units of the spacing of N cities.
+    near_edges : float32[I, N, 2]
+        Lengths of the edges to the two nearest cities, in the same units.
+    scale : float64[B]
+    """
+
+    tours: TspArrays
+    near: Any
+    stride: Any
+    plane: Any
+    near_edges: Any
+    scale: Any
+
+
+class Near(NamedTuple):
+    """A learnt choice of the first city, and among those near it.
+
+    The weights of a near city's features are in this order: edges that come, (a, c) and the other one, edges of c and of a
+    that go, squashed gain; and in common, log T.
+    """
+
+    first: Network
+    near: Network
+    mode: Mode
+
+
+class NearOnly(NamedTuple):
+    """A learnt choice among near cities; any first city. Weights as in `Near`."""
+
+    near: Network
+    mode: Mode
+
+
+class NearWork(NamedTuple):
+    """One chain's state.
+
+    Attributes
+    ----------
+    tour, place : int32[N]
+        Cities in the tour's order, and where in it each one is.
+    seen : float32[4, 16]
+        Features of the cities of a window.
+    pair : float32[5, 16 blocks]
+        Features of the candidates.
+    ends : float32[6, 16 blocks]
+        Scratch: where the ends of these edges lie.
+    turns : int64[2 * C]
+        First place and number of cities of the parts turned round since the best tour was stored.
+    counts : int64[2]
+        See `TURNS`.
+    first, second : Slots
+    """
+
+    tour: Any
+    place: Any
+    seen: Any
+    pair: Any
+    ends: Any
+    turns: Any
+    counts: Any
+    first: Slots
+    second: Slots
+
+
+def workspace(count: int, x: Any) -> NearWork:
+    """Allocate what a thread needs for one chain at a time, with `count` near cities."""
+    size, candidates = len(x), 2 * min(count, len(x) - 1)
+    return NearWork(
+        np.zeros(size, np.int32),
+        np.zeros(size, np.int32),
+        aligned((4, LANES)),
+        aligned((5, blocks_of(candidates) * LANES)),
+        aligned((6, max(blocks_of(candidates), 1) * LANES)),
+        np.zeros(2 * _TURNS, np.int64),
+        np.zeros(2, np.int64),
+        slot_space(WINDOW),
+        slot_space(candidates),
+    )
+
+
+def near_arrays(count: int, instances: Sequence[TspInstance], unit: float | None = None) -> NearArrays:
+    """Make a kernel's batch, with `count` near cities."""
+    tours = arrays(instances, unit)
+    distinct, size = list({id(i): i for i in instances}.values()), instances[0].size
+    near = np.stack([near_cities(i, count) for i in distinct])
+    edges, root = np.zeros((*near.shape[:2], 2), np.float32), np.float32(math.sqrt(size))
+    for k, instance in enumerate(distinct):
+        unit_of = tours.scale[np.argmax(tours.data_row == k)] / math.sqrt(size)
+        two = near[k, :, :2]
+        edges[k, :, : two.shape[1]] = instance.edges(np.arange(size)[:, None], two) / unit_of
+    return NearArrays(tours, near, stride_of(size), tours.points * root, edges, tours.scale)
+
+
+def fused_of(count: int) -> Fused:
+    """Give the kernel for lists of `count` near cities; it is compiled once for all numbers."""
+    return Fused(
+        arrays=partial(near_arrays, count),
+        workspace=partial(workspace, count),
+        draws=3,
+        policies={"nearest": Near, "second": NearOnly},
+        features={"nearest": (0, 5, 6), "second": (0, 0, 6)},
+        order=dict.fromkeys(("nearest", "second"), (None, None, (0, 1, 2, 3, 5, 4))),
+    )
+
+
+@inlined
+def _wrapped(place: int, size: int) -> int:
+    """Bring a place that is at most one round too far back into the tour."""
+    if place < 0:
+        return place + size
+    return place - size if place >= size else place
+
+
+@inlined
+def _candidate(batch: Any, work: Any, row: int, action: Any) -> Any:
+    """Give a move's near city, and 0 for the first variant or 1 for the second.
+
+    From 2 k on, candidates are cities that need not be near: 2 k + 2 c + variant, for ways back.
+    """
+    near = batch.near[batch.tours.data_row[row], action[0]]
+    width = len(near)
+    if action[1] < 2 * width:
+        after = np.int64(action[1] >= width)
+        return np.int64(near[action[1] - after * width]), after
+    return (action[1] - 2 * width) >> 1, (action[1] - 2 * width) & 1
+
+
+@inlined
+def _ends(batch: Any, work: Any, row: int, action: Any) -> Any:
+    """First and last place of the part between the two edges that a move removes."""
+    size = len(work.tour)
+    city, after = _candidate(batch, work, row, action)
+    i = _wrapped(np.int64(work.place[action[0]]) + after, size)
+    j = _wrapped(np.int64(work.place[city]) + after, size)
+    return min(i, j), max(i, j) - 1
+
+
+@inlined
+def _beside(work: Any, city: int) -> Any:
+    """Give the cities before and after one."""
+    place, size = np.int64(work.place[city]), len(work.tour)
+    return work.tour[_wrapped(place - 1, size)], work.tour[_wrapped(place + 1, size)]
+
+
+@variant(parts.load, batch=NearArrays)
+def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+    for k in range(len(x)):
+        work.tour[k] = x[k]
+        work.place[x[k]] = k
+    work.counts[TURNS], work.counts[TURNED] = 0, len(x)
+
+
+@variant(parts.propose, batch=NearArrays, policy=Uniform)
+def _propose_uniformly(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    size = len(work.tour)
+    window = choose_among(size, uniform(at, 0), -1)
+    offset = choose_among(min(WINDOW, size), uniform(at, 1), -1)
+    city = given[0] if given[0] >= 0 else (window.index + offset.index * batch.stride) % size
+    near = batch.near[batch.tours.data_row[row], city]
+    width = len(near)
+    before, after = _beside(work, city)
+    free = 0
+    for k in range(width):
+        free += near[k] != before and near[k] != after
+    if size < 4 or free == 0 or given[1] >= 2 * width:
+        return (city, np.int64(-1)), -np.inf
+    log_probability = window.log_probability + offset.log_probability - math.log(2.0 * free)
+    if given[1] >= 0:
+        c = near[given[1] % width]
+        return given, -np.inf if c == before or c == after else log_probability
+    rank, m = np.int64(uniform(at, 2) * (2 * free)), np.int64(0)
+    if rank >= free:
+        rank -= free
+        m += width
+    for k in range(width):
+        if near[k] != before and near[k] != after:
+            if rank == 0:
+                m += k
+                break
+            rank -= 1
+    return (city, m), log_probability
+
+
+def choose_city(
+    batch: Any, policy: Any, work: Any, row: int, member: int, log_heat: float, window: int, u: float, given: int
+) -> Any:
+    """Choose a city of a window: its log-probability, and the city."""
+    raise NotImplementedError
+
+
+@variant(parts.propose, batch=NearArrays, policy=(Near, NearOnly))
+def _propose(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    size, width = len(work.tour), batch.near.shape[2]
+    if size < 4 or given[1] >= 2 * width:
+        return (np.int64(0), np.int64(-1)), -np.inf
+    log_heat = np.float32(0.5 * math.log(max(temperature * math.sqrt(size), 1e-30)))
+    window = choose_among(size, uniform(at, 0), -1)
+    first, city = choose_city(batch, policy, work, row, member, log_heat, window.index, uniform(at, 1), given[0])
+    _look(batch, work, row, city, temperature * math.sqrt(size))
+    slot, weights, bias = work.second, policy.near.first[member], policy.near.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + weights[5, h] * log_heat)
+    blocks = slot.sums.shape[0]
+    largest = _score_near(work.pair, weights, slot.floor, policy.near.second[member], slot.logits, blocks)
+    near = batch.near[batch.tours.data_row[row], city]
+    before, after = _beside(work, city)
+    for k in range(width):
+        if near[k] == before or near[k] == after:
+            slot.logits[k] = slot.logits[width + k] = -np.inf
+    for m in range(2 * width, len(slot.logits)):
+        slot.logits[m] = -np.inf
+    choice = choose(slot, largest, uniform(at, 2), policy.mode, given[1])
+    return (city, choice.index), window.log_probability + first + choice.log_probability
+
+
+@variant(choose_city, policy=Near)
+def _choose_city(
+    batch: Any, policy: Any, work: Any, row: int, member: int, log_heat: float, window: int, u: float, given: int
+) -> Any:
+    size, slot = len(work.tour), work.first
+    count, offset = min(WINDOW, size), np.int64(-1)
+    _look_at_window(batch, work, row, window, count)
+    weights, bias = policy.first.first[member], policy.first.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + weights[4, h] * log_heat)
+    largest = _score_first(work.seen, weights, slot.floor, policy.first.second[member], slot.logits, 1)
+    for o in range(count, WINDOW):
+        slot.logits[o] = -np.inf
+    if given >= 0:
+        city, offset = window, np.int64(0)
+        while city != given:
+            city, offset = _wrapped(city + batch.stride, size), offset + 1
+    choice = choose(slot, largest, u, policy.mode, offset)
+    return choice.log_probability, (window + choice.index * batch.stride) % size
+
+
+@variant(choose_city, policy=NearOnly)
+def _choose_any_city(
+    batch: Any, policy: Any, work: Any, row: int, member: int, log_heat: float, window: int, u: float, given: int
+) -> Any:
+    size = len(work.tour)
+    choice = choose_among(min(WINDOW, size), u, -1)
+    return choice.log_probability, (window + choice.index * batch.stride) % size
+
+
+@inlined
+def _look_at_window(batch: Any, work: Any, row: int, window: int, count: int) -> None:
+    """Compute the features of the first `count` cities of a window."""
+    size, seen, instance, city = len(work.tour), work.seen, batch.tours.data_row[row], np.int64(window)
+    if batch.tours.plane:
+        plane, ends = batch.plane[instance], work.ends
+        for o in range(count):
+            before, after = _beside(work, city)
+            ends[0, o], ends[1, o] = plane[city, 0], plane[city, 1]
+            ends[2, o], ends[3, o] = plane[before, 0], plane[before, 1]
+            ends[4, o], ends[5, o] = plane[after, 0], plane[after, 1]
+            seen[2, o], seen[3, o] = batch.near_edges[instance, city, 0], batch.near_edges[instance, city, 1]
+            city = _wrapped(city + batch.stride, size)
+        for o in range(WINDOW):
+            seen[0, o] = _distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
+            seen[1, o] = _distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
+        return
+    spacing = batch.scale[row] / math.sqrt(size)
+    for o in range(count):
+        before, after = _beside(work, city)
+        seen[0, o] = edge_length(batch.tours, row, city, before) / spacing
+        seen[1, o] = edge_length(batch.tours, row, city, after) / spacing
+        seen[2, o], seen[3, o] = batch.near_edges[instance, city, 0], batch.near_edges[instance, city, 1]
+        city = _wrapped(city + batch.stride, size)
+
+
+@inlined
+def _look(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
+    """Compute the features of the candidates of a city; `heat` is in units of the spacing."""
+    tour, size, instance = work.tour, len(work.tour), batch.tours.data_row[row]
+    place, near = np.int64(work.place[city]), batch.near[instance, city]
+    width = len(near)
+    for after in range(2):
+        step = 2 * after - 1
+        left = tour[_wrapped(place + step, size)]
+        if batch.tours.plane:
+            plane, ends = batch.plane[instance], work.ends
+            for k in range(width):
+                c, m = near[k], after * width + k
+                beyond = tour[_wrapped(np.int64(work.place[c]) + step, size)]
+                ends[0, m], ends[1, m] = plane[c, 0], plane[c, 1]
+                ends[2, m], ends[3, m] = plane[beyond, 0], plane[beyond, 1]
+            a, b = (plane[city, 0], plane[city, 1]), (plane[left, 0], plane[left, 1])
+            _pair_features(ends, work.pair, a, b, np.float32(heat), after * width, (after + 1) * width)
+        else:
+            spacing, pair = batch.scale[row] / math.sqrt(size), work.pair
+            old = edge_length(batch.tours, row, city, left) / spacing
+            for k in range(width):
+                c, m = near[k], after * width + k
+                beyond = tour[_wrapped(np.int64(work.place[c]) + step, size)]
+                come = edge_length(batch.tours, row, city, c) / spacing
+                other = edge_length(batch.tours, row, left, beyond) / spacing
+                goes = edge_length(batch.tours, row, c, beyond) / spacing
+                gain = (goes + old - come - other) / heat
+                pair[0, m], pair[1, m], pair[2, m], pair[3, m] = come, other, goes, old
+                pair[4, m] = gain / (1.0 + abs(gain))
+
+
+@inlined
+def _pair_features(ends: Any, pair: Any, a: Any, b: Any, heat: float, begin: int, end: int) -> None:
+    """Features from distances in the plane; all float32, which the compiler vectorises."""
+    one = np.float32(1.0)
+    old = _distance(a[0] - b[0], a[1] - b[1])
+    for m in range(begin, end):
+        come = _distance(ends[0, m] - a[0], ends[1, m] - a[1])
+        other = _distance(ends[2, m] - b[0], ends[3, m] - b[1])
+        goes = _distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
+        gain = (goes + old - come - other) / heat
+        pair[0, m] = come
+        pair[1, m] = other
+        pair[2, m] = goes
+        pair[3, m] = old
+        pair[4, m] = gain / (one + abs(gain))
+
+
+@inlined
+def _distance(x: float, y: float) -> float:
+    return np.float32(math.sqrt(x * x + y * y))
+
+
+@variant(parts.energy, batch=NearArrays)
+def _energy(batch: Any, work: Any, row: int) -> float:
+    tour, total = work.tour, 0.0
+    for k in range(len(tour)):
+        total += edge_length(batch.tours, row, tour[k - 1 if k > 0 else len(tour) - 1], tour[k])
+    return total
+
+
+@variant(parts.delta, batch=NearArrays)
+def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    tour, size = work.tour, len(work.tour)
+    begin, end = _ends(batch, work, row, action)
+    before, a, b, after = tour[_wrapped(begin - 1, size)], tour[begin], tour[end], tour[_wrapped(end + 1, size)]
+    new = edge_length(batch.tours, row, before, b) + edge_length(batch.tours, row, a, after)
+    return new - edge_length(batch.tours, row, before, a) - edge_length(batch.tours, row, b, after)
+
+
+@variant(parts.apply, batch=NearArrays)
+def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
+    tour, place, size = work.tour, work.place, len(work.tour)
+    low, high = _ends(batch, work, row, action)
+    count = high - low + 1
+    if 2 * count > size:  # the other part, round the corner
+        low, high, count = _wrapped(high + 1, size), _wrapped(low - 1, size), size - count
+    _remember(work, low, count)
+    for _ in range(count >> 1):
+        a, b = tour[high], tour[low]
+        tour[low], tour[high] = a, b
+        place[a], place[b] = low, high
+        low, high = _wrapped(low + 1, size), _wrapped(high - 1, size)
+
+
+@inlined
+def _remember(work: Any, begin: int, count: int) -> None:
+    counts = work.counts
+    counts[TURNED] += count
+    if counts[TURNED] < len(work.tour) and 2 * counts[TURNS] < len(work.turns):
+        work.turns[2 * counts[TURNS]], work.turns[2 * counts[TURNS] + 1] = begin, count
+        counts[TURNS] += 1
+    else:
+        counts[TURNED] = len(work.tour)  # to copy all is no more work, or too many to remember
+
+
+@variant(parts.reverse, work=NearWork)
+def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
+    size = len(work.tour)
+    begin, end = _ends(batch, work, row, action)
+    came, after = _candidate(batch, work, row, action)
+    city, place = action[0], np.int64(work.place[action[0]])
+    left = np.int64(work.tour[_wrapped(place + 2 * after - 1, size)])
+    before = _wrapped(_turned(place, begin, end, size) - 1, size)
+    back = np.int64(_turned(np.int64(work.place[came]), begin, end, size) != before)
+    near = batch.near[batch.tours.data_row[row], city]
+    width = len(near)
+    for k in range(width):
+        if near[k] == left:
+            return city, np.int64(k + back * width)
+    return city, np.int64(2 * width + 2 * left + back)
+
+
+@inlined
+def _turned(place: int, begin: int, end: int, size: int) -> int:
+    """Tell where a city is after a move."""
+    inside, short = begin <= place <= end, 2 * (end - begin + 1) <= size
+    return np.int64((begin + end - place) % size) if inside == short else np.int64(place)
+
+
+@variant(parts.store, batch=NearArrays)
+def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
+    tour, counts, size = work.tour, work.counts, len(work.tour)
+    if not best or counts[TURNED] >= size:
+        for k in range(size):
+            x[k] = tour[k]
+    else:
+        for t in range(counts[TURNS]):
+            at = work.turns[2 * t]
+            for _ in range(work.turns[2 * t + 1]):
+                x[at] = tour[at]
+                at = _wrapped(at + 1, size)
+    if best:
+        counts[TURNS], counts[TURNED] = 0, 0

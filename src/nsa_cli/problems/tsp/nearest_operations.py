@@ -1,0 +1,171 @@
+"""The torch reference of 2-opt between near cities; see `nsa_cli.problems.tsp.nearest` for what moves are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
+from nsa_cli.problems.tsp.batch import pack
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.nearest import WINDOW, near_cities, stride_of
+from nsa_cli.problems.tsp.operations import edge_lengths, tour_lengths
+
+
+class NearestBatch(NamedTuple):
+    """What `TspBatch` has, and near cities.
+
+    Attributes
+    ----------
+    kind, coords, matrix, points, nearest, scale
+        As in `TspBatch`.
+    near : int64[B, N, k]
+        Nearest other cities of each city, nearest first.
+    """
+
+    kind: str
+    coords: Any
+    matrix: Any
+    points: Any
+    nearest: Any
+    scale: Any
+    near: Any
+
+
+class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
+    """The TSP with candidates that do not grow in number with N.
+
+    Parameters
+    ----------
+    count : int
+        k, of the largest lists.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        slots = (Slot("window", 0), Slot("first city", 5), Slot("near city", 6))
+        any_city = (Slot("window", 0), Slot("first city", 0), Slot("near city", 6))
+        self.feature_sets = {
+            "nearest": FeatureSet(slots, self._features),
+            "second": FeatureSet(any_city, self._features),
+        }
+
+    def arrays(self, instances: Sequence[TspInstance], unit: float | None = None) -> NearestBatch:
+        made = {id(i): near_cities(i, self._count).astype(np.int64) for i in instances}
+        return NearestBatch(*pack(instances, unit), np.stack([made[id(i)] for i in instances]))
+
+    def cost(self, batch: NearestBatch, x: Tensor) -> Tensor:
+        return tour_lengths(batch, x)
+
+    def delta(self, batch: NearestBatch, x: Tensor, action: Action) -> Tensor:
+        old, new = self._exchange(batch, x, *self._places(batch, x, action))
+        return new[..., 0] + new[..., 1] - old[..., 0] - old[..., 1]
+
+    def apply(self, batch: NearestBatch, x: Tensor, action: Action) -> Tensor:
+        size = x.shape[1]
+        i, j = self._places(batch, x, action)
+        first, last = torch.minimum(i, j)[:, None], (torch.maximum(i, j) - 1).clamp(min=0)[:, None]
+        position = torch.arange(size, device=x.device)
+        inside = (position >= first) & (position <= last)
+        turned = inside == (2 * (last - first + 1) <= size)  # the shorter part, or all but the longer one
+        return x.gather(1, torch.where(turned, (first + last - position) % size, position))
+
+    def reverse(self, batch: NearestBatch, x: Tensor, action: Action) -> Action:
+        """Give the same city its old neighbour back.
+
+        If that is not in its list there is no way back, and what is returned is no move that is allowed:
+        to the city that is its neighbour now.
+        """
+        width, (window, offset, m) = batch.near.shape[2], action
+        if x.shape[1] < 4:
+            return action
+        city = _city(x, window, offset)[:, None]
+        near = batch.near.gather(1, city[:, :, None].expand(-1, -1, width))[:, 0]
+        came = near.gather(1, (m % width)[:, None])
+        left = _beside(x, city).gather(1, (m >= width).long()[:, None])
+        listed = near == left
+        first_variant = _beside(self.apply(batch, x, action), city)[:, :1] == came
+        back = listed.long().argmax(1) + torch.where(first_variant[:, 0], 0, width)
+        return window, offset, torch.where(listed.any(1), back, m)
+
+    def allowed(self, batch: NearestBatch, x: Tensor, chosen: Action) -> Tensor:
+        """Any first city; any near city but those beside it, where a move changes nothing."""
+        rows, size = x.shape
+        if len(chosen) == 0 or size < 4:
+            return torch.full((rows, size), size >= 4, device=x.device)
+        if len(chosen) == 1:
+            return torch.ones((rows, min(WINDOW, size)), dtype=torch.bool, device=x.device)
+        city = _city(x, *chosen)[:, None]
+        near = batch.near.gather(1, city[:, :, None].expand(-1, -1, batch.near.shape[2]))[:, 0]
+        return (near[:, :, None] != _beside(x, city)[:, None, :]).all(2).repeat(1, 2)
+
+    def _places(self, batch: NearestBatch, x: Tensor, action: Action) -> tuple[Tensor, Tensor]:
+        """Turn actions, int64[B] or candidates int64[B, M], into positions as `TspOperations` has them."""
+        window, offset, m = action
+        rows, size = torch.arange(len(x), device=x.device), x.shape[1]
+        if size < 4:
+            return window, window
+        rows = rows.reshape(-1, *[1] * (m.dim() - 1))
+        city, width = _city(x, window, offset).reshape(rows.shape), batch.near.shape[2]
+        where = x.argsort(1)
+        other = where[rows, batch.near[rows, city, m % width]]
+        after = (m >= width).long()
+        return (where[rows, city] + after) % size, (other + after) % size
+
+    def _exchange(self, batch: NearestBatch, x: Tensor, i: Tensor, j: Tensor) -> tuple[Tensor, Tensor]:
+        """Lengths of edges that go, (i-1, i) and (j-1, j), and that come, (i, j) and (i-1, j-1): [B, …, 2]."""
+        rows, size = torch.arange(len(x), device=x.device).reshape(-1, *[1] * (i.dim() - 1)), x.shape[1]
+        a, before_a = x[rows, i], x[rows, (i - 1) % size]
+        c, before_c = x[rows, j], x[rows, (j - 1) % size]
+        u = torch.stack([before_a, before_c, a, before_a], -1)
+        v = torch.stack([a, c, c, before_c], -1)
+        lengths = edge_lengths(batch, u.reshape(len(x), -1), v.reshape(len(x), -1)).reshape(u.shape)
+        return lengths[..., :2], lengths[..., 2:]
+
+    def _features(self, batch: NearestBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
+        """Lengths in units of the spacing of N cities.
+
+        First city a: both its edges, those to its two nearest cities, log T / 2. Near city c: the edges that
+        come, (a, c) and the other one; the edge of c that goes, and that of a; log T / 2; and the gain per
+        temperature, squashed to (-1, 1).
+        """
+        rows, size = x.shape
+        spacing = (batch.scale / size**0.5)[:, None]
+        heat = (temperature.expand(rows) * size**0.5)[:, None]
+        log_heat = 0.5 * heat.clamp(min=1e-30).log()
+        if not chosen:
+            return x.new_zeros((rows, size, 0), dtype=torch.float32)
+        if size < 4:
+            return x.new_zeros((rows, size, 5 + len(chosen) - 1), dtype=torch.float32)
+        if len(chosen) == 1:
+            offsets = torch.arange(min(WINDOW, size), device=x.device)
+            city = _city(x, chosen[0][:, None], offsets)
+            ends = [*_beside(x, city).chunk(2, 1), *batch.near.gather(1, city[:, :, None].expand(-1, -1, 2)).unbind(2)]
+            parts = [edge_lengths(batch, city, end) / spacing for end in ends]
+            return torch.stack([*parts, log_heat.expand_as(city)], 2).float()
+        width = batch.near.shape[2]
+        m = torch.arange(2 * width, device=x.device).expand(rows, -1)
+        i, j = self._places(batch, x, (*chosen, m))
+        old, new = (lengths / spacing[:, :, None] for lengths in self._exchange(batch, x, i, j))
+        # Of the second variant, i and j stand behind the two cities: their edge is the other one.
+        new = torch.where((m >= width)[:, :, None], new.flip(2), new)
+        gain = (old.sum(2) - new.sum(2)) / heat
+        log_heat = log_heat.expand_as(gain)
+        parts = [new[..., 0], new[..., 1], old[..., 1], old[..., 0], log_heat, gain / (1 + gain.abs())]
+        return torch.stack(parts, 2).float()
+
+
+def _city(x: Tensor, window: Tensor, offset: Tensor) -> Tensor:
+    """Give the cities at some places of some windows."""
+    size = x.shape[1]
+    return (window + offset * stride_of(size)) % size
+
+
+def _beside(x: Tensor, cities: Tensor) -> Tensor:
+    """Give the cities before and after each of some, int64[B, M]: int64[B, 2 M], first all before."""
+    place, size = x.argsort(1).gather(1, cities), x.shape[1]
+    return x.gather(1, torch.cat([(place - 1) % size, (place + 1) % size], 1))
