@@ -34,7 +34,9 @@ def random_rollout(problem, feature_set, size):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("size", [1, 6, 33])
-@pytest.mark.parametrize(("name", "feature_set"), [("knapsack", "relative"), ("bin", "paper"), ("tsp", "paper")])
+@pytest.mark.parametrize(
+    ("name", "feature_set"), [("knapsack", "relative"), ("bin", "paper"), ("tsp", "paper")]
+)
 def test_kernels_give_the_same_numbers_and_gradients(name, feature_set, size, threads):
     """For rows in any order, repeated or not; one candidate, fewer than a vector, more than two."""
     policy, rollout = random_rollout(nsa.find_problem(name), feature_set, size)

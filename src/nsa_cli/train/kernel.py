@@ -114,7 +114,9 @@ def log_probabilities(
             result[r] = -np.inf
             if total > np.float32(0.0):
                 if allowed[row, index[r]]:
-                    result[r] = np.float64(work.score[base + index[r]]) - largest - math.log(np.float64(total))
+                    result[r] = (
+                        np.float64(work.score[base + index[r]]) - largest - math.log(np.float64(total))
+                    )
                 share = np.float32(1.0) / total
                 for n in range(size):
                     shares[r, n] *= share
@@ -133,7 +135,12 @@ def add_log_gradient(
     shares: Any,
     weight: Any,
 ) -> None:
-    """Add the weights' gradients of ``sum_r weight[r] * result[r]`` of `log_probabilities`; weight : float64[R]."""
+    """Add the weights' gradients of ``sum_r weight[r] * result[r]`` of `log_probabilities`.
+
+    Parameters
+    ----------
+    weight : float64[R]
+    """
     size = features.shape[2]
     for low in range(begin, end, group):
         high = min(low + group, end)

@@ -15,7 +15,7 @@ from nsa_cli.core.instance import Instance
 from nsa_cli.core.operations import ContinuousOperations
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import PpoConfig
-from nsa_cli.train.estimators import advantages, clipped_loss, explained_variance
+from nsa_cli.train.estimators import advantages, clipped_loss, explained_variance, shaped
 from nsa_cli.train.loop import Run
 from nsa_cli.train.transitions import Critic, Rollout, transitions
 
@@ -66,7 +66,7 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
         K, B = rollout["reward"].shape
         seen = rollout["transitions"]
         with torch.no_grad():
-            every = torch.arange((K + 1) * B, device=run.device).split(config.minibatch)
+            every = torch.split(torch.arange((K + 1) * B, device=run.device), config.minibatch)
             value = torch.cat([seen.values(critic, rows) for rows in every]).reshape(K + 1, B)
         estimate = advantages(rollout["reward"], value[:-1], value[-1], config.discount, config.trace)
         returns = estimate + value[:-1]
@@ -79,7 +79,8 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
 
         # --- several passes in minibatches --------------------------------------------------------
         for _ in range(config.passes):
-            for chosen in torch.randperm(K * B, generator=generator).to(run.device).split(config.minibatch):
+            order = torch.randperm(K * B, generator=generator).to(run.device)
+            for chosen in torch.split(order, config.minibatch):
                 log_prob = seen.log_prob(policy, chosen)
                 log_ratio = torch.where(possible[chosen], log_prob - old_log_prob[chosen], 0.0).float()
                 advantage = flat_advantage[chosen]
@@ -135,10 +136,11 @@ def collect(
     -------
     dict
         ``transitions`` (states and moves as networks see them), ``log_prob`` float64[K, B], ``possible``
-        bool[K, B], ``reward`` float32[K, B] (immediate gain, normalised units), and the means ``cost`` and
-        ``acceptance``.
+        bool[K, B], ``reward`` float32[K, B] (see `PpoConfig.reward`; normalised units), and the means
+        ``cost`` and ``acceptance``.
     """
-    operations, x = run.operations, run.starts(instances, keys)
+    operations, config, x = run.operations, run.config, run.starts(instances, keys)
+    assert isinstance(config, PpoConfig)
     temperatures = torch.from_numpy(run.schedule.temperatures(0, run.config.steps)).to(run.device)
     kept: dict[str, list[Any]] = {key: [] for key in ("action", "log_prob", "possible", "reward")}
     states = [x]
@@ -149,12 +151,13 @@ def collect(
         kept["action"].append(info.action)
         kept["log_prob"].append(log_prob)
         kept["possible"].append(info.possible)
-        kept["reward"].append(gain.float())
         moved = operations.apply(batch, x, info.action)
         x = torch.where(info.accepted.reshape(-1, *[1] * (x.dim() - 1)), moved, x)
         states.append(x)
+        before = energy, lowest
         energy = energy - gain
         lowest, accepted = torch.minimum(lowest, energy), accepted + info.accepted
+        kept["reward"].append(_earned(config.reward, before, (energy, lowest)).float())
     action = tuple(torch.stack(a) for a in zip(*kept.pop("action"), strict=True))
     rollout = Rollout(operations, batch, torch.stack(states), action, temperatures)
     by_kernel = run.device.type == "cpu" and run.backend != "torch"
@@ -164,6 +167,14 @@ def collect(
         "cost": float(lowest.mean()),
         "acceptance": float(accepted.mean()) / run.config.steps,
     }
+
+
+def _earned(reward: str, before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor]) -> Tensor:
+    """Reward of a step, from energies and lowest energies so far before and after it; float64[B]."""
+    (was, low), (now, lowest) = before, after
+    if reward.endswith("best"):
+        return shaped(low, reward) - shaped(lowest, reward)
+    return shaped(was, reward) - shaped(now, reward)
 
 
 def _steps(

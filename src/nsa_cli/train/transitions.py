@@ -162,11 +162,11 @@ class KernelTransitions(Transitions):
     def log_prob(self, policy: Any, rows: Tensor) -> Tensor:
         total = torch.zeros(len(rows), dtype=torch.float64)
         for network, slot in zip(policy.networks, self._slots, strict=True):
-            total = total + _LogProbability.apply(*_weights(network), slot, rows)
+            total = total + _LogProbability.apply(*_weights(network), slot, rows)  # type: ignore[no-untyped-call]
         return total
 
     def values(self, critic: Critic, rows: Tensor) -> Tensor:
-        mean: Tensor = _Mean.apply(*_weights(critic.network), self._slots[0], rows)
+        mean: Tensor = _Mean.apply(*_weights(critic.network), self._slots[0], rows)  # type: ignore[no-untyped-call]
         return mean + critic.offset
 
 
@@ -204,9 +204,11 @@ class _Slot:
 
     @property
     def size(self) -> int:
-        return self.features.shape[2]
+        return int(self.features.shape[2])
 
-    def each(self, hidden: int, rows: int, work: Callable[[int, int, kernel.Space], None]) -> list[kernel.Space]:
+    def each(
+        self, hidden: int, rows: int, work: Callable[[int, int, kernel.Space], None]
+    ) -> list[kernel.Space]:
         """Do parts of the rows, in threads; give their spaces, in order."""
         cuts = [rows * k // _PARTS for k in range(_PARTS + 1)]
         spaces = [kernel.space(len(self.features), self.size, hidden) for _ in range(_PARTS)]
@@ -259,7 +261,7 @@ class _LogProbability(torch.autograd.Function):
         return torch.from_numpy(result)
 
     @staticmethod
-    def backward(ctx: Any, weight: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, weight: Tensor) -> Any:
         network, slot, chosen, index, shares = ctx.kept
         weights, group = np.ascontiguousarray(weight.numpy()), kernel.group_of(slot.size)
 
@@ -287,7 +289,7 @@ class _Mean(torch.autograd.Function):
         return torch.from_numpy(result)
 
     @staticmethod
-    def backward(ctx: Any, weight: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, weight: Tensor) -> Any:
         network, slot, chosen = ctx.kept
         weights, group = np.ascontiguousarray(weight.numpy()), kernel.group_of(slot.size)
 

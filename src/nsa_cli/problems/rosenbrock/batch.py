@@ -13,8 +13,8 @@ from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 #: the mean of the best value.
 SIGMA = 0.3
 
-#: Bounds of a learnt log sigma. What a network makes of the few points far out that training shows it is a matter
-#: of luck: steps of 90, which are never accepted, or of 0.001, which lead nowhere. Starts spread by 1.
+#: Bounds of a learnt log sigma. Training shows a network few points far out, and what it makes of them is a
+#: matter of luck: steps of 90, which are never accepted, or of 0.001, which lead nowhere. Starts spread by 1.
 LOG_SIGMA = (-5.0, 0.0)
 
 
