@@ -7,15 +7,17 @@ import pytest
 import torch
 
 import nsa_cli as nsa
+from nsa_cli.anneal.engine import anneal
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.policy.build import load
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 from nsa_cli.problems import builtin_names
 from nsa_cli.train.config import METHODS, EsConfig, PpoConfig, load_config, load_preset
 from nsa_cli.train.es import train_es
+from nsa_cli.train.estimators import shaped
 from nsa_cli.train.loop import Run
 from nsa_cli.train.population import flat_parameters, load_flat, stacked
-from nsa_cli.train.ppo import train_ppo
+from nsa_cli.train.ppo import collect, train_ppo
 
 from helpers import random_instances, starts_of
 
@@ -188,6 +190,31 @@ def test_wrong_configurations_are_one_line(tmp_path, text, error, word):
     with pytest.raises(error, match=word) as caught:
         load_config(path, EsConfig())
     assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_reward_is_refused():
+    """The message names those that there are."""
+    with pytest.raises(UsageError, match="log_best"):
+        PpoConfig(reward="pleasure")
+
+
+@pytest.mark.parametrize("reward", ["gain", "log_best", "root_best", "log_gain"])
+def test_rewards_add_up_to_what_is_judged(reward, tmp_path):
+    """Of a chain: from its start to its end, or to the best it met, in the scale that counts."""
+    problem = nsa.find_problem("rosenbrock")
+    run = make_run(problem, "ppo", tmp_path / "p.json", reward=reward)
+    instances = run.instances(0)
+    keys = run.keys(0, len(instances))
+    batch = run.operations.pack(instances, unit=1.0)
+    policy = run.new_policy()
+    got = collect(run, policy, batch, instances, keys)["reward"].sum(0)
+    first = run.operations.cost(batch, run.starts(instances, keys))
+    state = anneal(
+        run.operations, batch, policy, run.starts(instances, keys), run.schedule, torch.from_numpy(keys)
+    )
+    last = state.state.best_energy if reward.endswith("best") else state.state.energy
+    expected = shaped(first, reward) - shaped(last, reward)
+    torch.testing.assert_close(got, expected.float(), rtol=1e-4, atol=1e-4)
 
 
 def test_numbers_in_yaml_may_be_written_as_people_do(tmp_path):

@@ -34,6 +34,9 @@ def train(
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the policy goes.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from FILE's state.")] = False,
+    tensorboard: Annotated[
+        str | None, typer.Option("--tensorboard", metavar="DIR", help="Write the log for TensorBoard, too.")
+    ] = None,
     quiet: Quiet = False,
     *,
     config: str | None = None,  # this and the next are filled by nsa_cli.cli.config
@@ -52,6 +55,7 @@ def train(
     from nsa_cli.train.es import train_es
     from nsa_cli.train.loop import Run
     from nsa_cli.train.ppo import train_ppo
+    from nsa_cli.train.tensorboard import board
 
     given = {"size": size, "epochs": epochs, "features": features, "candidates": candidates}
     chosen = choose_config(
@@ -62,9 +66,10 @@ def train(
 
     console = Console(quiet)
     status = Status(console)
-    with Signals() as signals:
+    with board(tensorboard) as write, Signals() as signals:
 
         def show(row: Mapping[str, Any]) -> None:
+            write(row)
             figures = "  ".join(f"{key} {row[key]:.4g}" for key in _SHOWN if isinstance(row.get(key), float))
             status.update(f"epoch {row['epoch']}/{chosen.epochs}  {row['seconds']:.0f} s  {figures}")
 

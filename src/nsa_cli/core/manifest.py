@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import platform
+import subprocess
 from collections.abc import Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from nsa_cli import __version__
@@ -22,6 +24,20 @@ def machine() -> dict[str, Any]:
         "torch": metadata.version("torch"),
         "cpus": os.cpu_count(),
     }
+
+
+@functools.cache
+def source_version() -> str:
+    """Name the exact code: `git describe` where this is a checkout, else the package's version."""
+    root = Path(__file__).resolve().parents[3]
+    if not ((root / ".git").exists() and (root / "src" / "nsa_cli").is_dir()):
+        return __version__
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--tags"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return __version__
+    return done.stdout.strip() or __version__
 
 
 def manifest(

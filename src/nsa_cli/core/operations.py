@@ -158,6 +158,9 @@ class ContinuousOperations(Operations[InstanceT, BatchT]):
     #: Standard deviation of uniform (untrained, constant) proposals, in normalised units.
     sigma: float
 
+    #: Bounds of a learnt policy's log sigma: a network may be wrong by anything, a chain must survive it.
+    log_sigma: tuple[float, float] = (-12.0, 6.0)
+
     #: Number of features that `observe` gives.
     features: int
 

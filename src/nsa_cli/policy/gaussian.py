@@ -14,9 +14,6 @@ from nsa_cli.core.policy import Proposal
 from nsa_cli.core.problem import Trained
 from nsa_cli.policy.slots import HIDDEN
 
-#: Bounds of log sigma: a network may be wrong by anything, a chain must survive it.
-_LOG_SIGMA = (-12.0, 6.0)
-
 
 class GaussianPolicy(nn.Module):
     """A learnt standard deviation for each axis: features -> hidden -> axes, ReLU, exponential.
@@ -60,7 +57,7 @@ class GaussianPolicy(nn.Module):
                 f"the instance has {x.shape[1]}"
             )
         log_sigma = _affine(self.second, torch.relu(_affine(self.first, seen)))
-        return log_sigma.clamp(*_LOG_SIGMA).double().exp()
+        return log_sigma.clamp(*operations.log_sigma).double().exp()
 
     def propose(
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor

@@ -81,6 +81,11 @@ class TrainConfig:
             if not getattr(self, name) > 0:
                 raise UsageError(f"{name}: expected a temperature above 0, got {getattr(self, name)}")
 
+    @property
+    def judged(self) -> str:
+        """Scale in which energies are judged, see `nsa_cli.train.estimators.shaped`."""
+        return str(getattr(self, "fitness", getattr(self, "reward", "best")))
+
     def to_dict(self) -> dict[str, Any]:
         """Give all fields, for checkpoints and logs."""
         return {"method": self.method, **asdict(self)}
@@ -110,6 +115,9 @@ class PpoConfig(TrainConfig):
         Weight of the entropy bonus.
     gradient_norm : float
         Gradients are scaled down to this norm.
+    reward : {'gain', 'log_gain', 'log_best', 'root_best'}
+        What a step earns: the fall of the energy, of its logarithm, or of the logarithm or fourth root of
+        the lowest energy so far.
     """
 
     method: ClassVar[str] = "ppo"
@@ -124,6 +132,13 @@ class PpoConfig(TrainConfig):
     minibatch: int = 1024
     entropy: float = 0.0
     gradient_norm: float = 1.0
+    reward: Literal["gain", "log_gain", "log_best", "root_best"] = "gain"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known = ("gain", "log_gain", "log_best", "root_best")
+        if self.reward not in known:
+            raise UsageError(f"reward: expected one of {', '.join(known)}, got {self.reward!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +157,10 @@ class EsConfig(TrainConfig):
     momentum : float
     final_learning_rate : float
         Factor on the learning rate in the last tenth of the epochs.
-    fitness : {'best', 'log_best'}
-        Mean over the instances of the lowest energy of a rollout, or of its logarithm.
+    fitness : {'best', 'log_best', 'root_best'}
+        Mean over the instances of the lowest energy of a rollout, of its logarithm, or of its fourth root:
+        the raw mean of energies over many magnitudes hears the worst instances only, that of logarithms not
+        at all.
     """
 
     method: ClassVar[str] = "es"
@@ -153,14 +170,14 @@ class EsConfig(TrainConfig):
     learning_rate: float = 1e-2
     momentum: float = 0.9
     final_learning_rate: float = 0.1
-    fitness: Literal["best", "log_best"] = "best"
+    fitness: Literal["best", "log_best", "root_best"] = "best"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.population < 2 or self.population % 2:
             raise UsageError(f"population: expected an even number of at least 2, got {self.population}")
-        if self.fitness not in ("best", "log_best"):
-            raise UsageError(f"fitness: expected best or log_best, got {self.fitness!r}")
+        if self.fitness not in ("best", "log_best", "root_best"):
+            raise UsageError(f"fitness: expected best, log_best or root_best, got {self.fitness!r}")
 
 
 METHODS: dict[str, type[TrainConfig]] = {"ppo": PpoConfig, "es": EsConfig}

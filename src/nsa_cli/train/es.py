@@ -6,7 +6,7 @@ import torch
 
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import EsConfig
-from nsa_cli.train.estimators import centred_ranks, search_gradient
+from nsa_cli.train.estimators import centred_ranks, search_gradient, shaped
 from nsa_cli.train.loop import Run
 from nsa_cli.train.population import flat_parameters, load_flat, stacked
 
@@ -46,7 +46,7 @@ def train_es(run: Run, *, resume: bool = False) -> LearntPolicy:
         energy, accepted = run.rollouts(
             members, instances, x, keys, run.schedule, config.population
         )  # [P, B]
-        fitness = -(energy.clamp(min=1e-12).log() if config.fitness == "log_best" else energy).mean(1)  # [P]
+        fitness = -shaped(energy, config.fitness).mean(1)  # [P]
         gradient = search_gradient(noise, centred_ranks(fitness), config.sigma)  # [D]
         velocity = config.momentum * velocity + gradient
         late = epoch >= config.epochs - config.epochs // 10

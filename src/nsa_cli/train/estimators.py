@@ -37,6 +37,20 @@ def clipped_loss(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
     return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
 
 
+def shaped(energy: Tensor, kind: str) -> Tensor:
+    """Change the scale of energies, which are not negative where it matters.
+
+    Parameters
+    ----------
+    energy : float64[…]
+    kind : str
+        Beginning with ``log``: the logarithm; with ``root``: the fourth root; else they stay.
+    """
+    if kind.startswith("log"):
+        return energy.clamp(min=1e-12).log()
+    return energy.clamp(min=0.0) ** 0.25 if kind.startswith("root") else energy
+
+
 def explained_variance(values: Tensor, returns: Tensor) -> float:
     """Share of the returns' variance that the values explain: 1 is perfect, 0 no better than a constant."""
     variance = returns.var()

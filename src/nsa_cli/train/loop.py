@@ -21,6 +21,7 @@ from nsa_cli.anneal.schedule import Schedule, parse_steps
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.core.instance import Instance
+from nsa_cli.core.manifest import source_version
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
@@ -30,6 +31,7 @@ from nsa_cli.policy.fused import learnt
 from nsa_cli.policy.gaussian import GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.config import TrainConfig
+from nsa_cli.train.estimators import shaped
 
 #: Seeds of the instances: training draws epoch after epoch, validation never what training draws.
 _VALIDATION = 2**40
@@ -202,9 +204,9 @@ class Run:
             steps = parse_steps(config.validation_steps, instances[0].size)
             schedule = Schedule(steps, config.t_start, config.t_end)
             energy, _ = self.rollouts(policy, instances, x, keys, schedule)
-            if getattr(config, "fitness", "best") == "log_best":
-                energy = energy.clamp(min=1e-12).log()
-            scores.append(float(energy.mean()) * config.validation_size / instances[0].size)
+            scores.append(
+                float(shaped(energy, config.judged).mean()) * config.validation_size / instances[0].size
+            )
         return sum(scores) / len(scores)
 
     def _validation_set(self, stream: int, size: int) -> tuple[list[Instance], Tensor, np.ndarray]:
@@ -242,6 +244,7 @@ class Run:
             "training": self.config.to_dict(),
             "seconds": round(self.seconds, 1),
             "version": __version__,
+            "commit": source_version(),
         }
         save(self.out, policy, self.problem.name, notes, self.config.candidates)
 

@@ -11,51 +11,13 @@ from torch import Tensor, nn
 
 from nsa_cli.anneal import engine
 from nsa_cli.core.draws import uniforms_torch
-from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Instance
-from nsa_cli.core.operations import ContinuousOperations, select
+from nsa_cli.core.operations import ContinuousOperations
 from nsa_cli.policy.build import LearntPolicy
-from nsa_cli.policy.slots import PointwiseNetwork
 from nsa_cli.train.config import PpoConfig
-from nsa_cli.train.estimators import advantages, clipped_loss, explained_variance
+from nsa_cli.train.estimators import advantages, clipped_loss, explained_variance, shaped
 from nsa_cli.train.loop import Run
-
-
-class Critic(nn.Module):
-    """Value of a state: the actor's form of network over the first choice's candidates, then their mean.
-
-    It shares no weights with the actor (Appendix A). The mean makes it independent of the order and,
-    roughly, of the number of candidates.
-    """
-
-    def __init__(self, run: Run) -> None:
-        super().__init__()
-        self._operations = run.operations
-        self._continuous = isinstance(run.operations, ContinuousOperations)
-        if isinstance(run.operations, ContinuousOperations):
-            features = run.operations.features + 1
-        else:
-            features = run.operations.feature_sets[run.config.features].slots[0].features  # type: ignore[attr-defined]
-            if not features:
-                raise UsageError(
-                    f"--candidates {run.config.candidates}: PPO wants a first choice that a network makes; "
-                    "train with --method es"
-                )
-        self._feature_set = run.config.features
-        self.network = PointwiseNetwork(features, run.config.hidden)
-        self.offset = nn.Parameter(torch.zeros(()))
-
-    def forward(self, batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
-        """Values, float32[B]."""
-        operations: Any = self._operations
-        if self._continuous:
-            seen = operations.observe(batch, x, temperature)
-            heat = temperature.to(torch.float32).expand(len(x))[:, None]
-            features = torch.cat([seen, heat], 1)[:, None]
-        else:
-            features = operations.feature_sets[self._feature_set].compute(batch, x, (), temperature)
-        values: Tensor = self.network(features).mean(1) + self.offset
-        return values
+from nsa_cli.train.transitions import Critic, Rollout, transitions
 
 
 def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
@@ -71,12 +33,12 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
     config = run.config
     assert isinstance(config, PpoConfig)
     policy = run.new_policy().to(run.device)
-    critic = Critic(run).to(run.device)
+    critic = Critic(run.operations, config.features, config.hidden).to(run.device)
     actor_optimiser = torch.optim.AdamW(
-        policy.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        policy.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
     )
     critic_optimiser = torch.optim.AdamW(
-        critic.parameters(), lr=config.critic_learning_rate, weight_decay=config.weight_decay
+        critic.parameters(), lr=config.critic_learning_rate, weight_decay=config.weight_decay, fused=True
     )
     parts: dict[str, Any] = {
         "policy": policy,
@@ -98,44 +60,34 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
         instances = run.instances(epoch)
         keys = run.keys(epoch, len(instances))
         batch = run.operations.pack(instances, run.device, config.unit)
-        rollout = collect(run, policy, critic, batch, instances, keys)
+        rollout = collect(run, policy, batch, instances, keys)
 
         # --- advantages --------------------------------------------------------------------------
-        estimate = advantages(
-            rollout["reward"], rollout["value"][:-1], rollout["value"][-1], config.discount, config.trace
-        )
-        returns = estimate + rollout["value"][:-1]
+        K, B = rollout["reward"].shape
+        seen = rollout["transitions"]
+        with torch.no_grad():
+            every = torch.split(torch.arange((K + 1) * B, device=run.device), config.minibatch)
+            value = torch.cat([seen.values(critic, rows) for rows in every]).reshape(K + 1, B)
+        estimate = advantages(rollout["reward"], value[:-1], value[-1], config.discount, config.trace)
+        returns = estimate + value[:-1]
 
         # --- flatten; moves that were not possible teach the actor nothing -----------------------
-        K, B = rollout["reward"].shape
-        rows = torch.arange(B).repeat(K)  # which instance a transition belongs to
-        flat = {
-            "x": rollout["x"].flatten(0, 1),
-            "temperature": rollout["temperature"].repeat_interleave(B),
-            "log_prob": rollout["log_prob"].flatten(),
-            "advantage": estimate.flatten(),
-            "return": returns.flatten(),
-            "possible": rollout["possible"].flatten(),
-        }
-        actions = tuple(a.flatten(0, 1) for a in rollout["action"])
+        old_log_prob, possible = rollout["log_prob"].flatten(), rollout["possible"].flatten()
+        flat_advantage, flat_return = estimate.flatten(), returns.flatten()
         sums = dict.fromkeys(("kl", "clip_fraction", "entropy", "gradient_norm", "value_loss"), 0.0)
         updates = 0
 
         # --- several passes in minibatches --------------------------------------------------------
         for _ in range(config.passes):
-            for chosen in torch.split(torch.randperm(K * B, generator=generator), config.minibatch):
-                part = {key: value[chosen] for key, value in flat.items()}
-                some = select(batch, rows[chosen].to(run.device))
-                action = tuple(a[chosen] for a in actions)
-                possible = part["possible"]
-
-                log_prob = policy.log_prob(run.operations, some, part["x"], part["temperature"], action)
-                log_ratio = torch.where(possible, log_prob - part["log_prob"], 0.0).float()
-                advantage = part["advantage"]
+            order = torch.randperm(K * B, generator=generator).to(run.device)
+            for chosen in torch.split(order, config.minibatch):
+                log_prob = seen.log_prob(policy, chosen)
+                log_ratio = torch.where(possible[chosen], log_prob - old_log_prob[chosen], 0.0).float()
+                advantage = flat_advantage[chosen]
                 advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
                 loss = clipped_loss(log_ratio, advantage, config.clip)
                 # With -log p as a sample of the entropy, its gradient is that of the usual bonus.
-                surprise = torch.where(possible, -log_prob, 0.0).float()
+                surprise = torch.where(possible[chosen], -log_prob, 0.0).float()
                 if config.entropy:
                     loss = loss - config.entropy * (log_ratio.exp() * surprise).mean()
                 actor_optimiser.zero_grad()
@@ -143,8 +95,7 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
                 norm = nn.utils.clip_grad_norm_(policy.parameters(), config.gradient_norm)
                 actor_optimiser.step()
 
-                value = critic(some, part["x"], part["temperature"])
-                value_loss = (value - part["return"]).pow(2).mean()
+                value_loss = (seen.values(critic, chosen) - flat_return[chosen]).pow(2).mean()
                 critic_optimiser.zero_grad()
                 value_loss.backward()
                 nn.utils.clip_grad_norm_(critic.parameters(), config.gradient_norm)
@@ -162,7 +113,7 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
         row = {
             "cost": rollout["cost"],
             "acceptance": rollout["acceptance"],
-            "explained_variance": explained_variance(rollout["value"][:-1].flatten(), returns.flatten()),
+            "explained_variance": explained_variance(value[:-1].flatten(), flat_return),
             **{key: value / updates for key, value in sums.items()},
         }
         run.report(epoch, policy, row)
@@ -177,47 +128,53 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
 
 @torch.no_grad()
 def collect(
-    run: Run, policy: LearntPolicy, critic: Critic, batch: Any, instances: list[Instance], keys: np.ndarray
+    run: Run, policy: LearntPolicy, batch: Any, instances: list[Instance], keys: np.ndarray
 ) -> dict[str, Any]:
     """Roll chains out and keep what learning needs.
 
     Returns
     -------
     dict
-        ``x`` [K, B, …], ``action`` tuple of [K, B, …], ``log_prob`` float64[K, B], ``possible`` bool[K, B],
-        ``reward`` float32[K, B] (immediate gain, normalised units), ``value`` float32[K + 1, B],
-        ``temperature`` float64[K], and the means ``cost`` and ``acceptance``.
+        ``transitions`` (states and moves as networks see them), ``log_prob`` float64[K, B], ``possible``
+        bool[K, B], ``reward`` float32[K, B] (see `PpoConfig.reward`; normalised units), and the means
+        ``cost`` and ``acceptance``.
     """
-    operations, x = run.operations, run.starts(instances, keys)
+    operations, config, x = run.operations, run.config, run.starts(instances, keys)
+    assert isinstance(config, PpoConfig)
     temperatures = torch.from_numpy(run.schedule.temperatures(0, run.config.steps)).to(run.device)
-    kept: dict[str, list[Any]] = {
-        key: [] for key in ("x", "action", "log_prob", "possible", "reward", "value")
-    }
+    kept: dict[str, list[Any]] = {key: [] for key in ("action", "log_prob", "possible", "reward")}
+    states = [x]
     energy = operations.cost(batch, x) / batch.scale
     lowest, accepted = energy, torch.zeros_like(energy)
-    for temperature, (info, log_prob) in zip(
-        temperatures, _steps(run, policy, batch, instances, x, keys, temperatures), strict=True
-    ):
+    for info, log_prob in _steps(run, policy, batch, instances, x, keys, temperatures):
         gain = torch.where(info.accepted, -info.delta, 0.0) / batch.scale
-        kept["x"].append(x)
         kept["action"].append(info.action)
         kept["log_prob"].append(log_prob)
         kept["possible"].append(info.possible)
-        kept["reward"].append(gain.float())
-        kept["value"].append(critic(batch, x, temperature))
         moved = operations.apply(batch, x, info.action)
         x = torch.where(info.accepted.reshape(-1, *[1] * (x.dim() - 1)), moved, x)
+        states.append(x)
+        before = energy, lowest
         energy = energy - gain
         lowest, accepted = torch.minimum(lowest, energy), accepted + info.accepted
-    kept["value"].append(critic(batch, x, temperatures[-1]))
-    stacked = {key: torch.stack(value) for key, value in kept.items() if key != "action"}
+        kept["reward"].append(_earned(config.reward, before, (energy, lowest)).float())
+    action = tuple(torch.stack(a) for a in zip(*kept.pop("action"), strict=True))
+    rollout = Rollout(operations, batch, torch.stack(states), action, temperatures)
+    by_kernel = run.device.type == "cpu" and run.backend != "torch"
     return {
-        **stacked,
-        "action": tuple(torch.stack(a) for a in zip(*kept["action"], strict=True)),
-        "temperature": temperatures,
+        **{key: torch.stack(value) for key, value in kept.items()},
+        "transitions": transitions(rollout, policy, by_kernel=by_kernel, threads=run.threads),
         "cost": float(lowest.mean()),
         "acceptance": float(accepted.mean()) / run.config.steps,
     }
+
+
+def _earned(reward: str, before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor]) -> Tensor:
+    """Reward of a step, from energies and lowest energies so far before and after it; float64[B]."""
+    (was, low), (now, lowest) = before, after
+    if reward.endswith("best"):
+        return shaped(low, reward) - shaped(lowest, reward)
+    return shaped(was, reward) - shaped(now, reward)
 
 
 def _steps(

@@ -92,6 +92,11 @@ def allocating(function: FunctionT) -> FunctionT:
     return _compiled(function, cache=True, **_OPTIONS)
 
 
+def reordered(function: FunctionT) -> FunctionT:
+    """Compile a function whose sums may be taken in any order, as vectors: gradients, never energies."""
+    return _compiled(function, cache=True, fastmath={"reassoc", "contract", "nsz"}, **_LEAN)
+
+
 def anew(function: FunctionT, *, forceinline: bool = False) -> FunctionT:
     """Compile a function that allocates nothing in each process again: it is, or calls, what a user wrote.
 

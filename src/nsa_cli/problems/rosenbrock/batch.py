@@ -13,6 +13,10 @@ from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 #: the mean of the best value.
 SIGMA = 0.3
 
+#: Bounds of a learnt log sigma. Training shows a network few points far out, and what it makes of them is a
+#: matter of luck: steps of 90, which are never accepted, or of 0.001, which lead nowhere. Starts spread by 1.
+LOG_SIGMA = (-5.0, 0.0)
+
 
 class RosenbrockBatch(NamedTuple):
     """Functions of one number of dimensions, as arrays or as tensors.

@@ -16,7 +16,9 @@ from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN
 from nsa_cli.core.kernel.normal import quantile
 from nsa_cli.core.kernel.parts import Fused, Gaussian, Uniform
-from nsa_cli.problems.rosenbrock.batch import SIGMA, RosenbrockBatch, pack
+from nsa_cli.problems.rosenbrock.batch import LOG_SIGMA, SIGMA, RosenbrockBatch, pack
+
+LOWEST, HIGHEST = np.float32(LOG_SIGMA[0]), np.float32(LOG_SIGMA[1])
 
 
 class Work(NamedTuple):
@@ -82,7 +84,7 @@ def _spread(policy: Any, work: Any, member: int) -> None:
             for f in range(size):
                 unit += policy.first[member, f, h] * np.float32(work.x[f])
             total += policy.second[member, h, d] * max(unit, np.float32(0.0))
-        work.sigma[d] = math.exp(np.float64(min(max(total, np.float32(-12.0)), np.float32(6.0))))
+        work.sigma[d] = math.exp(np.float64(min(max(total, LOWEST), HIGHEST)))
 
 
 @variant(parts.energy, batch=RosenbrockBatch)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, ContinuousOperations
-from nsa_cli.problems.rosenbrock.batch import SIGMA, RosenbrockBatch, pack
+from nsa_cli.problems.rosenbrock.batch import LOG_SIGMA, SIGMA, RosenbrockBatch, pack
 from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 
 
@@ -15,6 +15,7 @@ class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBa
     """The paper's Rosenbrock: x' = x + sigma(x) n, a 2-16-2 network for log sigma."""
 
     sigma = SIGMA
+    log_sigma = LOG_SIGMA
     features = 2
 
     def arrays(self, instances: Sequence[RosenbrockInstance], unit: float | None = None) -> RosenbrockBatch:
