@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 Action: TypeAlias = tuple[Tensor, ...]
@@ -48,6 +49,9 @@ BatchT = TypeVar("BatchT", bound=Batch)
 
 class Operations(ABC, Generic[InstanceT, BatchT]):
     """What a chain does to solutions of one problem."""
+
+    #: Whether every move can be undone by another, as Hastings' ratio wants it.
+    reversible: bool = True
 
     def arrays(self, instances: Sequence[InstanceT], unit: float | None = None) -> BatchT:
         """Make a batch of NumPy arrays, one row an instance.
@@ -86,6 +90,14 @@ class Operations(ABC, Generic[InstanceT, BatchT]):
     @abstractmethod
     def cost(self, batch: BatchT, x: Tensor) -> Tensor:
         """Energies, float64[B]."""
+
+    def objectives(self, energy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn energies into objectives to be minimised; the two differ where a walk adds to the objective."""
+        return energy
+
+    def losses(self, energy: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+        """Turn normalised energies of instances of a size into what training is to make small."""
+        return energy
 
     @abstractmethod
     def apply(self, batch: BatchT, x: Tensor, action: Action) -> Tensor:
@@ -136,13 +148,13 @@ class FeatureSet:
 class DiscreteOperations(Operations[InstanceT, BatchT]):
     """Operations of a problem whose action is a choice of candidates, slot after slot (section 3.2)."""
 
-    #: The feature sets by name; ``paper`` is the paper's.
+    #: The feature sets by name; ``paper`` is the paper's. All have the same slots.
     feature_sets: Mapping[str, FeatureSet]
 
     @property
     def slots(self) -> int:
         """Number of choices that make an action."""
-        return len(self.feature_sets["paper"].slots)
+        return len(next(iter(self.feature_sets.values())).slots)
 
     @abstractmethod
     def allowed(self, batch: BatchT, x: Tensor, chosen: Action) -> Tensor:

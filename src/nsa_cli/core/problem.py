@@ -205,6 +205,10 @@ class Problem(ABC, Generic[InstanceT]):
         Record keys that a user may give beside the file, such as ``capacity``.
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
+    walks : tuple of str
+        Energies and moves to anneal by, first the paper's.
+    walk : str
+        The one that `operations`, `kernel`, `budget` and `default_policy` are for.
     """
 
     name: ClassVar[str]
@@ -221,6 +225,20 @@ class Problem(ABC, Generic[InstanceT]):
     nested_ids: ClassVar[bool] = False
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
+    walks: ClassVar[tuple[str, ...]] = ("paper",)
+    walk: ClassVar[str] = "paper"
+
+    def walking(self, walk: str) -> Problem[InstanceT]:
+        """Give the same problem with another energy and other moves to anneal by.
+
+        Raises
+        ------
+        UsageError
+            If it has no such walk.
+        """
+        if walk == self.walk:
+            return self
+        raise UsageError(f"--walk: {self.name} has {', '.join(self.walks)}, not {walk!r}")
 
     @abstractmethod
     def from_record(self, data: Mapping[str, Any]) -> InstanceT:

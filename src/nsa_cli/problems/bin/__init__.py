@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nsa_cli.problems.bin.large_step import BinLargeStep
     from nsa_cli.problems.bin.operations import BinOperations
     from nsa_cli.problems.bin.plot import BinDrawing
+    from nsa_cli.problems.bin.squares import SquaresOperations
 
 
 class Bin(Problem[BinInstance]):
@@ -50,6 +51,10 @@ class Bin(Problem[BinInstance]):
     nested_ids = True
     settings = ("capacity", *Problem.settings)
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
+    walks = ("paper", "squares")
+
+    def walking(self, walk: str) -> Problem[BinInstance]:
+        return problem_by_squares if walk == BinBySquares.walk else super().walking(walk)
 
     def from_record(self, data: Mapping[str, Any]) -> BinInstance:
         return BinInstance.from_record(data)
@@ -116,4 +121,27 @@ class Bin(Problem[BinInstance]):
         return Budget(steps, 0.2, 0.05, chains=max(min(8_000 // instance.size, 16), 1))
 
 
+class BinBySquares(Bin):
+    """The same by a walk on squared fills, which tells packings with equally many bins apart."""
+
+    walk = "squares"
+
+    def walking(self, walk: str) -> Problem[BinInstance]:
+        return problem if walk == problem.walk else super().walking(walk)
+
+    def operations(self) -> SquaresOperations:  # type: ignore[override]
+        from nsa_cli.problems.bin.squares import SquaresOperations
+
+        return SquaresOperations()
+
+    def kernel(self) -> Fused:
+        from nsa_cli.problems.bin.squares_kernel import fused
+
+        return fused
+
+    def default_policy(self, instance: BinInstance) -> str:
+        return "bin-es-squares"
+
+
 problem = Bin()
+problem_by_squares = BinBySquares()
