@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Budget, Problem, Trained
-from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored
+from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored, walking_with
 
 BACKENDS = ("auto", "torch", "numba")
 METHODS = ("auto", "anneal", "large-step")
@@ -102,6 +102,7 @@ class Backend(Protocol):
 class KernelBackend:
     """Fused kernels; see `Backend`."""
 
+    walk: Problem[Any]
     fused: Any
     layout: Any
     threads: int
@@ -113,7 +114,7 @@ class KernelBackend:
     device: str = "cpu"
 
     def budget(self, problem: Problem[Any], instance: Any) -> Budget:
-        return problem.budget(instance, self.trained)
+        return self.walk.budget(instance, self.trained)
 
     def start(
         self,
@@ -205,6 +206,8 @@ def choose_backend(
     device: str = "cpu",
     greedy: bool = False,
     threads: int | None = None,
+    walk: str | None = None,
+    rule: str = "metropolis",
 ) -> Backend:
     """Find the policy, and what runs it: kernels on a CPU wherever the problem has some for this policy.
 
@@ -222,6 +225,9 @@ def choose_backend(
         Always take the policy's likeliest action.
     threads : int, optional
         CPU threads; all cores by default.
+    walk : str, optional
+        Energy and moves, one of the problem's; by default the policy's.
+    rule : {'metropolis', 'hastings'}
 
     Raises
     ------
@@ -230,6 +236,11 @@ def choose_backend(
     """
     stored = find_stored(spec, problem.name)
     check_greedy(stored, greedy)
+    problem = walking_with(problem, stored, walk)
+    if rule == "hastings" and not problem.reversible:
+        raise UsageError(
+            f"--acceptance hastings: moves of the walk {problem.walk} cannot all be undone; use --walk paper"
+        )
     if backend != "torch" and device == "cpu" and (fused := problem.kernel()) is not None:
         from nsa_cli.anneal.fused import cores
 
@@ -237,7 +248,7 @@ def choose_backend(
         if layout is not None:
             name, trained = ("uniform", None) if stored is None else (stored.name, stored.trained)
             hashed = digest(spec, problem.name)
-            return KernelBackend(fused, layout, threads or cores(), name, trained, hashed)
+            return KernelBackend(problem, fused, layout, threads or cores(), name, trained, hashed)
     if backend == "numba":
         why = "runs on a CPU only" if device != "cpu" else "has no kernel for this problem and policy"
         raise UsageError(f"--backend numba: {why}; use --backend torch")

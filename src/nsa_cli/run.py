@@ -139,7 +139,7 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
     groups: dict[_Plan, list[int]] = {}
     backends: dict[tuple[Any, ...], Backend] = {}
     for place, task in enumerate(tasks):
-        name = settings.policy or task.problem.default_policy(task.instance)
+        name = settings.policy or _walk(task.problem, settings).default_policy(task.instance)
         group = task.problem.group(task.instance)
         key = (id(task.problem), name, group)
         if key not in backends:
@@ -149,10 +149,17 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
     return groups
 
 
+def _walk(problem: Problem[Any], settings: Settings) -> Problem[Any]:
+    """Choose energy and moves where no policy does: the best, unless they cannot be what is asked for."""
+    best = problem.walking(settings.walk or problem.default_walk)
+    unfit = settings.walk is None and settings.acceptance == "hastings" and not best.reversible
+    return problem if unfit else best
+
+
 def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backend:
     """Choose what runs instances like this one."""
-    moves = (settings.policy, settings.steps, settings.t_start, settings.t_end, settings.unit)
-    plain = all(x is None for x in (moves if settings.method == "auto" else (settings.policy, settings.unit)))
+    moves = (settings.policy, settings.walk, settings.steps, settings.t_start, settings.t_end, settings.unit)
+    plain = all(x is None for x in (moves if settings.method == "auto" else (settings.policy, settings.walk, settings.unit)))
     plain = plain and not settings.greedy and settings.acceptance == "metropolis"
     plain = plain and device == "cpu" and settings.backend != "torch"
     large = large_step_backend(
@@ -166,6 +173,8 @@ def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backen
         device=device,
         greedy=settings.greedy,
         threads=settings.threads,
+        walk=settings.walk,
+        rule=settings.acceptance,
     )
 
 

@@ -15,7 +15,7 @@ from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, Temperatures
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import find_policy
-from nsa_cli.policy.checkpoint import available, directories
+from nsa_cli.policy.checkpoint import available, directories, find_stored, walking_with
 from nsa_cli.policy.gaussian import GaussianPolicy
 
 
@@ -75,6 +75,8 @@ def _uniform(contribution: BenchContribution | None, device: str) -> Iterator[An
     yield replace(vanilla, temperatures=_always(contribution.temperatures["sa"]))
     if contribution.tuned:
         yield replace(vanilla, name="nsa-sa-tuned", paper=None, temperatures=contribution.tuned)
+    for walk, tuned in contribution.walks.items():
+        yield replace(vanilla, name=f"nsa-sa-{walk}", paper=None, temperatures=tuned, walk=walk)
 
 
 def _policies(
@@ -84,7 +86,8 @@ def _policies(
     specs = available(problem.name) if wanted.policies is None else wanted.policies
     seen: dict[str, str] = {}
     for spec in specs:
-        policy = find_policy(spec, problem.name, problem.operations())
+        walk = walking_with(problem, find_stored(spec, problem.name))
+        policy = find_policy(spec, problem.name, walk.operations())
         label = Path(spec).stem.removeprefix(f"{problem.name}-")
         if label in seen:
             raise UsageError(f"--policies: {seen[label]} and {spec} would share a row; rename one")

@@ -73,6 +73,10 @@ def solve(
         str | None,
         typer.Option("--policy", help="uniform, a shipped policy's name, or a file; the best by default."),
     ] = None,
+    walk: Annotated[
+        str | None,
+        typer.Option("--walk", help="Energy and moves: paper; squares, of bins. By default the policy's."),
+    ] = None,
     greedy: Annotated[
         bool, typer.Option("--greedy", help="Always take the policy's likeliest move.")
     ] = False,
@@ -156,6 +160,7 @@ def solve(
         threads=threads,
         chains=chains,
         policy=policy,
+        walk=walk,
         greedy=greedy,
         t_start=t_start,
         t_end=t_end,

@@ -50,9 +50,6 @@ BatchT = TypeVar("BatchT", bound=Batch)
 class Operations(ABC, Generic[InstanceT, BatchT]):
     """What a chain does to solutions of one problem."""
 
-    #: Whether every move can be undone by another, as Hastings' ratio wants it.
-    reversible: bool = True
-
     def arrays(self, instances: Sequence[InstanceT], unit: float | None = None) -> BatchT:
         """Make a batch of NumPy arrays, one row an instance.
 

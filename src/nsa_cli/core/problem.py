@@ -209,6 +209,10 @@ class Problem(ABC, Generic[InstanceT]):
         Energies and moves to anneal by, first the paper's.
     walk : str
         The one that `operations`, `kernel`, `budget` and `default_policy` are for.
+    default_walk : str
+        The one that `solve` takes where nobody asks for a policy or a walk.
+    reversible : bool
+        Whether each of the walk's moves can be undone by another, as Hastings' ratio wants it.
     """
 
     name: ClassVar[str]
@@ -227,6 +231,8 @@ class Problem(ABC, Generic[InstanceT]):
     paper_sizes: ClassVar[tuple[int, ...]] = ()
     walks: ClassVar[tuple[str, ...]] = ("paper",)
     walk: ClassVar[str] = "paper"
+    default_walk: ClassVar[str] = "paper"
+    reversible: ClassVar[bool] = True
 
     def walking(self, walk: str) -> Problem[InstanceT]:
         """Give the same problem with another energy and other moves to anneal by.

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import InputError, UsageError, shown
-from nsa_cli.core.problem import Trained
+from nsa_cli.core.problem import Problem, Trained
 from nsa_cli.io.atomic import write_text
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ class Stored:
         What it sees of a state; ``gaussian`` for a policy of that kind.
     hidden : int
     trained : Trained or None
+    walk : str
+        Energy and moves that it was trained on, one of the problem's.
     source : str
         The file, for messages.
     weights : object
@@ -145,6 +147,7 @@ class Stored:
     feature_set: str
     hidden: int
     trained: Trained | None
+    walk: str
     source: str
     weights: Any
 
@@ -201,6 +204,26 @@ def find_stored(spec: str, problem: str) -> Stored | None:
     return None if spec == _UNIFORM else read(_locate(spec, problem), problem)
 
 
+def walking_with(problem: Problem[Any], stored: Stored | None, walk: str | None = None) -> Problem[Any]:
+    """Give a problem with the energy and the moves that a policy is for; or that are asked for, if any will do.
+
+    Raises
+    ------
+    UsageError
+        If another walk is asked for than the policy's, or one that there is not.
+    InputError
+        If the policy's is unknown.
+    """
+    if stored is None:
+        return problem if walk is None else problem.walking(walk)
+    if stored.walk not in problem.walks:
+        known = ", ".join(problem.walks)
+        raise InputError(f"wants the walk {shown(stored.walk)}; this version has {known}", stored.source)
+    if walk is not None and walk != stored.walk:
+        raise UsageError(f"--walk: policy {stored.name} is for {stored.walk}, not {walk!r}; leave one out")
+    return problem.walking(stored.walk)
+
+
 def check_greedy(stored: Stored | None, greedy: bool) -> None:
     """Refuse ``--greedy`` where there is no likeliest action.
 
@@ -241,7 +264,10 @@ def read(path: str | Path, problem: str) -> Stored:
             f"damaged policy: expected the name of a feature set, got {shown(feature_set)}", source
         )
     name = data.get("name") if isinstance(data.get("name"), str) else Path(path).stem
-    return Stored(str(name), feature_set, hidden, _trained(data, source), source, data.get("weights"))
+    walk = data.get("walk", "paper")
+    if not isinstance(walk, str):
+        raise InputError(f"damaged policy: expected the name of a walk, got {shown(walk)}", source)
+    return Stored(str(name), feature_set, hidden, _trained(data, source), walk, source, data.get("weights"))
 
 
 def wrong_kind(kind: Any, source: str) -> InputError:

@@ -238,6 +238,7 @@ class Run:
     def save_policy(self, policy: LearntPolicy, epoch: int) -> None:
         """Write the policy with all that is needed to make it again."""
         notes = {
+            "walk": self.config.walk,
             "seed": self.seed,
             "epoch": epoch + 1,
             "validation": self.best_score if np.isfinite(self.best_score) else None,

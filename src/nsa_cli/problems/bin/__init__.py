@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,7 @@ class Bin(Problem[BinInstance]):
     settings = ("capacity", *Problem.settings)
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
     walks = ("paper", "squares")
+    default_walk = "squares"
 
     def walking(self, walk: str) -> Problem[BinInstance]:
         return problem_by_squares if walk == BinBySquares.walk else super().walking(walk)
@@ -109,7 +111,7 @@ class Bin(Problem[BinInstance]):
         return BinDrawing()
 
     def default_policy(self, instance: BinInstance) -> str:
-        return "bin-es-best"
+        return "bin-es-bins"
 
     def budget(self, instance: BinInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the reference engine; a temperature at which a bin is opened now and then."""
@@ -125,6 +127,7 @@ class BinBySquares(Bin):
     """The same by a walk on squared fills, which tells packings with equally many bins apart."""
 
     walk = "squares"
+    reversible = False  # a bin that is closed stays so
 
     def walking(self, walk: str) -> Problem[BinInstance]:
         return problem if walk == problem.walk else super().walking(walk)
@@ -140,7 +143,12 @@ class BinBySquares(Bin):
         return fused
 
     def default_policy(self, instance: BinInstance) -> str:
-        return "bin-es-squares"
+        return "bin-es-best"
+
+    def budget(self, instance: BinInstance, trained: Trained | None = None) -> Budget:
+        """As for the other walk; at the temperatures, uniform proposals do best in ten to a hundred N steps."""
+        budget = super().budget(instance, trained)
+        return budget if trained else replace(budget, t_start=0.03, t_end=0.001)
 
 
 problem = Bin()

@@ -29,10 +29,8 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
     equally many that with the larger sum of squares. In normalised units a bin is 2 N, a squared fill 1.
     """
 
-    reversible = False  # a bin that is closed stays so
-
     def __init__(self) -> None:
-        self.feature_sets = {"squares": FeatureSet((Slot("item", 3), Slot("other", 5)), _features)}
+        self.feature_sets = {"squares": FeatureSet((Slot("item", 3), Slot("other", 6)), _features)}
 
     def arrays(self, instances: Sequence[BinInstance], unit: float | None = None) -> SquaresBatch:
         return pack_squares(instances, unit)
@@ -118,14 +116,23 @@ def _fills(batch: SquaresBatch, x: Tensor) -> Tensor:
 
 
 def _features(batch: SquaresBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
-    """Weight of an item, free capacity of its bin, log T / 4; then these, weight that comes, free capacity there."""
+    """What an item and a candidate to change places with look like.
+
+    Weight, free capacity of its bin, log T / 4 of an item; the same of the chosen item, then the weight that comes
+    back, the free capacity there, and what squared fills gain per temperature, squashed to (-1, 1).
+    """
     unit = batch.unit[:, None]
     weights, free = (batch.weights / unit).float(), (free_of(batch, x) / unit).float()
-    heat = (0.25 * temperature.clamp(min=1e-30).log()).to(torch.float32).expand(len(x))[:, None]
+    temperature = temperature.clamp(min=1e-30)
+    heat = (0.25 * temperature.log()).to(torch.float32).expand(len(x))[:, None]
     room = free.gather(1, x)
     if not chosen:
         return torch.stack([weights, room, heat.expand_as(weights)], 2)
     back = torch.cat([torch.zeros_like(weights), weights], 1)
     there = torch.cat([free, room], 1)
-    common = (weights.gather(1, chosen[0][:, None]), room.gather(1, chosen[0][:, None]), heat)
-    return torch.stack([*(part.expand_as(back) for part in common), back, there], 2)
+    weight, here = weights.gather(1, chosen[0][:, None]), room.gather(1, chosen[0][:, None])
+    shift = weight - back
+    gain = 2.0 * shift * (shift + (here - there))
+    squashed = gain / (gain.abs() + temperature.to(torch.float32).expand(len(x))[:, None])
+    common = (part.expand_as(back) for part in (weight, here, heat))
+    return torch.stack([*common, back, there, squashed], 2)

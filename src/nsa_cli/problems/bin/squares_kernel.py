@@ -11,7 +11,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
@@ -30,10 +30,12 @@ from nsa_cli.core.kernel.slots import (
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
 from nsa_cli.problems.bin.kernel import put, take
 
+_score = score_features(3)
+
 
 class Squares(NamedTuple):
-    """Item: weight and free capacity of its bin, in common T. Other: weight that comes back and free capacity
-    there; in common the item's weight and free capacity, and T."""
+    """Item: weight and free capacity of its bin, in common T. Other: weight that comes back, free capacity there,
+    gain per T; in common the item's weight and free capacity, and T."""
 
     item: Network
     other: Network
@@ -61,8 +63,8 @@ class Work(NamedTuple):
         The same for the item of this step, `NEVER` also where its place is too small.
     seen : float32[2, 16 blocks]
         What the policy sees of items: weight, room in their bins.
-    seen_of_others : float32[2, 16 blocks]
-        Of the second choice's candidates: weight that comes back, room there.
+    seen_of_others : float32[3, 16 blocks]
+        Of the second choice's candidates: weight that comes back, room there, squashed gain in this step.
     item, other : Slots
     """
 
@@ -91,7 +93,7 @@ def workspace(x: Any) -> Work:
         never(others),
         never(others),
         aligned((2, items)),
-        aligned((2, others)),
+        aligned((3, others)),
         slot_space(size),
         slot_space(2 * size),
     )
@@ -143,19 +145,12 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
         work.seen[1, i] = work.seen_of_others[1, size + i] = room
         work.seen_of_others[1, i] = -work.needs[i] / unit
     _sum_items(policy, work, member, 0, work.item.sums.shape[0])
-    _sum_others(policy, work, member, 0, work.other.sums.shape[0])
 
 
 @inlined
 def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     shifts = (0, work.seen.shape[1])
     sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
-
-
-@inlined
-def _sum_others(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
-    shifts = (0, work.seen_of_others.shape[1])
-    sum_features(work.seen_of_others, shifts, policy.other.first[member, 3:5], work.other.sums, begin, end)
 
 
 @inlined
@@ -170,6 +165,16 @@ def _fit(work: Any, item: int, weight: int) -> None:
     while mate >= 0:
         work.now[len(work.bin_of) + mate] = NEVER
         mate = work.after[mate]
+
+
+@inlined
+def _weigh(work: Any, weight: float, room: float, heat: float) -> None:
+    """Compute what squared fills gain if an item in a bin with some room goes to each candidate."""
+    back, there, gains = work.seen_of_others
+    for c in range(len(gains)):
+        shift = weight - back[c]
+        gain = np.float32(2.0) * shift * (shift + (room - there[c]))
+        gains[c] = gain / (abs(gain) + heat)
 
 
 @variant(parts.propose, batch=SquaresBatch, policy=Uniform)
@@ -187,7 +192,8 @@ def _propose_uniformly(
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    heat, slot, blocks = np.float32(0.25 * math.log(max(temperature, 1e-30))), work.item, work.item.sums.shape[0]
+    heat = np.float32(0.25 * math.log(max(temperature, 1e-30)))
+    slot, blocks = work.item, work.item.sums.shape[0]
     first, bias = policy.item.first[member], policy.item.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[2, h] * heat)
@@ -202,7 +208,9 @@ def _propose(
     seen, room = work.seen[0, item.index], work.seen[1, item.index]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[0, h] * seen + first[1, h] * room + first[2, h] * heat)
-    largest = score_sums(slot.sums, slot.floor, policy.other.second[member], slot.logits, blocks)
+    _weigh(work, seen, room, np.float32(max(temperature, 1e-30)))
+    second = policy.other.second[member]
+    largest = _score(work.seen_of_others, first[3:6], slot.floor, second, slot.logits, blocks)
     other = choose_allowed(slot, largest, work.now, -weight, uniform(at, 1), policy.mode, given[1])
     return (item.index, other.index), item.log_probability + other.log_probability
 
@@ -266,15 +274,11 @@ def _look_again_uniform(batch: Any, policy: Any, work: Any, row: int, member: in
 def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     size, room = len(work.bin_of), np.float32(-work.needs[changed] / batch.unit[row])
     work.seen_of_others[1, changed] = room
-    block = changed // LANES
-    _sum_others(policy, work, member, block, block + 1)
     item = work.first[changed]
     while item >= 0:
         work.seen[1, item] = work.seen_of_others[1, size + item] = room
         block = item // LANES
         _sum_items(policy, work, member, block, block + 1)
-        block = (size + item) // LANES
-        _sum_others(policy, work, member, block, block + 1)
         item = work.after[item]
 
 
@@ -295,6 +299,6 @@ fused = Fused(
     workspace=workspace,
     draws=2,
     policies={"squares": Squares},
-    features={"squares": (3, 5)},
+    features={"squares": (3, 6)},
     objectives=bins_of,
 )
