@@ -184,7 +184,7 @@ def large_step_backend(
         return None
     if not plain:
         raise UsageError(
-            "--method large-step: has no policy, acceptance rule, unit or GPU; leave those options out"
+            "--method large-step: has no policy, walk, acceptance rule, unit or GPU; leave those options out"
         )
     chains = problem.large_step()
     if chains is not None and chains.fits(instance):

@@ -158,8 +158,9 @@ def _walk(problem: Problem[Any], settings: Settings) -> Problem[Any]:
 
 def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backend:
     """Choose what runs instances like this one."""
-    moves = (settings.policy, settings.walk, settings.steps, settings.t_start, settings.t_end, settings.unit)
-    plain = all(x is None for x in (moves if settings.method == "auto" else (settings.policy, settings.walk, settings.unit)))
+    moves = (settings.policy, settings.walk, settings.unit)
+    course = (settings.steps, settings.t_start, settings.t_end) if settings.method == "auto" else ()
+    plain = all(x is None for x in (*moves, *course))
     plain = plain and not settings.greedy and settings.acceptance == "metropolis"
     plain = plain and device == "cpu" and settings.backend != "torch"
     large = large_step_backend(

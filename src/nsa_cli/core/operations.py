@@ -89,7 +89,7 @@ class Operations(ABC, Generic[InstanceT, BatchT]):
         """Energies, float64[B]."""
 
     def objectives(self, energy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Turn energies into objectives to be minimised; the two differ where a walk adds to the objective."""
+        """Turn energies into objectives to be minimised: without what a walk adds to them."""
         return energy
 
     def losses(self, energy: NDArray[np.float64], size: int) -> NDArray[np.float64]:

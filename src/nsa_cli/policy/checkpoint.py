@@ -205,7 +205,15 @@ def find_stored(spec: str, problem: str) -> Stored | None:
 
 
 def walking_with(problem: Problem[Any], stored: Stored | None, walk: str | None = None) -> Problem[Any]:
-    """Give a problem with the energy and the moves that a policy is for; or that are asked for, if any will do.
+    """Give a problem with the energy and the moves that a policy is for; uniform proposals are for any.
+
+    Parameters
+    ----------
+    problem : Problem
+    stored : Stored or None
+        The policy; None for uniform proposals.
+    walk : str, optional
+        What is asked for.
 
     Raises
     ------

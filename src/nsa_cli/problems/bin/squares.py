@@ -1,8 +1,8 @@
-"""A walk on squared fills: moves and swaps of items that leave bins full or empty, on a batch of packings.
+"""A walk on squared fills: moves and swaps of items, on a batch of packings.
 
-Most moves of one item leave the number of bins as it is, and then the paper's energy does not tell better from
-worse. The sum of squared fills does: it grows when a full bin becomes fuller at the cost of an emptier one
-(Falkenauer 1996).
+Most moves of one item leave the number of bins as it is, and then the paper's energy does not tell better
+from worse. The sum of squared fills does: it grows when a full bin becomes fuller at the cost of an emptier
+one (Falkenauer 1996).
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from nsa_cli.problems.bin.operations import free_of, sum_by_bin
 class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
     """An item, then what it changes places with: nothing, in a bin with room for it, or another bin's item.
 
-    Candidates of the second choice are N bins and then N items. No move opens a bin. The energy is the number of
-    bins less the squared fills over 2 N: of two packings the one with fewer bins is lower, and among packings with
-    equally many that with the larger sum of squares. In normalised units a bin is 2 N, a squared fill 1.
+    Candidates of the second choice are N bins and then N items. No move opens a bin. The energy is the number
+    of bins less the squared fills over 2 N: of two packings the one with fewer bins is lower, and among
+    packings with equally many that with the larger sum of squares. In normalised units, those of the
+    temperature, a bin is 2 N and the square of a full bin's fill is 1.
     """
 
     def __init__(self) -> None:
@@ -37,7 +38,8 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
 
     def cost(self, batch: SquaresBatch, x: Tensor) -> Tensor:
         bins: Tensor = (sum_by_bin(x, torch.ones_like(x)) > 0).sum(1)
-        return bins - (_fills(batch, x) ** 2).sum(1) * batch.scale
+        energy: Tensor = bins - (_fills(batch, x) ** 2).sum(1) * batch.scale
+        return energy
 
     def objectives(self, energy: NDArray[np.float64]) -> NDArray[np.float64]:
         return bins_of(energy)
@@ -53,7 +55,8 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
         source, target = fills.gather(1, move.source), fills.gather(1, move.target)
         rise = 2.0 * shift * (shift + target - source)
         closes = ~move.swaps & ((x == move.source).sum(1, keepdim=True) == 1)
-        return (-closes.double() - rise * batch.scale[:, None])[:, 0]
+        result: Tensor = (-closes.double() - rise * batch.scale[:, None])[:, 0]
+        return result
 
     def apply(self, batch: SquaresBatch, x: Tensor, action: Action) -> Tensor:
         move = _move(batch, x, action)
@@ -107,19 +110,21 @@ def _move(batch: SquaresBatch, x: Tensor, action: Action) -> _Move:
 
 def _whole(batch: SquaresBatch) -> Tensor:
     """Capacities to divide by, float64[B, 1]."""
-    return batch.capacity.clamp(min=1).double()[:, None]
+    whole: Tensor = batch.capacity.clamp(min=1).double()[:, None]
+    return whole
 
 
 def _fills(batch: SquaresBatch, x: Tensor) -> Tensor:
     """Share of every bin that is filled, float64[B, N]."""
-    return sum_by_bin(x, batch.weights) / _whole(batch)
+    fills: Tensor = sum_by_bin(x, batch.weights) / _whole(batch)
+    return fills
 
 
 def _features(batch: SquaresBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
     """What an item and a candidate to change places with look like.
 
-    Weight, free capacity of its bin, log T / 4 of an item; the same of the chosen item, then the weight that comes
-    back, the free capacity there, and what squared fills gain per temperature, squashed to (-1, 1).
+    Weight, free capacity of its bin, log T / 4 of an item; the same of the chosen item, then the weight that
+    comes back, the free capacity there, and what squared fills gain per temperature, squashed to (-1, 1).
     """
     unit = batch.unit[:, None]
     weights, free = (batch.weights / unit).float(), (free_of(batch, x) / unit).float()

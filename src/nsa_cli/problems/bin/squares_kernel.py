@@ -34,8 +34,11 @@ _score = score_features(3)
 
 
 class Squares(NamedTuple):
-    """Item: weight and free capacity of its bin, in common T. Other: weight that comes back, free capacity there,
-    gain per T; in common the item's weight and free capacity, and T."""
+    """Networks of the two choices.
+
+    Item: weight and free capacity of its bin; in common T. Other: weight that comes back, free capacity
+    there, gain per T; in common the item's weight and free capacity, and T.
+    """
 
     item: Network
     other: Network
