@@ -18,13 +18,16 @@ from nsa_cli.problems.files import read_instances, write_instances
 from helpers import random_instances, starts_of
 from user_problems import MAXCUT, Teams
 
+#: Every problem by each of its walks, and the example.
+WALKS = [(name, walk) for name in builtin_names() for walk in find_problem(name).walks] + [(MAXCUT, "paper")]
+
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 17, 40])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.__name__)
-@pytest.mark.parametrize("name", [*builtin_names(), MAXCUT], ids=lambda n: n.rpartition(":")[2])
-def test_every_problem_keeps_the_contract(name, check, size):
+@pytest.mark.parametrize(("name", "walk"), WALKS, ids=lambda n: n.rpartition(":")[2])
+def test_every_problem_keeps_the_contract(name, walk, check, size):
     """Each check at odd and even, tiny and larger sizes."""
-    problem = find_problem(name)
+    problem = find_problem(name).walking(walk)
     if name == "rosenbrock" and size < 2:
         pytest.skip("the function has two variables at least")
     check(problem, size, 1)

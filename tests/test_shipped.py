@@ -42,7 +42,8 @@ def test_every_shipped_policy_says_how_it_came_about(path):
     assert data["name"] == path.stem
     assert path.stem.startswith(data["problem"] + "-" + data["training"]["method"])
     assert np.isfinite(data["validation"])
-    policy = load(path, data["problem"], nsa.find_problem(data["problem"]).operations())
+    walk = nsa.find_problem(data["problem"]).walking(data.get("walk", "paper"))
+    policy = load(path, data["problem"], walk.operations())
     assert policy.trained.size == data["training"]["size"]
 
 
@@ -50,8 +51,9 @@ def test_default_policies_are_shipped(problem):
     """What solve takes by default is there, at every size."""
     for size in (2, 10, 30, 300):
         (task,) = nsa.generate(problem.name, size, 1, 0)
-        name = problem.default_policy(task.instance)
-        assert name == "uniform" or (CHECKPOINTS / f"{name}.json").is_file()
+        for walk in problem.walks:
+            name = problem.walking(walk).default_policy(task.instance)
+            assert name == "uniform" or (CHECKPOINTS / f"{name}.json").is_file()
 
 
 @pytest.mark.parametrize(("size", "mean"), [(50, 27.624), (100, 53.797)])
@@ -64,7 +66,8 @@ def test_greedy_bin_packing_gives_the_known_numbers_exactly(size, mean):
     ("policy", "size", "count", "better_than"),
     [
         ("knapsack-es-best", 50, 1000, 19.95),
-        ("bin-es-best", 50, 1000, 27.24),
+        ("bin-es-best", 50, 1000, 27.101),
+        ("bin-es-bins", 50, 1000, 27.24),
     ],
 )
 def test_the_papers_best_cells_are_beaten_at_ten_times_n(policy, size, count, better_than):

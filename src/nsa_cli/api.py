@@ -79,9 +79,8 @@ class Settings:
         Independent chains an instance; the best answer counts.
     policy : str, optional
         ``uniform``, the name of a shipped policy, or a file; the problem's best one by default.
-    candidates : str, optional
-        What moves are made of: ``all``, or for tours ``nearest:10`` (the ten nearest cities), whose steps cost
-        the same at any size. By default those that the policy was trained with, ``all`` without one.
+    walk : str, optional
+        Energy and moves to anneal by, one of the problem's `walks`; by default the policy's, or the best one.
     greedy : bool
         Always take the policy's likeliest action.
     t_start, t_end : float, optional
@@ -113,7 +112,7 @@ class Settings:
     threads: int | None = None
     chains: int | None = None
     policy: str | None = None
-    candidates: str | None = None
+    walk: str | None = None
     greedy: bool = False
     t_start: float | None = None
     t_end: float | None = None

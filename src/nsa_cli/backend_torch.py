@@ -22,6 +22,7 @@ from nsa_cli.policy.checkpoint import digest
 class TorchBackend:
     """The reference engine; see `nsa_cli.backends.Backend`."""
 
+    walk: Problem[Any]
     operations: Any
     module: Any
     device: str
@@ -41,13 +42,13 @@ class TorchBackend:
         greedy: bool = False,
         threads: int | None = None,
     ) -> TorchBackend:
-        """Find the policy and move it to the device."""
+        """Find the policy and move it to the device; it is for the problem's walk."""
         if threads is not None:
             torch.set_num_threads(threads)
         operations = problem.operations()
         found = find_policy(spec, problem.name, operations, greedy=greedy)
         module = found.to(device) if isinstance(found, torch.nn.Module) else found
-        return cls(operations, module, device, found.name, found.trained, digest(spec, problem.name))
+        return cls(problem, operations, module, device, found.name, found.trained, digest(spec, problem.name))
 
     @property
     def threads(self) -> int:
@@ -55,7 +56,7 @@ class TorchBackend:
         return torch.get_num_threads()
 
     def budget(self, problem: Problem[Any], instance: Any) -> Budget:
-        return problem.budget(instance, self.trained)
+        return self.walk.budget(instance, self.trained)
 
     def start(
         self,

@@ -18,14 +18,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Budget, OwnChains, Problem, Trained
-from nsa_cli.policy.checkpoint import (
-    Stored,
-    candidates_of,
-    check_candidates,
-    check_greedy,
-    digest,
-    find_stored,
-)
+from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored, walking_with
 
 BACKENDS = ("auto", "torch", "numba")
 METHODS = ("auto", "anneal", "large-step")
@@ -45,17 +38,6 @@ def check_choices(backend: str, method: str, threads: int | None) -> None:
         raise UsageError(f"--method: expected one of {', '.join(METHODS)}, got {method!r}")
     if threads is not None and threads < 1:
         raise UsageError(f"--threads: expected at least 1, got {threads}")
-
-
-def restrict(problem: Problem[Any], candidates: str | None, policy: str | None) -> Problem[Any]:
-    """Give a problem the candidates of a move that are asked for, or else those that the policy was trained with.
-
-    Raises
-    ------
-    UsageError, InputError
-        If there are no such candidates, or there is no such policy.
-    """
-    return problem.restricted(candidates or candidates_of(policy, problem.name))
 
 
 class Backend(Protocol):
@@ -120,6 +102,7 @@ class Backend(Protocol):
 class KernelBackend:
     """Fused kernels; see `Backend`."""
 
+    walk: Problem[Any]
     fused: Any
     layout: Any
     threads: int
@@ -131,7 +114,7 @@ class KernelBackend:
     device: str = "cpu"
 
     def budget(self, problem: Problem[Any], instance: Any) -> Budget:
-        return problem.budget(instance, self.trained)
+        return self.walk.budget(instance, self.trained)
 
     def start(
         self,
@@ -217,7 +200,7 @@ def large_step_backend(
         return None
     if not plain:
         raise UsageError(
-            "--method large-step: has no policy, candidates, acceptance rule, unit or GPU; leave those options out"
+            "--method large-step: has no policy, walk, acceptance rule, unit or GPU; leave those options out"
         )
     chains = problem.large_step()
     if chains is not None and chains.fits(instance):
@@ -239,6 +222,8 @@ def choose_backend(
     device: str = "cpu",
     greedy: bool = False,
     threads: int | None = None,
+    walk: str | None = None,
+    rule: str = "metropolis",
 ) -> Backend:
     """Find the policy, and what runs it: kernels on a CPU wherever the problem has some for this policy.
 
@@ -256,6 +241,9 @@ def choose_backend(
         Always take the policy's likeliest action.
     threads : int, optional
         CPU threads; all cores by default.
+    walk : str, optional
+        Energy and moves, one of the problem's; by default the policy's.
+    rule : {'metropolis', 'hastings'}
 
     Raises
     ------
@@ -264,7 +252,11 @@ def choose_backend(
     """
     stored = find_stored(spec, problem.name)
     check_greedy(stored, greedy)
-    check_candidates(stored, problem.candidates)
+    problem = walking_with(problem, stored, walk)
+    if rule == "hastings" and not problem.reversible:
+        raise UsageError(
+            f"--acceptance hastings: moves of the walk {problem.walk} cannot all be undone; use --walk paper"
+        )
     if backend != "torch" and device == "cpu" and (fused := problem.kernel()) is not None:
         from nsa_cli.anneal.fused import cores
 
@@ -272,7 +264,7 @@ def choose_backend(
         if layout is not None:
             name, trained = ("uniform", None) if stored is None else (stored.name, stored.trained)
             hashed = digest(spec, problem.name)
-            return KernelBackend(fused, layout, threads or cores(), name, trained, hashed)
+            return KernelBackend(problem, fused, layout, threads or cores(), name, trained, hashed)
     if backend == "numba":
         why = "runs on a CPU only" if device != "cpu" else "has no kernel for this problem and policy"
         raise UsageError(f"--backend numba: {why}; use --backend torch")

@@ -25,7 +25,6 @@ from nsa_cli.backends import (
     choose_backend,
     choose_device,
     large_step_backend,
-    restrict,
 )
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import start_draws, stream_keys
@@ -113,9 +112,6 @@ def solve_each(
     device = choose_device(settings.device)
     if settings.time_limit is not None and settings.time_limit < 0:
         raise UsageError(f"--time-limit: expected seconds >= 0, got {settings.time_limit}")
-    tasks = [
-        replace(task, problem=restrict(task.problem, settings.candidates, settings.policy)) for task in tasks
-    ]
     waiting = len(tasks)
     for plan, places in _grouped(tasks, settings, device).items():
         for some in _batches(places, plan, tasks):
@@ -153,7 +149,7 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
     groups: dict[_Plan, list[int]] = {}
     backends: dict[tuple[Any, ...], Backend] = {}
     for place, task in enumerate(tasks):
-        name = settings.policy or task.problem.default_policy(task.instance)
+        name = settings.policy or _walk(task.problem, settings).default_policy(task.instance)
         group = task.problem.group(task.instance)
         key = (id(task.problem), name, group)
         if key not in backends:
@@ -163,11 +159,18 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
     return groups
 
 
+def _walk(problem: Problem[Any], settings: Settings) -> Problem[Any]:
+    """Choose energy and moves where no policy does: the best, unless they cannot be what is asked for."""
+    best = problem.walking(settings.walk or problem.default_walk)
+    unfit = settings.walk is None and settings.acceptance == "hastings" and not best.reversible
+    return problem if unfit else best
+
+
 def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backend:
     """Choose what runs instances like this one."""
-    moves = (settings.policy, settings.candidates, settings.unit)
-    runs = (settings.steps, settings.t_start, settings.t_end)
-    plain = all(x is None for x in ((*moves, *runs) if settings.method == "auto" else moves))
+    moves = (settings.policy, settings.walk, settings.unit)
+    course = (settings.steps, settings.t_start, settings.t_end) if settings.method == "auto" else ()
+    plain = all(x is None for x in (*moves, *course))
     plain = plain and not settings.greedy and settings.acceptance == "metropolis"
     plain = plain and device == "cpu" and settings.backend != "torch"
     large = large_step_backend(
@@ -186,6 +189,8 @@ def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backen
         device=device,
         greedy=settings.greedy,
         threads=settings.threads,
+        walk=settings.walk,
+        rule=settings.acceptance,
     )
 
 

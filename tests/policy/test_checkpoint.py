@@ -58,6 +58,7 @@ def damaged():
 
     return {
         "other problem": change(problem="tsp"),
+        "no name of a walk": change(walk=7),
         "other format": change(format="nsa-policy-99"),
         "no format": lambda data: {"weights": data["weights"]},
         "unknown features": change(feature_set="secret"),

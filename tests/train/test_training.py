@@ -143,7 +143,7 @@ def test_every_preset_is_valid(package, method, preset):
     """Its fields exist and its features are the problem's."""
     config = load_preset(package, method, preset)
     assert isinstance(config, METHODS[method])
-    operations = nsa.find_problem(package.rpartition(".")[2]).operations()
+    operations = nsa.find_problem(package.rpartition(".")[2]).walking(config.walk).operations()
     assert config.features in getattr(operations, "feature_sets", {"paper": None})
 
 
@@ -175,6 +175,9 @@ def test_the_papers_numbers_are_in_the_papers_presets():
         ("sighma: 1", InputError, "sighma"),
         ("sigma: x", InputError, "sigma"),
         ("size: 2.5", InputError, "size"),
+        ("mixed_sizes: 50", InputError, "mixed_sizes"),
+        ("mixed_sizes: [50, x]", InputError, "mixed_sizes"),
+        ("mixed_sizes: [0]", UsageError, "mixed_sizes"),
         ("- 1", InputError, "fields"),
         ("a: [", InputError, ":1: not valid YAML|YAML"),
         ("population: 3", UsageError, "population"),
@@ -220,9 +223,38 @@ def test_rewards_add_up_to_what_is_judged(reward, tmp_path):
 def test_numbers_in_yaml_may_be_written_as_people_do(tmp_path):
     """1e-2 is a text to YAML and a number to everyone else."""
     path = tmp_path / "c.yaml"
-    path.write_text("learning_rate: 1e-2\nunit: null\nsigma: 1\n")
+    path.write_text("learning_rate: 1e-2\nunit: null\nsigma: 1\nmixed_sizes: [8, 9]\n")
     config = load_config(path, EsConfig())
     assert (config.learning_rate, config.unit, config.sigma) == (0.01, None, 1.0)
+    assert config.mixed_sizes == (8, 9)
+
+
+def test_epochs_take_sizes_in_turn_and_validation_all_of_them(tmp_path):
+    """And energies of each count in proportion to the size."""
+    run = make_run(nsa.find_problem("knapsack"), "es", tmp_path / "p.json", mixed_sizes=(6, 30))
+    assert [run.instances(epoch)[0].size for epoch in range(4)] == [12, 6, 30, 12]
+    run.validate(UniformSlotPolicy())
+    assert [instances[0].size for instances, *_ in run._validation] == [12, 6, 30]
+
+
+def test_squared_fills_are_learnt_from_and_the_policy_walks_on_them(tmp_path):
+    """The file says which walk; what training makes small is bins less squared fills."""
+    problem = nsa.find_problem("bin")
+    run = make_run(problem, "es", tmp_path / "p.json", walk="squares", features="squares", epochs=2)
+    train_es(run)
+    assert json.loads((tmp_path / "p.json").read_text())["walk"] == "squares"
+    (task,) = nsa.generate(problem, 12, 1, 1)
+    result = nsa.solve(task, policy=str(tmp_path / "p.json"), init="singletons", steps=500, seed=1)
+    assert result.objective == task.instance.objective(result.solution) < 12
+    energy, _ = run.rollouts(UniformSlotPolicy(), [task.instance], *_alone(run, task.instance), run.schedule)
+    assert -1 < energy.item() < 12
+    with pytest.raises(UsageError, match="--walk: tsp has paper, not 'squares'"):
+        make_run(nsa.find_problem("tsp"), "es", tmp_path / "q.json", walk="squares")
+
+
+def _alone(run, instance):
+    keys = run.keys(0, 1)
+    return run.starts([instance], keys), keys
 
 
 def test_the_command_trains_stops_and_resumes(tmp_path, capsys):

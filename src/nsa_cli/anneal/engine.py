@@ -227,11 +227,11 @@ class TorchChains:
 
     @property
     def energy(self) -> NDArray[np.float64]:
-        return _numpy(self.state.energy)
+        return self._operations.objectives(_numpy(self.state.energy))
 
     @property
     def best_energy(self) -> NDArray[np.float64]:
-        return _numpy(self.state.best_energy)
+        return self._operations.objectives(_numpy(self.state.best_energy))
 
     @property
     def accepted(self) -> NDArray[np.int64]:

@@ -73,7 +73,7 @@ class FusedChains:
         self.state = Chains(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
         self._batch, self._policy = batch, _weighed(policy) if hastings else policy
         self._draws = first.shape[1] if fused.draws is None else fused.draws
-        self._members, self._hastings = members, hastings
+        self._members, self._hastings, self._objectives = members, hastings, fused.objectives
         parts = min(rows, threads * _PARTS) if threads > 1 else 1
         cuts = np.linspace(0, rows, parts + 1).astype(int).tolist()
         self._parts = [(a, b) for a, b in pairwise(cuts) if a < b]
@@ -94,11 +94,11 @@ class FusedChains:
 
     @property
     def energy(self) -> NDArray[np.float64]:
-        return self.state.energy  # type: ignore[no-any-return]
+        return self._objectives(self.state.energy)  # type: ignore[no-any-return]
 
     @property
     def best_energy(self) -> NDArray[np.float64]:
-        return self.state.best_energy  # type: ignore[no-any-return]
+        return self._objectives(self.state.best_energy)  # type: ignore[no-any-return]
 
     @property
     def accepted(self) -> NDArray[np.int64]:

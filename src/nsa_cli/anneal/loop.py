@@ -48,7 +48,7 @@ class Chains(Protocol):
 
     @property
     def energy(self) -> NDArray[np.float64]:
-        """Of `x`, float64[B], in file units."""
+        """Of `x`, float64[B], in file units: objectives, without what a walk adds to them."""
 
     @property
     def best_energy(self) -> NDArray[np.float64]:

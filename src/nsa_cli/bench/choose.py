@@ -15,7 +15,7 @@ from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, Temperatures
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import find_policy
-from nsa_cli.policy.checkpoint import available, candidates_of, directories
+from nsa_cli.policy.checkpoint import available, directories, find_stored, walking_with
 from nsa_cli.policy.gaussian import GaussianPolicy
 
 
@@ -34,8 +34,8 @@ class Wanted:
     seconds : float
         For each instance, of peers that have a limit.
     device : str
-    candidates : str
-        Of the moves of further rows with uniform proposals; ``all``: no such rows.
+    walk : str, optional
+        Of further rows with uniform proposals.
     """
 
     steps: tuple[int, ...] = (10,)
@@ -43,7 +43,7 @@ class Wanted:
     against: tuple[str, ...] = ()
     seconds: float = 1.0
     device: str = "cpu"
-    candidates: str = "all"
+    walk: str | None = None
 
 
 def choose_solvers(
@@ -61,7 +61,7 @@ def choose_solvers(
         replace(annealer, budget=f"{m}{unit}", multiple=m)
         for annealer in [
             *_uniform(contribution, wanted.device),
-            *_restricted(problem, wanted),
+            *_walking(problem, wanted),
             *_policies(problem, contribution, wanted),
         ]
         for m in wanted.steps
@@ -79,14 +79,15 @@ def _uniform(contribution: BenchContribution | None, device: str) -> Iterator[An
     yield replace(vanilla, temperatures=_always(contribution.temperatures["sa"]))
     if contribution.tuned:
         yield replace(vanilla, name="nsa-sa-tuned", paper=None, temperatures=contribution.tuned)
+    for walk, tuned in contribution.walks.items():
+        yield replace(vanilla, name=f"nsa-sa-{walk}", paper=None, temperatures=tuned, walk=walk)
 
 
-def _restricted(problem: Problem[Any], wanted: Wanted) -> Iterator[Annealer]:
-    """Uniform proposals over other candidates, at temperatures of the problem's own budget."""
-    candidates = wanted.candidates
-    if problem.restricted(candidates) is not problem:
-        name = f"nsa-sa-{candidates}"
-        yield Annealer(name=name, mode="sampled", candidates=candidates, device=wanted.device)
+def _walking(problem: Problem[Any], wanted: Wanted) -> Iterator[Annealer]:
+    """Uniform proposals by another walk, at temperatures of the problem's own budget."""
+    if wanted.walk is not None:
+        walk = problem.walking(wanted.walk).walk
+        yield Annealer(name=f"nsa-sa-{walk}", mode="sampled", walk=walk, device=wanted.device)
 
 
 def _policies(
@@ -96,8 +97,8 @@ def _policies(
     specs = available(problem.name) if wanted.policies is None else wanted.policies
     seen: dict[str, str] = {}
     for spec in specs:
-        candidates = candidates_of(spec, problem.name)
-        policy = find_policy(spec, problem.name, problem.restricted(candidates).operations())
+        walk = walking_with(problem, find_stored(spec, problem.name))
+        policy = find_policy(spec, problem.name, walk.operations())
         label = Path(spec).stem.removeprefix(f"{problem.name}-")
         if label in seen:
             raise UsageError(f"--policies: {seen[label]} and {spec} would share a row; rename one")
@@ -108,8 +109,8 @@ def _policies(
             mode="sampled",
             paper=method and OURS[method],
             policy=spec,
-            # The paper has all candidates, and the same temperatures at every size.
-            temperatures=_temperatures(spec, method, contribution) if candidates == "all" else None,
+            # With the number of cities that a step looks at, what a temperature means changes.
+            temperatures=None if ":" in walk.walk else _temperatures(spec, method, contribution),
             device=wanted.device,
         )
         yield sampled

@@ -139,8 +139,8 @@ class Annealer(Solver):
     Attributes
     ----------
     policy : str
-    candidates : str, optional
-        Of a move; by default those of the policy.
+    walk : str, optional
+        Energy and moves, where they are not the policy's.
     temperatures : callable
         By size; None leaves them, and the unit, to the problem's own budget.
     device : str
@@ -148,7 +148,7 @@ class Annealer(Solver):
 
     kind: ClassVar[str] = "nsa"
     policy: str = "uniform"
-    candidates: str | None = None
+    walk: str | None = None
     temperatures: Callable[[int], Temperatures] | None = None
     device: str = "cpu"
 
@@ -177,7 +177,7 @@ class Annealer(Solver):
             device=self.device,
             chains=1,
             policy=self.policy,
-            candidates=self.candidates,
+            walk=self.walk,
             greedy=self.mode == "greedy",
             t_start=start,
             t_end=end,

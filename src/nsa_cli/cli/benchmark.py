@@ -42,12 +42,12 @@ def benchmark(
     policies: Annotated[
         str | None, typer.Option("--policies", help="Names or files; none; default: all that are shipped.")
     ] = None,
-    candidates: Annotated[
-        str,
+    walk: Annotated[
+        str | None,
         typer.Option(
-            "--candidates", help="Beside all candidates, uniform proposals over these: nearest:10 for tours."
+            "--walk", "--candidates", help="Uniform proposals by this walk, too: nearest:10 for tours."
         ),
-    ] = "all",
+    ] = None,
     against: Annotated[
         str | None, typer.Option("--against", help="Solvers of others, or all that are installed.")
     ] = None,
@@ -97,7 +97,7 @@ def benchmark(
         against=parse_names(against or ""),
         seconds=time_limit,
         device=choose_device(device),
-        candidates=candidates,
+        walk=walk,
     )
     plan = Plan(
         problem=found,
@@ -153,7 +153,7 @@ def _command(plan: Plan, problem: str) -> str:
         "--seeds": ",".join(map(str, plan.seeds)),
         "--count": plan.count,
         "--policies": None if wanted.policies is None else ",".join(wanted.policies) or "none",
-        "--candidates": None if wanted.candidates == "all" else wanted.candidates,
+        "--walk": wanted.walk,
         "--against": ",".join(wanted.against) or None,
         "--time-limit": f"{wanted.seconds:g}" if wanted.against else None,
         "--references": plan.references,

@@ -29,6 +29,15 @@ ProblemName = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Same seed, same answer; drawn and reported if not given.")
 ]
+Walk = Annotated[
+    str | None,
+    typer.Option(
+        "--walk",
+        "--candidates",
+        help="Energy and moves to anneal by: paper; squares (fills) for bins; nearest:10 (cities) for tours, "
+        "whose steps cost the same at any size. By default the policy's.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what was chosen.")]
 

@@ -60,8 +60,10 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     from nsa_cli.anneal.schedule import Schedule
     from nsa_cli.core.drawing import LearntView
     from nsa_cli.policy.build import find_policy
+    from nsa_cli.policy.checkpoint import find_stored, walking_with
     from nsa_cli.rollout import rollout
 
+    owner = walking_with(owner, find_stored(name, owner.name))
     operations = owner.operations()
     learnt = find_policy(name, owner.name, operations)
     trained = learnt.trained

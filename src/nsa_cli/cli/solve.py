@@ -10,7 +10,7 @@ import typer
 from nsa_cli.api import Settings, Task, Unread, read_each
 from nsa_cli.cli.compile import Compilation
 from nsa_cli.cli.console import Console, Signals, say, set_log_format
-from nsa_cli.cli.options import Quiet, Seed, Verbose, check_destination, parse_settings
+from nsa_cli.cli.options import Quiet, Seed, Verbose, Walk, check_destination, parse_settings
 from nsa_cli.cli.watch import Extras, Watch
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
@@ -74,13 +74,7 @@ def solve(
         str | None,
         typer.Option("--policy", help="uniform, a shipped policy's name, or a file; the best by default."),
     ] = None,
-    candidates: Annotated[
-        str | None,
-        typer.Option(
-            "--candidates",
-            help="What moves are made of: all, or nearest:10 for tours (a step costs the same at any size).",
-        ),
-    ] = None,
+    walk: Walk = None,
     greedy: Annotated[
         bool, typer.Option("--greedy", help="Always take the policy's likeliest move.")
     ] = False,
@@ -164,7 +158,7 @@ def solve(
         threads=threads,
         chains=chains,
         policy=policy,
-        candidates=candidates,
+        walk=walk,
         greedy=greedy,
         t_start=t_start,
         t_end=t_end,

@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 Action: TypeAlias = tuple[Tensor, ...]
@@ -87,6 +88,14 @@ class Operations(ABC, Generic[InstanceT, BatchT]):
     def cost(self, batch: BatchT, x: Tensor) -> Tensor:
         """Energies, float64[B]."""
 
+    def objectives(self, energy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn energies into objectives to be minimised: without what a walk adds to them."""
+        return energy
+
+    def losses(self, energy: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+        """Turn normalised energies of instances of a size into what training is to make small."""
+        return energy
+
     @abstractmethod
     def apply(self, batch: BatchT, x: Tensor, action: Action) -> Tensor:
         """Make the moved solutions; `x` stays as it is."""
@@ -136,7 +145,7 @@ class FeatureSet:
 class DiscreteOperations(Operations[InstanceT, BatchT]):
     """Operations of a problem whose action is a choice of candidates, slot after slot (section 3.2)."""
 
-    #: The feature sets by name; ``paper`` is the paper's.
+    #: The feature sets by name; ``paper`` is the paper's. All have the same slots.
     feature_sets: Mapping[str, FeatureSet]
 
     @property

@@ -250,8 +250,14 @@ class Problem(ABC, Generic[InstanceT]):
         Record keys that a user may give beside the file, such as ``capacity``.
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
-    candidates : str
-        What a move may be made of: ``all``, or what `restricted` was asked for.
+    walks : tuple of str
+        Energies and moves to anneal by, first the paper's; ``nearest:K`` stands for one with any number for K.
+    walk : str
+        The one that `operations`, `kernel`, `budget` and `default_policy` are for.
+    default_walk : str
+        The one that `solve` takes where nobody asks for a policy or a walk.
+    reversible : bool
+        Whether each of the walk's moves can be undone by another, as Hastings' ratio wants it.
     """
 
     name: ClassVar[str]
@@ -268,23 +274,22 @@ class Problem(ABC, Generic[InstanceT]):
     nested_ids: ClassVar[bool] = False
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
-    candidates: str = "all"
+    walks: ClassVar[tuple[str, ...]] = ("paper",)
+    walk: str = "paper"
+    default_walk: ClassVar[str] = "paper"
+    reversible: ClassVar[bool] = True
 
-    def restricted(self, candidates: str) -> Problem[InstanceT]:
-        """Give the same problem with other candidates of a move, such as the nearest ones; see ``--candidates``.
-
-        The same object for the same candidates.
+    def walking(self, walk: str) -> Problem[InstanceT]:
+        """Give the same problem with another energy or other moves to anneal by; the same object for the same walk.
 
         Raises
         ------
         UsageError
-            If the problem has no such candidates.
+            If it has no such walk.
         """
-        if candidates == self.candidates:
+        if walk == self.walk:
             return self
-        raise UsageError(
-            f"--candidates: moves of {self.name} have {self.candidates} for candidates, got {candidates!r}"
-        )
+        raise UsageError(f"--walk: {self.name} has {', '.join(self.walks)}, not {walk!r}")
 
     @abstractmethod
     def from_record(self, data: Mapping[str, Any]) -> InstanceT:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import InputError, UsageError, shown
-from nsa_cli.core.problem import Trained
+from nsa_cli.core.problem import Problem, Trained
 from nsa_cli.io.atomic import write_text
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ def save(
     policy: LearntPolicy,
     problem: str,
     notes: Mapping[str, Any] | None = None,
-    candidates: str = "all",
 ) -> None:
     """Write a policy.
 
@@ -96,15 +95,12 @@ def save(
     problem : str
     notes : mapping, optional
         Anything else worth keeping: training configuration, seed, scores.
-    candidates : str
-        What its moves were made of, see `nsa_cli.core.problem.Problem.restricted`.
     """
     data: dict[str, Any] = {"format": FORMAT, "problem": problem, "name": policy.name}
     if policy.feature_set == "gaussian":
         data |= {"kind": "gaussian"}
     else:
         data |= {"kind": "slots", "feature_set": policy.feature_set}
-        data |= {"candidates": candidates} if candidates != "all" else {}
     data |= {"hidden": policy.hidden, **(notes or {})}
     data["weights"] = {key: _shortest(value) for key, value in policy.state_dict().items()}
     write_text(path, _layout(data))
@@ -142,21 +138,21 @@ class Stored:
         What it sees of a state; ``gaussian`` for a policy of that kind.
     hidden : int
     trained : Trained or None
+    walk : str
+        Energy and moves that it was trained on, one of the problem's.
     source : str
         The file, for messages.
     weights : object
         As read; `arrays` checks them.
-    candidates : str
-        Those that it was trained with.
     """
 
     name: str
     feature_set: str
     hidden: int
     trained: Trained | None
+    walk: str
     source: str
     weights: Any
-    candidates: str = "all"
 
     def shapes(self, features: Sequence[int]) -> dict[str, tuple[int, ...]]:
         """Shapes of all weights, for networks of so many features: one a slot, or the Gaussian's one."""
@@ -213,31 +209,39 @@ def find_stored(spec: str, problem: str) -> Stored | None:
     return None if spec == _UNIFORM else read(_locate(spec, problem), problem)
 
 
-def candidates_of(spec: str | None, problem: str) -> str:
-    """Tell the candidates that a policy was trained with; ``all`` for uniform proposals, or no policy.
+def walking_with(problem: Problem[Any], stored: Stored | None, walk: str | None = None) -> Problem[Any]:
+    """Give a problem with the energy and the moves that a policy is for; uniform proposals are for any.
 
-    Raises
-    ------
-    UsageError, InputError
-        As `find_stored` does.
-    """
-    stored = None if spec is None else find_stored(spec, problem)
-    return "all" if stored is None else stored.candidates
-
-
-def check_candidates(stored: Stored | None, candidates: str) -> None:
-    """Refuse a policy for other moves: near candidates look different from all.
+    Parameters
+    ----------
+    problem : Problem
+    stored : Stored or None
+        The policy; None for uniform proposals.
+    walk : str, optional
+        What is asked for.
 
     Raises
     ------
     UsageError
-        In that case.
+        If another walk is asked for than the policy's, or one that there is not.
+    InputError
+        If the policy's is unknown.
     """
-    if stored is not None and (stored.candidates == "all") != (candidates == "all"):
-        raise UsageError(
-            f"policy {stored.name} was trained with --candidates {stored.candidates}, which does not go with "
-            f"{candidates}; leave --candidates out, or take another policy"
-        )
+    if stored is None:
+        return problem if walk is None else problem.walking(walk)
+    try:
+        own = problem.walking(stored.walk)
+    except UsageError:
+        known = ", ".join(problem.walks)
+        raise InputError(
+            f"wants the walk {shown(stored.walk)}; this version has {known}", stored.source
+        ) from None
+    if walk is None:
+        return own
+    asked = problem.walking(walk)
+    if asked.walk.partition(":")[0] != own.walk.partition(":")[0]:  # a number may be another
+        raise UsageError(f"--walk: policy {stored.name} is for {stored.walk}, not {walk!r}; leave one out")
+    return asked
 
 
 def check_greedy(stored: Stored | None, greedy: bool) -> None:
@@ -280,13 +284,10 @@ def read(path: str | Path, problem: str) -> Stored:
             f"damaged policy: expected the name of a feature set, got {shown(feature_set)}", source
         )
     name = data.get("name") if isinstance(data.get("name"), str) else Path(path).stem
-    candidates = data.get("candidates", "all")
-    if not isinstance(candidates, str):
-        raise InputError(
-            f"damaged policy: expected the name of candidates, got {shown(candidates)}", source
-        )
-    trained = _trained(data, source)
-    return Stored(str(name), feature_set, hidden, trained, source, data.get("weights"), candidates)
+    walk = data.get("walk", "paper")
+    if not isinstance(walk, str):
+        raise InputError(f"damaged policy: expected the name of a walk, got {shown(walk)}", source)
+    return Stored(str(name), feature_set, hidden, _trained(data, source), walk, source, data.get("weights"))
 
 
 def wrong_kind(kind: Any, source: str) -> InputError:

@@ -21,9 +21,10 @@ class TrainConfig:
     ----------
     size : int
         N of the training instances.
-    mixed_size : int
-        N of every second epoch's instances, and of as many more for validation; 0: all are of one size. Where
-        the distribution changes with the size, a policy that sees one size is at home at that one only.
+    mixed_sizes : tuple of int
+        Further N: epochs take `size` and these in turn, and there are as many more instances of each for
+        validation. Where the distribution changes with the size, a policy that sees one size is at home at
+        that one only.
     steps : int
         K of a rollout.
     t_start, t_end : float
@@ -31,10 +32,10 @@ class TrainConfig:
     epochs : int
     problems : int
         Instances an epoch, drawn afresh.
+    walk : str
+        Energy and moves, one of the problem's `walks`.
     features : str
-        Feature set of the policy.
-    candidates : str
-        What moves are made of: ``all``, or for tours ``nearest:10``; a policy is for those it was trained with.
+        Feature set of the policy, one of the walk's.
     hidden : int
         Units of the networks' one hidden layer.
     unit : float or None
@@ -50,14 +51,14 @@ class TrainConfig:
     method: ClassVar[str]
 
     size: int = 50
-    mixed_size: int = 0
+    mixed_sizes: tuple[int, ...] = ()
     steps: int = 100
     t_start: float = 1.0
     t_end: float = 0.1
     epochs: int = 1000
     problems: int = 256
+    walk: str = "paper"
     features: str = "paper"
-    candidates: str = "all"
     hidden: int = 16
     unit: float | None = 1.0
     validate_every: int = 25
@@ -77,6 +78,8 @@ class TrainConfig:
         ):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        if min(self.mixed_sizes, default=1) < 1:
+            raise UsageError(f"mixed_sizes: expected at least 1 each, got {list(self.mixed_sizes)}")
         for name in ("t_start", "t_end"):
             if not getattr(self, name) > 0:
                 raise UsageError(f"{name}: expected a temperature above 0, got {getattr(self, name)}")
@@ -286,6 +289,10 @@ def _typed(
                 value = float(value)
             except (TypeError, ValueError):
                 raise InputError(f"{key}: expected a number, got {shown(value)}", source) from None
+        elif isinstance(like, tuple):
+            if not isinstance(value, list) or not all(type(x) is int for x in value):
+                raise InputError(f"{key}: expected a list of whole numbers, got {shown(value)}", source)
+            value = tuple(value)
         elif like is not None and (type(value) is not type(like)):
             raise InputError(f"{key}: expected {type(like).__name__}, got {shown(value)}", source)
         result[str(key)] = value

@@ -70,7 +70,7 @@ class Run:
     on_epoch: Callable[[Mapping[str, Any]], None] = lambda _: None
 
     def __post_init__(self) -> None:
-        self.problem = self.problem.restricted(self.config.candidates)
+        self.problem = self.problem.walking(self.config.walk)
         self.operations: Operations[Any, Any] = self.problem.operations()
         self.best_score = float("inf")
         self.began = time.monotonic()
@@ -111,8 +111,8 @@ class Run:
 
     def instances(self, epoch: int) -> list[Instance]:
         """Draw the instances of an epoch, the same for the same seed."""
-        mixed = self.config.mixed_size if epoch % 2 else 0
-        return self._draw(epoch, mixed or self.config.size, self.config.problems)
+        sizes = (self.config.size, *self.config.mixed_sizes)
+        return self._draw(epoch, sizes[epoch % len(sizes)], self.config.problems)
 
     def _draw(self, stream: int, size: int, count: int) -> list[Instance]:
         rng = np.random.default_rng((self.seed, stream))
@@ -146,7 +146,7 @@ class Run:
         Returns
         -------
         energy : float64[members, B]
-            Lowest normalised energies.
+            Lowest normalised energies, as `Operations.losses` of them.
         accepted : int64[members, B]
             Moves made.
         """
@@ -154,15 +154,18 @@ class Run:
         starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
         if (chains := self.chains(policy, everything, starts, streams, members)) is not None:
             chains.advance(schedule.temperatures(0, schedule.steps))
-            scale = torch.from_numpy(chains.scale)
-            best = torch.from_numpy(chains.state.best_energy)
+            best = torch.from_numpy(self._losses(chains.state.best_energy / chains.scale, x))
             accepted = torch.from_numpy(chains.state.accepted)
         else:
             batch = self.operations.pack(everything, self.device, self.config.unit)
             streams_ = torch.from_numpy(streams).to(self.device)
             state = anneal(self.operations, batch, policy, starts, schedule, streams_).state
-            scale, best, accepted = batch.scale, state.best_energy, state.accepted
-        return (best / scale).reshape(members, -1), accepted.reshape(members, -1)
+            energy = (state.best_energy / batch.scale).cpu().numpy()
+            best, accepted = torch.from_numpy(self._losses(energy, x)).to(self.device), state.accepted
+        return best.reshape(members, -1), accepted.reshape(members, -1)
+
+    def _losses(self, energy: np.ndarray, x: Tensor) -> np.ndarray:
+        return self.operations.losses(energy, x.shape[1])
 
     def chains(
         self, policy: Policy, instances: list[Instance], x: Tensor, keys: np.ndarray, members: int = 1
@@ -193,11 +196,11 @@ class Run:
     def validate(self, policy: Policy) -> float:
         """Mean lowest normalised energy on instances that training never sees; lower is better.
 
-        Of two sizes, energies count in proportion to the size.
+        Of several sizes, energies count in proportion to the size.
         """
         config = self.config
         if not self._validation:
-            sizes = [config.validation_size, *([config.mixed_size] if config.mixed_size else [])]
+            sizes = (config.validation_size, *config.mixed_sizes)
             self._validation = [self._validation_set(_VALIDATION + k, size) for k, size in enumerate(sizes)]
         scores = []
         for instances, x, keys in self._validation:
@@ -237,6 +240,7 @@ class Run:
     def save_policy(self, policy: LearntPolicy, epoch: int) -> None:
         """Write the policy with all that is needed to make it again."""
         notes = {
+            "walk": self.config.walk,
             "seed": self.seed,
             "epoch": epoch + 1,
             "validation": self.best_score if np.isfinite(self.best_score) else None,
@@ -246,7 +250,7 @@ class Run:
             "version": __version__,
             "commit": source_version(),
         }
-        save(self.out, policy, self.problem.name, notes, self.config.candidates)
+        save(self.out, policy, self.problem.name, notes)
 
     def save_on_stop(self, policy: LearntPolicy, epoch: int) -> None:
         """Leave a policy behind even before the first validation, without claiming a score."""

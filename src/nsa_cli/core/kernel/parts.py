@@ -53,6 +53,8 @@ class Fused:
         By feature set, features of each network.
     order : mapping
         By feature set and slot, the order of features that the class wants, where it is not the set's own.
+    objectives : callable
+        As `nsa_cli.core.operations.Operations.objectives`.
     kept : bool
         Whether the compiled loop is kept on disk; not where parts come from outside of this package.
     """
@@ -63,6 +65,7 @@ class Fused:
     policies: Mapping[str, type]
     features: Mapping[str, Sequence[int]]
     order: Mapping[str, Sequence[Sequence[int] | None]] = field(default_factory=dict)
+    objectives: Callable[[Any], Any] = lambda energy: energy
     kept: bool = True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from nsa_cli.problems.bin.large_step import BinLargeStep
     from nsa_cli.problems.bin.operations import BinOperations
     from nsa_cli.problems.bin.plot import BinDrawing
+    from nsa_cli.problems.bin.squares import SquaresOperations
 
 
 class Bin(Problem[BinInstance]):
@@ -50,6 +52,11 @@ class Bin(Problem[BinInstance]):
     nested_ids = True
     settings = ("capacity", *Problem.settings)
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
+    walks = ("paper", "squares")
+    default_walk = "squares"
+
+    def walking(self, walk: str) -> Problem[BinInstance]:
+        return problem_by_squares if walk == BinBySquares.walk else super().walking(walk)
 
     def from_record(self, data: Mapping[str, Any]) -> BinInstance:
         return BinInstance.from_record(data)
@@ -104,7 +111,7 @@ class Bin(Problem[BinInstance]):
         return BinDrawing()
 
     def default_policy(self, instance: BinInstance) -> str:
-        return "bin-es-best"
+        return "bin-es-bins"
 
     def budget(self, instance: BinInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the reference engine; a temperature at which a bin is opened now and then."""
@@ -116,4 +123,33 @@ class Bin(Problem[BinInstance]):
         return Budget(steps, 0.2, 0.05, chains=max(min(8_000 // instance.size, 16), 1))
 
 
+class BinBySquares(Bin):
+    """The same by a walk on squared fills, which tells packings with equally many bins apart."""
+
+    walk = "squares"
+    reversible = False  # a bin that is closed stays so
+
+    def walking(self, walk: str) -> Problem[BinInstance]:
+        return problem if walk == problem.walk else super().walking(walk)
+
+    def operations(self) -> SquaresOperations:  # type: ignore[override]
+        from nsa_cli.problems.bin.squares import SquaresOperations
+
+        return SquaresOperations()
+
+    def kernel(self) -> Fused:
+        from nsa_cli.problems.bin.squares_kernel import fused
+
+        return fused
+
+    def default_policy(self, instance: BinInstance) -> str:
+        return "bin-es-best"
+
+    def budget(self, instance: BinInstance, trained: Trained | None = None) -> Budget:
+        """As for the other walk, but for temperatures: measured with 10 N and 100 N steps."""
+        budget = super().budget(instance, trained)
+        return budget if trained else replace(budget, t_start=0.03, t_end=0.001)
+
+
 problem = Bin()
+problem_by_squares = BinBySquares()

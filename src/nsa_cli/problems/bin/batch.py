@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.problems.bin.instance import BinInstance
 
@@ -29,6 +30,37 @@ class BinBatch(NamedTuple):
     capacity: Any
     unit: Any
     scale: Any
+
+
+class SquaresBatch(NamedTuple):
+    """The same for the walk on squared fills; another class, by which kernels tell the walks apart.
+
+    Attributes
+    ----------
+    weights : int64[B, N]
+    capacity : int64[B]
+    unit : float64[B]
+        As in `BinBatch`.
+    scale : float64[B]
+        1 / (2 N): what a squared fill counts for, in bins.
+    """
+
+    weights: Any
+    capacity: Any
+    unit: Any
+    scale: Any
+
+
+def pack_squares(instances: Sequence[BinInstance], unit: float | None = None) -> SquaresBatch:
+    """Make arrays of one row an instance; see `Operations.pack`."""
+    made = pack(instances, unit)
+    return SquaresBatch(*made[:-1], scale=made.scale / (2 * made.weights.shape[1]))
+
+
+def bins_of(energy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers of bins from energies of the walk on squared fills, which are less by at most a half."""
+    bins: NDArray[np.float64] = np.ceil(energy - 0.25)
+    return bins
 
 
 def pack(instances: Sequence[BinInstance], unit: float | None = None) -> BinBatch:

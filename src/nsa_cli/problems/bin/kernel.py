@@ -89,12 +89,12 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
         work.count[b] = 0
         work.first[b] = -1
     for i in range(len(x)):
-        _put(work, i, x[i], batch.weights[row, i])
+        put(work, i, x[i], batch.weights[row, i])
     look(batch, policy, work, row, member)
 
 
 @inlined
-def _put(work: Any, item: int, target: int, weight: int) -> None:
+def put(work: Any, item: int, target: int, weight: int) -> None:
     """Put an item that is nowhere into a bin."""
     head = work.first[target]
     work.before[item], work.after[item] = -1, head
@@ -107,7 +107,7 @@ def _put(work: Any, item: int, target: int, weight: int) -> None:
 
 
 @inlined
-def _take(work: Any, item: int, weight: int) -> None:
+def take(work: Any, item: int, weight: int) -> None:
     """Take an item out of its bin."""
     source, before, after = work.bin_of[item], work.before[item], work.after[item]
     if before >= 0:
@@ -202,8 +202,8 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     item, target = action
     source, weight = work.bin_of[item], batch.weights[row, item]
-    _take(work, item, weight)
-    _put(work, item, target, weight)
+    take(work, item, weight)
+    put(work, item, target, weight)
     look_again(batch, policy, work, row, member, source)
     look_again(batch, policy, work, row, member, target)
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
-from nsa_cli.problems.bin.batch import BinBatch, pack
+from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch, pack
 from nsa_cli.problems.bin.instance import BinInstance
 
 
@@ -25,7 +25,7 @@ class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
         return pack(instances, unit)
 
     def cost(self, batch: BinBatch, x: Tensor) -> Tensor:
-        return (_sum_by_bin(x, torch.ones_like(x)) > 0).sum(1).double()
+        return (sum_by_bin(x, torch.ones_like(x)) > 0).sum(1).double()
 
     def delta(self, batch: BinBatch, x: Tensor, action: Action) -> Tensor:
         item, target = action
@@ -47,19 +47,19 @@ class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
         if not chosen:
             return torch.ones_like(x, dtype=torch.bool)
         item = chosen[0][:, None]
-        roomy = _free(batch, x) >= batch.weights.gather(1, item)
+        roomy = free_of(batch, x) >= batch.weights.gather(1, item)
         result: Tensor = roomy.scatter(1, x.gather(1, item), False)
         return result
 
 
-def _sum_by_bin(x: Tensor, numbers: Tensor) -> Tensor:
+def sum_by_bin(x: Tensor, numbers: Tensor) -> Tensor:
     """Sum the items' numbers by bin: int64[B, N]."""
     return torch.zeros_like(x).scatter_add_(1, x, numbers)
 
 
-def _free(batch: BinBatch, x: Tensor) -> Tensor:
+def free_of(batch: BinBatch | SquaresBatch, x: Tensor) -> Tensor:
     """Free capacity of every bin, in exact units: int64[B, N]."""
-    free: Tensor = batch.capacity[:, None] - _sum_by_bin(x, batch.weights)
+    free: Tensor = batch.capacity[:, None] - sum_by_bin(x, batch.weights)
     return free
 
 
@@ -67,7 +67,7 @@ def _paper_features(batch: BinBatch, x: Tensor, chosen: Action, temperature: Ten
     """Weight of an item, free capacity of its bin and T; then the chosen weight, free capacity and T."""
     unit = batch.unit[:, None]
     weights = (batch.weights / unit).float()
-    free = (_free(batch, x) / unit).float()
+    free = (free_of(batch, x) / unit).float()
     heat = temperature.to(torch.float32).expand(len(x))[:, None].expand_as(weights)
     if not chosen:
         return torch.stack([weights, free.gather(1, x), heat], 2)

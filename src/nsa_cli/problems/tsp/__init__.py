@@ -54,14 +54,15 @@ class Tsp(Problem[TspInstance]):
     }
     settings = ("edge_weight_type", *Problem.settings)
     paper_sizes = (20, 50, 100, 200, 500)
+    walks = ("paper", "nearest:K")
 
     def __init__(self, near: int = 0) -> None:
         """Make the problem; with `near`, a move joins a city to one of its so many nearest ones."""
         self._near = near
-        self.candidates = f"nearest:{near}" if near else "all"
+        self.walk = f"nearest:{near}" if near else "paper"
 
-    def restricted(self, candidates: str) -> Tsp:
-        return _tsp(parse(candidates))
+    def walking(self, walk: str) -> Tsp:
+        return _tsp(parse(walk))
 
     def from_record(self, data: Mapping[str, Any]) -> TspInstance:
         return TspInstance.from_record(data)

@@ -35,20 +35,20 @@ WINDOW = 16
 _FEWEST, _MOST = 2, 100
 
 
-def parse(candidates: str) -> int:
-    """Read ``all`` as 0 and ``nearest:K`` as K.
+def parse(walk: str) -> int:
+    """Read ``paper``, or ``all`` (candidates), as 0 and ``nearest:K`` as K.
 
     Raises
     ------
     UsageError
         If it is something else, or K out of range.
     """
-    if candidates == "all":
+    if walk in ("paper", "all"):
         return 0
-    found = re.fullmatch(r"nearest:([0-9]{1,4})", candidates)
+    found = re.fullmatch(r"nearest:([0-9]{1,4})", walk)
     if found is None or not _FEWEST <= int(found[1]) <= _MOST:
         raise UsageError(
-            f"--candidates: expected all or nearest:K with K from {_FEWEST} to {_MOST}, got {candidates!r}"
+            f"--candidates: expected all or nearest:K with K from {_FEWEST} to {_MOST}, got {walk!r}"
         )
     return int(found[1])
 

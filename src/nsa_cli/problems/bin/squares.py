@@ -1,0 +1,143 @@
+"""A walk on squared fills: moves and swaps of items, on a batch of packings.
+
+Most moves of one item leave the number of bins as it is, and then the paper's energy does not tell better
+from worse. The sum of squared fills does: it grows when a full bin becomes fuller at the cost of an emptier
+one (Falkenauer 1996).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
+from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
+from nsa_cli.problems.bin.instance import BinInstance
+from nsa_cli.problems.bin.operations import free_of, sum_by_bin
+
+
+class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
+    """An item, then what it changes places with: nothing, in a bin with room for it, or another bin's item.
+
+    Candidates of the second choice are N bins and then N items. No move opens a bin. The energy is the number
+    of bins less the squared fills over 2 N: of two packings the one with fewer bins is lower, and among
+    packings with equally many that with the larger sum of squares. In normalised units, those of the
+    temperature, a bin is 2 N and the square of a full bin's fill is 1.
+    """
+
+    def __init__(self) -> None:
+        self.feature_sets = {"squares": FeatureSet((Slot("item", 3), Slot("other", 6)), _features)}
+
+    def arrays(self, instances: Sequence[BinInstance], unit: float | None = None) -> SquaresBatch:
+        return pack_squares(instances, unit)
+
+    def cost(self, batch: SquaresBatch, x: Tensor) -> Tensor:
+        bins: Tensor = (sum_by_bin(x, torch.ones_like(x)) > 0).sum(1)
+        energy: Tensor = bins - (_fills(batch, x) ** 2).sum(1) * batch.scale
+        return energy
+
+    def objectives(self, energy: NDArray[np.float64]) -> NDArray[np.float64]:
+        return bins_of(energy)
+
+    def losses(self, energy: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+        """Bins less squared fills: a bin counts for one here, and fullness for as much."""
+        bins = bins_of(energy / (2 * size))
+        return energy - (2 * size - 1) * bins
+
+    def delta(self, batch: SquaresBatch, x: Tensor, action: Action) -> Tensor:
+        move, fills = _move(batch, x, action), _fills(batch, x)
+        shift = (batch.weights.gather(1, move.item) - move.back) / _whole(batch)
+        source, target = fills.gather(1, move.source), fills.gather(1, move.target)
+        rise = 2.0 * shift * (shift + target - source)
+        closes = ~move.swaps & ((x == move.source).sum(1, keepdim=True) == 1)
+        result: Tensor = (-closes.double() - rise * batch.scale[:, None])[:, 0]
+        return result
+
+    def apply(self, batch: SquaresBatch, x: Tensor, action: Action) -> Tensor:
+        move = _move(batch, x, action)
+        y = x.scatter(1, move.item, move.target)
+        return y.scatter(1, move.other, torch.where(move.swaps, move.source, y.gather(1, move.other)))
+
+    def reverse(self, batch: SquaresBatch, x: Tensor, action: Action) -> Action:
+        move = _move(batch, x, action)
+        return action[0], torch.where(move.swaps, action[1][:, None], move.source)[:, 0]
+
+    def allowed(self, batch: SquaresBatch, x: Tensor, chosen: Action) -> Tensor:
+        """Any item; then other bins in use with room for it, and other bins' items that fit in its place."""
+        if not chosen:
+            return torch.ones_like(x, dtype=torch.bool)
+        item, free = chosen[0][:, None], free_of(batch, x)
+        weight, source = batch.weights.gather(1, item), x.gather(1, item)
+        used = sum_by_bin(x, torch.ones_like(x)) > 0
+        bins = (used & (weight <= free)).scatter(1, source, False)
+        there = weight <= free.gather(1, x) + batch.weights
+        here = batch.weights <= free.gather(1, source) + weight
+        return torch.cat([bins, there & here & (x != source)], 1)
+
+
+class _Move(NamedTuple):
+    """An action on a packing; int64[B, 1] but for `swaps`, bool[B, 1].
+
+    Attributes
+    ----------
+    item, source, target
+        The item, its bin, and the bin that it goes to.
+    swaps, other, back
+        Whether another item comes back, which (0 if none does), and its weight or 0.
+    """
+
+    item: Tensor
+    source: Tensor
+    target: Tensor
+    swaps: Tensor
+    other: Tensor
+    back: Tensor
+
+
+def _move(batch: SquaresBatch, x: Tensor, action: Action) -> _Move:
+    item, second = (part[:, None] for part in action)
+    swaps = second >= x.shape[1]
+    other = torch.where(swaps, second - x.shape[1], 0)
+    target = torch.where(swaps, x.gather(1, other), second)
+    back = torch.where(swaps, batch.weights.gather(1, other), 0)
+    return _Move(item, x.gather(1, item), target, swaps, other, back)
+
+
+def _whole(batch: SquaresBatch) -> Tensor:
+    """Capacities to divide by, float64[B, 1]."""
+    whole: Tensor = batch.capacity.clamp(min=1).double()[:, None]
+    return whole
+
+
+def _fills(batch: SquaresBatch, x: Tensor) -> Tensor:
+    """Share of every bin that is filled, float64[B, N]."""
+    fills: Tensor = sum_by_bin(x, batch.weights) / _whole(batch)
+    return fills
+
+
+def _features(batch: SquaresBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
+    """What an item and a candidate to change places with look like.
+
+    Weight, free capacity of its bin, log T / 4 of an item; the same of the chosen item, then the weight that
+    comes back, the free capacity there, and what squared fills gain per temperature, squashed to (-1, 1).
+    """
+    unit = batch.unit[:, None]
+    weights, free = (batch.weights / unit).float(), (free_of(batch, x) / unit).float()
+    temperature = temperature.clamp(min=1e-30)
+    heat = (0.25 * temperature.log()).to(torch.float32).expand(len(x))[:, None]
+    room = free.gather(1, x)
+    if not chosen:
+        return torch.stack([weights, room, heat.expand_as(weights)], 2)
+    back = torch.cat([torch.zeros_like(weights), weights], 1)
+    there = torch.cat([free, room], 1)
+    weight, here = weights.gather(1, chosen[0][:, None]), room.gather(1, chosen[0][:, None])
+    shift = weight - back
+    gain = 2.0 * shift * (shift + (here - there))
+    squashed = gain / (gain.abs() + temperature.to(torch.float32).expand(len(x))[:, None])
+    common = (part.expand_as(back) for part in (weight, here, heat))
+    return torch.stack([*common, back, there, squashed], 2)
