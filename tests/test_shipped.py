@@ -13,7 +13,7 @@ CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 SHIPPED = sorted(CHECKPOINTS.glob("*.json"))
 
 
-def mean_objective(policy, size, count, steps, **options):
+def mean_objective(policy, size, count, steps, start="paper", **options):
     """Run the paper's protocol (its start, its units, one chain) with a shipped policy's temperatures."""
     data = json.loads((CHECKPOINTS / f"{policy}.json").read_text())
     problem = nsa.find_problem(data["problem"])
@@ -25,7 +25,7 @@ def mean_objective(policy, size, count, steps, **options):
         steps=steps,
         seed=1,
         chains=1,
-        init="paper",
+        init=start,
         unit=1.0,
         policy=policy,
         bound=False,
@@ -83,6 +83,17 @@ def test_the_papers_tsp20_is_beaten_at_a_tenth_of_its_steps(shared):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("start", ["singletons", "ffd"])
+@pytest.mark.parametrize(("size", "count"), [(50, 1000), (100, 1000), (200, 1000), (500, 48), (1000, 16)])
+def test_squared_fills_end_below_first_fit_decreasing(size, count, start):
+    """At K = 10 N, whether the chain starts from one bin an item or from first fit decreasing itself."""
+    problem = nsa.find_problem("bin")
+    heuristic = problem.starts["ffd"]
+    ffd = np.mean([i.objective(heuristic(i, None)) for i in problem.paper_set(size, count)])
+    assert mean_objective("bin-es-best", size, count, "10N", start=start) < ffd
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "size", "count", "steps", "percent"),
     [
@@ -92,6 +103,9 @@ def test_the_papers_tsp20_is_beaten_at_a_tenth_of_its_steps(shared):
         ("knapsack-es-best", 50, 1000, "10N", 0.05),
         ("knapsack-es-best", 100, 1000, "10N", 0.05),
         ("knapsack-es-best", 200, 1000, "10N", 0.2),
+        ("knapsack-es-best", 500, 300, "10N", 0.3),
+        ("knapsack-es-best", 1000, 100, "10N", 0.3),
+        ("knapsack-es-best", 2000, 50, "10N", 0.3),
     ],
 )
 def test_gaps_on_the_papers_sets(shared, policy, size, count, steps, percent):
