@@ -81,9 +81,9 @@ class Settings:
         ``uniform``, the name of a shipped policy, or a file; the problem's best one by default.
     greedy : bool
         Always take the policy's likeliest action.
-    t_start, t_end : float, optional
+    t_start, t_end : float or 'auto', optional
         Temperatures in normalised units (TSP: the side of the square around the cities is 1; knapsack: the
-        largest value is 1; bins: one bin is 1).
+        largest value is 1; bins: one bin is 1), or from a sample of the instance's own moves: ``auto``.
     schedule : {'geometric', 'linear', 'constant'}
     acceptance : {'metropolis', 'hastings'}
     init : str or ndarray, optional
@@ -111,8 +111,8 @@ class Settings:
     chains: int | None = None
     policy: str | None = None
     greedy: bool = False
-    t_start: float | None = None
-    t_end: float | None = None
+    t_start: float | str | None = None
+    t_end: float | str | None = None
     schedule: str = "geometric"
     acceptance: str = "metropolis"
     init: str | Solution | None = None
