@@ -83,9 +83,9 @@ class Settings:
         Energy and moves to anneal by, one of the problem's `walks`; by default the policy's, or the best one.
     greedy : bool
         Always take the policy's likeliest action.
-    t_start, t_end : float, optional
+    t_start, t_end : float or 'auto', optional
         Temperatures in normalised units (TSP: the side of the square around the cities is 1; knapsack: the
-        largest value is 1; bins: one bin is 1).
+        largest value is 1; bins: one bin is 1), or from a sample of the instance's own moves: ``auto``.
     schedule : {'geometric', 'linear', 'constant'}
     acceptance : {'metropolis', 'hastings'}
     init : str or ndarray, optional
@@ -114,8 +114,8 @@ class Settings:
     policy: str | None = None
     walk: str | None = None
     greedy: bool = False
-    t_start: float | None = None
-    t_end: float | None = None
+    t_start: float | str | None = None
+    t_end: float | str | None = None
     schedule: str = "geometric"
     acceptance: str = "metropolis"
     init: str | Solution | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Budget, Problem, Trained
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
+
+#: Steps that take some seconds, and steps times elements.
+_MOST_STEPS, _ELEMENTS = 5_000, 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +59,10 @@ class TorchBackend:
         return torch.get_num_threads()
 
     def budget(self, problem: Problem[Any], instance: Any) -> Budget:
-        return self.walk.budget(instance, self.trained)
+        """What is some seconds' worth for a kernel is cut to what is for this."""
+        budget = self.walk.budget(instance, self.trained)
+        affordable = max(min(_ELEMENTS // (instance.size * budget.chains), _MOST_STEPS), 100)
+        return replace(budget, steps=min(budget.steps, affordable))
 
     def start(
         self,

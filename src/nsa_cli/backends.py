@@ -7,8 +7,9 @@ most solves; so this module does without it.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,12 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.loop import Chains
+from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.problem import Budget, OwnChains, Problem, Trained
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.problem import Budget, Draws, OwnChains, Problem, Trained
 from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored, walking_with
 
 BACKENDS = ("auto", "torch", "numba")
 METHODS = ("auto", "anneal", "large-step")
+
+#: Chains that sample an instance's moves, and their steps at most in the reference engine.
+_SAMPLING_CHAINS, _SLOW_STEPS = 8, 1_000
 
 
 def check_choices(backend: str, method: str, threads: int | None) -> None:
@@ -286,6 +292,30 @@ def _layout(fused: Any, stored: Stored | None, size: int, greedy: bool) -> Any |
         axes = len(arrays["second.bias"])
         raise UsageError(f"policy {stored.name} is for {axes} dimensions, the instance has {size}")
     return learnt(fused, stored.feature_set, arrays, greedy=greedy)
+
+
+def temperatures_of(
+    backend: Backend, instance: Any, start: Callable[[Draws], Solution], unit: float | None = None
+) -> tuple[float, float] | None:
+    """Sample the first and last temperature for an instance, see `nsa_cli.anneal.auto`; the same each time.
+
+    Parameters
+    ----------
+    backend : Backend
+        That moves chains step by step.
+    instance : Instance
+    start : callable
+        Makes a first solution from a chain's draws.
+    unit : float, optional
+        As for `Backend.start`.
+    """
+    from nsa_cli.anneal.auto import sampled_temperatures
+
+    keys = stream_keys(0, np.arange(_SAMPLING_CHAINS))
+    x = np.stack([start(partial(start_draws, key)) for key in keys])
+    chains = backend.start([instance] * len(keys), x, keys, unit, "metropolis")
+    few = {"most": _SLOW_STEPS} if backend.name == "torch" else {}
+    return sampled_temperatures(chains, instance.size, **few)
 
 
 def choose_device(name: str) -> str:

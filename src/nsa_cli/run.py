@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from nsa_cli import __version__
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.goals import Settled
 from nsa_cli.anneal.loop import Chains, End, run_chains
-from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps
+from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps, parse_temperature
 from nsa_cli.anneal.stop import Deadline, Interrupt, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
 from nsa_cli.backends import (
@@ -25,6 +26,7 @@ from nsa_cli.backends import (
     choose_backend,
     choose_device,
     large_step_backend,
+    temperatures_of,
 )
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import start_draws, stream_keys
@@ -32,7 +34,7 @@ from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel import on_first_compilation
 from nsa_cli.core.manifest import manifest
-from nsa_cli.core.problem import Draws, Problem
+from nsa_cli.core.problem import Budget, Draws, Problem
 from nsa_cli.core.result import Result
 from nsa_cli.in_time import Errand, LateError, in_time
 from nsa_cli.limits import bounds_of, check_goals, goals_of
@@ -203,11 +205,29 @@ def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
         raise UsageError(f"--chains: expected at least 1, got {chains}")
     schedule = Schedule(
         steps,
-        budget.t_start if settings.t_start is None else settings.t_start,
-        budget.t_end if settings.t_end is None else settings.t_end,
+        *_temperatures(task, backend, budget, settings),
         settings.schedule,  # type: ignore[arg-type]  # checked by Schedule
     )
     return _Plan(task.problem, backend, task.problem.group(task.instance), schedule, chains)
+
+
+def _temperatures(task: Task, backend: Backend, budget: Budget, settings: Settings) -> tuple[float, float]:
+    """Take the first and last temperature from the user, from a sample of moves, or from the budget."""
+    known = (budget.t_start, budget.t_end)
+    given = (
+        parse_temperature("--t-start", settings.t_start),
+        parse_temperature("--t-end", settings.t_end),
+    )
+    sampled = None
+    if backend.method == "anneal" and any(g == "auto" or (g is None and budget.auto) for g in given):
+        init = settings.init
+        make = task.problem.start(None if isinstance(init, np.ndarray) else init)
+        sampled = temperatures_of(backend, task.instance, partial(make, task.instance), settings.unit)
+    first, last = (
+        g if isinstance(g, float) else s if g == "auto" or budget.auto else k
+        for g, k, s in zip(given, known, sampled or known, strict=True)
+    )
+    return first, last
 
 
 def _batches(places: list[int], plan: _Plan, tasks: Sequence[Task]) -> list[list[int]]:

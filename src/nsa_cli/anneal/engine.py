@@ -211,6 +211,29 @@ class TorchChains:
     def step(self) -> int:
         return self.state.step
 
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """Energy in file units of a normalised unit, float64[B]."""
+        return _numpy(self._batch.scale)
+
+    @property
+    def choices(self) -> int:
+        """How many choices make a move, as far as random numbers tell."""
+        return self._policy.draws(self._operations, self.state.x)
+
+    @torch.inference_mode()
+    def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Do as `advance` and give what the proposals would add, float64[K, B]; see `nsa_cli.anneal.auto`."""
+        changes = []
+        count = self.choices + 1
+        for temperature in torch.from_numpy(temperatures).to(self._keys.device):
+            u = uniforms_torch(self._keys, self.step, self.step + 1, count)[0]
+            self.state, info = step(
+                self._operations, self._batch, self._policy, self.state, temperature, u, rule=self._rule
+            )
+            changes.append(torch.where(info.possible, info.delta, 0.0))
+        return _numpy(torch.stack(changes))
+
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         heat = torch.from_numpy(temperatures).to(self._keys.device)
         self.state = advance(

@@ -121,6 +121,16 @@ class FusedChains:
         self._run(temperatures, moves)
         return moves
 
+    @property
+    def choices(self) -> int:
+        """How many choices make a move, as far as random numbers tell."""
+        return self._draws
+
+    def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Do as `advance` and give what the proposals would add, float64[K, B]; see `nsa_cli.anneal.auto`."""
+        changes: NDArray[np.float64] = self.record(temperatures).change
+        return changes
+
     def _run(self, temperatures: NDArray[np.float64], moves: Moves) -> None:
         spaces = list(self._spaces)  # a thread takes one and gives it back: no more are in use than threads
 

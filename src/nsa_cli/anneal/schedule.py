@@ -105,6 +105,22 @@ class TimedSchedule:
         return np.repeat(self.curve.at(np.array([fraction])), last - first)
 
 
+def parse_temperature(option: str, text: str | float | None) -> float | Literal["auto"] | None:
+    """Read a temperature: a number, or ``auto`` for one from a sample of the instance's moves.
+
+    Raises
+    ------
+    UsageError
+        If it is neither; naming the option.
+    """
+    if text is None or text == "auto":
+        return text  # type: ignore[return-value]  # mypy does not see the literal
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{option}: expected a temperature or auto, got {text!r}") from None
+
+
 def parse_steps(text: str | int, size: int) -> int:
     """Read a number of steps: ``20000``, or in terms of the size N: ``10N``, ``10N2`` for 10 N^2.
 

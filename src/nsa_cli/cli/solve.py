@@ -79,10 +79,13 @@ def solve(
         bool, typer.Option("--greedy", help="Always take the policy's likeliest move.")
     ] = False,
     t_start: Annotated[
-        float | None, typer.Option("--t-start", help="First temperature, in normalised units.")
+        str | None,
+        typer.Option(
+            "--t-start", metavar="T", help="First temperature, in normalised units; auto samples moves."
+        ),
     ] = None,
     t_end: Annotated[
-        float | None, typer.Option("--t-end", help="Last temperature, in normalised units.")
+        str | None, typer.Option("--t-end", metavar="T", help="Last temperature, likewise.")
     ] = None,
     schedule: Annotated[str, typer.Option("--schedule", help="geometric, linear or constant.")] = "geometric",
     acceptance: Annotated[

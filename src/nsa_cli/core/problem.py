@@ -144,12 +144,15 @@ class Budget:
     t_start, t_end : float
         Temperatures in the problem's normalised units (see `Operations.pack`).
     chains : int
+    auto : bool
+        Whether temperatures from a sample of the instance's own moves are better, where there can be one.
     """
 
     steps: int
     t_start: float
     t_end: float
     chains: int = 1
+    auto: bool = False
 
 
 @dataclass(frozen=True)

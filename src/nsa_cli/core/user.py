@@ -240,10 +240,11 @@ class AdaptedProblem(Problem[UserInstance]):
         return UserOperations(self.owner)
 
     def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
-        """Temperatures are in units of the mean change of a random move."""
+        """Temperatures are in units of the mean change of a random move, and from a sample of such moves."""
+        steps = max(min(500 * instance.size, 100_000), 10_000)
         if trained is not None:
-            return Budget(5_000, trained.t_start, trained.t_end, chains=8)
-        return Budget(5_000, 1.0, 0.01, chains=16)
+            return Budget(steps // 10, trained.t_start, trained.t_end, chains=8)
+        return Budget(steps, 1.0, 0.01, chains=16, auto=True)
 
 
 def _array(value: Any, key: str) -> NDArray[Any]:

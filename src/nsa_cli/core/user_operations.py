@@ -15,6 +15,9 @@ from nsa_cli.core.user import UserInstance, UserProblem
 #: Random moves from which the size of an energy change is estimated.
 _SAMPLED_MOVES = 256
 
+#: Changes smaller than this share of the largest are rounding errors of none.
+_ROUNDING = 1e-12
+
 
 class UserBatch:
     """Instances of one shape: the user's keys as attributes, tensors ``[B, …]``, and `scale`."""
@@ -98,7 +101,8 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
             index = torch.multinomial(weights.clamp(min=1e-12), 1, generator=generator)[:, 0]
             chosen = (*chosen, index)
         changes = self.delta(batch, x, chosen).abs()
-        changes = changes[(changes > 0) & changes.isfinite()]
+        changes = changes[changes.isfinite()]
+        changes = changes[changes > _ROUNDING * changes.max()] if len(changes) else changes
         return float(changes.mean()) if len(changes) else 1.0
 
 

@@ -114,12 +114,12 @@ class Bin(Problem[BinInstance]):
         return "bin-es-bins"
 
     def budget(self, instance: BinInstance, trained: Trained | None = None) -> Budget:
-        """Some seconds of the reference engine; a temperature at which a bin is opened now and then."""
+        """Some seconds of the kernel at most; a temperature at which a bin is opened now and then."""
         if trained is not None:
-            steps = max(min(10 * instance.size, 10_000), 2_000)
+            steps = max(min(200 * instance.size, 200_000), 50_000)
             chains = max(min(4_000 // instance.size, 8), 1)
             return Budget(steps, trained.t_start, trained.t_end, chains)
-        steps = max(min(10 * instance.size, 20_000), 5_000)
+        steps = max(min(400 * instance.size, 400_000), 100_000)
         return Budget(steps, 0.2, 0.05, chains=max(min(8_000 // instance.size, 16), 1))
 
 

@@ -111,12 +111,12 @@ class Knapsack(Problem[KnapsackInstance]):
         return "uniform" if instance.size < 25 else "knapsack-es-best"
 
     def budget(self, instance: KnapsackInstance, trained: Trained | None = None) -> Budget:
-        """Some seconds of the reference engine; temperatures measured from greedy selections."""
+        """Some seconds of the kernel at most; temperatures measured from greedy selections."""
         if trained is not None:
-            steps = max(min(10 * instance.size, 10_000), 2_000)
+            steps = max(min(200 * instance.size, 400_000), 50_000)
             chains = max(min(4_000 // instance.size, 8), 1)
             return Budget(steps, trained.t_start, trained.t_end, chains)
-        steps = max(min(10 * instance.size, 20_000), 5_000)
+        steps = max(min(400 * instance.size, 800_000), 100_000)
         return Budget(steps, 0.2, 0.02, chains=max(min(16_000 // instance.size, 16), 1))
 
 

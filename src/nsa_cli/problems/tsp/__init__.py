@@ -147,7 +147,7 @@ class Tsp(Problem[TspInstance]):
         return "tsp-es-nearest" if self._near else "tsp-es-best"
 
     def budget(self, instance: TspInstance, trained: Trained | None = None) -> Budget:
-        """Some seconds of the reference engine, and temperatures in units of the spacing of N cities.
+        """Some seconds of the kernel at most, and temperatures in units of the spacing of N cities.
 
         Measured from greedy tours. Uniform proposals, N = 20 to 200: a short run wants a cool start, or it
         only undoes the start's work. A learnt policy, N = 20 to 1,000: the temperatures that it was trained
@@ -165,11 +165,11 @@ class Tsp(Problem[TspInstance]):
             return Budget(steps, *heat, chains=max(min(2_000 // size, 8), 1))
         if trained is not None:
             chains = max(min(2_000 // size, 8), 1)
-            # Features of all cities at each step: the reference engine's time grows with N.
-            affordable = min(5_000, 10_000_000 // (size * chains))
+            # Features of all cities at each step: time grows with N.
+            affordable = 1_000_000_000 // (size * chains)
             steps = max(min(max(10 * size**2, 2_000), affordable), 100)
             return Budget(steps, trained.t_start * closer, trained.t_end * closer, chains)
-        steps = max(min(10 * size**2, 20_000), 2_000)
+        steps = max(min(10 * size**2, 2_000_000), 2_000)
         spacing = size**-0.5
         warm = 0.125 * (steps / size**2) ** 0.68
         return Budget(

@@ -1,0 +1,92 @@
+"""Automatic temperatures: what they mean, and that no unit of the file matters."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.user_problems import MAXCUT
+
+import nsa_cli as nsa
+from nsa_cli.anneal.auto import sampled_temperatures, temperature_for
+from nsa_cli.backends import choose_backend
+from nsa_cli.cli.main import exit_code
+from nsa_cli.core.draws import stream_keys
+from nsa_cli.core.errors import UsageError
+from nsa_cli.problems import find_problem
+
+
+def temperatures(instance: Any, name: str, backend: str = "auto", most: int = 400) -> tuple[float, float]:
+    problem = find_problem(name)
+    x = np.random.default_rng(0).random((4, instance.size)) < 0.5
+    if name == "tsp":
+        x = np.stack([np.random.default_rng(k).permutation(instance.size) for k in range(4)])
+    keys = stream_keys(0, np.arange(4))
+    chosen = choose_backend(problem, "uniform", instance.size, backend=backend, threads=1)
+    found = sampled_temperatures(
+        chosen.start([instance] * 4, x, keys, None, "metropolis"), instance.size, most
+    )
+    assert found is not None
+    return found
+
+
+def test_a_temperature_accepts_its_share() -> None:
+    """In closed form where all moves cost the same, and by evaluation where they do not."""
+    assert temperature_for(np.full(5, 3.0), 0.5) == pytest.approx(3.0 / np.log(2))
+    worse = np.random.default_rng(1).exponential(1e-9, 1_000)
+    assert np.exp(-worse / temperature_for(worse, 0.12)).mean() == pytest.approx(0.12)
+
+
+def test_both_backends_see_the_same_moves() -> None:
+    """The same random numbers, and so the same temperatures."""
+    instance = find_problem(MAXCUT).generate(14, np.random.default_rng(2))
+    assert temperatures(instance, MAXCUT, "torch") == pytest.approx(temperatures(instance, MAXCUT))
+
+
+@pytest.mark.parametrize("scale", [1e8, 1e-6])
+def test_units_do_not_matter(scale: float) -> None:
+    """Coordinates of 1e8 or energies of 1e-6 anneal as numbers near one do."""
+    coords = np.random.default_rng(3).random((20, 2))
+    tours = [{"problem": "tsp", "coords": (coords * s).tolist()} for s in (1.0, scale)]
+    plain, scaled = (find_problem("tsp").from_record(record) for record in tours)
+    assert temperatures(scaled, "tsp") == pytest.approx(temperatures(plain, "tsp"), rel=1e-4)
+    problem = find_problem(MAXCUT)
+    weights = problem.generate(20, np.random.default_rng(4)).data.weights.astype(float)
+    graphs = [problem.from_record({"weights": (weights * s).tolist()}) for s in (1.0, scale)]
+    results = nsa.solve_many([nsa.Task(problem, graph) for graph in graphs], seed=1, chains=2, steps=2_000)
+    assert results[0].solution.tolist() == results[1].solution.tolist()
+    first, second = (result.schedule["t_start"] for result in results)
+    assert second == pytest.approx(first, rel=1e-6)
+
+
+def test_the_users_own_temperatures_win() -> None:
+    """One may be given and the other sampled; policies keep theirs unless asked."""
+    problem = find_problem(MAXCUT)
+    task = nsa.Task(problem, problem.generate(20, np.random.default_rng(4)))
+    sampled = nsa.solve(task, seed=1, steps=10).schedule
+    assert 0 < sampled["t_end"] < sampled["t_start"] < 1
+    mixed = nsa.solve(task, seed=2, steps=10, t_start="auto", t_end=1e-3).schedule
+    assert (mixed["t_start"], mixed["t_end"]) == (sampled["t_start"], 1e-3)
+    items = nsa.generate("knapsack", 30, seed=1)[0]
+    trained = nsa.solve(items, seed=1, steps=10, bound=False)
+    assert trained.schedule["t_start"] == pytest.approx(1.0)
+    assert nsa.solve(items, seed=1, steps=10, bound=False, t_start="auto").schedule["t_start"] < 1.0
+
+
+def test_a_flat_landscape_has_temperatures_too() -> None:
+    """Where no move is worse there is nothing to sample."""
+    problem = find_problem(MAXCUT)
+    flat = problem.from_record({"weights": np.zeros((6, 6), dtype=int).tolist()})
+    assert nsa.solve(flat, problem=MAXCUT, seed=1, steps=10).schedule["t_start"] == 1.0
+
+
+def test_what_is_no_temperature_is_refused(capsys: Any, tmp_path: Any) -> None:
+    """In one line that names the option."""
+    file = tmp_path / "items.json"
+    file.write_text(json.dumps({"values": [1, 2, 3], "weights": [1, 2, 3], "capacity": 3}))
+    assert exit_code(["solve", str(file), "--t-end", "hot"]) == 2
+    assert "--t-end: expected a temperature or auto, got 'hot'" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="t_start: expected a finite temperature"):
+        nsa.solve(nsa.read(file)[0], t_start=-1.0, bound=False)
