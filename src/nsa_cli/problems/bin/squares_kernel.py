@@ -292,7 +292,7 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
 
 
 @variant(parts.store, batch=SquaresBatch)
-def _store(batch: Any, work: Any, x: Any) -> None:
+def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for i in range(len(x)):
         x[i] = work.bin_of[i]
 
