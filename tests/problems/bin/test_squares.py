@@ -129,5 +129,5 @@ def test_walks_that_do_not_go_with_a_policy_or_a_problem_are_refused(tmp_path):
     shipped = next(d / "bin-es-best.json" for d in directories() if d.is_dir())
     path = tmp_path / "other.json"
     path.write_text(json.dumps({**json.loads(shipped.read_text()), "walk": "cubes"}))
-    with pytest.raises(InputError, match="wants the walk .cubes.; this version has paper, squares"):
+    with pytest.raises(InputError, match=r"wants the walk .cubes.; this version has paper, squares"):
         solve(instance, policy=str(path))
