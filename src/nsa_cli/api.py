@@ -80,8 +80,8 @@ class Settings:
     policy : str, optional
         ``uniform``, the name of a shipped policy, or a file; the problem's best one by default.
     candidates : str, optional
-        What moves are made of: ``all``, or for tours ``nearest:10`` (the ten nearest cities), whose steps cost
-        the same at any size. By default those that the policy was trained with, ``all`` without one.
+        What moves are made of: ``all``, or for tours ``nearest:10`` (the ten nearest cities), whose steps
+        cost the same at any size. By default those that the policy was trained with, ``all`` without one.
     greedy : bool
         Always take the policy's likeliest action.
     t_start, t_end : float, optional

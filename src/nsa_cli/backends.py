@@ -48,7 +48,7 @@ def check_choices(backend: str, method: str, threads: int | None) -> None:
 
 
 def restrict(problem: Problem[Any], candidates: str | None, policy: str | None) -> Problem[Any]:
-    """Give a problem the candidates of a move that are asked for, or else those that the policy was trained with.
+    """Give a problem the candidates that are asked for, or else those that the policy was trained with.
 
     Raises
     ------
@@ -201,7 +201,8 @@ def large_step_backend(
         return None
     if not plain:
         raise UsageError(
-            "--method large-step: has no policy, candidates, acceptance rule, unit or GPU; leave those options out"
+            "--method large-step: has no policy, candidates, acceptance rule, unit or GPU; "
+            "leave those options out"
         )
     chains = problem.large_step()
     if chains is not None and chains.fits(instance):

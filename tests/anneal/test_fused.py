@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -29,6 +30,9 @@ SIZES = (1, 2, 3, 4, 5, 15, 16, 17, 33, 50, 100)
 NEAR = 2e-5
 
 
+#: A problem with fewer candidates of a move.
+NEAR = "tsp nearest:5"
+
 #: Problems of users: their kernels are compiled from scalar functions.
 USERS = ("maxcut", "teams")
 
@@ -38,6 +42,8 @@ def problem_of(name: str) -> Any:
     """Find a problem, once: what users write is compiled again for each class."""
     if name == "maxcut":
         return find_problem(MAXCUT)
+    if " " in name:
+        return find_problem(name.split()[0]).restricted(name.split()[1])
     return _as_problem(Teams, name) if name == "teams" else find_problem(name)
 
 
@@ -46,7 +52,7 @@ def policies_of(name: str) -> list[str]:
     return ["uniform", *problem_of(name).kernel().policies]
 
 
-CASES = [(name, policy) for name in (*builtin_names(), *USERS) for policy in policies_of(name)]
+CASES = [(name, policy) for name in (*builtin_names(), NEAR, *USERS) for policy in policies_of(name)]
 
 
 class Pair:
@@ -148,7 +154,7 @@ def _same(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (x == y).all(1)
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", [*builtin_names(), NEAR])
 @pytest.mark.parametrize("size", [7, 60, 1030])
 def test_uniform_chains_are_the_same_for_thousands_of_steps(name: str, size: int) -> None:
     pair = Pair(name, "uniform", size, rows=3)
@@ -205,7 +211,8 @@ def test_threads_chunks_and_batch_mates_change_nothing(name: str, feature_set: s
 
 
 @pytest.mark.parametrize(
-    ("name", "feature_set"), [c for c in CASES if c[1] in ("paper", "relative") and c[0] not in USERS]
+    ("name", "feature_set"),
+    [c for c in CASES if c[1] in ("paper", "relative", "nearest") and c[0] not in USERS],
 )
 def test_strong_opinions_do_not_underflow(name: str, feature_set: str) -> None:
     """Logits of hundreds: what is likeliest may not be allowed, and the rest weighs nothing beside it."""
@@ -239,4 +246,57 @@ def test_chains_at_one_temperature_have_boltzmanns_distribution(feature_set: str
     assert counts[~np.array(feasible)].sum() == 0
     common = expected >= 5
     statistic = ((counts - expected)[common] ** 2 / expected[common]).sum()
+    assert statistic < scipy.stats.chi2.ppf(1 - 1e-4, common.sum())
+
+
+def _tour(x: Any) -> tuple[int, ...]:
+    """A tour whatever its first city and direction."""
+    at = list(x).index(0)
+    round_ = [int(city) for city in (*x[at:], *x[:at])]
+    return min(tuple(round_), (0, *round_[:0:-1]))
+
+
+def _reachable(operations: Any, batch: Any, x: torch.Tensor) -> list[tuple[int, ...]]:
+    """All tours that moves with a way back lead to, from the first row's."""
+    found, waiting = {_tour(x[0].tolist())}, [x[:1]]
+    size, one = x.shape[1], type(batch)(*(v[:1] if isinstance(v, torch.Tensor) else v for v in batch))
+    while waiting:
+        tour = waiting.pop()
+        for city in range(size):
+            first = (torch.tensor([city]), torch.tensor([0]))  # the first city of its window
+            allowed = operations.allowed(one, tour, first)[0]
+            for m in allowed.nonzero()[:, 0]:
+                action = (*first, m[None])
+                moved = operations.apply(one, tour, action)
+                back = operations.reverse(one, tour, action)
+                listed = operations.allowed(one, moved, back[:2])[0, back[2]]
+                if listed and (key := _tour(moved[0].tolist())) not in found:
+                    found.add(key)
+                    waiting.append(moved)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("feature_set", ["uniform", "nearest"])
+def test_near_candidates_with_hastings_ratio_have_boltzmanns_distribution_over_what_they_reach(
+    feature_set: str,
+) -> None:
+    """Lists of three of six other cities are not symmetric: some moves have no way back."""
+    rows, heat = 4000, 0.4
+    pair = Pair("tsp nearest:3", feature_set, 7, rows=rows)
+    pair.instances = [pair.instances[0]] * rows
+    pair.batch = pair.operations.pack(pair.instances, unit=1.0)
+    pair.arrays = pair.fused.arrays(pair.instances, 1.0)
+    pair.x = starts_of(pair.problem, pair.instances, "greedy")
+    tours = _reachable(pair.operations, pair.batch, pair.x)
+    chains = pair.chains(pair.start(), hastings=True)
+    chains.advance(np.full(600, heat))
+    counts = Counter(_tour(x) for x in chains.x)
+    assert set(counts) <= set(tours)
+    lengths = np.array([pair.instances[0].objective(np.array(tour)) for tour in tours])
+    weights = np.exp(-lengths / heat)
+    expected = rows * weights / weights.sum()
+    found = np.array([counts[tour] for tour in tours])
+    common = expected >= 5
+    assert common.sum() > 20
+    statistic = ((found - expected)[common] ** 2 / expected[common]).sum()
     assert statistic < scipy.stats.chi2.ppf(1 - 1e-4, common.sum())

@@ -60,8 +60,13 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     from nsa_cli.anneal.schedule import Schedule
     from nsa_cli.core.drawing import LearntView
     from nsa_cli.policy.build import find_policy
+    from nsa_cli.policy.checkpoint import candidates_of
     from nsa_cli.rollout import rollout
 
+    if (candidates := candidates_of(name, owner.name)) != "all":
+        raise UsageError(
+            f"policy {name} is for --candidates {candidates}: there is no picture of such a policy"
+        )
     operations = owner.operations()
     learnt = find_policy(name, owner.name, operations)
     trained = learnt.trained

@@ -226,9 +226,9 @@ class Problem(ABC, Generic[InstanceT]):
     candidates: str = "all"
 
     def restricted(self, candidates: str) -> Problem[InstanceT]:
-        """Give the same problem with other candidates of a move, such as the nearest ones; see ``--candidates``.
+        """Give the same problem with other candidates of a move, such as the nearest ones.
 
-        The same object for the same candidates.
+        The same object for the same candidates, named as in ``--candidates``.
 
         Raises
         ------

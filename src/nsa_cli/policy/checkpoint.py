@@ -282,9 +282,7 @@ def read(path: str | Path, problem: str) -> Stored:
     name = data.get("name") if isinstance(data.get("name"), str) else Path(path).stem
     candidates = data.get("candidates", "all")
     if not isinstance(candidates, str):
-        raise InputError(
-            f"damaged policy: expected the name of candidates, got {shown(candidates)}", source
-        )
+        raise InputError(f"damaged policy: expected the name of candidates, got {shown(candidates)}", source)
     trained = _trained(data, source)
     return Stored(str(name), feature_set, hidden, trained, source, data.get("weights"), candidates)
 

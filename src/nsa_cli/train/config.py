@@ -34,7 +34,7 @@ class TrainConfig:
     features : str
         Feature set of the policy.
     candidates : str
-        What moves are made of: ``all``, or for tours ``nearest:10``; a policy is for those it was trained with.
+        What moves are made of: ``all``, or for tours ``nearest:10``; a policy is for those of its training.
     hidden : int
         Units of the networks' one hidden layer.
     unit : float or None

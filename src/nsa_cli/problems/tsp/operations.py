@@ -39,7 +39,7 @@ class TspOperations(DiscreteOperations[TspInstance, TspBatch]):
         size = x.shape[1]
         around = torch.stack([(first - 1) % size, first, last, (last + 1) % size], 1)
         before, a, b, after = x.gather(1, around).unbind(1)
-        old_new = _lengths(
+        old_new = edge_lengths(
             batch, torch.stack([before, a, before, b], 1), torch.stack([b, after, a, after], 1)
         )
         return old_new[:, 0] + old_new[:, 1] - old_new[:, 2] - old_new[:, 3]
