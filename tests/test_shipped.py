@@ -42,7 +42,8 @@ def test_every_shipped_policy_says_how_it_came_about(path):
     assert data["name"] == path.stem
     assert path.stem.startswith(data["problem"] + "-" + data["training"]["method"])
     assert np.isfinite(data["validation"])
-    policy = load(path, data["problem"], nsa.find_problem(data["problem"]).operations())
+    problem = nsa.find_problem(data["problem"]).restricted(data.get("candidates", "all"))
+    policy = load(path, data["problem"], problem.operations())
     assert policy.trained.size == data["training"]["size"]
 
 

@@ -115,7 +115,7 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         return (where[rows, city] + after) % size, (other + after) % size
 
     def _exchange(self, batch: NearestBatch, x: Tensor, i: Tensor, j: Tensor) -> tuple[Tensor, Tensor]:
-        """Lengths of edges that go, (i-1, i) and (j-1, j), and that come, (i, j) and (i-1, j-1): [B, …, 2]."""
+        """Lengths of the edges that go, (i-1, i) and (j-1, j), and come, (i, j) and (i-1, j-1): [B, …, 2]."""
         rows, size = torch.arange(len(x), device=x.device).reshape(-1, *[1] * (i.dim() - 1)), x.shape[1]
         a, before_a = x[rows, i], x[rows, (i - 1) % size]
         c, before_c = x[rows, j], x[rows, (j - 1) % size]
