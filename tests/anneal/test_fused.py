@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -30,7 +31,9 @@ NEAR = 2e-5
 
 
 #: Walks beside the paper's.
-WALKS = tuple((name, walk) for name in builtin_names() for walk in find_problem(name).walks[1:])
+WALKS = tuple(
+    (name, walk.replace("K", "5")) for name in builtin_names() for walk in find_problem(name).walks[1:]
+)
 
 #: Problems of users: their kernels are compiled from scalar functions.
 USERS = ("maxcut", "teams")
@@ -247,4 +250,57 @@ def test_chains_at_one_temperature_have_boltzmanns_distribution(feature_set: str
     assert counts[~np.array(feasible)].sum() == 0
     common = expected >= 5
     statistic = ((counts - expected)[common] ** 2 / expected[common]).sum()
+    assert statistic < scipy.stats.chi2.ppf(1 - 1e-4, common.sum())
+
+
+def _tour(x: Any) -> tuple[int, ...]:
+    """A tour whatever its first city and direction."""
+    at = list(x).index(0)
+    round_ = [int(city) for city in (*x[at:], *x[:at])]
+    return min(tuple(round_), (0, *round_[:0:-1]))
+
+
+def _reachable(operations: Any, batch: Any, x: torch.Tensor) -> list[tuple[int, ...]]:
+    """All tours that moves with a way back lead to, from the first row's."""
+    found, waiting = {_tour(x[0].tolist())}, [x[:1]]
+    size, one = x.shape[1], type(batch)(*(v[:1] if isinstance(v, torch.Tensor) else v for v in batch))
+    while waiting:
+        tour = waiting.pop()
+        for city in range(size):
+            first = (torch.tensor([city]), torch.tensor([0]))  # the first city of its window
+            allowed = operations.allowed(one, tour, first)[0]
+            for m in allowed.nonzero()[:, 0]:
+                action = (*first, m[None])
+                moved = operations.apply(one, tour, action)
+                back = operations.reverse(one, tour, action)
+                listed = operations.allowed(one, moved, back[:2])[0, back[2]]
+                if listed and (key := _tour(moved[0].tolist())) not in found:
+                    found.add(key)
+                    waiting.append(moved)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("feature_set", ["uniform", "nearest"])
+def test_near_candidates_with_hastings_ratio_have_boltzmanns_distribution_over_what_they_reach(
+    feature_set: str,
+) -> None:
+    """Lists of three of six other cities are not symmetric: some moves have no way back."""
+    rows, heat = 4000, 0.4
+    pair = Pair("tsp nearest:3", feature_set, 7, rows=rows)
+    pair.instances = [pair.instances[0]] * rows
+    pair.batch = pair.operations.pack(pair.instances, unit=1.0)
+    pair.arrays = pair.fused.arrays(pair.instances, 1.0)
+    pair.x = starts_of(pair.problem, pair.instances, "greedy")
+    tours = _reachable(pair.operations, pair.batch, pair.x)
+    chains = pair.chains(pair.start(), hastings=True)
+    chains.advance(np.full(600, heat))
+    counts = Counter(_tour(x) for x in chains.x)
+    assert set(counts) <= set(tours)
+    lengths = np.array([pair.instances[0].objective(np.array(tour)) for tour in tours])
+    weights = np.exp(-lengths / heat)
+    expected = rows * weights / weights.sum()
+    found = np.array([counts[tour] for tour in tours])
+    common = expected >= 5
+    assert common.sum() > 20
+    statistic = ((found - expected)[common] ** 2 / expected[common]).sum()
     assert statistic < scipy.stats.chi2.ppf(1 - 1e-4, common.sum())

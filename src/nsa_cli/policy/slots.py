@@ -90,6 +90,7 @@ class SlotPolicy(nn.Module):
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
     ) -> Tensor:
         """Score the candidates of slot ``len(chosen)``: float32[B, N]."""
+        assert isinstance(operations, DiscreteOperations)
         if not self.scores(len(chosen)):
             return torch.zeros_like(operations.allowed(batch, x, chosen), dtype=torch.float32)
         features = self.features(operations).compute(batch, x, chosen, temperature)

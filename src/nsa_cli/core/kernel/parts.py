@@ -117,7 +117,7 @@ def store(batch: Any, work: Any, x: Any, best: bool) -> None:
     Parameters
     ----------
     best : bool
-        Whether `x` is the chain's best solution: of that one, what has not changed since this was called for it
-        last, after `load`, need not be written again.
+        Whether `x` is the chain's best solution: of that one, what has not changed since this was called for
+        it last, after `load`, need not be written again.
     """
     raise NotImplementedError

@@ -1,19 +1,19 @@
 """2-opt between near cities: which moves there are, and near cities as a batch has them.
 
-An action is (window, place in the window, candidate). Any of N windows is chosen, all alike: some cities from
-all over the file. One of them is the first city, a. The candidates are its k nearest cities c, twice: the edges
-(a, c) and (before a, before c) come in, or (a, c) and (after a, after c); the two variants of 2-opt that give a
-the neighbour c. Candidate m is near city ``m % k`` by the first variant for m < k. So a learnt choice sees a
-number of cities that does not depend on N: with neighbour lists a step costs the same at any size (Bentley 1992;
-Johnson, McGeoch 1997).
+An action is (window, place in the window, candidate). Any of N windows is chosen, all alike: some cities
+from all over the file. One of them is the first city, a. The candidates are its k nearest cities c, twice:
+the edges (a, c) and (before a, before c) come in, or (a, c) and (after a, after c); the two variants of 2-opt
+that give a the neighbour c. Candidate m is near city ``m % k``, by the first variant for m < k. So a learnt
+choice sees a number of cities that does not depend on N, and a step costs the same at any size (neighbour
+lists: Bentley 1992; Johnson, McGeoch 1997).
 
 Of the two parts between the removed edges the shorter one is turned round. No direction is seen by a policy:
 turned round as a whole, a tour has the same candidates, in another order.
 
 Lists are not symmetric, so a move may have no way back: an edge of a that goes must be in the list of a. With
-Metropolis' acceptance, whatever the proposals, nothing is claimed of the distribution at one temperature. With
-Hastings' it is Boltzmann's over those tours that can be reached: the way back is the same window and city with
-the old neighbour, and a move without one is not accepted.
+Metropolis' acceptance, whatever the proposals, nothing is claimed of the distribution at one temperature.
+With Hastings' it is Boltzmann's over those tours that can be reached: the way back is the same window and
+city with the old neighbour, and a move without one is not accepted.
 """
 
 from __future__ import annotations

@@ -70,18 +70,11 @@ class NearArrays(NamedTuple):
 class Near(NamedTuple):
     """A learnt choice of the first city, and among those near it.
 
-    The weights of a near city's features are in this order: edges that come, (a, c) and the other one, edges of c and of a
-    that go, squashed gain; and in common, log T.
+    The weights of a near city's features are in this order: edges that come, (a, c) and the other one, edges
+    of c and of a that go, squashed gain; and in common, log T.
     """
 
     first: Network
-    near: Network
-    mode: Mode
-
-
-class NearOnly(NamedTuple):
-    """A learnt choice among near cities; any first city. Weights as in `Near`."""
-
     near: Network
     mode: Mode
 
@@ -152,9 +145,9 @@ def fused_of(count: int) -> Fused:
         arrays=partial(near_arrays, count),
         workspace=partial(workspace, count),
         draws=3,
-        policies={"nearest": Near, "second": NearOnly},
-        features={"nearest": (0, 5, 6), "second": (0, 0, 6)},
-        order=dict.fromkeys(("nearest", "second"), (None, None, (0, 1, 2, 3, 5, 4))),
+        policies={"nearest": Near},
+        features={"nearest": (0, 5, 6)},
+        order={"nearest": (None, None, (0, 1, 2, 3, 5, 4))},
     )
 
 
@@ -224,7 +217,7 @@ def _propose_uniformly(
     log_probability = window.log_probability + offset.log_probability - math.log(2.0 * free)
     if given[1] >= 0:
         c = near[given[1] % width]
-        return given, -np.inf if c == before or c == after else log_probability
+        return given, -np.inf if c in (before, after) else log_probability
     rank, m = np.int64(uniform(at, 2) * (2 * free)), np.int64(0)
     if rank >= free:
         rank -= free
@@ -238,14 +231,7 @@ def _propose_uniformly(
     return (city, m), log_probability
 
 
-def choose_city(
-    batch: Any, policy: Any, work: Any, row: int, member: int, log_heat: float, window: int, u: float, given: int
-) -> Any:
-    """Choose a city of a window: its log-probability, and the city."""
-    raise NotImplementedError
-
-
-@variant(parts.propose, batch=NearArrays, policy=(Near, NearOnly))
+@variant(parts.propose, batch=NearArrays, policy=Near)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -254,7 +240,9 @@ def _propose(
         return (np.int64(0), np.int64(-1)), -np.inf
     log_heat = np.float32(0.5 * math.log(max(temperature * math.sqrt(size), 1e-30)))
     window = choose_among(size, uniform(at, 0), -1)
-    first, city = choose_city(batch, policy, work, row, member, log_heat, window.index, uniform(at, 1), given[0])
+    first, city = _choose_city(
+        batch, policy, work, row, member, log_heat, window.index, uniform(at, 1), given[0]
+    )
     _look(batch, work, row, city, temperature * math.sqrt(size))
     slot, weights, bias = work.second, policy.near.first[member], policy.near.bias[member]
     for h in range(HIDDEN):
@@ -272,10 +260,19 @@ def _propose(
     return (city, choice.index), window.log_probability + first + choice.log_probability
 
 
-@variant(choose_city, policy=Near)
+@inlined
 def _choose_city(
-    batch: Any, policy: Any, work: Any, row: int, member: int, log_heat: float, window: int, u: float, given: int
+    batch: Any,
+    policy: Any,
+    work: Any,
+    row: int,
+    member: int,
+    log_heat: float,
+    window: int,
+    u: float,
+    given: int,
 ) -> Any:
+    """Choose a city of a window; give the log-probability of that, too."""
     size, slot = len(work.tour), work.first
     count, offset = min(WINDOW, size), np.int64(-1)
     _look_at_window(batch, work, row, window, count)
@@ -290,15 +287,6 @@ def _choose_city(
         while city != given:
             city, offset = _wrapped(city + batch.stride, size), offset + 1
     choice = choose(slot, largest, u, policy.mode, offset)
-    return choice.log_probability, (window + choice.index * batch.stride) % size
-
-
-@variant(choose_city, policy=NearOnly)
-def _choose_any_city(
-    batch: Any, policy: Any, work: Any, row: int, member: int, log_heat: float, window: int, u: float, given: int
-) -> Any:
-    size = len(work.tour)
-    choice = choose_among(min(WINDOW, size), u, -1)
     return choice.log_probability, (window + choice.index * batch.stride) % size
 
 
@@ -331,50 +319,49 @@ def _look_at_window(batch: Any, work: Any, row: int, window: int, count: int) ->
 @inlined
 def _look(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
     """Compute the features of the candidates of a city; `heat` is in units of the spacing."""
-    tour, size, instance = work.tour, len(work.tour), batch.tours.data_row[row]
-    place, near = np.int64(work.place[city]), batch.near[instance, city]
-    width = len(near)
+    tour, size, instance, pair, ends = (
+        work.tour,
+        len(work.tour),
+        batch.tours.data_row[row],
+        work.pair,
+        work.ends,
+    )
+    place, near, plane = np.int64(work.place[city]), batch.near[instance, city], batch.plane[instance]
+    width, spacing = len(near), batch.scale[row] / math.sqrt(size)
     for after in range(2):
         step = 2 * after - 1
         left = tour[_wrapped(place + step, size)]
         if batch.tours.plane:
-            plane, ends = batch.plane[instance], work.ends
+            x, y = plane[left, 0], plane[left, 1]
             for k in range(width):
                 c, m = near[k], after * width + k
                 beyond = tour[_wrapped(np.int64(work.place[c]) + step, size)]
-                ends[0, m], ends[1, m] = plane[c, 0], plane[c, 1]
+                ends[0, m], ends[1, m], ends[4, m], ends[5, m] = plane[c, 0], plane[c, 1], x, y
                 ends[2, m], ends[3, m] = plane[beyond, 0], plane[beyond, 1]
-            a, b = (plane[city, 0], plane[city, 1]), (plane[left, 0], plane[left, 1])
-            _pair_features(ends, work.pair, a, b, np.float32(heat), after * width, (after + 1) * width)
         else:
-            spacing, pair = batch.scale[row] / math.sqrt(size), work.pair
             old = edge_length(batch.tours, row, city, left) / spacing
             for k in range(width):
                 c, m = near[k], after * width + k
                 beyond = tour[_wrapped(np.int64(work.place[c]) + step, size)]
-                come = edge_length(batch.tours, row, city, c) / spacing
-                other = edge_length(batch.tours, row, left, beyond) / spacing
-                goes = edge_length(batch.tours, row, c, beyond) / spacing
-                gain = (goes + old - come - other) / heat
-                pair[0, m], pair[1, m], pair[2, m], pair[3, m] = come, other, goes, old
-                pair[4, m] = gain / (1.0 + abs(gain))
+                pair[0, m] = edge_length(batch.tours, row, city, c) / spacing
+                pair[1, m] = edge_length(batch.tours, row, left, beyond) / spacing
+                pair[2, m] = edge_length(batch.tours, row, c, beyond) / spacing
+                pair[3, m] = old
+    if batch.tours.plane:
+        _measure(ends, pair, plane[city, 0], plane[city, 1])
+    for m in range(pair.shape[1]):
+        gain = (pair[2, m] + pair[3, m] - pair[0, m] - pair[1, m]) / np.float32(heat)
+        pair[4, m] = gain / (np.float32(1.0) + abs(gain))
 
 
 @inlined
-def _pair_features(ends: Any, pair: Any, a: Any, b: Any, heat: float, begin: int, end: int) -> None:
-    """Features from distances in the plane; all float32, which the compiler vectorises."""
-    one = np.float32(1.0)
-    old = _distance(a[0] - b[0], a[1] - b[1])
-    for m in range(begin, end):
-        come = _distance(ends[0, m] - a[0], ends[1, m] - a[1])
-        other = _distance(ends[2, m] - b[0], ends[3, m] - b[1])
-        goes = _distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
-        gain = (goes + old - come - other) / heat
-        pair[0, m] = come
-        pair[1, m] = other
-        pair[2, m] = goes
-        pair[3, m] = old
-        pair[4, m] = gain / (one + abs(gain))
+def _measure(ends: Any, pair: Any, x: float, y: float) -> None:
+    """Measure edges in the plane, of all lanes: all float32, which the compiler vectorises."""
+    for m in range(pair.shape[1]):
+        pair[0, m] = _distance(ends[0, m] - x, ends[1, m] - y)
+        pair[1, m] = _distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
+        pair[2, m] = _distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
+        pair[3, m] = _distance(ends[4, m] - x, ends[5, m] - y)
 
 
 @inlined
@@ -394,7 +381,12 @@ def _energy(batch: Any, work: Any, row: int) -> float:
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     tour, size = work.tour, len(work.tour)
     begin, end = _ends(batch, work, row, action)
-    before, a, b, after = tour[_wrapped(begin - 1, size)], tour[begin], tour[end], tour[_wrapped(end + 1, size)]
+    before, a, b, after = (
+        tour[_wrapped(begin - 1, size)],
+        tour[begin],
+        tour[end],
+        tour[_wrapped(end + 1, size)],
+    )
     new = edge_length(batch.tours, row, before, b) + edge_length(batch.tours, row, a, after)
     return new - edge_length(batch.tours, row, before, a) - edge_length(batch.tours, row, b, after)
 

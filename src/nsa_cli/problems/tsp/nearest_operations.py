@@ -48,11 +48,7 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
     def __init__(self, count: int) -> None:
         self._count = count
         slots = (Slot("window", 0), Slot("first city", 5), Slot("near city", 6))
-        any_city = (Slot("window", 0), Slot("first city", 0), Slot("near city", 6))
-        self.feature_sets = {
-            "nearest": FeatureSet(slots, self._features),
-            "second": FeatureSet(any_city, self._features),
-        }
+        self.feature_sets = {"nearest": FeatureSet(slots, self._features)}
 
     def arrays(self, instances: Sequence[TspInstance], unit: float | None = None) -> NearestBatch:
         made = {id(i): near_cities(i, self._count).astype(np.int64) for i in instances}
@@ -62,8 +58,9 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         return tour_lengths(batch, x)
 
     def delta(self, batch: NearestBatch, x: Tensor, action: Action) -> Tensor:
-        old, new = self._exchange(batch, x, *self._places(batch, x, action))
-        return new[..., 0] + new[..., 1] - old[..., 0] - old[..., 1]
+        i, j = self._places(batch, x, action)
+        old, new = self._exchange(batch, x, torch.minimum(i, j), torch.maximum(i, j))
+        return new[:, 1] + new[:, 0] - old[:, 0] - old[:, 1]  # as a kernel does: the same to the last bit
 
     def apply(self, batch: NearestBatch, x: Tensor, action: Action) -> Tensor:
         size = x.shape[1]
@@ -101,10 +98,11 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
             return torch.ones((rows, min(WINDOW, size)), dtype=torch.bool, device=x.device)
         city = _city(x, *chosen)[:, None]
         near = batch.near.gather(1, city[:, :, None].expand(-1, -1, batch.near.shape[2]))[:, 0]
-        return (near[:, :, None] != _beside(x, city)[:, None, :]).all(2).repeat(1, 2)
+        free: Tensor = (near[:, :, None] != _beside(x, city)[:, None, :]).all(2)
+        return free.repeat(1, 2)
 
     def _places(self, batch: NearestBatch, x: Tensor, action: Action) -> tuple[Tensor, Tensor]:
-        """Turn actions, int64[B] or candidates int64[B, M], into positions as `TspOperations` has them."""
+        """Turn actions, int64[B] or candidates int64[B, M], into positions as in `TspOperations`."""
         window, offset, m = action
         rows, size = torch.arange(len(x), device=x.device), x.shape[1]
         if size < 4:
@@ -117,7 +115,7 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         return (where[rows, city] + after) % size, (other + after) % size
 
     def _exchange(self, batch: NearestBatch, x: Tensor, i: Tensor, j: Tensor) -> tuple[Tensor, Tensor]:
-        """Lengths of edges that go, (i-1, i) and (j-1, j), and that come, (i, j) and (i-1, j-1): [B, …, 2]."""
+        """Lengths of the edges that go, (i-1, i) and (j-1, j), and come, (i, j) and (i-1, j-1): [B, …, 2]."""
         rows, size = torch.arange(len(x), device=x.device).reshape(-1, *[1] * (i.dim() - 1)), x.shape[1]
         a, before_a = x[rows, i], x[rows, (i - 1) % size]
         c, before_c = x[rows, j], x[rows, (j - 1) % size]
@@ -144,7 +142,10 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         if len(chosen) == 1:
             offsets = torch.arange(min(WINDOW, size), device=x.device)
             city = _city(x, chosen[0][:, None], offsets)
-            ends = [*_beside(x, city).chunk(2, 1), *batch.near.gather(1, city[:, :, None].expand(-1, -1, 2)).unbind(2)]
+            ends = [
+                *_beside(x, city).chunk(2, 1),
+                *batch.near.gather(1, city[:, :, None].expand(-1, -1, 2)).unbind(2),
+            ]
             parts = [edge_lengths(batch, city, end) / spacing for end in ends]
             return torch.stack([*parts, log_heat.expand_as(city)], 2).float()
         width = batch.near.shape[2]

@@ -71,6 +71,8 @@ class TspDrawing(Drawing[TspInstance]):
 
     def policy(self, figure: Figure, view: LearntView) -> None:
         """First-city and second-city probabilities on a random instance, half-way through a rollout."""
+        if view.policy.feature_set == "nearest":
+            raise UsageError(f"{view.name}: there is no picture of a policy for near cities")
         tour = view.rollout.x[len(view.rollout.temperature) // 2, 0]
         points = view.instance.coords[tour]
         first, chosen, second = _probabilities(view, tour)
