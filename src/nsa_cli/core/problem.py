@@ -185,12 +185,15 @@ class Walk(NamedTuple):
         As in `nsa_cli.core.kernel.steps`.
     current, best : callable
         Give the current solution and the best one.
+    kept : bool
+        Whether the compiled loop is kept on disk; not where parts come from outside of this package.
     """
 
     data: Any
     state: Any
     current: Callable[[], Solution]
     best: Callable[[], Solution]
+    kept: bool = True
 
 
 class LargeStep(Protocol):
@@ -250,6 +253,8 @@ class Problem(ABC, Generic[InstanceT]):
         Record keys that a user may give beside the file, such as ``capacity``.
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
+    prefers_large_steps : bool
+        Whether `solve` takes large steps, where there are some, unless something else is asked for.
     """
 
     name: ClassVar[str]
@@ -266,6 +271,7 @@ class Problem(ABC, Generic[InstanceT]):
     nested_ids: ClassVar[bool] = False
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
+    prefers_large_steps: ClassVar[bool] = True
 
     @abstractmethod
     def from_record(self, data: Mapping[str, Any]) -> InstanceT:
