@@ -202,7 +202,7 @@ def large_step_backend(
     UsageError
         If they are asked for and cannot be had.
     """
-    if method == "anneal" or (method == "auto" and not plain):
+    if method == "anneal" or (method == "auto" and not (plain and problem.prefers_large_steps)):
         return None
     if not plain:
         raise UsageError(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.acceptance import COLD
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import anew, inlined, kernel
+from nsa_cli.core.kernel.jit import anew, kernel
 from nsa_cli.core.kernel.steps import energy, keep, kick, note, repair, settle, undo
 from nsa_cli.core.problem import Walk
 
@@ -52,7 +52,10 @@ def begin(data: Any, state: Any, tally: Tally) -> None:
     tally.energies[BEST] = energy(data, state)
     note(data, state)
     settle(data, state)
-    _count(data, state, tally)
+    tally.energies[CURRENT] = energy(data, state)
+    if tally.energies[CURRENT] < tally.energies[BEST]:
+        tally.energies[BEST] = tally.energies[CURRENT]
+        note(data, state)
 
 
 @kernel
@@ -68,7 +71,7 @@ def advance(data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float6
     temperatures : float64[K]
         In units of ``data.scale``.
     """
-    counts = tally.counts
+    energies, counts = tally.energies, tally.counts
     for temperature in temperatures:
         draws = at_step(tally.key, counts[STEPS])
         counts[STEPS] += 1
@@ -82,17 +85,10 @@ def advance(data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float6
             continue
         keep(data, state)
         counts[ACCEPTED] += 1
-        _count(data, state, tally)
-
-
-@inlined
-def _count(data: Any, state: Any, tally: Tally) -> None:
-    """Bring the energies up to date, and remember the solution if there was no better one."""
-    energies = tally.energies
-    energies[CURRENT] = energy(data, state)
-    if energies[CURRENT] < energies[BEST]:
-        energies[BEST] = energies[CURRENT]
-        note(data, state)
+        energies[CURRENT] = energy(data, state)
+        if energies[CURRENT] < energies[BEST]:
+            energies[BEST] = energies[CURRENT]
+            note(data, state)
 
 
 #: The same two for parts that come from outside of this package.
@@ -109,20 +105,17 @@ class LargeStepChains:
     keys : int64[B]
         Random streams.
     threads : int
-    kept : bool
-        Whether the compiled loop is kept on disk; not where parts come from outside of this package.
     """
 
     #: Temperatures of a chunk are an array: it may have some, but not too many.
     most = 1 << 16
 
-    def __init__(
-        self, walks: Sequence[Walk], keys: NDArray[np.int64], *, threads: int = 1, kept: bool = True
-    ) -> None:
+    def __init__(self, walks: Sequence[Walk], keys: NDArray[np.int64], *, threads: int = 1) -> None:
         self.step = 0
         self._walks = walks
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
         self._threads = min(threads, len(keys))
+        kept = walks[0].kept
         self._advance = advance if kept else advance_anew
         first = begin if kept else begin_anew
         for walk, tally in zip(walks, self._tallies, strict=True):

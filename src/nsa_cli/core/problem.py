@@ -185,12 +185,15 @@ class Walk(NamedTuple):
         As in `nsa_cli.core.kernel.steps`.
     current, best : callable
         Give the current solution and the best one.
+    kept : bool
+        Whether the compiled loop is kept on disk; not where parts come from outside of this package.
     """
 
     data: Any
     state: Any
     current: Callable[[], Solution]
     best: Callable[[], Solution]
+    kept: bool = True
 
 
 class LargeStep(Protocol):
@@ -261,6 +264,8 @@ class Problem(ABC, Generic[InstanceT]):
         The one that `solve` takes where nobody asks for a policy or a walk.
     reversible : bool
         Whether each of the walk's moves can be undone by another, as Hastings' ratio wants it.
+    prefers_large_steps : bool
+        Whether `solve` takes large steps, where there are some, unless something else is asked for.
     """
 
     name: ClassVar[str]
@@ -277,6 +282,7 @@ class Problem(ABC, Generic[InstanceT]):
     nested_ids: ClassVar[bool] = False
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
+    prefers_large_steps: ClassVar[bool] = True
     walks: ClassVar[tuple[str, ...]] = ("paper",)
     walk: str = "paper"
     default_walk: ClassVar[str] = "paper"

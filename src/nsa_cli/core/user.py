@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Instance, Number, Solution, number_of, text_of
-from nsa_cli.core.problem import Budget, Draws, Problem, Trained
+from nsa_cli.core.problem import Budget, Draws, LargeStep, Problem, Trained
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -184,6 +184,8 @@ class AdaptedProblem(Problem[UserInstance]):
     owner : UserProblem
     """
 
+    prefers_large_steps = False
+
     def __init__(self, owner: UserProblem) -> None:
         self.owner = owner
         self.name, self.summary, self.sense = owner.name, owner.summary or owner.name, owner.sense  # type: ignore[misc]
@@ -233,6 +235,14 @@ class AdaptedProblem(Problem[UserInstance]):
         from nsa_cli.core.kernel.user import fused_of
 
         return fused_of(self.owner)
+
+    def large_step(self) -> LargeStep | None:
+        """Kicks and descents by the problem's own moves, where its functions can be compiled."""
+        if all(getattr(self.owner, name) is None for name in SCALARS):
+            return None
+        from nsa_cli.core.kernel.user_steps import UserLargeStep
+
+        return UserLargeStep(self.owner)
 
     def operations(self) -> Operations[UserInstance, Any]:
         from nsa_cli.core.user_operations import UserOperations

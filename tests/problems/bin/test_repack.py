@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import nsa_cli as nsa
+from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.problems.bin import problem
 from nsa_cli.problems.bin.heuristics import first_fit_decreasing, singletons
 from nsa_cli.problems.bin.instance import BinInstance
-from nsa_cli.problems.bin.large_step import BinLargeStep, RepackChains
+from nsa_cli.problems.bin.large_step import BinLargeStep
 from nsa_cli.problems.bin.repack import BINS, LOOSE
 
 
@@ -23,9 +24,14 @@ def no_draws(_: int) -> NDArray[np.float64]:
     raise AssertionError("these starts draw nothing")
 
 
-def chains_at(instance: BinInstance, *starts: NDArray[Any], seed: int = 1, threads: int = 1) -> RepackChains:
+def chains_at(
+    instance: BinInstance, *starts: NDArray[Any], seed: int = 1, threads: int = 1, rest: bool = True
+) -> LargeStepChains:
     keys = stream_keys(seed, np.arange(len(starts)))
-    return BinLargeStep().start([instance] * len(starts), np.stack(starts), keys, threads)
+    walks = BinLargeStep().walks([instance] * len(starts), np.stack(starts))
+    if not rest:
+        walks = [walk._replace(data=walk.data._replace(least=0)) for walk in walks]
+    return LargeStepChains(walks, keys, threads=threads)
 
 
 def triplets(bins: int, seed: int) -> BinInstance:
@@ -37,9 +43,9 @@ def triplets(bins: int, seed: int) -> BinInstance:
     return BinInstance(weights=rng.permutation(weights), capacity=1000)
 
 
-def assert_sound(chains: RepackChains, instance: BinInstance) -> None:
+def assert_sound(chains: LargeStepChains, instance: BinInstance) -> None:
     """What the arrays of a chain say is what its packing is."""
-    for row, packing in enumerate(chains._packings):
+    for row, packing in enumerate(walk.state.packing for walk in chains._walks):
         bin_of, bins = chains.x[row], int(packing.counts[BINS])
         assert instance.violation(bin_of) is None
         assert chains.energy[row] == chains.best_energy[row] == instance.objective(bin_of) == bins
@@ -96,8 +102,7 @@ def test_any_packing_stays_one_and_needs_no_more_bins(
     """Whatever the weights, also where chains climb at random."""
     instance = BinInstance(weights=np.array(weights) * scale, capacity=(30 + seed % 40) * scale)
     first = start(instance, no_draws)
-    chains = chains_at(instance, first, seed=seed)
-    chains._least = [0]
+    chains = chains_at(instance, first, seed=seed, rest=False)
     for _ in range(5):
         before = chains.energy[0]
         chains.advance(np.full(40, temperature))
@@ -123,16 +128,14 @@ def test_chunks_and_threads_change_nothing() -> None:
     temperatures = np.geomspace(1e-2, 1e-4, 3_000)
     found = []
     for chunk, threads in ((3_000, 1), (3_000, 2), (7, 1), (500, 3)):
-        chains = chains_at(instance, first, first, first, threads=threads)
-        chains._least = [0] * 3
+        chains = chains_at(instance, first, first, first, threads=threads, rest=False)
         for begin in range(0, 3_000, chunk):
             chains.advance(temperatures[begin : begin + chunk])
         assert chains.accepted.min() > 0
         found.append((chains.x.tolist(), chains.accepted.tolist()))
     assert all(other == found[0] for other in found)
     assert found[0][0][0] != found[0][0][1]  # chains of one start go their own ways
-    chains = chains_at(instance, first, first, first, seed=2)
-    chains._least = [0] * 3
+    chains = chains_at(instance, first, first, first, seed=2, rest=False)
     chains.advance(temperatures)
     assert chains.x.tolist() != found[0][0]
 
@@ -165,7 +168,7 @@ def test_many_items_take_memory_in_proportion() -> None:
     """Arrays of a chain hold a few numbers an item."""
     instance = problem.generate(20_000, np.random.default_rng(1))
     chains = chains_at(instance, np.arange(20_000))
-    arrays = [*chains._packings[0], *chains._scratch[0]]
+    arrays = [array for part in chains._walks[0].state for array in part]
     assert sum(array.nbytes for array in arrays) < 100 * 20_000
     chains.advance(np.full(40_000, 1e-5))
     assert chains.energy[0] < 15_000

@@ -14,11 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.core.kernel import steps
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.jit import inlined, kernel, variant
 
-#: Places in `Packing.counts`: steps done and accepted, bins in use, those of them that are not full.
-STEPS, ACCEPTED, BINS, LOOSE = range(4)
+#: Places in `Packing.counts`: bins in use, those of them that are not full; and of the step, bins unpacked,
+#: their items, and bins that these fill again.
+BINS, LOOSE, CHOSEN, ITEMS, MADE = range(5)
 
 #: Bins that a step unpacks at least and at most.
 _FEWEST, _MOST = 2, 8
@@ -51,7 +53,7 @@ class Packing(NamedTuple):
         Sum of units and number of items of each bin in use.
     loose, place : int64[N]
         Bins that are not full, in no order; and each bin's place among them, -1 for full ones.
-    counts : int64[4]
+    counts : int64[5]
     """
 
     units: NDArray[np.int64]
@@ -94,6 +96,33 @@ class Scratch(NamedTuple):
     loads: NDArray[np.int64]
 
 
+class Bins(NamedTuple):
+    """What the steps of an instance's chains have in common; see `nsa_cli.core.kernel.steps`.
+
+    Attributes
+    ----------
+    capacity : int
+        In exact units.
+    least : int
+        With so many bins nothing is left to do.
+    scale : float
+        Temperatures are in squared fills, of which a full bin has 1.
+    tolerance : float
+    """
+
+    capacity: int
+    least: int
+    scale: float = 1.0
+    tolerance: float = _TOLERANCE
+
+
+class Repacking(NamedTuple):
+    """A chain: its packing and where a step works."""
+
+    packing: Packing
+    scratch: Scratch
+
+
 def pack_at(units: NDArray[np.int64], capacity: int, bin_of: NDArray[np.int64]) -> Packing:
     """Put a chain at a packing.
 
@@ -117,7 +146,7 @@ def pack_at(units: NDArray[np.int64], capacity: int, bin_of: NDArray[np.int64]) 
     open_ = np.flatnonzero(load[: len(used)] < capacity)
     loose[: len(open_)] = open_
     place[open_] = np.arange(len(open_))
-    counts = np.array([0, 0, len(used), len(open_)], dtype=np.int64)
+    counts = np.array([len(used), len(open_), 0, 0, 0], dtype=np.int64)
     return Packing(units, first, after, load, count, loose, place, counts)
 
 
@@ -140,51 +169,59 @@ def bins_of(packing: Packing, bin_of: NDArray[np.int64]) -> None:
             item = packing.after[item]
 
 
-@kernel
-def advance(
-    packing: Packing,
-    scratch: Scratch,
-    capacity: int,
-    least: int,
-    key: np.int64,
-    temperatures: NDArray[np.float64],
-) -> None:
-    """Take a chain through ``len(temperatures)`` steps. The number of bins never rises.
+@variant(steps.settle, data=Bins)
+def _settle(data: Bins, state: Repacking) -> None:
+    pass
 
-    Parameters
-    ----------
-    packing : Packing
-        Changed in place. Its number of steps is the step of the random stream: chunks change nothing.
-    scratch : Scratch
-    capacity : int
-        In exact units.
-    least : int
-        With so many bins nothing is left to do: further steps are counted only.
-    key : int64
-        The stream, see `nsa_cli.core.draws`.
-    temperatures : float64[K]
-        In squared fills, of which a full bin has 1.
-    """
+
+@variant(steps.kick, data=Bins)
+def _kick(data: Bins, state: Repacking, draws: np.uint64) -> bool:
+    """Unpack a few bins; with as few as there must be at least, nothing is left to do."""
+    packing, scratch = state.packing, state.scratch
     counts = packing.counts
-    begin = counts[STEPS]
-    for temperature in temperatures:
-        if counts[BINS] <= least:
-            counts[STEPS] = begin + len(temperatures)
-            return
-        draws = at_step(key, counts[STEPS])
-        counts[STEPS] += 1
-        bins, draw = _choose(packing, scratch, draws)
-        if bins < _FEWEST:
-            continue
-        items = _unpack(packing, scratch, bins, draws, draw)
-        made = _fill(scratch, items, bins, capacity)
-        if made == 0:
-            continue
-        rise = _squares_before(packing, scratch, bins, capacity) - _squares_after(scratch, made, capacity)
-        better = made < bins or rise <= _TOLERANCE
-        if better or rise < -temperature * math.log(uniform(draws, 0)):
-            counts[ACCEPTED] += 1
-            _keep(packing, scratch, bins, made, capacity)
+    if counts[BINS] <= data.least:
+        return False
+    bins, draw = _choose(packing, scratch, draws)
+    if bins < _FEWEST:
+        return False
+    counts[CHOSEN], counts[ITEMS] = bins, _unpack(packing, scratch, bins, draws, draw)
+    return True
+
+
+@variant(steps.repair, data=Bins)
+def _repair(data: Bins, state: Repacking, draws: np.uint64) -> float:
+    """Fill them again one by one; fewer are better whatever their fills."""
+    packing, scratch, capacity = state.packing, state.scratch, data.capacity
+    counts = packing.counts
+    bins = counts[CHOSEN]
+    counts[MADE] = _fill(scratch, counts[ITEMS], bins, capacity)
+    if counts[MADE] == 0:
+        return math.inf
+    if counts[MADE] < bins:
+        return -math.inf
+    before = _squares_before(packing, scratch, bins, capacity)
+    return before - _squares_after(scratch, counts[MADE], capacity)
+
+
+@variant(steps.keep, data=Bins)
+def _accept(data: Bins, state: Repacking) -> None:
+    counts = state.packing.counts
+    _keep(state.packing, state.scratch, counts[CHOSEN], counts[MADE], data.capacity)
+
+
+@variant(steps.undo, data=Bins)
+def _undo(data: Bins, state: Repacking) -> None:
+    """Nothing is overwritten before a step is accepted."""
+
+
+@variant(steps.energy, data=Bins)
+def _energy(data: Bins, state: Repacking) -> float:
+    return np.float64(state.packing.counts[BINS])
+
+
+@variant(steps.note, data=Bins)
+def _note(data: Bins, state: Repacking) -> None:
+    """The number of bins never rises: the current packing is always one of the best."""
 
 
 @inlined

@@ -20,6 +20,7 @@ from nsa_cli.core.drawing import (
     plain,
     title,
 )
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
 
