@@ -15,7 +15,8 @@ from nsa_cli.problems.tsp.local_search import Cities
 from nsa_cli.problems.tsp.measure import tour_length
 from nsa_cli.problems.tsp.surroundings import Sites, near, surroundings_of
 
-#: Up to this many cities, one open move in a Lin-Kernighan chain does better than many.
+#: Up to this many cities, more kicks do better than Lin-Kernighan chains. Measured in 5 ms at 100 cities:
+#: .007 % with none, .011 % with one open move; in 20 ms the same.
 _SHALLOW_UP_TO = 150
 
 #: Cities lie in clusters where the mean distance to the nearest neighbour is below this share of a mean edge
@@ -102,6 +103,6 @@ def prepare(
         Cities(measure, *chosen, candidates, tolerance),
         order,
         scale,
-        settings.depth if settings.depth is not None else (1 if size <= _SHALLOW_UP_TO else 6),
-        max(min(longest, (size - 3) // 3 - 1), 1),
+        settings.depth if settings.depth is not None else (0 if size <= _SHALLOW_UP_TO else 6),
+        max(min(longest, (size - 1) // 2), 1),
     )
