@@ -10,20 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nsa_cli.problems.tsp.candidates import Graph, alpha_nearness, choose, nearest, nearest_in_matrix
+import nsa_cli as nsa
+from nsa_cli.problems.tsp.candidates import (
+    Graph,
+    alpha_nearness,
+    choose,
+    nearest,
+    nearest_in_matrix,
+    nearest_of_few,
+)
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_step import BEST, CURRENT, KICKS, advance, settle, start_at
-from nsa_cli.problems.tsp.large_step_solver import (
-    LargeStepSettings,
-    Setting,
-    hilbert,
-    prepare,
-    sites_of,
-    solve_large_step,
-)
+from nsa_cli.problems.tsp.large_step import BEST, CURRENT, KICKS, advance, settle, settled_as, start_at
+from nsa_cli.problems.tsp.large_step_chains import LargeStepChains
+from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.local_search import PIECES, QUEUED, improve_city, repair, roll_back
 from nsa_cli.problems.tsp.measure import tour_length
+from nsa_cli.problems.tsp.surroundings import greedy, hilbert, sites_of, surroundings_of
 
 
 def random_cities(size: int, seed: int = 0) -> TspInstance:
@@ -31,7 +34,12 @@ def random_cities(size: int, seed: int = 0) -> TspInstance:
 
 
 def ready(instance: TspInstance, **changes: Any) -> Setting:
-    return prepare(instance, sites_of(instance), settings=LargeStepSettings(**changes))
+    return prepare(instance, greedy(instance), LargeStepSettings(**changes))
+
+
+def solved(instance: TspInstance, **settings: Any) -> nsa.Result:
+    """Solve by large steps alone, where there is room for them."""
+    return nsa.solve(instance, "tsp", **{"bound": False, "device": "cpu", "seed": 1, **settings})
 
 
 def awkward(kind: str) -> TspInstance:
@@ -73,40 +81,41 @@ def test_awkward_instances(kind: str) -> None:
     instance = awkward(kind)
     start = np.random.default_rng(1).permutation(instance.size)
     for first in (None, start):
-        outcome = solve_large_step(instance, seed=2, kicks=200, start=first)
-        assert instance.violation(outcome.tour) is None
-        assert instance.objective(outcome.tour) <= instance.objective(start)
+        result = solved(instance, time_limit=0.2, init=first)
+        assert instance.violation(result.solution) is None
+        assert result.objective <= instance.objective(start)
 
 
 def test_lengths_beyond_all_numbers() -> None:
     """Where every distance overflows, any tour will do, and the search does not go astray."""
     instance = TspInstance(coords=np.random.default_rng(3).random((40, 2)) * 1e300)
-    assert instance.violation(solve_large_step(instance, seed=1, kicks=10).tour) is None
+    assert instance.violation(greedy(instance)) is None
+    with pytest.raises(nsa.UsageError, match="too few"):
+        solved(instance, method="large-step", steps=10)
 
 
 def test_clusters_far_apart_are_each_solved() -> None:
     """Coordinates 1e8 apart: the small lengths still count."""
     near = np.random.default_rng(3).random((40, 2))
     far = TspInstance(coords=np.concatenate([near, near + np.array([1e8, 0.0])]))
-    tour = solve_large_step(far, seed=1, kicks=4000).tour
+    tour = solved(far, method="large-step", steps=4000).solution
     edges = far.edges(tour, np.roll(tour, -1))
     assert (edges > 1e7).sum() == 2
     alone = TspInstance(coords=near)
-    once = alone.objective(solve_large_step(alone, seed=1, kicks=4000).tour)
+    once = solved(alone, method="large-step", steps=4000).objective
     assert edges[edges < 1e7].sum() < 2 * once
 
 
 @pytest.mark.parametrize("size", range(1, 11))
 def test_few_cities_are_solved_exactly(size: int) -> None:
-    """Up to a dozen cities the optimum is certain; here against all permutations."""
+    """Up to a dozen cities the bound's method finds the optimum; here against all permutations."""
     instance = random_cities(size, seed=size)
-    outcome = solve_large_step(instance, seed=1, kicks=5)
-    assert instance.violation(outcome.tour) is None
-    assert outcome.reason == "optimal"
+    result = solved(instance, bound=True)
+    assert result.status == "optimal"
     if 3 < size < 9:
         tours = ([0, *rest] for rest in itertools.permutations(range(1, size)))
         least = min(instance.objective(np.array(tour)) for tour in tours)
-        assert instance.objective(outcome.tour) == pytest.approx(least)
+        assert result.objective == pytest.approx(least)
 
 
 @pytest.mark.parametrize("kind", METRICS)
@@ -117,11 +126,9 @@ def test_every_metric(kind: str) -> None:
         instance = TspInstance(
             edge_weight_type=kind, coords=rng.uniform(-80, 80, (size, METRICS[kind].axes)).round(2)
         )
-        setting = ready(instance)
-        greedy = sites_of(instance).tour(setting.order)
-        outcome = solve_large_step(instance, seed=1, kicks=400)
-        assert instance.violation(outcome.tour) is None
-        assert instance.objective(outcome.tour) <= instance.objective(greedy)
+        result = solved(instance, method="large-step", steps=400)
+        assert instance.violation(result.solution) is None
+        assert result.objective <= instance.objective(greedy(instance))
 
 
 @given(
@@ -208,42 +215,61 @@ def test_the_same_seed_gives_the_same_tour_in_any_chunks(size: int) -> None:
         ends.append((state.chain.order.tolist(), state.costs.tolist(), state.counts[:2].tolist()))
     assert ends[0] == ends[1] == ends[2]
     solve = [
-        solve_large_step(instance, seed=seed, kicks=900, chains=3, threads=threads).tour.tolist()
-        for seed, threads in ((5, 1), (5, 2), (5, 3))
+        solved(instance, method="large-step", seed=5, steps=300, chains=3, threads=k).solution.tolist()
+        for k in (1, 2, 3)
     ]
     assert solve[0] == solve[1] == solve[2]
 
 
-def test_stop_rules_and_budgets() -> None:
-    """A rule ends the run with its reason; kicks are counted; seconds are kept; progress is told."""
-    instance = random_cities(400)
-    seen: list[Any] = []
-    outcome = solve_large_step(
-        instance,
-        seed=1,
-        seconds=60.0,
-        stop=[lambda progress: "enough" if progress.step > 50 else None],
-        on_progress=seen.append,
-    )
-    assert outcome.reason == "enough"
-    assert outcome.seconds < 30
-    assert seen == outcome.trace
-    assert [p.best for p in seen] == sorted((p.best for p in seen), reverse=True)
-    outcome = solve_large_step(instance, seed=1, kicks=123, chains=2)
-    assert (outcome.kicks, outcome.reason) == (123, "steps")
-    outcome = solve_large_step(instance, seed=1, seconds=0.2)
-    assert outcome.reason == "time_limit"
-    assert outcome.seconds < 0.2 + 1.0
-    outcome = solve_large_step(instance, seed=1, seconds=0.0)
-    assert instance.violation(outcome.tour) is None
+def test_chains_of_one_start_go_down_together() -> None:
+    """Who starts alike descends once; then each goes its own way, as if it had descended alone."""
+    instance = random_cities(200)
+    tour, other = greedy(instance), np.random.default_rng(2).permutation(200)
+    keys, temperatures = np.arange(3) + 77, np.full(50, 0.3)
+
+    def ends(rows: list[int]) -> list[list[int]]:
+        first = np.stack([(tour, other, tour)[k] for k in rows])
+        chains = LargeStepChains([instance] * len(rows), first, keys[rows], LargeStepSettings(), 1)
+        while chains.step == 0:
+            chains.advance(temperatures)
+        return chains.x.tolist()
+
+    # The first tour of a batch chooses the candidates: it comes first wherever answers are compared.
+    together = ends([0, 1, 2])
+    assert together[0] == ends([0])[0]
+    assert together[2] == ends([0, 2])[1]
+    assert together[0] != together[2]
 
 
-def test_wrong_budgets_are_refused() -> None:
-    """Neither or both budgets, or no chain at all, are errors of the caller."""
-    instance = random_cities(20)
-    for wrong in ({}, {"seconds": 1.0, "kicks": 1}, {"kicks": 1, "threads": 0}, {"kicks": 1, "chains": 0}):
-        with pytest.raises(ValueError, match="expected"):
-            solve_large_step(instance, seed=1, **wrong)  # type: ignore[arg-type]
+def test_a_chain_put_where_another_settled_is_the_same() -> None:
+    """Tour, positions and lengths, with nothing queued."""
+    setting = ready(random_cities(120))
+    state = start_at(setting.cities, setting.order)
+    settle(setting.cities, state, setting.depth, 10**9)
+    copied = settled_as(state)
+    assert copied.chain.order.tolist() == state.chain.order.tolist()
+    assert copied.chain.position.tolist() == state.chain.position.tolist()
+    assert copied.costs.tolist() == state.costs.tolist()
+    assert not copied.chain.waiting.any()
+    assert copied.chain.counts[QUEUED] == 0
+
+
+def test_milliseconds_are_enough_for_many_kicks_and_are_kept() -> None:
+    """A near deadline makes short chunks: hundreds of kicks, and little is spent beyond it."""
+    for instance in (random_cities(50), random_cities(50, 1)):  # the first one may compile
+        solved(instance, method="large-step", steps=5)
+        results = [solved(instance, method="large-step", time_limit=0.05, threads=1) for _ in range(3)]
+        assert {result.stop_reason for result in results} == {"time_limit"}
+        assert max(result.steps * result.chains for result in results) > 200
+        assert min(result.seconds["total"] for result in results) < 0.1
+
+
+def test_more_chains_when_there_is_time_for_them() -> None:
+    """One for a few milliseconds or many cities, several for few cities; as many as threads at least."""
+    chains = nsa.find_problem("tsp").large_step().chains
+    few, many = random_cities(100), random_cities(500)
+    assert [chains(few, seconds, 1) for seconds in (0.002, 0.005, 1.0)] == [1, 2, 4]
+    assert [chains(many, seconds, threads) for seconds in (0.01, 10.0) for threads in (1, 2)] == [1, 2, 1, 2]
 
 
 def test_candidates_are_what_they_say() -> None:
@@ -255,6 +281,10 @@ def test_candidates_are_what_they_say() -> None:
     assert np.allclose(np.take_along_axis(far, nearest(points, 4), 1), expected)
     in_matrix = nearest_in_matrix(far, 4)
     assert np.allclose(np.sort(np.take_along_axis(far, in_matrix, 1), axis=1), expected)
+    sites, measure, _, _ = surroundings_of(instance := TspInstance(coords=points))
+    found, distances = nearest_of_few(measure, instance.size, 4)
+    assert np.allclose(distances[np.argsort(sites.numbers)], expected)
+    assert np.allclose(far[sites.numbers[:, None], sites.numbers[found]], distances)
     # A square with sides 1, 2, 3, 4: the tree leaves out 4, whose path has 3 as its longest edge.
     graph = Graph(
         np.array([0, 2, 4, 6, 8]),
@@ -279,8 +309,5 @@ def test_reaches_what_is_known_on_the_papers_instances(shared: Any) -> None:
     """A few hundred kicks a city come within a tenth of a per cent of the references."""
     references = np.load(shared / "data/reference/tsp100_opt.npy")[:12]
     coords = np.random.RandomState(1234).uniform(size=(10_000, 100, 2))[:12]
-    found = [
-        (instance := TspInstance(coords=c)).objective(solve_large_step(instance, seed=1, kicks=4000).tour)
-        for c in coords
-    ]
+    found = [solved(TspInstance(coords=c), method="large-step", steps=1000).objective for c in coords]
     assert (np.array(found) / references).mean() < 1.0005

@@ -68,9 +68,7 @@ def nearest_in_matrix(matrix: NDArray[np.float64], count: int) -> NDArray[np.int
 
 
 @allocating
-def nearest_of_few(
-    measure: Measure, size: int, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def nearest_of_few(measure: Measure, size: int, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Find the nearest other cities of each city by looking at all of them.
 
     Returns
