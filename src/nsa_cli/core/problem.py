@@ -257,7 +257,7 @@ class Problem(ABC, Generic[InstanceT]):
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
     walks : tuple of str
-        Energies and moves to anneal by, first the paper's; ``nearest:K`` stands for one with any number for K.
+        Energies and moves to anneal by, first the paper's; ``nearest:K`` stands for any number.
     walk : str
         The one that `operations`, `kernel`, `budget` and `default_policy` are for.
     default_walk : str
@@ -289,7 +289,7 @@ class Problem(ABC, Generic[InstanceT]):
     reversible: ClassVar[bool] = True
 
     def walking(self, walk: str) -> Problem[InstanceT]:
-        """Give the same problem with another energy or other moves to anneal by; the same object for the same walk.
+        """Give the problem with another energy or other moves to anneal by; for the same walk the same object.
 
         Raises
         ------
