@@ -5,8 +5,8 @@
 REFERENCES holds ``knapsack{N}_opt.npy``, the optima of the paper's sets. Times are of the processor, set-up
 included, on one thread; of the paper's sets one chain has the steps of a millisecond times N / 50 or so, up
 to ten thousand. The classes are those of Pisinger (2005, "Where are the hard knapsack problems?"), the
-capacity half of all weight: four chains of half a million steps each, a second at most. Gaps are to the optimum where
-the core programme finds it in ten seconds, else to the best answer that is known to this run.
+capacity half of all weight: four chains of half a million steps each, a second at most. Gaps are to the
+optimum where the core programme finds it in ten seconds, else to the best answer that is known to this run.
 """
 
 from __future__ import annotations
