@@ -87,6 +87,8 @@ class Settings:
         Temperatures in normalised units (TSP: the side of the square around the cities is 1; knapsack: the
         largest value is 1; bins: one bin is 1), or from a sample of the instance's own moves: ``auto``.
     schedule : {'geometric', 'linear', 'constant'}
+    reheat : int
+        How often temperatures begin anew, each time for an equal part of the steps or the time.
     acceptance : {'metropolis', 'hastings'}
     init : str or ndarray, optional
         Name of a start of the problem's, or a solution.
@@ -117,6 +119,7 @@ class Settings:
     t_start: float | str | None = None
     t_end: float | str | None = None
     schedule: str = "geometric"
+    reheat: int = 0
     acceptance: str = "metropolis"
     init: str | Solution | None = None
     time_limit: float | None = None

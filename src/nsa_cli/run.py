@@ -207,6 +207,7 @@ def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
         steps,
         *_temperatures(task, backend, budget, settings),
         settings.schedule,  # type: ignore[arg-type]  # checked by Schedule
+        settings.reheat,
     )
     return _Plan(task.problem, backend, task.problem.group(task.instance), schedule, chains)
 

@@ -30,6 +30,8 @@ class Schedule:
         In the problem's normalised units.
     kind : {'geometric', 'linear', 'constant'}
         Geometric is the paper's ``T_k = alpha^k T_0``. Constant stays at `t_start`.
+    reheats : int
+        How often the curve begins anew, at `t_start`; it then has as many equal parts and one more.
 
     Raises
     ------
@@ -41,8 +43,11 @@ class Schedule:
     t_start: float = 1.0
     t_end: float = 0.1
     kind: Kind = "geometric"
+    reheats: int = 0
 
     def __post_init__(self) -> None:
+        if self.reheats < 0:
+            raise UsageError(f"reheat: expected at least 0, got {self.reheats}")
         if self.kind not in KINDS:
             raise UsageError(f"schedule: expected one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.steps < 0:
@@ -64,6 +69,8 @@ class Schedule:
 
     def at(self, fraction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Temperatures where a fraction of the whole is done."""
+        parts = fraction * (self.reheats + 1)
+        fraction = parts - np.minimum(np.floor(parts), self.reheats)
         if self.kind == "constant":
             return np.full(len(fraction), self.t_start)
         if self.kind == "linear":
@@ -73,7 +80,7 @@ class Schedule:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the schedule as the result shows it."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key != "reheats" or value}
 
 
 @dataclass(frozen=True)

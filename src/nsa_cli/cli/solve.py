@@ -88,6 +88,9 @@ def solve(
         str | None, typer.Option("--t-end", metavar="T", help="Last temperature, likewise.")
     ] = None,
     schedule: Annotated[str, typer.Option("--schedule", help="geometric, linear or constant.")] = "geometric",
+    reheat: Annotated[
+        int, typer.Option("--reheat", metavar="N", help="Begin at the first temperature again N times.")
+    ] = 0,
     acceptance: Annotated[
         str, typer.Option("--acceptance", help="metropolis (the paper's) or hastings.")
     ] = "metropolis",
@@ -166,6 +169,7 @@ def solve(
         t_start=t_start,
         t_end=t_end,
         schedule=schedule,
+        reheat=reheat,
         acceptance=acceptance,
         init=_start(init, tasks),
         time_limit=time_limit,
