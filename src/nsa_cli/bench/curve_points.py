@@ -28,7 +28,7 @@ COLUMNS = (
     *("reference", "gap", "seconds", "cpu_seconds", "set", "kind", "threads"),
 )
 
-_COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, BLACK, GREY)
+_COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, BLACK)
 _MARKERS = "osD^vP*X"
 
 #: Gaps below this are rounding: a sum of the same numbers in another order.
@@ -245,11 +245,12 @@ def _panel(axes: Axes, points: Sequence[Point], names: Sequence[str], shown: dic
         curve = [p for p in points if p.solver == name and p.gap is not None]
         if not curve:
             continue
-        colour, marker = _COLOURS[names.index(name) % 7], _MARKERS[names.index(name) % 8]
+        marker = _MARKERS[names.index(name) % len(_MARKERS)]
+        colour = GREY if curve[0].budget is None else _COLOURS[names.index(name) % len(_COLOURS)]
         x = np.array([p.cpu_seconds for p in curve])
         y = 100 * np.array([p.gap for p in curve])
         half = 100 * np.array([p.ci95 or 0.0 for p in curve])
-        style = {"color": colour, "marker": marker, "markersize": 4.5, "lw": 1.6}
+        style = {"color": colour, "marker": marker, "markersize": 4.5, "lw": 1.6, "clip_on": False}
         shown[name] = (
             axes.errorbar(x, y, yerr=half, **style) if len(curve) == 1 else axes.plot(x, y, **style)[0]
         )
