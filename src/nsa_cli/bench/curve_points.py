@@ -34,6 +34,9 @@ _MARKERS = "osD^vP*X"
 #: Gaps below this are rounding: a sum of the same numbers in another order.
 _SAME = 1e-12
 
+#: With this share of a processor a thread has not been kept waiting.
+_FREE = 0.8
+
 #: Inches of a panel; panels side by side.
 _PANEL, _ACROSS = (4.8, 3.9), 3
 
@@ -134,6 +137,15 @@ def gaps_of(samples: Sequence[Sample]) -> NDArray[np.float64]:
         samples[0].set.problem.sense,
     )
     return np.where(abs(gaps) < _SAME, 0.0, gaps)
+
+
+def is_busy(samples: Sequence[Sample]) -> str | None:
+    """Say so if the machine kept contenders waiting: budgets are by the clock."""
+    ours = [s for s in samples if s.contender.threads == 1 and s.budget is not None]
+    share = sum(s.cpu_seconds for s in ours) / max(sum(s.seconds for s in ours), 1e-9)
+    if not ours or share >= _FREE:
+        return None
+    return f"The machine was busy: threads of ours had {100 * share:.0f} % of a processor. Measure again."
 
 
 def _by_set(samples: Sequence[Sample]) -> list[list[Sample]]:
