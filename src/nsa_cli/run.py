@@ -155,7 +155,7 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
         group = task.problem.group(task.instance)
         key = (id(task.problem), name, group)
         if key not in backends:
-            backends[key] = _backend(task, name, settings, device)
+            backends[key] = _backend(task, name, settings, device, len(tasks))
         plan = _plan(task, backends[key], settings)
         groups.setdefault(plan, []).append(place)
     return groups
@@ -168,8 +168,9 @@ def _walk(problem: Problem[Any], settings: Settings) -> Problem[Any]:
     return problem if unfit else best
 
 
-def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backend:
-    """Choose what runs instances like this one."""
+def _backend(task: Task, policy: str, settings: Settings, device: str, count: int) -> Backend:
+    """Choose what runs instances like this one, of so many that share the time."""
+    timed = settings.time_limit is not None and settings.steps is None
     moves = (settings.policy, settings.walk, settings.unit)
     course = (settings.steps, settings.t_start, settings.t_end) if settings.method == "auto" else ()
     plain = all(x is None for x in (*moves, *course))
@@ -181,7 +182,7 @@ def _backend(task: Task, policy: str, settings: Settings, device: str) -> Backen
         settings.method,
         plain=plain,
         threads=settings.threads,
-        seconds=settings.time_limit if settings.steps is None else None,
+        seconds=settings.time_limit / count if timed and settings.time_limit else None,
     )
     return large or choose_backend(
         task.problem,

@@ -10,7 +10,7 @@ import pytest
 import nsa_cli as nsa
 from nsa_cli.bench import curves
 from nsa_cli.bench.contenders import Contender, Found, choose_contenders
-from nsa_cli.bench.curve_points import COLUMNS, points_of
+from nsa_cli.bench.curve_points import COLUMNS, is_busy, points_of
 from nsa_cli.bench.curves import format_budget, measure_curves, parse_budgets, read_objectives, sets_of_sizes
 from nsa_cli.bench.solvers import Watch
 from nsa_cli.core.errors import NsaError
@@ -112,6 +112,15 @@ def test_a_short_run_that_had_to_wait_is_repeated(monkeypatch):
     some = next(measure_curves(two_sets(), [contender], (0.01, 10.0), 1, Watch()))
     assert runs == [0.01, 0.01, 0.01, 10.0]
     assert [s.cpu_seconds for s in some] == [0.003, 0.004]
+
+
+def test_a_busy_machine_is_said_to_be_one():
+    """Budgets are by the clock: where a thread had half a processor, the figures are not what they seem."""
+    chosen, ours = two_sets(), Contender(name="nsa-solve", kind="nsa", solve=exact([1, 1]))
+    sample = curves.Sample(chosen, 0, ours, 1.0, 1, None, 1.0, 1.0, 0.5)
+    assert "50 % of a processor" in (is_busy([sample]) or "")
+    assert is_busy([sample._replace(cpu_seconds=0.95)]) is None
+    assert is_busy([]) is None
 
 
 def test_rows_that_are_always_there():

@@ -28,11 +28,14 @@ COLUMNS = (
     *("reference", "gap", "seconds", "cpu_seconds", "set", "kind", "threads"),
 )
 
-_COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, BLACK, GREY)
+_COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, BLACK)
 _MARKERS = "osD^vP*X"
 
 #: Gaps below this are rounding: a sum of the same numbers in another order.
 _SAME = 1e-12
+
+#: With this share of a processor a thread has not been kept waiting.
+_FREE = 0.8
 
 #: Inches of a panel; panels side by side.
 _PANEL, _ACROSS = (4.8, 3.9), 3
@@ -134,6 +137,15 @@ def gaps_of(samples: Sequence[Sample]) -> NDArray[np.float64]:
         samples[0].set.problem.sense,
     )
     return np.where(abs(gaps) < _SAME, 0.0, gaps)
+
+
+def is_busy(samples: Sequence[Sample]) -> str | None:
+    """Say so if the machine kept contenders waiting: budgets are by the clock."""
+    ours = [s for s in samples if s.contender.threads == 1 and s.budget is not None]
+    share = sum(s.cpu_seconds for s in ours) / max(sum(s.seconds for s in ours), 1e-9)
+    if not ours or share >= _FREE:
+        return None
+    return f"The machine was busy: threads of ours had {100 * share:.0f} % of a processor. Measure again."
 
 
 def _by_set(samples: Sequence[Sample]) -> list[list[Sample]]:
@@ -245,11 +257,12 @@ def _panel(axes: Axes, points: Sequence[Point], names: Sequence[str], shown: dic
         curve = [p for p in points if p.solver == name and p.gap is not None]
         if not curve:
             continue
-        colour, marker = _COLOURS[names.index(name) % 7], _MARKERS[names.index(name) % 8]
+        marker = _MARKERS[names.index(name) % len(_MARKERS)]
+        colour = GREY if curve[0].budget is None else _COLOURS[names.index(name) % len(_COLOURS)]
         x = np.array([p.cpu_seconds for p in curve])
         y = 100 * np.array([p.gap for p in curve])
         half = 100 * np.array([p.ci95 or 0.0 for p in curve])
-        style = {"color": colour, "marker": marker, "markersize": 4.5, "lw": 1.6}
+        style = {"color": colour, "marker": marker, "markersize": 4.5, "lw": 1.6, "clip_on": False}
         shown[name] = (
             axes.errorbar(x, y, yerr=half, **style) if len(curve) == 1 else axes.plot(x, y, **style)[0]
         )

@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 def run_curves(asked: Asked, references: str | None, out: str | None, console: Console) -> int:
     """Measure, write what is there now and then, and print the table, whole or not."""
     from nsa_cli.bench.contenders import has_matplotlib
-    from nsa_cli.bench.curve_points import format_points, points_of, write_curves
+    from nsa_cli.bench.curve_points import format_points, is_busy, points_of, write_curves
     from nsa_cli.bench.curves import measure_curves, parse_budgets
     from nsa_cli.bench.files import circumstances, make_directory
     from nsa_cli.bench.solvers import Watch
@@ -74,6 +74,8 @@ def run_curves(asked: Asked, references: str | None, out: str | None, console: C
                             written = time.monotonic()
         finally:
             status.clear()
+        if (busy := is_busy(samples)) is not None:
+            about["caption"] = [*about["caption"], busy]
         if samples and directory is not None:
             write_curves(directory, samples, about, picture=has_matplotlib())
         if samples:

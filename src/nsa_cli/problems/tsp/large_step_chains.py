@@ -33,7 +33,7 @@ _LEAST = 13
 _RUNS_UP_TO, _RUNS = 150, 4
 
 #: But each of these runs is to have at least so many seconds a city.
-_RUN_SECONDS = 25e-6
+_RUN_SECONDS = 40e-6
 
 #: Cities of the first local search between two looks at the clock.
 _SETTLE = 2000
