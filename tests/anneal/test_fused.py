@@ -31,9 +31,7 @@ NEAR = 2e-5
 
 
 #: Walks beside the paper's.
-WALKS = tuple(
-    (name, walk.replace("K", "5")) for name in builtin_names() for walk in find_problem(name).walks[1:]
-)
+WALKS = tuple((name, walk) for name in builtin_names() for walk in find_problem(name).walks[1:])
 
 #: Problems of users: their kernels are compiled from scalar functions.
 USERS = ("maxcut", "teams")

@@ -257,7 +257,7 @@ class Problem(ABC, Generic[InstanceT]):
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
     walks : tuple of str
-        Energies and moves to anneal by, first the paper's; ``nearest:K`` stands for any number.
+        Energies and moves to anneal by, first the paper's; a number in a name may be another.
     walk : str
         The one that `operations`, `kernel`, `budget` and `default_policy` are for.
     default_walk : str

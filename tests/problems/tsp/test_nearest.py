@@ -104,7 +104,7 @@ def test_every_metric_has_near_cities(kind):
     instance = TSP.from_record(data | ({"edge_weight_type": kind} if kind.isupper() else {}))
     instance = matrix_of(instance) if kind == "matrix" else instance
     answers = [
-        nsa.solve(nsa.Task(TSP, instance), candidates="nearest:6", policy="uniform", bound=False, seed=3,
+        nsa.solve(nsa.Task(TSP, instance), walk="nearest:6", policy="uniform", bound=False, seed=3,
                   steps=2000, chains=2, backend=backend, device="cpu")
         for backend in ("numba", "torch")
     ]  # fmt: skip
