@@ -214,7 +214,7 @@ def test_threads_chunks_and_batch_mates_change_nothing(name: str, feature_set: s
 
 
 @pytest.mark.parametrize(
-    ("name", "feature_set"), [c for c in CASES if c[1] != "uniform" and c[0] not in USERS]
+    ("name", "feature_set"), [c for c in CASES if c[1] not in ("uniform", "gaussian") and c[0] not in USERS]
 )
 def test_strong_opinions_do_not_underflow(name: str, feature_set: str) -> None:
     """Logits of hundreds: what is likeliest may not be allowed, and the rest weighs nothing beside it."""
