@@ -88,7 +88,7 @@ def test_the_papers_tsp20_is_beaten_at_a_tenth_of_its_steps(shared):
 
 
 def valley_runs(policy, sigma=None):
-    """4,096 random functions, a chain and a stream each, as the paper has it: lowest values, early acceptance.
+    """4,096 random functions, a chain and a stream each: lowest values, early acceptance, sigma.
 
     Returns mean, median, share of the first 20 steps that are accepted, and mean sigma first and last.
     """
@@ -113,7 +113,7 @@ def valley_runs(policy, sigma=None):
 
 @pytest.mark.parametrize("name", ["rosenbrock-es-best", "rosenbrock-ppo-best"])
 def test_an_adaptive_sigma_beats_every_constant_one(name):
-    """The claims of the paper's figure 2: lower mean and median than any, more accepted early, sigma falls."""
+    """The claims of the paper: lower mean and median than any, more accepted early, sigma falls."""
     operations = nsa.find_problem("rosenbrock").operations()
     learnt = load(CHECKPOINTS / f"{name}.json", "rosenbrock", operations)
     constant = [valley_runs(ConstantGaussianPolicy(), sigma) for sigma in (0.1, 0.15, 0.2, 0.3, 0.5)]
