@@ -22,6 +22,9 @@ _WINDOW = 32
 #: Share of the kicks that swap two of all items, where there are more than the window has.
 _SWAPS = 0.25
 
+#: Swaps that are looked for in the answer, each of which sorts out all items.
+_LAST_SWAPS = 200
+
 #: Values below this are too small to be scaled to integers of so many bits.
 _NOTHING = 1e-280
 
@@ -117,7 +120,7 @@ def whole_values(values: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
 
 
 def _walk(prepared: Prepared, chosen: Solution) -> Walk:
-    items, inside = prepared.items, chosen[prepared.order]
+    items, inside = prepared.items, swapped(prepared, chosen[prepared.order])
     size = len(inside)
     counts = np.zeros(PLACES, dtype=np.int64)
     counts[FREE] = prepared.capacity - items.weights[inside].sum()
@@ -130,15 +133,39 @@ def _walk(prepared: Prepared, chosen: Solution) -> Walk:
         np.full(size, -1, dtype=np.int64),
         counts,
     )
-    return Walk(items, state, _reader(prepared, state.inside), _reader(prepared, state.best))
+    return Walk(items, state, _reader(prepared, state.inside), _reader(prepared, state.best, swaps=True))
 
 
-def _reader(prepared: Prepared, taken: NDArray[np.bool_]) -> Callable[[], Solution]:
-    """Say which of the instance's items are taken, when asked."""
+def _reader(prepared: Prepared, taken: NDArray[np.bool_], *, swaps: bool = False) -> Callable[[], Solution]:
+    """Say which of the instance's items are taken, when asked; after swaps, if there are any worth it."""
 
     def read() -> Solution:
         chosen = prepared.free.copy()
-        chosen[prepared.order[taken]] = True
+        chosen[prepared.order[swapped(prepared, taken) if swaps else taken]] = True
         return chosen
 
     return read
+
+
+def swapped(prepared: Prepared, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Swap one item in for one out, the best pair of all first, until that is worth nothing or often enough.
+
+    Of many items a chain that swaps at random may leave a pair; bool[M] as `taken`.
+    """
+    values, weights = prepared.items.values, prepared.items.weights
+    taken, by_weight = taken.copy(), np.argsort(weights, kind="stable")
+    free = prepared.capacity - int(weights[taken].sum())
+    for _ in range(_LAST_SWAPS):
+        left, inside = by_weight[~taken[by_weight]], np.flatnonzero(taken)
+        last = np.searchsorted(weights[left], free + weights[inside], side="right") - 1
+        if not len(left) or not (last >= 0).any():
+            break
+        best = np.maximum.accumulate(values[left])
+        gains = np.where(last >= 0, best[last] - values[inside], 0)
+        k = int(gains.argmax())
+        if gains[k] <= 0:
+            break
+        out, into = inside[k], left[int(values[left[: last[k] + 1]].argmax())]
+        taken[out], taken[into] = False, True
+        free += int(weights[out] - weights[into])
+    return taken
