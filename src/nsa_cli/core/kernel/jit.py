@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -117,6 +117,28 @@ def _compiled(function: FunctionT, **options: Any) -> FunctionT:
         numba.config.CACHE_DIR = before
 
 
+def generic(function: FunctionT) -> FunctionT:
+    """Make a function that means something else for each type of arguments, as `variant` registers it.
+
+    Where nothing is compiled (``NUMBA_DISABLE_JIT``), it looks for the meaning itself.
+    """
+    if not numba.config.DISABLE_JIT:
+        return function
+    variants: list[tuple[Callable[..., Any], dict[str, type | tuple[type, ...]]]] = []
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def dispatch(*arguments: Any) -> Any:
+        given = dict(zip(signature.parameters, arguments, strict=True))
+        for variant, classes in variants:
+            if all(isinstance(given[name], cls) for name, cls in classes.items()):
+                return variant(*arguments)
+        return function(*arguments)
+
+    dispatch.variants = variants  # type: ignore[attr-defined]
+    return cast(FunctionT, dispatch)
+
+
 def variant(
     generic: Callable[..., Any], **classes: type | tuple[type, ...]
 ) -> Callable[[FunctionT], FunctionT]:
@@ -125,12 +147,15 @@ def variant(
     Parameters
     ----------
     generic : callable
-        Called from kernels; compiled as the variant that fits.
+        As the decorator `generic` made it. Called from kernels; compiled as the variant that fits.
     **classes : NamedTuple class or tuple of them
         By argument name; what the arguments must be.
     """
 
     def register(function: FunctionT) -> FunctionT:
+        if numba.config.DISABLE_JIT:
+            generic.variants.append((function, classes))  # type: ignore[attr-defined]
+            return function
         signature = inspect.signature(function)
 
         def choose(*arguments: Any) -> FunctionT | None:

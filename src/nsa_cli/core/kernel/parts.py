@@ -69,11 +69,13 @@ class Fused:
     kept: bool = True
 
 
+@generic
 def load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     """Set up `work` for a chain at solution `x`: instance `row` of the batch, weights `member`."""
     raise NotImplementedError
 
 
+@generic
 def propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: int, given: Any
 ) -> Any:
@@ -91,26 +93,31 @@ def propose(
     raise NotImplementedError
 
 
+@generic
 def energy(batch: Any, work: Any, row: int) -> float:
     """Energy of the current solution, in file units."""
     raise NotImplementedError
 
 
+@generic
 def delta(batch: Any, work: Any, row: int, action: Any) -> float:
     """Energy that an action adds, in file units."""
     raise NotImplementedError
 
 
+@generic
 def apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     """Make a move."""
     raise NotImplementedError
 
 
+@generic
 def reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     """Give the action that undoes one, before that is made."""
     raise NotImplementedError
 
 
+@generic
 def store(batch: Any, work: Any, x: Any, best: bool) -> None:
     """Write the current solution to `x`.
 

@@ -15,12 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from nsa_cli.core.kernel.jit import generic
 
+
+@generic
 def settle(data: Any, state: Any) -> None:
     """Bring the first solution to where kicks begin; the first one is remembered as the best before."""
     raise NotImplementedError
 
 
+@generic
 def kick(data: Any, state: Any, draws: np.uint64) -> bool:
     """Change the solution at random; False where there is nothing to change.
 
@@ -32,6 +36,7 @@ def kick(data: Any, state: Any, draws: np.uint64) -> bool:
     raise NotImplementedError
 
 
+@generic
 def repair(data: Any, state: Any, draws: np.uint64) -> float:
     """Bring the kicked solution to a good one by local search.
 
@@ -44,21 +49,25 @@ def repair(data: Any, state: Any, draws: np.uint64) -> float:
     raise NotImplementedError
 
 
+@generic
 def keep(data: Any, state: Any) -> None:
     """Make what kick and repair did the current solution."""
     raise NotImplementedError
 
 
+@generic
 def undo(data: Any, state: Any) -> None:
     """Take back what kick and repair did."""
     raise NotImplementedError
 
 
+@generic
 def energy(data: Any, state: Any) -> float:
     """Energy of the current solution, in file units."""
     raise NotImplementedError
 
 
+@generic
 def note(data: Any, state: Any) -> None:
     """Remember the current solution as the best."""
     raise NotImplementedError

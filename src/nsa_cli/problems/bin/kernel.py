@@ -9,7 +9,7 @@ import numpy as np
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
@@ -120,6 +120,7 @@ def take(work: Any, item: int, weight: int) -> None:
     work.needs[source] -= weight
 
 
+@generic
 def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     """Compute all features and first-layer sums."""
     raise NotImplementedError
@@ -208,6 +209,7 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     look_again(batch, policy, work, row, member, target)
 
 
+@generic
 def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     """Bring the features of a bin and of what is in it up to date."""
     raise NotImplementedError

@@ -10,7 +10,7 @@ import numpy as np
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
@@ -129,6 +129,7 @@ def _make_room(work: Any, changed: int) -> None:
         item = work.after[item]
 
 
+@generic
 def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     """Compute all features and first-layer sums."""
     raise NotImplementedError
@@ -263,6 +264,7 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
         look_again(batch, policy, work, row, member, changed)
 
 
+@generic
 def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     """Bring the features of a bin and of what is in it up to date."""
     raise NotImplementedError

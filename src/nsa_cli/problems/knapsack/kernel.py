@@ -10,7 +10,7 @@ import numpy as np
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
@@ -93,6 +93,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
     look(batch, policy, work, row, member)
 
 
+@generic
 def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     """Compute the items' features and first-layer sums."""
     raise NotImplementedError
@@ -113,6 +114,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     _sum(policy, work, member, 0, work.slot.sums.shape[0])
 
 
+@generic
 def third(policy: Any, item: Any) -> float:
     """Feature 3 of an item."""
     raise NotImplementedError
@@ -155,6 +157,7 @@ def _propose(
     return (choice.index, np.int64(0)), choice.log_probability
 
 
+@generic
 def common(batch: Any, policy: Any, floor: Any, row: int, member: int, room: int, heat: float) -> None:
     """Set `floor` from what all items have in common."""
     raise NotImplementedError
@@ -202,6 +205,7 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     look_again(policy, work, member, item)
 
 
+@generic
 def look_again(policy: Any, work: Any, member: int, item: int) -> None:
     """Bring an item's features up to date after a flip."""
     raise NotImplementedError

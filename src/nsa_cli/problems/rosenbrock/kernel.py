@@ -12,7 +12,7 @@ import numpy as np
 
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN
 from nsa_cli.core.kernel.normal import quantile
 from nsa_cli.core.kernel.parts import Fused, Gaussian, Uniform
@@ -63,6 +63,7 @@ def _propose(
     return (np.int64(0), np.int64(1)), density
 
 
+@generic
 def spread(policy: Any, work: Any, member: int) -> None:
     """Set the standard deviations at the current point."""
     raise NotImplementedError

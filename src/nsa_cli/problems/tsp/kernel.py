@@ -15,7 +15,7 @@ import numpy as np
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
@@ -254,16 +254,19 @@ def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
 # --- what policies see -----------------------------------------------------------------------------
 
 
+@generic
 def look(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
     """Compute features and first-layer sums anew where positions `begin` to `end` have other cities."""
     raise NotImplementedError
 
 
+@generic
 def score_first(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float) -> float:
     """Score all first cities; return what is no smaller than the largest score."""
     raise NotImplementedError
 
 
+@generic
 def score_second(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
 ) -> float:
