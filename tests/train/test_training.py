@@ -141,7 +141,7 @@ def test_every_preset_is_valid(package, method, preset):
     """Its fields exist and its features are the problem's."""
     config = load_preset(package, method, preset)
     assert isinstance(config, METHODS[method])
-    operations = nsa.find_problem(package.rpartition(".")[2]).operations()
+    operations = nsa.find_problem(package.rpartition(".")[2]).restricted(config.candidates).operations()
     assert config.features in getattr(operations, "feature_sets", {"paper": None})
 
 
