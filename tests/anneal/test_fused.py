@@ -169,7 +169,11 @@ def test_uniform_chains_are_the_same_for_thousands_of_steps(name: str, size: int
     chains = pair.chains(pair.start())
     chains.advance(temperatures)
     assert (_same(chains.state.x, state.x.numpy())).all()
-    assert (_same(chains.state.best, state.best.numpy())).all()
+    # Of two visits to one tour, the last digits of the energy say which was the better one.
+    tied = np.isclose(chains.state.best_energy, state.best_energy.numpy(), rtol=1e-12)
+    assert (_same(chains.state.best, state.best.numpy()) | tied).all()
+    of_best = pair.operations.cost(pair.batch, torch.from_numpy(chains.state.best))
+    assert np.allclose(chains.state.best_energy, of_best, rtol=1e-9)
     assert np.allclose(chains.state.best_energy, state.best_energy.numpy(), rtol=1e-9)
     assert (chains.state.accepted == state.accepted.numpy()).all()
 

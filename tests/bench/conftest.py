@@ -38,9 +38,11 @@ def measured():
 
 
 @pytest.fixture
-def command(capsys):
-    """Run `nsa benchmark` in this process: exit code, stdout, stderr."""
+def command(capsys, monkeypatch):
+    """Run `nsa benchmark` in this process: exit code, stdout, stderr; cold kernels say nothing."""
     from nsa_cli.cli.main import exit_code
+
+    monkeypatch.setattr("nsa_cli.core.kernel._waiting", [])
 
     def run(*arguments):
         code = exit_code(["benchmark", *map(str, arguments)])
