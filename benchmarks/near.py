@@ -44,7 +44,7 @@ def solve(tasks: list[Any], steps: int, policy: str, heat: tuple[float, float], 
         tasks,
         steps=steps,
         policy=policy,
-        candidates=CANDIDATES,
+        walk=CANDIDATES,
         seed=1,
         chains=1,
         threads=1,
@@ -81,7 +81,7 @@ def compare(
 
 def step_cost(size: int) -> None:
     """Print nanoseconds a step of uniform proposals and of the policy, from a greedy tour."""
-    problem = TSP.restricted(CANDIDATES)
+    problem = TSP.walking(CANDIDATES)
     instance = problem.generate(size, np.random.default_rng(0))
     x = np.stack([problem.start("greedy")(instance, lambda n: np.zeros(n))])
     kernel, stored = problem.kernel(), find_stored(POLICY, "tsp")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -239,6 +239,15 @@ def _batches(places: list[int], plan: _Plan, tasks: Sequence[Task]) -> list[list
     return [places[i : i + width] for i in range(0, len(places), width)]
 
 
+@dataclass
+class _Ready:
+    """What a batch has before its chains run: bounds, first solutions, and seconds that these took."""
+
+    bounds: list[Bound | None]
+    x: np.ndarray | None = None
+    seconds: float = 0.0
+
+
 class _Run(NamedTuple):
     """Everything that the batches of one group share."""
 
@@ -256,25 +265,25 @@ class _Run(NamedTuple):
         # Streams count the chains of an instance, not the rows of a batch: batch mates change nothing.
         streams = [(task.stream << 32) + chain for task in tasks for chain in range(chains)]
         keys = stream_keys(self.seed, np.array(streams))
-        x = self._starts(tasks, keys)
-        setup = (time.monotonic() - began) / len(tasks)
-        bounds: list[Bound | None] = [None] * len(tasks)
+        ready = _Ready([None] * len(tasks))
         stand_in = StandIn(tasks, replace(self.settings, seed=self.seed), self.deadline)
         try:
             with on_first_compilation(stand_in.begin):
                 return in_time(
-                    lambda errand: self._watched(errand)._search(tasks, bounds, keys, x, setup),
+                    lambda errand: self._watched(errand)._search(tasks, keys, ready),
                     lambda: first_reason(self.stop, _NOTHING_YET),
                 )
         except LateError as late:
+            x = self._starts(tasks, keys, instant=True) if ready.x is None else ready.x
             ends = _found(stand_in, late.reason) or [
                 Settled(late.reason, 0, start, np.zeros(chains, np.int64))
                 for start in np.split(x, len(tasks))
             ]
-            seconds = {"setup": setup, "solve": (time.monotonic() - began) / len(tasks) - setup}
+            solve = (time.monotonic() - began) / len(tasks) - ready.seconds
+            seconds = {"setup": ready.seconds, "solve": solve}
             return [
                 self._result(task, bound, end, seconds, "annealing, uncompiled" if end.step else "start")
-                for task, bound, end in zip(tasks, bounds, ends, strict=True)
+                for task, bound, end in zip(tasks, ready.bounds, ends, strict=True)
             ]
         finally:
             stand_in.dismiss()
@@ -290,23 +299,18 @@ class _Run(NamedTuple):
 
         return self._replace(stop=(*self.stop, Interrupt(errand.left.is_set)), on_progress=show)
 
-    def _search(
-        self,
-        tasks: Sequence[Task],
-        bounds: list[Bound | None],
-        keys: np.ndarray,
-        x: np.ndarray,
-        setup: float,
-    ) -> list[Result]:
-        """Fill in `bounds`, and anneal what a bound's method has not solved on its way."""
-        chains = self.plan.chains
+    def _search(self, tasks: Sequence[Task], keys: np.ndarray, ready: _Ready) -> list[Result]:
+        """Fill in what is `ready`, and anneal what a bound's method has not solved on its way."""
+        began, chains = time.monotonic(), self.plan.chains
+        x = ready.x = self._starts(tasks, keys)
+        setup = ready.seconds = (time.monotonic() - began) / len(tasks)
         if self.settings.bound:
-            bounds[:] = bounds_of(
+            ready.bounds = bounds_of(
                 tasks, self.deadline, lambda: first_reason(self.stop, _NOTHING_YET) is not None
             )
-        pairs = list(zip(tasks, bounds, strict=True))
+        pairs = list(zip(tasks, ready.bounds, strict=True))
         left = [pair for pair in pairs if not _solved(pair[1])]
-        rows = np.repeat([not _solved(bound) for bound in bounds], chains)
+        rows = np.repeat([not _solved(bound) for bound in ready.bounds], chains)
         annealed = iter(self._anneal(left, keys[rows], x[rows], setup) if left else ())
         return [self._proved(*pair, setup) if _solved(pair[1]) else next(annealed) for pair in pairs]
 
@@ -358,8 +362,11 @@ class _Run(NamedTuple):
         end = Settled("optimal", 0, bound.solution[None], np.zeros(1, np.int64))
         return self._result(task, bound, end, {"setup": setup, "solve": 0.0})
 
-    def _starts(self, tasks: Sequence[Task], keys: np.ndarray) -> np.ndarray:
+    def _starts(self, tasks: Sequence[Task], keys: np.ndarray, *, instant: bool = False) -> np.ndarray:
+        """Make the first solutions, [B, …]; by default the best start, or one that is there at once."""
         init = self.settings.init
+        if init is None and instant:
+            init = self.plan.problem.instant_start
         if isinstance(init, np.ndarray):
             return np.stack([init] * len(keys))
         make = self.plan.problem.start(init)

@@ -18,6 +18,7 @@ from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import Problem, Start
 from nsa_cli.policy.build import find_policy
+from nsa_cli.policy.checkpoint import find_stored, walking_with
 from nsa_cli.run import solve_all
 
 
@@ -77,7 +78,8 @@ def choose_contenders(
     UsageError
         If a name is unknown or a peer is not installed.
     """
-    specs = (problem.default_policy(instance),) if policies is None else policies
+    best = problem.walking(problem.default_walk)
+    specs = (best.default_policy(instance),) if policies is None else policies
     return [
         *_ours(problem, contribution, tuple(spec for spec in specs if spec != "uniform")),
         *_heuristics(problem, contribution, instance.size),
@@ -95,7 +97,7 @@ def _ours(
     if problem.large_step() is not None:
         yield Contender(name="nsa-large-step", kind="nsa", solve=_annealing(method="large-step", bound=False))
     for spec in policies:
-        find_policy(spec, problem.name, problem.operations())
+        find_policy(spec, problem.name, walking_with(problem, find_stored(spec, problem.name)).operations())
         label = Path(spec).stem.removeprefix(f"{problem.name}-")
         solve = _annealing(policy=spec, chains=1, bound=False)
         yield Contender(name=f"nsa-{label}", kind="nsa", solve=solve)

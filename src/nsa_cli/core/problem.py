@@ -264,6 +264,8 @@ class Problem(ABC, Generic[InstanceT]):
         The one that `solve` takes where nobody asks for a policy or a walk.
     reversible : bool
         Whether each of the walk's moves can be undone by another, as Hastings' ratio wants it.
+    instant_start : str or None
+        The start that needs nothing compiled, where the default one does.
     prefers_large_steps : bool
         Whether `solve` takes large steps, where there are some, unless something else is asked for.
     """
@@ -282,6 +284,7 @@ class Problem(ABC, Generic[InstanceT]):
     nested_ids: ClassVar[bool] = False
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
+    instant_start: ClassVar[str | None] = None
     prefers_large_steps: ClassVar[bool] = True
     walks: ClassVar[tuple[str, ...]] = ("paper",)
     walk: str = "paper"
@@ -289,7 +292,7 @@ class Problem(ABC, Generic[InstanceT]):
     reversible: ClassVar[bool] = True
 
     def walking(self, walk: str) -> Problem[InstanceT]:
-        """Give the problem with another energy or other moves to anneal by; for the same walk the same object.
+        """Give the problem with another energy or other moves; for the same walk the same object.
 
         Raises
         ------

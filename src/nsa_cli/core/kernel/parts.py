@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from nsa_cli.core.kernel.jit import generic
+
 
 class Uniform(NamedTuple):
     """Uniform proposals: all logits zero. `greedy` is always False."""
