@@ -21,6 +21,10 @@ from user_problems import MAXCUT, Teams
 #: Every problem by each of its walks, and the example.
 WALKS = [(name, walk) for name in builtin_names() for walk in find_problem(name).walks] + [(MAXCUT, "paper")]
 
+#: What a walk does not promise: a move between near cities may have no way back, and may turn round the rest of
+#: a tour (tests/problems/tsp/test_nearest.py).
+UNPROMISED = {("nearest:10", "reverse_leads_back")}
+
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 17, 40])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.__name__)
@@ -30,6 +34,8 @@ def test_every_problem_keeps_the_contract(name, walk, check, size):
     problem = find_problem(name).walking(walk)
     if name == "rosenbrock" and size < 2:
         pytest.skip("the function has two variables at least")
+    if (walk, check.__name__) in UNPROMISED:
+        pytest.skip("is not promised")
     check(problem, size, 1)
 
 

@@ -288,7 +288,7 @@ def test_near_candidates_with_hastings_ratio_have_boltzmanns_distribution_over_w
 ) -> None:
     """Lists of three of six other cities are not symmetric: some moves have no way back."""
     rows, heat = 4000, 0.4
-    pair = Pair("tsp nearest:3", feature_set, 7, rows=rows)
+    pair = Pair("tsp:nearest:3", feature_set, 7, rows=rows)
     pair.instances = [pair.instances[0]] * rows
     pair.batch = pair.operations.pack(pair.instances, unit=1.0)
     pair.arrays = pair.fused.arrays(pair.instances, 1.0)

@@ -64,7 +64,7 @@ def test_the_protocol_is_that_of_solve_many(measured):
     [
         ("knapsack", ["greedy-stop", "random-search", "greedy"]),
         ("bin", ["ffd", "bfd"]),
-        ("tsp", ["two-opt", "greedy", "nearest"]),
+        ("tsp", ["two-opt", "greedy", "nearest", "strips"]),
         ("rosenbrock", ["given"]),
         ("examples/maxcut.py:MaxCut", []),
     ],

@@ -248,8 +248,8 @@ def test_squared_fills_are_learnt_from_and_the_policy_walks_on_them(tmp_path):
     assert result.objective == task.instance.objective(result.solution) < 12
     energy, _ = run.rollouts(UniformSlotPolicy(), [task.instance], *_alone(run, task.instance), run.schedule)
     assert -1 < energy.item() < 12
-    with pytest.raises(UsageError, match="--walk: tsp has paper, not 'squares'"):
-        make_run(nsa.find_problem("tsp"), "es", tmp_path / "q.json", walk="squares")
+    with pytest.raises(UsageError, match="--walk: knapsack has paper, not 'squares'"):
+        make_run(nsa.find_problem("knapsack"), "es", tmp_path / "q.json", walk="squares")
 
 
 def _alone(run, instance):

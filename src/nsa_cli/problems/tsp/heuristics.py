@@ -39,7 +39,7 @@ def greedy_edge(instance: TspInstance, _: Draws) -> Solution:
 
 
 def strips(instance: TspInstance, draws: Draws) -> Solution:
-    """Go up and down in strips of a tour's best width for uniform cities (Beardwood, Halton, Hammersley 1959).
+    """Go up and down in strips of the best width for uniform cities (Beardwood, Halton, Hammersley 1959).
 
     It takes no time and is about a third too long. Lengths without places have no strips; there it is the
     nearest neighbour.
