@@ -19,7 +19,8 @@ from helpers import random_instances, starts_of
 from user_problems import MAXCUT, Teams
 
 #: Every problem by each of its walks, and the example.
-WALKS = [(name, walk) for name in builtin_names() for walk in find_problem(name).walks] + [(MAXCUT, "paper")]
+WALKS = [(name, walk) for name in builtin_names() for walk in find_problem(name).walks]
+WALKS.append((MAXCUT, "paper"))
 
 #: What a walk does not promise: a move between near cities may have no way back, and may turn round the rest of
 #: a tour (tests/problems/tsp/test_nearest.py).
