@@ -33,7 +33,7 @@ BELOW = {
     "run": {"core", "anneal", "api", "limits", "backends", "in_time", "stand_in"},
     "uncompiled": {"anneal", "run", "stand_in"},
     "ready": {"core", "api", "policy", "run"},
-    "bench": {"core", "io", "problems", "policy", "anneal", "run", "api", "report"},
+    "bench": {"core", "io", "problems", "policy", "anneal", "run", "ready", "api", "report"},
     "cli": {
         "core",
         "io",
