@@ -71,7 +71,7 @@ def paper(references: Path) -> None:
         for warm in (True, False):
             instances = problem.paper_set(size, 10 if warm else None)
             begin = time.process_time()
-            walks = KnapsackLargeStep().walks(instances, np.stack([greedy(i, None) for i in instances]))
+            walks = KnapsackLargeStep().runs(instances, np.stack([greedy(i, None) for i in instances]))
             chains = LargeStepChains(walks, stream_keys(0, np.arange(len(walks)) << 32))
             chains.advance(np.geomspace(0.3, 0.003, steps))
             seconds = time.process_time() - begin

@@ -49,7 +49,7 @@ def compare(size: int, seconds: float) -> dict[str, float]:
         start = partial(problem.start(), graph)
         x = np.stack([start(partial(start_draws, key)) for key in keys])
         plain = partial(backend.start, [graph] * CHAINS, x, keys, None, "metropolis")
-        kicked = partial(lambda g, x: LargeStepChains(large.walks([g] * CHAINS, x), keys), graph, x)
+        kicked = partial(lambda g, x: LargeStepChains(large.runs([g] * CHAINS, x), keys), graph, x)
         auto, budget = temperatures_of(backend, graph, start), large.budget(graph)
         ways = {
             "annealing, automatic": (plain, auto),

@@ -172,7 +172,7 @@ class LargeStepBackend:
             return own
         from nsa_cli.anneal.large_step import LargeStepChains
 
-        return LargeStepChains(self.chains.walks(instances, x), keys, threads=self.threads)
+        return LargeStepChains(self.chains.runs(instances, x), keys, threads=self.threads)
 
 
 def large_step_backend(

@@ -19,8 +19,8 @@ from nsa_cli.problems import find_problem
 def chains_of(problem: Any, instance: Any, count: int, seed: int = 1, threads: int = 1) -> LargeStepChains:
     rng = np.random.default_rng(0)
     x = np.stack([problem.start()(instance, rng.random) for _ in range(count)])
-    walks = problem.large_step().walks([instance] * count, x)
-    return LargeStepChains(walks, stream_keys(seed, np.arange(count)), threads=threads)
+    runs = problem.large_step().runs([instance] * count, x)
+    return LargeStepChains(runs, stream_keys(seed, np.arange(count)), threads=threads)
 
 
 @pytest.fixture(scope="module", params=[MAXCUT, f"{inspect.getsourcefile(Teams)}:Teams"])
@@ -52,7 +52,7 @@ def test_chunks_and_threads_change_nothing(problem: Any) -> None:
     found = []
     for chunk, threads in ((90, 1), (7, 2)):
         chains = chains_of(problem, instance, 2, threads=threads)
-        first = chains._walks[0].state.before.copy()
+        first = chains._runs[0].state.before.copy()
         for begin in range(0, 90, chunk):
             chains.advance(temperatures[begin : begin + chunk])
         found.append((chains.x.tolist(), chains.accepted.tolist()))

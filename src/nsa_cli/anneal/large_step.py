@@ -19,7 +19,7 @@ from nsa_cli.anneal.acceptance import COLD
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.jit import anew, kernel
 from nsa_cli.core.kernel.steps import energy, keep, kick, note, repair, settle, undo
-from nsa_cli.core.problem import Walk
+from nsa_cli.core.problem import LargeStepRun
 
 #: Places in `Tally.energies`.
 CURRENT, BEST = range(2)
@@ -100,7 +100,7 @@ class LargeStepChains:
 
     Parameters
     ----------
-    walks : sequence of Walk
+    runs : sequence of LargeStepRun
         One a chain, at its first solution.
     keys : int64[B]
         Random streams.
@@ -110,33 +110,33 @@ class LargeStepChains:
     #: Temperatures of a chunk are an array: it may have some, but not too many.
     most = 1 << 16
 
-    def __init__(self, walks: Sequence[Walk], keys: NDArray[np.int64], *, threads: int = 1) -> None:
+    def __init__(self, runs: Sequence[LargeStepRun], keys: NDArray[np.int64], *, threads: int = 1) -> None:
         self.step = 0
-        self._walks = walks
+        self._runs = runs
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
         self._threads = min(threads, len(keys))
-        kept = walks[0].kept
+        kept = runs[0].kept
         self._advance = advance if kept else advance_anew
         first = begin if kept else begin_anew
-        for walk, tally in zip(walks, self._tallies, strict=True):
-            first(walk.data, walk.state, tally)
+        for run, tally in zip(runs, self._tallies, strict=True):
+            first(run.data, run.state, tally)
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Take all chains through so many steps."""
-        run_rows(lambda row: self._walk(row, temperatures), range(len(self._walks)), self._threads)
+        run_rows(lambda row: self._run(row, temperatures), range(len(self._runs)), self._threads)
         self.step += len(temperatures)
 
-    def _walk(self, row: int, temperatures: NDArray[np.float64]) -> None:
-        walk = self._walks[row]
-        self._advance(walk.data, walk.state, self._tallies[row], temperatures)
+    def _run(self, row: int, temperatures: NDArray[np.float64]) -> None:
+        run = self._runs[row]
+        self._advance(run.data, run.state, self._tallies[row], temperatures)
 
     @property
     def x(self) -> NDArray[Any]:
-        return np.stack([walk.current() for walk in self._walks])
+        return np.stack([run.current() for run in self._runs])
 
     @property
     def best(self) -> NDArray[Any]:
-        return np.stack([walk.best() for walk in self._walks])
+        return np.stack([run.best() for run in self._runs])
 
     @property
     def energy(self) -> NDArray[np.float64]:

@@ -176,7 +176,7 @@ class FileSet:
     read: Callable[[str, Mapping[str, Source]], Record]
 
 
-class Walk(NamedTuple):
+class LargeStepRun(NamedTuple):
     """A large-step chain's share in the compiled loop, and how to read its solutions.
 
     Attributes
@@ -208,7 +208,7 @@ class LargeStep(Protocol):
     def budget(self, instance: Any) -> Budget:
         """Choose kicks, temperatures and chains for an instance."""
 
-    def walks(self, instances: Sequence[Any], x: NDArray[Any]) -> list[Walk]:
+    def runs(self, instances: Sequence[Any], x: NDArray[Any]) -> list[LargeStepRun]:
         """Put chains at their first solutions [B, …], one instance a chain."""
 
 

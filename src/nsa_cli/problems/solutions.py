@@ -11,6 +11,7 @@ from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
 from nsa_cli.io import json_text
+from nsa_cli.io.numbers import parse_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +85,5 @@ def _tokens(line: str) -> list[str | Number]:
 
 
 def _token(text: str) -> str | Number:
-    if re.fullmatch(r"[-+]?[0-9]{1,18}", text):
-        return int(text)
-    if re.fullmatch(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]{1,3})?", text):
-        return float(text)
-    return text
+    number = parse_number(text)
+    return text if number is None else number

@@ -29,15 +29,15 @@ def items(values: Any, weights: Any, capacity: Any) -> KnapsackInstance:
 
 
 def chains_at(instance: KnapsackInstance, *starts: Any, seed: int = 1, threads: int = 1) -> LargeStepChains:
-    walks = KnapsackLargeStep().walks([instance] * len(starts), np.stack(starts))
-    return LargeStepChains(walks, stream_keys(seed, np.arange(len(starts))), threads=threads)
+    runs = KnapsackLargeStep().runs([instance] * len(starts), np.stack(starts))
+    return LargeStepChains(runs, stream_keys(seed, np.arange(len(starts))), threads=threads)
 
 
 def assert_sound(chains: LargeStepChains, instance: KnapsackInstance) -> None:
     """What a chain says of its selection is true."""
     best = chains.best
-    for row, walk in enumerate(chains._walks):
-        data, state = walk.data, walk.state
+    for row, run in enumerate(chains._runs):
+        data, state = run.data, run.state
         for x, energy in ((chains.x, chains.energy), (best, chains.best_energy)):
             assert instance.violation(x[row]) is None
             worth = float(instance.objective(x[row]))
@@ -156,8 +156,8 @@ def test_hard_items_beat_greedy_with_swaps(kind: str) -> None:
 def test_paper_items_come_within_five_thousandths_of_a_per_cent(size: int) -> None:
     """Annealing alone, with the steps of a millisecond for 50 items."""
     instances = problem.paper_set(size, 200)
-    walks = KnapsackLargeStep().walks(instances, np.stack([greedy(i, no_draws) for i in instances]))
-    chains = LargeStepChains(walks, stream_keys(0, np.arange(200) << 32))
+    runs = KnapsackLargeStep().runs(instances, np.stack([greedy(i, no_draws) for i in instances]))
+    chains = LargeStepChains(runs, stream_keys(0, np.arange(200) << 32))
     chains.advance(np.geomspace(0.3, 0.003, 5_000))
     optima = np.array([problem.bound(i).value for i in instances])
     assert (1 + chains.best_energy / optima).mean() < 5e-5

@@ -16,7 +16,7 @@ from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import mix, uniform
 from nsa_cli.core.kernel.jit import anew, variant
 from nsa_cli.core.kernel.user import data_of, fused_of
-from nsa_cli.core.problem import Budget, Walk
+from nsa_cli.core.problem import Budget, LargeStepRun
 from nsa_cli.core.user import UserInstance, UserProblem
 
 #: Fewer elements than this leave nothing to kick.
@@ -200,16 +200,16 @@ class UserLargeStep:
         """Temperatures are in units of the mean change of a random move."""
         return Budget(max(min(50 * instance.size, 5_000), 1_000), 0.3, 0.03, chains=8)
 
-    def walks(self, instances: Sequence[UserInstance], x: NDArray[Any]) -> list[Walk]:
+    def runs(self, instances: Sequence[UserInstance], x: NDArray[Any]) -> list[LargeStepRun]:
         """Put chains at their first solutions."""
         batch = self._fused.arrays(instances, None)
-        return [_walk(batch, row, np.ascontiguousarray(first)) for row, first in enumerate(x)]
+        return [_run(batch, row, np.ascontiguousarray(first)) for row, first in enumerate(x)]
 
 
-def _walk(batch: Any, row: int, first: NDArray[Any]) -> Walk:
+def _run(batch: Any, row: int, first: NDArray[Any]) -> LargeStepRun:
     data, scale = data_of(batch, row), float(batch.scale[row])
     most = max(int(_SHARE * len(first)), _FEWEST + 1)
     moves = Moves(data, batch.rules, batch.slots, most, scale, _ROUNDING * scale)
     energy = float(batch.rules.cost(data, first))
     place = Place(first.copy(), first.copy(), first.copy(), np.array([energy, energy]))
-    return Walk(moves, place, place.x.copy, place.best.copy, kept=False)
+    return LargeStepRun(moves, place, place.x.copy, place.best.copy, kept=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Budget, Walk
+from nsa_cli.core.problem import Budget, LargeStepRun
 from nsa_cli.problems.bin import bounds
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.repack import Bins, Repacking, bins_of, pack_at, scratch_for
@@ -38,14 +38,14 @@ class BinLargeStep:
         chains = 4 if instance.size <= _FOUR_UP_TO else 2
         return Budget(steps, 0.3 / instance.size, 0.003 / instance.size, chains)
 
-    def walks(self, instances: Sequence[BinInstance], x: NDArray[Any]) -> list[Walk]:
+    def runs(self, instances: Sequence[BinInstance], x: NDArray[Any]) -> list[LargeStepRun]:
         """Put chains at their first packings."""
         # With so few bins, a bound that takes no time, a chain rests, though others of its batch go on.
         least = {id(i): int(bounds.bound(i, lambda: True).value) for i in instances}
-        return [_walk(i, least[id(i)], packing) for i, packing in zip(instances, x, strict=True)]
+        return [_run(i, least[id(i)], packing) for i, packing in zip(instances, x, strict=True)]
 
 
-def _walk(instance: BinInstance, least: int, first: NDArray[Any]) -> Walk:
+def _run(instance: BinInstance, least: int, first: NDArray[Any]) -> LargeStepRun:
     exact = instance.exact
     packing = pack_at(exact.units, exact.capacity, first)
 
@@ -54,4 +54,4 @@ def _walk(instance: BinInstance, least: int, first: NDArray[Any]) -> Walk:
         bins_of(packing, row)
         return row
 
-    return Walk(Bins(exact.capacity, least), Repacking(packing, scratch_for(packing)), read, read)
+    return LargeStepRun(Bins(exact.capacity, least), Repacking(packing, scratch_for(packing)), read, read)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Budget, Walk
+from nsa_cli.core.problem import Budget, LargeStepRun
 from nsa_cli.problems.knapsack.exchange import FREE, PLACES, VALUE, Items, Selection
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
@@ -49,10 +49,10 @@ class KnapsackLargeStep:
         steps = int(np.clip(2_000 * instance.size, 100_000, 1_000_000))
         return Budget(steps, 0.3, 0.003, chains=4)
 
-    def walks(self, instances: Sequence[KnapsackInstance], x: NDArray[Any]) -> list[Walk]:
+    def runs(self, instances: Sequence[KnapsackInstance], x: NDArray[Any]) -> list[LargeStepRun]:
         """Put chains at their first selections."""
         made = {id(i): prepare(i) for i in {id(i): i for i in instances}.values()}
-        return [_walk(made[id(i)], chosen) for i, chosen in zip(instances, x, strict=True)]
+        return [_run(made[id(i)], chosen) for i, chosen in zip(instances, x, strict=True)]
 
 
 class Prepared(NamedTuple):
@@ -119,7 +119,7 @@ def whole_values(values: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
     return np.rint(np.ldexp(numbers, shift)).astype(np.int64), float(np.ldexp(1.0, -shift))
 
 
-def _walk(prepared: Prepared, chosen: Solution) -> Walk:
+def _run(prepared: Prepared, chosen: Solution) -> LargeStepRun:
     items, inside = prepared.items, swapped(prepared, chosen[prepared.order])
     size = len(inside)
     counts = np.zeros(PLACES, dtype=np.int64)
@@ -133,7 +133,9 @@ def _walk(prepared: Prepared, chosen: Solution) -> Walk:
         np.full(size, -1, dtype=np.int64),
         counts,
     )
-    return Walk(items, state, _reader(prepared, state.inside), _reader(prepared, state.best, swaps=True))
+    return LargeStepRun(
+        items, state, _reader(prepared, state.inside), _reader(prepared, state.best, swaps=True)
+    )
 
 
 def _reader(prepared: Prepared, taken: NDArray[np.bool_], *, swaps: bool = False) -> Callable[[], Solution]:

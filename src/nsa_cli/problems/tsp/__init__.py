@@ -57,6 +57,7 @@ class Tsp(Problem[TspInstance]):
     settings = ("edge_weight_type", *Problem.settings)
     paper_sizes = (20, 50, 100, 200, 500)
     walks = ("paper", "nearest:10")
+    default_walk = "nearest:10"
 
     def __init__(self, near: int = 0) -> None:
         """Make the problem; with `near`, a move joins a city to one of its so many nearest ones."""
