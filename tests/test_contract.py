@@ -22,8 +22,8 @@ from user_problems import MAXCUT, Teams
 WALKS = [(name, walk) for name in builtin_names() for walk in find_problem(name).walks]
 WALKS.append((MAXCUT, "paper"))
 
-#: What a walk does not promise: a move between near cities may have no way back, and may turn round the rest of
-#: a tour (tests/problems/tsp/test_nearest.py).
+#: What a walk does not promise: a move between near cities may have no way back, and may turn round the rest
+#: of a tour (tests/problems/tsp/test_nearest.py).
 UNPROMISED = {("nearest:10", "reverse_leads_back")}
 
 
