@@ -55,6 +55,30 @@ def test_an_interrupt_while_kernels_compile_gives_the_start(cities, cold):
     assert "Traceback" not in err
 
 
+#: Tells in which thread the first compilation begins, and goes no further.
+PROBE = """
+import os, sys, threading
+from nsa_cli.core.kernel import on_first_compilation
+import nsa_cli as nsa
+def tell():
+    print(threading.current_thread().name, flush=True)
+    os._exit(0)
+(task,) = nsa.generate(sys.argv[1], 60, 1, 0)
+with on_first_compilation(tell):
+    nsa.solve(task, bound=sys.argv[2] == "bound")
+"""
+
+
+@pytest.mark.parametrize("problem", ["bin", "knapsack", "tsp"])
+@pytest.mark.parametrize("bound", ["bound", "none"])
+def test_nothing_is_compiled_where_a_user_waits(problem, bound, cold):
+    """But in a thread that is left behind if need be."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, problem, bound], env=cold, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() != "MainThread"
+
+
 @pytest.mark.parametrize("data", [{"coords": [[0.1, 0.7]]}, {"weights": [0.21, 0.33, 0.4], "capacity": 1}])
 def test_uncompiled_large_steps_are_the_compiled_ones(nsa, nsa_process, tmp_path, data):
     """The same code, so the same answer to the last bit."""
