@@ -24,7 +24,7 @@ from nsa_cli.problems.tsp.large_step import (
 )
 from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.local_search import QUEUED
-from nsa_cli.problems.tsp.surroundings import is_measurable, surroundings_of
+from nsa_cli.problems.tsp.surroundings import is_measurable
 
 #: Fewer sites than this leave no room for kicks.
 _LEAST = 13
