@@ -26,7 +26,7 @@ from nsa_cli.core.kernel.slots import (
     never,
     slot_space,
 )
-from nsa_cli.problems.bin.batch import BinBatch, pack
+from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch, pack
 
 
 class Paper(NamedTuple):
@@ -126,7 +126,7 @@ def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     raise NotImplementedError
 
 
-@variant(look, batch=BinBatch, policy=Uniform)
+@variant(look, policy=Uniform)
 def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     pass
 
@@ -215,7 +215,7 @@ def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, change
     raise NotImplementedError
 
 
-@variant(look_again, batch=BinBatch, policy=Uniform)
+@variant(look_again, policy=Uniform)
 def _look_again_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     pass
 
@@ -239,7 +239,7 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action[0], work.bin_of[action[0]]
 
 
-@variant(parts.store, batch=BinBatch)
+@variant(parts.store, batch=(BinBatch, SquaresBatch))
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for i in range(len(x)):
         x[i] = work.bin_of[i]

@@ -10,7 +10,7 @@ import numpy as np
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import generic, inlined, variant
+from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
@@ -28,7 +28,7 @@ from nsa_cli.core.kernel.slots import (
     slot_space,
 )
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
-from nsa_cli.problems.bin.kernel import put, take
+from nsa_cli.problems.bin.kernel import look, look_again, put, take
 
 _score = score_features(3)
 
@@ -127,17 +127,6 @@ def _make_room(work: Any, changed: int) -> None:
     while item >= 0:
         work.there[size + item] = needs - work.back[size + item]
         item = work.after[item]
-
-
-@generic
-def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    """Compute all features and first-layer sums."""
-    raise NotImplementedError
-
-
-@variant(look, batch=SquaresBatch, policy=Uniform)
-def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    pass
 
 
 @variant(look, batch=SquaresBatch, policy=Squares)
@@ -264,17 +253,6 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
         look_again(batch, policy, work, row, member, changed)
 
 
-@generic
-def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
-    """Bring the features of a bin and of what is in it up to date."""
-    raise NotImplementedError
-
-
-@variant(look_again, batch=SquaresBatch, policy=Uniform)
-def _look_again_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
-    pass
-
-
 @variant(look_again, batch=SquaresBatch, policy=Squares)
 def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     size, room = len(work.bin_of), np.float32(-work.needs[changed] / batch.unit[row])
@@ -291,12 +269,6 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     item, other = action
     return item, other if other >= len(work.bin_of) else work.bin_of[item]
-
-
-@variant(parts.store, batch=SquaresBatch)
-def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
-    for i in range(len(x)):
-        x[i] = work.bin_of[i]
 
 
 fused = Fused(
