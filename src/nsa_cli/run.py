@@ -18,7 +18,7 @@ from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.goals import Settled
 from nsa_cli.anneal.loop import Chains, End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps, parse_temperature
-from nsa_cli.anneal.stop import Deadline, Interrupt, Progress, StopRule, first_reason
+from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
 from nsa_cli.backends import (
     Backend,
@@ -291,13 +291,19 @@ class _Run(NamedTuple):
     def _watched(self, errand: Errand) -> _Run:
         """Make a run that ends when nobody waits for it, and shows nothing from then on."""
 
-        def show(progress: Progress) -> None:
-            if progress.step:
+        def note(progress: Progress) -> str | None:
+            # From its first step on the chains' loop sees reasons itself, as it does where it is ending now.
+            ends = progress.chains is not None and first_reason(self.stop, progress) is not None
+            if progress.step or ends:
                 errand.seen.set()
+            return "interrupted" if errand.left.is_set() else None
+
+        def show(progress: Progress) -> None:
             if self.on_progress is not None and not errand.left.is_set():
                 self.on_progress(progress)
 
-        return self._replace(stop=(*self.stop, Interrupt(errand.left.is_set)), on_progress=show)
+        shown = None if self.on_progress is None else show  # who looks on makes each chunk a little longer
+        return self._replace(stop=(note, *self.stop), on_progress=shown)
 
     def _search(self, tasks: Sequence[Task], keys: np.ndarray, ready: _Ready) -> list[Result]:
         """Fill in what is `ready`, and anneal what a bound's method has not solved on its way."""
