@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,21 @@ from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.measure import is_shorter, length, lengths, measure_of, tour_length
+from nsa_cli.core.kernel.jit import kernel
+from nsa_cli.problems.tsp import measure as measures
+from nsa_cli.problems.tsp.measure import lengths, measure_of, special, tour_length
+
+
+@kernel
+def edge(measure: Any, i: int, j: int) -> float:
+    """Ask for a length as a kernel does."""
+    return measures.edge(measure, i, j)
+
+
+@kernel
+def is_shorter(measure: Any, i: int, j: int, limit: float) -> bool:
+    """Compare a length as a kernel does."""
+    return measures.is_shorter(measure, i, j, limit)
 
 
 @pytest.mark.parametrize("kind", [*METRICS, "EXPLICIT"])
@@ -33,9 +49,10 @@ def test_kernels_measure_as_arrays_do(kind: str, spread: float) -> None:
     measure = measure_of(instance, cities)
     assert np.array_equal(lengths(measure, i, j), expected)
     pairs = list(zip(i[:200].tolist(), j[:200].tolist(), strict=True))
-    assert [length(measure, a, b) for a, b in pairs] == expected[:200].tolist()
     limit = float(np.median(expected)) + 0.25
-    assert [is_shorter(measure, a, b, limit) for a, b in pairs] == (expected[:200] < limit).tolist()
+    for one in (measure, special(measure)):
+        assert [edge(one, a, b) for a, b in pairs] == expected[:200].tolist()
+        assert [is_shorter(one, a, b, limit) for a, b in pairs] == (expected[:200] < limit).tolist()
     tour = rng.permutation(size)
     assert tour_length(measure, tour.astype(np.uint32)) == pytest.approx(instance.objective(cities[tour]))
 

@@ -75,10 +75,11 @@ class Tsp(Problem[TspInstance]):
         return TspInstance(name=name, coords=rng.random((size, 2)))
 
     def samples(self, rng: np.random.Generator) -> Sequence[TspInstance]:
-        """Of points in the plane and in space, and of lengths."""
+        """Of points in the plane, with lengths exact and whole, of points in space, and of lengths."""
         half, space = np.triu(rng.integers(1, 100, (20, 20)), 1), rng.random((20, 3))
+        whole = {"coords": rng.integers(0, 1000, (20, 2)).tolist(), "edge_weight_type": "EUC_2D"}
         matrix = {"matrix": (half + half.T).tolist()}
-        others = [{"coords": space.tolist(), "edge_weight_type": "EUC_3D"}, matrix]
+        others = [whole, {"coords": space.tolist(), "edge_weight_type": "EUC_3D"}, matrix]
         return [*super().samples(rng), *map(self.from_record, others)]
 
     def paper_set(self, size: int, count: int | None = None) -> Sequence[TspInstance]:

@@ -12,7 +12,7 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.candidates import alpha_nearness, by_length, choose, graph_of
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.local_search import Cities
-from nsa_cli.problems.tsp.measure import tour_length
+from nsa_cli.problems.tsp.measure import special, tour_length
 from nsa_cli.problems.tsp.surroundings import Sites, near, surroundings_of
 
 #: Up to this many cities, more kicks do better than Lin-Kernighan chains. Measured in 5 ms at 100 cities:
@@ -100,7 +100,7 @@ def prepare(
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
     return Setting(
         sites,
-        Cities(measure, *chosen, candidates, tolerance),
+        Cities(special(measure), *chosen, candidates, tolerance),
         order,
         scale,
         settings.depth if settings.depth is not None else (0 if size <= _SHALLOW_UP_TO else 6),

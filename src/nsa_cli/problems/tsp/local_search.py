@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import inlined, kernel
-from nsa_cli.problems.tsp.measure import Measure, is_shorter, length
+from nsa_cli.problems.tsp.measure import Measure, edge, is_shorter
 
 #: Undo log: cities it holds beside several times the tour's, and pieces.
 _LOG_CITIES = 1 << 16
@@ -64,6 +64,9 @@ class Chain(NamedTuple):
     ----------
     order, position : uint32[N]
         The city at each position, and the position of each city.
+    around : uint32[N + 2]
+        `order` with the last city before it and the first one after it: around[p] is the city before
+        position p, and around[p + 2] the one beyond.
     queue : uint32[N]
         Cities to look at, in a ring.
     waiting : uint8[N]
@@ -83,6 +86,7 @@ class Chain(NamedTuple):
     """
 
     order: NDArray[np.uint32]
+    around: NDArray[np.uint32]
     position: NDArray[np.uint32]
     queue: NDArray[np.uint32]
     waiting: NDArray[np.uint8]
@@ -109,8 +113,10 @@ def new_chain(order: NDArray[np.int64]) -> Chain:
     position[order] = np.arange(size, dtype=np.uint32)
     counts = np.zeros(5, dtype=np.int64)
     counts[QUEUED] = size
+    around = np.concatenate([order[-1:], order, order[:1]]).astype(np.uint32)
     return Chain(
-        order=order.astype(np.uint32),
+        order=around[1:-1],
+        around=around,
         position=position,
         queue=order.astype(np.uint32),
         waiting=np.ones(size, dtype=np.uint8),
@@ -123,29 +129,6 @@ def new_chain(order: NDArray[np.int64]) -> Chain:
         marks=np.zeros(size, dtype=np.int64),
         counts=counts,
     )
-
-
-def _tour_of(cuts: tuple[int, int, int], after: tuple[int, int, int]) -> bool:
-    """Tell whether joining the ends of three cut pieces in turn gives one tour."""
-    rank = [sorted(cuts).index(cut) for cut in cuts]
-    ends = [(2 * r + a, 2 * r + 1 - a) for r, a in zip(rank, after, strict=True)]  # of t1, t0; t3, t2; t5, t4
-    joined = {}
-    for (first, _), (_, second) in zip(ends, [*ends[1:], ends[0]], strict=True):
-        joined[first], joined[second] = second, first
-    here, pieces = 1, 0
-    while True:  # across a piece, then along a new edge
-        here = joined[(here + 1) % 6 if here % 2 else (here - 1) % 6]
-        pieces += 1
-        if here == 1:
-            return pieces == 3
-
-
-#: Bit 8 o + 4 a + 2 b + c: whether cuts in cyclic order (o = 1) or not, with t1, t3, t5 after their
-#: cuts (a, b, c), make a tour.
-_TOURS = sum(
-    _tour_of((0, 1, 2) if bits & 8 else (0, 2, 1), (bits >> 2 & 1, bits >> 1 & 1, bits & 1)) << bits
-    for bits in range(16)
-)
 
 
 @inlined
@@ -170,7 +153,7 @@ def _pop(chain: Chain) -> int:
 
 
 @inlined
-def _note(
+def _set(
     move: NDArray[np.int64],
     size: int,
     cities: tuple[int, int, int, int, int, int],
@@ -183,6 +166,34 @@ def _note(
     for k in range(3):
         move[_CUT + k] = cuts[k]
         move[_AFTER + k] = after[k]
+
+
+@kernel
+def _note(
+    cities: Cities,
+    chain: Chain,
+    move: NDArray[np.int64],
+    base: int,
+    end: int,
+    cut: int,
+    after: int,
+    choice: int,
+) -> None:
+    """Write down a move that `_find_move` has found, by the number of its choice."""
+    order, position, size, width = chain.order, chain.position, len(chain.order), cities.width
+    first, second = choice // (2 * width + 1), choice % (2 * width + 1) - 1
+    b = np.int64(cities.neighbours[end * width + first // 2])
+    at = np.int64(position[b])
+    cut1 = at if first % 2 == 0 else (at - 1 if at > 0 else size - 1)
+    c = np.int64(order[cut1 if first % 2 else (at + 1 if at + 1 < size else 0)])
+    if second < 0:
+        _set(move, 2, (base, end, b, c, 0, 0), (cut, cut1, 0), (after, 1 - first % 2, 0))
+        return
+    d = np.int64(cities.neighbours[c * width + second // 2])
+    at2 = np.int64(position[d])
+    cut2 = at2 if second % 2 == 0 else (at2 - 1 if at2 > 0 else size - 1)
+    e = np.int64(order[cut2 if second % 2 else (at2 + 1 if at2 + 1 < size else 0)])
+    _set(move, 3, (base, end, b, c, d, e), (cut, cut1, cut2), (after, 1 - first % 2, 1 - second % 2))
 
 
 @inlined
@@ -200,7 +211,7 @@ def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
         np.int64(order[b]),
         np.int64(order[(b + 1) % size]),
     )
-    _note(chain.move, 3, cities, (a, c, b), (1, 1, 1))
+    _set(chain.move, 3, cities, (a, c, b), (1, 1, 1))
 
 
 @inlined
@@ -210,8 +221,8 @@ def move_cost(measure: Measure, move: NDArray[np.int64]) -> float:
     ends = 2 * move[_SIZE]
     for k in range(0, ends, 2):
         following = k + 2 if k + 2 < ends else 0
-        cost += length(measure, move[_CITY + k + 1], move[_CITY + following])
-        cost -= length(measure, move[_CITY + k], move[_CITY + k + 1])
+        cost += edge(measure, move[_CITY + k + 1], move[_CITY + following])
+        cost -= edge(measure, move[_CITY + k], move[_CITY + k + 1])
     return cost
 
 
@@ -224,48 +235,77 @@ def push_ends(chain: Chain, move: NDArray[np.int64]) -> None:
 
 @kernel
 def apply_move(chain: Chain, move: NDArray[np.int64]) -> None:
-    """Change the tour, logging what is overwritten.
+    """Change the tour, logging what is overwritten."""
+    if move[_SIZE] == 2:
+        _turn_round(chain, move[_CUT], move[_CUT + 1])
+    else:
+        _join_three(chain, move)
+    _close(chain)
+
+
+@inlined
+def _turn_round(chain: Chain, cut: int, cut1: int) -> None:
+    """Make a move of two cuts: the shorter piece is turned round."""
+    size, low = len(chain.order), min(cut, cut1)
+    count, start = max(cut, cut1) - low, low + 1
+    if 2 * count >= size:
+        count, start = size - count, start + count
+        start = start - size if start >= size else start
+    source = _log(chain, start, count)
+    _write(chain, start, source + count - 1, -1, count)
+
+
+@inlined
+def _join_three(chain: Chain, move: NDArray[np.int64]) -> None:
+    """Make a move of three cuts.
 
     The ends of the pieces are numbered along the tour: 2 r is the city at the r-th cut, 2 r + 1 the next, so
     piece r runs from 2 r + 1 to 2 r + 2.
     """
-    size, count, links = len(chain.order), move[_SIZE], chain.links
+    size, links = len(chain.order), chain.links
     cut = links[6:9]
     pieces = links[9:12]
-    for i in range(count):
+    for i in range(3):
         rank = 0
-        for j in range(count):
+        for j in range(3):
             rank += move[_CUT + j] < move[_CUT + i]
         cut[rank] = move[_CUT + i]
         pieces[i] = rank
-    for i in range(count):
-        j = i + 1 if i + 1 < count else 0
+    for i in range(3):
+        j = i + 1 if i < 2 else 0
         first = 2 * pieces[i] + move[_AFTER + i]
         second = 2 * pieces[j] + 1 - move[_AFTER + j]
         links[first], links[second] = second, first
     longest = 0
-    for r in range(count):
-        ahead = cut[r + 1 if r + 1 < count else 0] - cut[r]
+    for r in range(3):
+        ahead = cut[r + 1 if r < 2 else 0] - cut[r]
         pieces[r] = ahead if ahead > 0 else ahead + size
         if pieces[r] > pieces[longest]:
             longest = r
-    last = longest + 1 if longest + 1 < count else 0
+    last = longest + 1 if longest < 2 else 0
     start = cut[last] + 1 if cut[last] + 1 < size else 0
     source = _log(chain, start, size - pieces[longest])
     place, end = start, links[2 * last]
-    for _ in range(count - 1):
+    for _ in range(2):
         forward = end & 1
-        r = end >> 1 if forward else ((end >> 1) + count - 1) % count
+        r = end >> 1 if forward else ((end >> 1) + 2) % 3
         first = source + (cut[r] + 1 - start + size) % size
         if forward:
             _write(chain, place, first, 1, pieces[r])
-            end = links[end + 1 if end + 1 < 2 * count else 0]
+            end = links[end + 1 if end < 5 else 0]
         else:
             _write(chain, place, first + pieces[r] - 1, -1, pieces[r])
             end = links[2 * r + 1]
         place += pieces[r]
         if place >= size:
             place -= size
+
+
+@inlined
+def _close(chain: Chain) -> None:
+    """Bring the ends of `Chain.around` up to date."""
+    chain.around[0] = chain.order[len(chain.order) - 1]
+    chain.around[len(chain.order) + 1] = chain.order[0]
 
 
 @inlined
@@ -310,6 +350,7 @@ def roll_back(chain: Chain, pieces: int) -> None:
         counts[LOGGED] -= count
         _write(chain, chain.pieces[2 * k], counts[LOGGED], 1, count)
     counts[PIECES] = pieces
+    _close(chain)
 
 
 @inlined
@@ -323,10 +364,10 @@ def forget(chain: Chain) -> None:
 def _new_in_attempt(chain: Chain, a: int, b: int, steps: int) -> bool:
     """Tell whether an open move of this attempt has added the edge: it must not be removed again."""
     attempt, marks, touched = chain.counts[ATTEMPT], chain.marks, chain.touched
-    if marks[a] != attempt or marks[b] != attempt:
+    if marks[np.uint32(a)] != attempt or marks[np.uint32(b)] != attempt:
         return False
     for k in range(1, steps - 1, 2):
-        c, d = touched[k], touched[k + 1]
+        c, d = touched[np.uint32(k)], touched[np.uint32(k + 1)]
         if (a == c and b == d) or (a == d and b == c):
             return True
     return False
@@ -334,7 +375,15 @@ def _new_in_attempt(chain: Chain, a: int, b: int, steps: int) -> bool:
 
 @inlined
 def _find_move(
-    cities: Cities, chain: Chain, base: int, end: int, cut: int, after: int, gained: float, steps: int
+    cities: Cities,
+    chain: Chain,
+    base: int,
+    end: int,
+    cut: int,
+    after: int,
+    gained: float,
+    steps: int,
+    open_gain: float,
 ) -> tuple[float, float]:
     """Look for a move that removes the edge between `base` and `end`, at `cut`.
 
@@ -346,79 +395,72 @@ def _find_move(
         Length removed less length added so far, this edge included.
     steps : int
         Cities in `Chain.touched`.
+    open_gain : float
+        What an open move has to gain to be of interest.
 
     Returns
     -------
     gain, open_gain : float
         What `Chain.move` gains, the first found that does; 0 if there is none. What `Chain.opened` gains
-        before its tour is closed; negative if there is none.
+        before its tour is closed; as given if none gains more.
     """
-    order, position, size = chain.order, chain.position, len(chain.order)
+    around, position = chain.around, chain.position
     neighbours, distances, width = cities.neighbours, cities.distances, cities.width
     # Unsigned indices, here and below: Numba need not ask whether they count from the end.
     measure, tolerance = cities.measure, cities.tolerance
-    open_gain = -1.0
+    opened, choices = -1, 2 * width + 1
     for y in range(end * width, end * width + width):
         gain1 = gained - distances[np.uint32(y)]
         if gain1 <= tolerance:
             break
         b = np.int64(neighbours[np.uint32(y)])
         at = np.int64(position[np.uint32(b)])
-        before, beyond = at - 1 if at > 0 else size - 1, at + 1 if at + 1 < size else 0
-        if order[np.uint32(beyond)] == end or order[np.uint32(before)] == end:
+        before, beyond = np.int64(around[np.uint32(at)]), np.int64(around[np.uint32(at + 2)])
+        if before == end or beyond == end:
             continue
         for side in range(2):
-            cut1 = before if side else at
-            if cut1 == cut:
-                continue
-            c = np.int64(order[np.uint32(before if side else beyond)])
+            c = before if side else beyond
+            cut1 = at - side  # -1 means the last one, which serves as well here
             if steps > 0 and _new_in_attempt(chain, b, c, steps):
                 continue
-            gain2 = gain1 + length(measure, b, c)
-            if after == side:
+            gain2 = gain1 + edge(measure, b, c)
+            choice = (2 * (y - end * width) + side) * choices
+            closes = after == side
+            if closes:
                 if gain2 > tolerance and is_shorter(measure, c, base, gain2 - tolerance):
-                    _note(chain.move, 2, (base, end, b, c, 0, 0), (cut, cut1, 0), (after, 1 - side, 0))
-                    return gain2 - length(measure, c, base), open_gain
+                    _note(cities, chain, chain.move, base, end, cut, after, choice)
+                    return gain2 - edge(measure, c, base), open_gain
                 if gain2 > open_gain:
-                    open_gain = gain2
-                    _note(chain.opened, 2, (base, end, b, c, 0, 0), (cut, cut1, 0), (after, 1 - side, 0))
-            sides = 4 * after + 2 * (1 - side)
+                    open_gain, opened = gain2, choice
             for z in range(c * width, c * width + width):
                 gain3 = gain2 - distances[np.uint32(z)]
                 if gain3 <= tolerance:
                     break
                 d = np.int64(neighbours[np.uint32(z)])
                 at2 = np.int64(position[np.uint32(d)])
-                before2, beyond2 = at2 - 1 if at2 > 0 else size - 1, at2 + 1 if at2 + 1 < size else 0
-                if order[np.uint32(beyond2)] == c or order[np.uint32(before2)] == c:
+                before2, beyond2 = np.int64(around[np.uint32(at2)]), np.int64(around[np.uint32(at2 + 2)])
+                if before2 == c or beyond2 == c:
                     continue
-                for side2 in range(2):
-                    cut2 = before2 if side2 else at2
-                    cyclic = int(int(cut < cut1) + int(cut1 < cut2) + int(cut2 < cut) >= 2)
-                    if (_TOURS >> (8 * cyclic + sides + 1 - side2)) & 1 == 0 or cut2 in (cut, cut1):
+                # Let t1, t3 and t5 follow their cuts or not: the pieces make one tour if at most one of them
+                # does where the cuts come in cyclic order, and if at least two do where they do not.
+                cyclic = np.int64(np.int64(cut < cut1) + np.int64(cut1 < at2) + np.int64(at2 <= cut) >= 2)
+                if not closes and cyclic == after:  # both ends of the first two cuts on the wrong side
+                    continue
+                for side2 in range(cyclic if closes else 0, cyclic + 1 if closes else 2):
+                    e = before2 if side2 else beyond2
+                    if e == base or (e == end and d == base):
                         continue
-                    e = np.int64(order[np.uint32(before2 if side2 else beyond2)])
-                    if e == base or (steps > 0 and _new_in_attempt(chain, d, e, steps)):
+                    if steps > 0 and _new_in_attempt(chain, d, e, steps):
                         continue
-                    gain4 = gain3 + length(measure, d, e)
+                    gain4 = gain3 + edge(measure, d, e)
+                    choice2 = choice + 1 + 2 * (z - c * width) + side2
                     if gain4 > tolerance and is_shorter(measure, e, base, gain4 - tolerance):
-                        _note(
-                            chain.move,
-                            3,
-                            (base, end, b, c, d, e),
-                            (cut, cut1, cut2),
-                            (after, 1 - side, 1 - side2),
-                        )
-                        return gain4 - length(measure, e, base), open_gain
+                        _note(cities, chain, chain.move, base, end, cut, after, choice2)
+                        return gain4 - edge(measure, e, base), open_gain
                     if gain4 > open_gain:
-                        open_gain = gain4
-                        _note(
-                            chain.opened,
-                            3,
-                            (base, end, b, c, d, e),
-                            (cut, cut1, cut2),
-                            (after, 1 - side, 1 - side2),
-                        )
+                        open_gain, opened = gain4, choice2
+    if opened >= 0:
+        _note(cities, chain, chain.opened, base, end, cut, after, opened)
     return 0.0, open_gain
 
 
@@ -439,11 +481,12 @@ def improve_city(cities: Cities, chain: Chain, base: int, depth: int) -> float:
         at = np.int64(position[base])
         cut = at if after else (at - 1 if at > 0 else size - 1)
         end = np.int64(order[(at + 1 if at + 1 < size else 0) if after else cut])
-        gained = length(cities.measure, base, end)
+        gained = edge(cities.measure, base, end)
         pieces, steps, follows = counts[PIECES], 0, after
         counts[ATTEMPT] += 1
         for tries in range(depth + 1):
-            gain, open_gain = _find_move(cities, chain, base, end, cut, follows, gained, steps)
+            wanted = -1.0 if tries < depth else np.inf
+            gain, open_gain = _find_move(cities, chain, base, end, cut, follows, gained, steps, wanted)
             if gain > 0.0:
                 apply_move(chain, chain.move)
                 push_ends(chain, chain.move)

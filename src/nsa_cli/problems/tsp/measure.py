@@ -1,18 +1,19 @@
 """Edge lengths for kernels: the formulas of `distances`, one pair at a time, bit by bit the same.
 
-One function with a branch on an integer serves all metrics: the branch always goes the same way, so it
-costs next to nothing, and kernels are compiled once, not once a metric.
+One function with a branch on an integer serves all metrics: the branch always goes the same way, and kernels
+are compiled once, not once a metric. Where lengths are most of the work, `special` gives a type of its own to
+each of the common metrics: without code for the others the local search is a third quicker.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import allocating, inlined, kernel
+from nsa_cli.core.kernel.jit import allocating, generic, inlined, kernel, variant
 from nsa_cli.problems.tsp.instance import TspInstance
 
 _REAL, _MATRIX, _STRAIGHT, _STRAIGHT_3D, _MANHATTAN, _CHEBYSHEV, _PSEUDO, _GEO = range(8)
@@ -89,12 +90,76 @@ def length(measure: Measure, i: int, j: int) -> float:
     return _rarer(measure, i, j)
 
 
-@inlined
-def is_shorter(measure: Measure, i: int, j: int, limit: float) -> bool:
-    """Tell whether the edge is shorter than a positive limit, without a root where none is needed."""
+class Plane(NamedTuple):
+    """Points in the plane; data float64[2 N] as in `Measure`."""
+
+    data: NDArray[np.float64]
+
+
+class WholePlane(NamedTuple):
+    """The same with lengths rounded to the nearest whole number."""
+
+    data: NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """A matrix; data float64[N * stride] as in `Measure`."""
+
+    data: NDArray[np.float64]
+    stride: int
+
+
+def special(measure: Measure) -> Plane | WholePlane | Rows | Measure:
+    """Give the common metrics types of their own, for `edge` and `is_shorter`."""
     if measure.formula == _REAL:
-        return _square(measure.data, i, j) < limit * limit
-    return length(measure, i, j) < limit
+        return Plane(measure.data)
+    if measure.formula == _MATRIX:
+        return Rows(measure.data, measure.stride)
+    if (measure.formula, measure.rounding) == _CODES["EUC_2D"]:
+        return WholePlane(measure.data)
+    return measure
+
+
+@generic
+def edge(measure: Any, i: int, j: int) -> float:
+    """Length of the edge between two cities."""
+    raise NotImplementedError
+
+
+@generic
+def is_shorter(measure: Any, i: int, j: int, limit: float) -> bool:
+    """Tell whether the edge is shorter than a positive limit, without a root where none is needed."""
+    raise NotImplementedError
+
+
+@variant(edge, measure=Measure)
+def _any_edge(measure: Measure, i: int, j: int) -> float:
+    return length(measure, i, j)
+
+
+@variant(is_shorter, measure=(Measure, Rows, WholePlane))
+def _is_shorter(measure: Any, i: int, j: int, limit: float) -> bool:
+    return edge(measure, i, j) < limit
+
+
+@variant(edge, measure=Plane)
+def _plane_edge(measure: Plane, i: int, j: int) -> float:
+    return math.sqrt(_square(measure.data, i, j))
+
+
+@variant(is_shorter, measure=Plane)
+def _is_shorter_in_plane(measure: Plane, i: int, j: int, limit: float) -> bool:
+    return _square(measure.data, i, j) < limit * limit
+
+
+@variant(edge, measure=WholePlane)
+def _whole_edge(measure: WholePlane, i: int, j: int) -> float:
+    return float(math.floor(math.sqrt(_square(measure.data, i, j)) + 0.5))
+
+
+@variant(edge, measure=Rows)
+def _matrix_edge(measure: Rows, i: int, j: int) -> float:
+    return measure.data[np.uint64(i) * np.uint64(measure.stride) + np.uint64(j)]
 
 
 @inlined
@@ -162,9 +227,9 @@ def lengths(measure: Measure, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDA
 
 
 @kernel
-def tour_length(measure: Measure, order: NDArray[np.uint32]) -> float:
+def tour_length(measure: Any, order: NDArray[np.uint32]) -> float:
     """Length of a closed tour, summed in its order."""
-    total = length(measure, order[-1], order[0])
+    total = edge(measure, order[-1], order[0])
     for k in range(len(order) - 1):
-        total += length(measure, order[k], order[k + 1])
+        total += edge(measure, order[k], order[k + 1])
     return total
