@@ -9,10 +9,10 @@ import pytest
 
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.problems.tsp.distances import METRICS
-from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.problems.tsp import measure as measures
+from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.measure import lengths, measure_of, special, tour_length
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import inlined, kernel
-from nsa_cli.problems.tsp.measure import Measure, edge, is_shorter
+from nsa_cli.problems.tsp.measure import AnyMeasure, edge, is_shorter
 
 #: Undo log: cities it holds beside several times the tour's, and pieces.
 _LOG_CITIES = 1 << 16
@@ -39,7 +39,7 @@ class Cities(NamedTuple):
 
     Attributes
     ----------
-    measure : Measure
+    measure : AnyMeasure
     neighbours : uint32[N * width]
         Candidates of each city, nearest first.
     distances : float64[N * width]
@@ -50,7 +50,7 @@ class Cities(NamedTuple):
         An improvement is longer than this; below lies rounding.
     """
 
-    measure: Measure
+    measure: AnyMeasure
     neighbours: NDArray[np.uint32]
     distances: NDArray[np.float64]
     width: int
@@ -215,7 +215,7 @@ def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
 
 
 @inlined
-def move_cost(measure: Measure, move: NDArray[np.int64]) -> float:
+def move_cost(measure: AnyMeasure, move: NDArray[np.int64]) -> float:
     """What a move adds to the length of the tour."""
     cost = 0.0
     ends = 2 * move[_SIZE]

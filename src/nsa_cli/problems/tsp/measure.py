@@ -8,7 +8,7 @@ each of the common metrics: without code for the others the local search is a th
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,11 @@ class Rows(NamedTuple):
     stride: int
 
 
-def special(measure: Measure) -> Plane | WholePlane | Rows | Measure:
+#: What a search measures with.
+AnyMeasure: TypeAlias = Measure | Plane | WholePlane | Rows
+
+
+def special(measure: Measure) -> AnyMeasure:
     """Give the common metrics types of their own, for `edge` and `is_shorter`."""
     if measure.formula == _REAL:
         return Plane(measure.data)
@@ -227,7 +231,7 @@ def lengths(measure: Measure, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDA
 
 
 @kernel
-def tour_length(measure: Any, order: NDArray[np.uint32]) -> float:
+def tour_length(measure: AnyMeasure, order: NDArray[np.uint32]) -> float:
     """Length of a closed tour, summed in its order."""
     total = edge(measure, order[-1], order[0])
     for k in range(len(order) - 1):
