@@ -16,12 +16,13 @@ from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 #: A chunk is to take about this long, in seconds: short to a user, long to an interpreter.
 _CHUNK_SECONDS = 0.1
 
-#: Before a deadline it is to take this share of the whole time, at least so many seconds, and never more than
-#: what is left.
-_CHUNK_SHARE, _CHUNK_LEAST = 1 / 50, 0.0004
+#: Before a deadline it is to take at most this share of the whole time, for the temperature is that of its
+#: first step, and this share of what is left, for paces change; but at least so many seconds, for looking round
+#: takes some 50 us.
+_CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 12, 1 / 6, 0.0004
 
 #: Steps of the first chunk; how much longer the next one may be.
-_FIRST_CHUNK, _GROWTH = 8, 4.0
+_FIRST_CHUNK, _GROWTH = 8, 8.0
 
 
 class Chains(Protocol):
@@ -152,7 +153,8 @@ def _chunk_seconds(span: float | None, left: float | None) -> float:
     """Tell how long a chunk is to take, of a time span of which so much is left."""
     if span is None or left is None:
         return _CHUNK_SECONDS
-    return min(max(span * _CHUNK_SHARE, _CHUNK_LEAST), _CHUNK_SECONDS, max(left, 0.0))
+    share = max(min(span * _CHUNK_SHARE, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
+    return min(share, _CHUNK_SECONDS, max(left, 0.0))
 
 
 def _progress(

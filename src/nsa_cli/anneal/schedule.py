@@ -109,7 +109,7 @@ class TimedSchedule:
         """Temperatures of steps that are done now, float64[last - first]: one for all of a chunk."""
         span = max(self.until - self.began, 1e-9)
         fraction = min((time.monotonic() - self.began) / span, 1.0)
-        return np.repeat(self.curve.at(np.array([fraction])), last - first)
+        return np.full(last - first, self.curve.at(np.array([fraction]))[0])
 
 
 def parse_temperature(option: str, text: str | float | None) -> float | Literal["auto"] | None:
