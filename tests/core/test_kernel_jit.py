@@ -63,6 +63,13 @@ def test_every_module_that_compiles_is_among_the_sources():
     assert {p for p in importing if "njit" in p.read_text()} <= set(sources())
 
 
+def test_constants_that_kernels_import_are_among_the_sources():
+    """They are compiled into the kernels; what no kernel can use is edited without compiling anew."""
+    names = {path.relative_to(PACKAGE).as_posix() for path in sources()}
+    assert {"core/draws.py", "anneal/acceptance.py", "problems/tsp/nearest.py"} <= names
+    assert not names & {"run.py", "api.py", "cli/solve.py", "bench/suite.py"}
+
+
 def test_the_folder_can_be_written_to():
     """A home that cannot be written to is no reason to fail."""
     assert os.access(cache_folder(), os.W_OK)

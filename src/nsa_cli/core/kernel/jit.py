@@ -2,7 +2,7 @@
 
 Numba keeps compiled functions on disk, each under the time stamp of its own source file. A kernel is made of
 functions from several files, and an edit of another one would go unnoticed. So the folder is named by a hash
-of all kernel sources: whatever is edited, an old compilation is never found again.
+of all kernels' sources: whatever is edited, an old compilation is never found again.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -38,14 +39,31 @@ _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 #: Compilations of other versions are dropped when they have not been used for this long, in seconds.
 _KEEP = 30 * 24 * 3600
 
+_IMPORT = re.compile(rb"^from nsa_cli\.([\w.]+) import ([\w, ]*)", re.MULTILINE)
+
 #: Functions whose compilations are kept on disk.
 _kept: set[Any] = set()
 
 
 def sources() -> list[Path]:
-    """Files that compiled code comes from: all of the package that import from this room."""
+    """Files that compiled code depends on: those with kernels, and what of the package they import.
+
+    An import is seen where a line begins with it; what a function imports, no kernel can use.
+    """
     package = Path(__file__).resolve().parents[2]
-    return sorted(path for path in package.rglob("*.py") if b"core.kernel" in path.read_bytes())
+    texts = {path: path.read_bytes() for path in package.rglob("*.py")}
+    room = Path(__file__).parent
+    waiting = [path for path, text in texts.items() if b"core.kernel.jit" in text or path.parent == room]
+    found: set[Path] = set()
+    while waiting:
+        if (path := waiting.pop()) in found or path not in texts:
+            continue
+        found.add(path)
+        for module, names in _IMPORT.findall(texts[path]):
+            folder = package.joinpath(*module.decode().split("."))
+            inner = [folder / f"{name.strip().decode()}.py" for name in names.split(b",")]
+            waiting += [folder.with_suffix(".py"), folder / "__init__.py", *inner]
+    return sorted(found)
 
 
 @cache
