@@ -17,8 +17,8 @@ from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 _CHUNK_SECONDS = 0.1
 
 #: Before a deadline it is to take at most this share of the whole time, for the temperature is that of its
-#: first step, and this share of what is left, for paces change; but at least so many seconds, for looking round
-#: takes some 50 us.
+#: first step, and this share of what is left, for paces change; but at least so many seconds, for a look
+#: round takes some 50 us.
 _CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 12, 1 / 6, 0.0004
 
 #: Steps of the first chunk; how much longer the next one may be.
