@@ -9,7 +9,7 @@ import numpy as np
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel.jit import inlined
-from nsa_cli.core.kernel.lanes import HIDDEN, accumulate, accumulate_allowed
+from nsa_cli.core.kernel.lanes import HIDDEN, accumulate, accumulate_allowed, find_lane
 
 #: A `needs` that no room satisfies: of padding, and of what must not be chosen.
 NEVER = np.int64(2**63 - 1)
@@ -124,22 +124,17 @@ def pick(running: Any, total: float, u: float) -> int:
     """
     blocks = running.shape[0]
     last = running[blocks - 1]
-    rest = u * total
-    lane = 0
-    while lane < LANES - 1 and rest >= last[lane]:
-        rest -= last[lane]
-        lane += 1
+    lane, rest = find_lane(last, u * total)
     while last[lane] == 0.0 and lane > 0:  # rounding may lead past the last candidate
         lane -= 1
     rest = min(rest, last[lane] * (1.0 - 1e-7))
-    low, high = 0, blocks - 1
-    while low < high:
-        middle = (low + high) // 2
-        if running[middle, lane] > rest:
-            high = middle
-        else:
-            low = middle + 1
-    return low * LANES + lane
+    block = 0  # the first whose running sum is larger is none before it, and one of `left`
+    left = blocks
+    while left > 1:
+        half = left >> 1
+        block += half * np.int64(running[block + half - 1, lane] <= rest)
+        left -= half
+    return block * LANES + lane
 
 
 @inlined

@@ -10,7 +10,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
@@ -169,8 +169,8 @@ def _propose(
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[2, h] * heat)
     largest = score_sums(slot.sums, slot.floor, policy.item.second[member], slot.logits, blocks)
-    for c in range(len(work.bin_of), len(slot.logits)):
-        slot.logits[c] = -np.inf
+    if len(work.bin_of) < len(slot.logits):
+        forbid_from(slot.logits, len(work.bin_of))
     item = choose(slot, largest, uniform(at, 0), policy.mode, given[0])
 
     weight, own, slot = batch.weights[row, item.index], work.bin_of[item.index], work.bin

@@ -16,7 +16,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, forbid, forbid_from, score_features, score_sums, sum_features, turn_round
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     Mode,
@@ -160,7 +160,7 @@ def _spacing(batch: Any, work: Any, row: int) -> float:
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for k in range(len(x)):
         work.tour[k] = x[k]
-    look(batch, policy, work, row, member, 0, len(x) - 1)
+    look(batch, policy, work, row, member)
 
 
 @variant(parts.propose, batch=TspArrays, policy=Uniform)
@@ -186,12 +186,12 @@ def _propose_uniformly(
 def _leave_out(work: Any, first: int, logits: Any) -> None:
     """Let nothing be chosen but a city that is neither the first nor beside it."""
     size = len(work.tour)
-    for c in range(size, len(logits)):
-        logits[c] = -np.inf
+    if size < len(logits):
+        forbid_from(logits, size)
     if first >= 0:
-        logits[first] = -np.inf
-        logits[first - 1 if first > 0 else size - 1] = -np.inf
-        logits[first + 1 if first < size - 1 else 0] = -np.inf
+        forbid(logits, first)
+        forbid(logits, first - 1 if first > 0 else size - 1)
+        forbid(logits, first + 1 if first < size - 1 else 0)
 
 
 @variant(parts.propose, batch=TspArrays, policy=(Paper, Relative))
@@ -231,13 +231,8 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
 @variant(parts.apply, batch=TspArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
-    tour = work.tour
-    low, high = begin, end
-    while low < high:
-        tour[low], tour[high] = tour[high], tour[low]
-        low += 1
-        high -= 1
-    look(batch, policy, work, row, member, begin, end)
+    turn_round(work.tour, begin, end)
+    look_again(batch, policy, work, row, member, begin, end)
 
 
 @variant(parts.reverse, work=Work)
@@ -255,8 +250,14 @@ def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
 
 
 @generic
-def look(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
-    """Compute features and first-layer sums anew where positions `begin` to `end` have other cities."""
+def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    """Compute all features and first-layer sums."""
+    raise NotImplementedError
+
+
+@generic
+def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+    """Bring them up to date after positions `begin` to `end` were turned round."""
     raise NotImplementedError
 
 
@@ -275,29 +276,61 @@ def score_second(
 
 
 @variant(look, batch=TspArrays, policy=Uniform)
-def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     pass
 
 
+@variant(look_again, batch=TspArrays, policy=Uniform)
+def _look_again_uniform(
+    batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int
+) -> None:
+    pass
+
+
+@inlined
+def _close(row: Any, size: int) -> None:
+    """Put the last city before the first, and the first after the last."""
+    row[0], row[size + 1] = row[size], row[1]
+
+
+@inlined
+def _sum_again(rows: Any, shifts: Any, weights: Any, sums: Any, begin: int, end: int, size: int) -> None:
+    """Sum anew where a city or one beside it is of positions `begin` to `end`, round the corner too."""
+    low, high, last = max(begin - 1, 0) // LANES, min(end + 1, size - 1) // LANES, (size - 1) // LANES
+    sum_features(rows, shifts, weights, sums, low, high + 1)
+    if begin == 0 and high < last:
+        sum_features(rows, shifts, weights, sums, last, last + 1)
+    if end == size - 1 and low > 0:
+        sum_features(rows, shifts, weights, sums, 0, 1)
+
+
 @variant(look, batch=TspArrays, policy=Paper)
-def _look_paper(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+def _look_paper(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     points, rows, size = batch.points[batch.data_row[row]], work.seen, len(work.tour)
-    for k in range(begin, end + 1):
+    for k in range(size):
         rows[0, k + 1] = points[work.tour[k], 0]
         rows[1, k + 1] = points[work.tour[k], 1]
-    for axis in range(2):
-        rows[axis, 0], rows[axis, size + 1] = rows[axis, size], rows[axis, 1]
+    _sum_paper(policy, work, member, 0, size - 1)
+
+
+@variant(look_again, batch=TspArrays, policy=Paper)
+def _look_again_paper(
+    batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int
+) -> None:
+    turn_round(work.seen[0], begin + 1, end + 1)
+    turn_round(work.seen[1], begin + 1, end + 1)
+    _sum_paper(policy, work, member, begin, end)
+
+
+@inlined
+def _sum_paper(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
+    rows, size = work.seen, len(work.tour)
+    _close(rows[0], size)
+    _close(rows[1], size)
     stride = rows.shape[1]
     shifts = (0, stride, 1, stride + 1, 2, stride + 2)
-    for network, slot, skip in ((policy.first, work.first, 0), (policy.second, work.second, 6)):
-        weights = network.first[member, skip : skip + 6]
-        # A city sees its neighbours: one position more at either end, round the corner too.
-        low, high = (begin - 1) // LANES if begin > 0 else 0, min(end + 1, size - 1) // LANES
-        sum_features(rows, shifts, weights, slot.sums, low, high + 1)
-        if begin == 0 and high < (size - 1) // LANES:
-            sum_features(rows, shifts, weights, slot.sums, (size - 1) // LANES, (size - 1) // LANES + 1)
-        if end == size - 1 and low > 0:
-            sum_features(rows, shifts, weights, slot.sums, 0, 1)
+    _sum_again(rows, shifts, policy.first.first[member], work.first.sums, begin, end, size)
+    _sum_again(rows, shifts, policy.second.first[member, 6:12], work.second.sums, begin, end, size)
 
 
 @variant(score_first, policy=Paper)
@@ -327,29 +360,40 @@ def _score_second_paper(
 
 
 @variant(look, batch=TspArrays, policy=Relative)
-def _look_relative(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+def _look_relative(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
     spacing, instance, root = _spacing(batch, work, row), batch.data_row[row], np.float32(math.sqrt(size))
-    for k in range(begin, end + 1):
+    for k in range(size):
         rows[1, k + 1] = batch.nearest[instance, tour[k]] / spacing
         plane[0, k + 1] = batch.points[instance, tour[k], 0] * root
         plane[1, k + 1] = batch.points[instance, tour[k], 1] * root
-    rows[1, 0] = rows[1, size]
-    plane[0, 0], plane[1, 0] = plane[0, size], plane[1, size]
-    for k in range(begin, min(end + 2, size)):
         rows[0, k + 1] = edge_length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
-    if end == size - 1:
-        rows[0, 1] = edge_length(batch, row, tour[size - 1], tour[0]) / spacing
-    rows[0, 0], rows[0, size + 1] = rows[0, size], rows[0, 1]
+    _sum_relative(policy, work, member, 0, size - 1)
+
+
+@variant(look_again, batch=TspArrays, policy=Relative)
+def _look_again_relative(
+    batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int
+) -> None:
+    tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
+    for features in (rows[1], plane[0], plane[1]):
+        turn_round(features, begin + 1, end + 1)
+    turn_round(rows[0], begin + 2, end + 1)  # an edge inside is now between the mirrored positions
+    spacing, after = _spacing(batch, work, row), end + 1 if end < size - 1 else 0
+    for k in (begin, after):
+        rows[0, k + 1] = edge_length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
+    _sum_relative(policy, work, member, begin, end)
+
+
+@inlined
+def _sum_relative(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
+    rows, plane, size = work.seen, work.plane, len(work.tour)
+    _close(rows[0], size)
+    _close(rows[1], size)
+    plane[0, 0], plane[1, 0] = plane[0, size], plane[1, size]
     stride = rows.shape[1]
     shifts = (1, 2, stride + 1, stride)
-    weights, sums = policy.first.first[member], work.first.sums
-    low, high = (begin - 1) // LANES if begin > 0 else 0, min(end + 1, size - 1) // LANES
-    sum_features(rows, shifts, weights, sums, low, high + 1)
-    if begin == 0 and high < (size - 1) // LANES:
-        sum_features(rows, shifts, weights, sums, (size - 1) // LANES, (size - 1) // LANES + 1)
-    if end == size - 1 and low > 0:
-        sum_features(rows, shifts, weights, sums, 0, 1)
+    _sum_again(rows, shifts, policy.first.first[member], work.first.sums, begin, end, size)
 
 
 @inlined
