@@ -176,9 +176,9 @@ class _Code:
 
 @intrinsic
 def score_sums(
-    _: Any, sums: Any, floor: Any, weight: Any, logits: Any, blocks: Any
+    _: Any, sums: Any, floor: Any, weight: Any, logits: Any, begin: Any, end: Any
 ) -> tuple[types.Type, Callable[..., Any]]:
-    """Score candidates from stored first-layer sums; return the largest score.
+    """Score candidates of some blocks from stored first-layer sums; return the largest score.
 
     ``logits[c] = sum_h weight[h] * max(sums[c, h], floor[h])``, which is the network's output up to a term
     common to all candidates, invisible to a softmax: w max(z + t, 0) = w max(z, -t) + w t.
@@ -189,8 +189,7 @@ def score_sums(
     floor, weight : float32[HIDDEN]
         -t of the hidden units' common part t (bias, temperature, chosen candidate), and w.
     logits : float32[blocks * LANES]
-        Written.
-    blocks : int64
+        Written, blocks ``begin <= block < end``.
     """
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -211,10 +210,10 @@ def score_sums(
             for place, sums in zip(places, parts, strict=True):
                 code.put_score(sums, out, place, largest)
 
-        code.in_pairs(_INT64(0), values[4], body)
+        code.in_pairs(values[4], values[5], body)
         return code.largest_of(builder.load(largest, typ=_VECTOR))
 
-    return types.float32(sums, floor, weight, logits, blocks), generate
+    return types.float32(sums, floor, weight, logits, types.int64, types.int64), generate
 
 
 def _features_scorer(count: int) -> Any:
@@ -304,6 +303,21 @@ def sum_features(
         return context.get_dummy_value()
 
     return types.void(features, shifts, first, sums, begin, end), generate
+
+
+@intrinsic
+def largest_of(_: Any, logits: Any, blocks: Any) -> tuple[types.Type, Callable[..., Any]]:
+    """Give the largest of ``blocks * LANES`` logits."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        code = _Code(context, builder, signature, values)
+        largest = code.variable(code.constant(-3e38))
+        with code.loop(values[1]) as loop:
+            block = code.load(code.pointer(0), builder.mul(loop.index, _INT64(LANES)))
+            builder.store(code.maximum(builder.load(largest, typ=_VECTOR), block), largest)
+        return code.largest_of(builder.load(largest, typ=_VECTOR))
+
+    return types.float32(logits, blocks), generate
 
 
 @intrinsic

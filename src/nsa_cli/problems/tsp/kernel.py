@@ -26,7 +26,11 @@ from nsa_cli.core.kernel.slots import (
     blocks_of,
     choose,
     choose_among,
+    draw,
+    score_again,
     slot_space,
+    spoil,
+    weigh,
 )
 from nsa_cli.problems.tsp.batch import pack
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -114,7 +118,7 @@ def workspace(x: Any) -> Work:
     size = len(x)
     padded = blocks_of(size) * LANES
     return Work(
-        np.zeros(size, np.int64),
+        aligned((size,), np.int64),
         aligned((2, padded + LANES)),
         aligned((2, padded + LANES)),
         aligned((4, padded)),
@@ -200,9 +204,12 @@ def _propose(
 ) -> Any:
     if len(work.tour) < 4:
         return (np.int64(0), np.int64(0)), -np.inf
-    largest = score_first(batch, policy, work, row, member, temperature)
-    _leave_out(work, -1, work.first.logits)
-    first = choose(work.first, largest, uniform(at, 0), policy.mode, given[0])
+    set_floor(policy, work, member, temperature)
+    anew, largest = score_again(work.first, policy.first.second[member])
+    if anew:
+        _leave_out(work, -1, work.first.logits)
+        weigh(work.first, largest)
+    first = draw(work.first, uniform(at, 0), policy.mode, given[0])
     largest = score_second(batch, policy, work, row, member, temperature, first.index)
     _leave_out(work, first.index, work.second.logits)
     second = choose(work.second, largest, uniform(at, 1), policy.mode, given[1])
@@ -262,8 +269,8 @@ def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, begin:
 
 
 @generic
-def score_first(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float) -> float:
-    """Score all first cities; return what is no smaller than the largest score."""
+def set_floor(policy: Any, work: Any, member: int, temperature: float) -> None:
+    """Set the floor of the first choice."""
     raise NotImplementedError
 
 
@@ -271,7 +278,7 @@ def score_first(batch: Any, policy: Any, work: Any, row: int, member: int, tempe
 def score_second(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
 ) -> float:
-    """Score all second cities, given the first."""
+    """Score all second cities, given the first; return what is no smaller than the largest score."""
     raise NotImplementedError
 
 
@@ -294,14 +301,17 @@ def _close(row: Any, size: int) -> None:
 
 
 @inlined
-def _sum_again(rows: Any, shifts: Any, weights: Any, sums: Any, begin: int, end: int, size: int) -> None:
+def _sum_again(rows: Any, shifts: Any, weights: Any, slot: Any, begin: int, end: int, size: int) -> None:
     """Sum anew where a city or one beside it is of positions `begin` to `end`, round the corner too."""
     low, high, last = max(begin - 1, 0) // LANES, min(end + 1, size - 1) // LANES, (size - 1) // LANES
-    sum_features(rows, shifts, weights, sums, low, high + 1)
+    sum_features(rows, shifts, weights, slot.sums, low, high + 1)
+    spoil(slot, low, high + 1)
     if begin == 0 and high < last:
-        sum_features(rows, shifts, weights, sums, last, last + 1)
+        sum_features(rows, shifts, weights, slot.sums, last, last + 1)
+        spoil(slot, last, last + 1)
     if end == size - 1 and low > 0:
-        sum_features(rows, shifts, weights, sums, 0, 1)
+        sum_features(rows, shifts, weights, slot.sums, 0, 1)
+        spoil(slot, 0, 1)
 
 
 @variant(look, batch=TspArrays, policy=Paper)
@@ -329,19 +339,15 @@ def _sum_paper(policy: Any, work: Any, member: int, begin: int, end: int) -> Non
     _close(rows[1], size)
     stride = rows.shape[1]
     shifts = (0, stride, 1, stride + 1, 2, stride + 2)
-    _sum_again(rows, shifts, policy.first.first[member], work.first.sums, begin, end, size)
-    _sum_again(rows, shifts, policy.second.first[member, 6:12], work.second.sums, begin, end, size)
+    _sum_again(rows, shifts, policy.first.first[member], work.first, begin, end, size)
+    _sum_again(rows, shifts, policy.second.first[member, 6:12], work.second, begin, end, size)
 
 
-@variant(score_first, policy=Paper)
-def _score_first_paper(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float
-) -> float:
-    slot, heat = work.first, np.float32(temperature)
-    first, bias = policy.first.first[member], policy.first.bias[member]
+@variant(set_floor, policy=Paper)
+def _set_floor_paper(policy: Any, work: Any, member: int, temperature: float) -> None:
+    first, bias, heat = policy.first.first[member], policy.first.bias[member], np.float32(temperature)
     for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[6, h] * heat)
-    return score_sums(slot.sums, slot.floor, policy.first.second[member], slot.logits, slot.sums.shape[0])
+        work.first.floor[h] = -(bias[h] + first[6, h] * heat)
 
 
 @variant(score_second, policy=Paper)
@@ -356,7 +362,8 @@ def _score_second_paper(
             for axis in range(2):
                 common += weights[2 * place + axis, h] * seen[axis, first + place]
         slot.floor[h] = -common
-    return score_sums(slot.sums, slot.floor, policy.second.second[member], slot.logits, slot.sums.shape[0])
+    second, blocks = policy.second.second[member], slot.sums.shape[0]
+    return score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
 
 
 @variant(look, batch=TspArrays, policy=Relative)
@@ -393,7 +400,7 @@ def _sum_relative(policy: Any, work: Any, member: int, begin: int, end: int) -> 
     plane[0, 0], plane[1, 0] = plane[0, size], plane[1, size]
     stride = rows.shape[1]
     shifts = (1, 2, stride + 1, stride)
-    _sum_again(rows, shifts, policy.first.first[member], work.first.sums, begin, end, size)
+    _sum_again(rows, shifts, policy.first.first[member], work.first, begin, end, size)
 
 
 @inlined
@@ -401,15 +408,11 @@ def _log_heat(work: Any, temperature: float) -> float:
     return np.float32(0.5 * math.log(max(temperature * math.sqrt(len(work.tour)), 1e-30)))
 
 
-@variant(score_first, policy=Relative)
-def _score_first_relative(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float
-) -> float:
-    slot, heat = work.first, _log_heat(work, temperature)
-    first, bias = policy.first.first[member], policy.first.bias[member]
+@variant(set_floor, policy=Relative)
+def _set_floor_relative(policy: Any, work: Any, member: int, temperature: float) -> None:
+    first, bias, heat = policy.first.first[member], policy.first.bias[member], _log_heat(work, temperature)
     for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[4, h] * heat)
-    return score_sums(slot.sums, slot.floor, policy.first.second[member], slot.logits, slot.sums.shape[0])
+        work.first.floor[h] = -(bias[h] + first[4, h] * heat)
 
 
 @variant(score_second, policy=Relative)

@@ -114,13 +114,13 @@ def workspace(count: int, x: Any) -> NearWork:
     """Allocate what a thread needs for one chain at a time, with `count` near cities."""
     size, candidates = len(x), 2 * min(count, len(x) - 1)
     return NearWork(
-        np.zeros(size, np.int32),
-        np.zeros(size, np.int32),
+        aligned((size,), np.int32),
+        aligned((size,), np.int32),
         aligned((4, LANES)),
         aligned((5, blocks_of(candidates) * LANES)),
         aligned((6, max(blocks_of(candidates), 1) * LANES)),
-        np.zeros(2 * _TURNS, np.int64),
-        np.zeros(2, np.int64),
+        aligned((2 * _TURNS,), np.int64),
+        aligned((2,), np.int64),
         slot_space(WINDOW),
         slot_space(candidates),
     )
