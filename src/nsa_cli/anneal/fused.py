@@ -7,14 +7,16 @@ between two candidates, and differ no more than two chains with other seeds from
 
 from __future__ import annotations
 
+import math
 import os
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.held import Held
 from nsa_cli.anneal.kernel import (
     Chains,
     Moves,
@@ -25,8 +27,9 @@ from nsa_cli.anneal.kernel import (
 )
 from nsa_cli.core.kernel.parts import Fused, Uniform
 
-#: Parts of the rows a thread gets at a time: some are slower than others.
-_PARTS = 4
+#: A part of the rows for a thread is this share of those left, divided by the threads, or all rows by the second
+#: number if that is more. Large parts first, for each costs a call; small ones last, for all threads are to end at once.
+_SHARE, _SMALLEST = 1 / 2, 32
 
 
 #: Steps of a chunk: temperatures and loop counters take no memory worth a bound.
@@ -52,6 +55,8 @@ class FusedChains:
         Policies that share the batch, each an equal part of its rows.
     hastings : bool
     threads : int
+    temperature_steps : int
+        Steps for which the policy sees one temperature, see `nsa_cli.anneal.held`.
     """
 
     def __init__(
@@ -65,20 +70,22 @@ class FusedChains:
         members: int = 1,
         hastings: bool = False,
         threads: int = 1,
+        temperature_steps: int = 1,
     ) -> None:
         rows = len(keys)
         self.step, self.most = 0, _MOST
+        self._held = Held(temperature_steps)
         first = np.array(x, order="C")
         energies = (np.zeros(rows), np.zeros(rows))
         self.state = Chains(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
         self._batch, self._policy = batch, _weighed(policy) if hastings else policy
         self._draws = first.shape[1] if fused.draws is None else fused.draws
         self._members, self._hastings, self._objectives = members, hastings, fused.objectives
-        parts = min(rows, threads * _PARTS) if threads > 1 else 1
-        cuts = np.linspace(0, rows, parts + 1).astype(int).tolist()
-        self._parts = [(a, b) for a, b in pairwise(cuts) if a < b]
-        self._threads = min(threads, len(self._parts))
+        self._threads = max(min(threads, rows), 1)
+        self._parts = list(_parts(rows, self._threads))
         self._spaces = [fused.workspace(first[0]) for _ in range(self._threads)]
+        # Kept between chunks: to start threads takes longer than a short chunk. The caller is one more.
+        self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         # Features do not matter to an energy: as for uniform proposals, none are computed.
         begin = begin_chains if fused.kept else begin_chains_anew
         self._advance = advance if fused.kept else advance_anew
@@ -132,32 +139,47 @@ class FusedChains:
         return changes
 
     def _run(self, temperatures: NDArray[np.float64], moves: Moves) -> None:
-        spaces = list(self._spaces)  # a thread takes one and gives it back: no more are in use than threads
+        shown, waiting = self._held.of(self.step, temperatures), self._parts[::-1]
 
-        def work(part: tuple[int, int]) -> None:
-            space = spaces.pop()
-            self._advance(
-                self._batch,
-                self._policy,
-                space,
-                self.state,
-                temperatures,
-                self.step,
-                self._draws,
-                self._members,
-                self._hastings,
-                moves,
-                *part,
-            )
-            spaces.append(space)
+        def work(space: Any) -> None:
+            while waiting:
+                try:
+                    part = waiting.pop()
+                except IndexError:  # another thread was faster
+                    return
+                self._advance(
+                    self._batch,
+                    self._policy,
+                    space,
+                    self.state,
+                    temperatures,
+                    shown,
+                    self.step,
+                    self._draws,
+                    self._members,
+                    self._hastings,
+                    moves,
+                    *part,
+                )
 
-        if self._threads == 1:
-            for part in self._parts:
-                work(part)
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(work, self._parts))
+        others = [self._pool.submit(work, space) for space in self._spaces[1:]] if self._pool else []
+        try:
+            work(self._spaces[0])
+        finally:  # interrupted, too: nobody is to look at chains that still move
+            wait(others)
+        for other in others:
+            other.result()
         self.step += len(temperatures)
+
+
+def _parts(rows: int, threads: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into parts for threads to take as they come."""
+    begin = 0
+    while begin < rows:
+        share = math.ceil((rows - begin) * _SHARE / threads) if threads > 1 else rows
+        end = min(begin + max(share, rows // _SMALLEST), rows)
+        yield begin, end
+        begin = end
 
 
 def _weighed(policy: Any) -> Any:

@@ -69,6 +69,7 @@ def advance(
     work: Any,
     chains: Chains,
     temperatures: Any,
+    shown: Any,
     step: int,
     draws: int,
     members: int,
@@ -86,6 +87,8 @@ def advance(
     chains : Chains
     temperatures : float64[K]
         In normalised units.
+    shown : float64[K]
+        The same as the policy sees them, see `nsa_cli.anneal.held`.
     draws : int
         Random numbers of a proposal; the next one decides.
     members : int
@@ -105,7 +108,7 @@ def advance(
         scale, key = batch.scale[row], chains.keys[row]
         for k in range(len(temperatures)):
             at = at_step(key, step + k)
-            action, forward = propose(batch, policy, work, row, member, temperatures[k], at, none)
+            action, forward = propose(batch, policy, work, row, member, shown[k], at, none)
             if moves.wanted:
                 moves.log_probability[k, row] = forward
             if forward == -np.inf:
@@ -118,7 +121,7 @@ def advance(
             if hastings:
                 back = reverse(batch, work, row, action)
                 apply(batch, policy, work, row, member, action)
-                _, backward = propose(batch, policy, work, row, member, temperatures[k], at, back)
+                _, backward = propose(batch, policy, work, row, member, shown[k], at, back)
                 apply(batch, policy, work, row, member, back)
                 log_ratio += backward - forward
             if log_ratio < 0.0 and not math.log(uniform(at, draws)) < log_ratio:

@@ -29,9 +29,13 @@ _INT64 = ir.IntType(64)
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 _INT_VECTOR = ir.VectorType(_INT32, LANES)
 _LONG_VECTOR = ir.VectorType(_INT64, LANES)
+_DOUBLE_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
-#: exp(x) is 0 below this: float32 has no normal number for it.
+#: exp(x) counts as 0 below this: float32 has no normal number for it.
 _LOWEST_EXPONENT = -87.0
+
+#: 1.5 * 2**23: a float32 to which this was added has no digits behind the point any more.
+_ROUNDER = 12582912.0
 
 #: Minimax polynomial of 2**f for f in [-0.5, 0.5], highest power first; relative error 2e-7.
 _EXP2 = (
@@ -100,17 +104,16 @@ class _Code:
         return self._call("llvm.vector.reduce.fmax.v16f32", _FLOAT, x, flags=("nnan",))
 
     def exp(self, x: Any) -> Any:
-        """exp(x) for x <= 88, by 2**whole times a polynomial in the rest; 0 below the float32 range."""
+        """exp(x) for -87 <= x <= 88, by 2**whole times a polynomial in the rest."""
         scaled = self.b.fmul(x, self.constant(1.4426950408889634))
-        whole = self._call("llvm.rint.v16f32", _VECTOR, scaled)
-        rest = self.b.fsub(scaled, whole)
+        moved = self.b.fadd(scaled, self.constant(_ROUNDER))
+        rest = self.b.fsub(scaled, self.b.fsub(moved, self.constant(_ROUNDER)))
         result = self.constant(_EXP2[0])
         for coefficient in _EXP2[1:]:
             result = self.fma(result, rest, self.constant(coefficient))
-        shift = self.b.shl(self.b.fptosi(whole, _INT_VECTOR), ir.Constant(_INT_VECTOR, [23] * LANES))
-        bits = self.b.add(self.b.bitcast(result, _INT_VECTOR), shift)
-        tiny = self.b.fcmp_ordered("<", x, self.constant(_LOWEST_EXPONENT))
-        return self.b.select(tiny, self.constant(0.0), self.b.bitcast(bits, _VECTOR))
+        # The whole number is in the last digits of `moved`; all above them is shifted out.
+        shift = self.b.shl(self.b.bitcast(moved, _INT_VECTOR), ir.Constant(_INT_VECTOR, [23] * LANES))
+        return self.b.bitcast(self.b.add(self.b.bitcast(result, _INT_VECTOR), shift), _VECTOR)
 
     def variable(self, value: Any) -> Any:
         place = cgutils.alloca_once(self.b, _VECTOR)
@@ -119,6 +122,25 @@ class _Code:
 
     def loop(self, blocks: Any) -> Any:
         return cgutils.for_range(self.b, blocks)
+
+    def in_pairs(self, begin: Any, end: Any, body: Callable[[list[Any]], None]) -> None:
+        """Run a body for two blocks at a time, and for one that is left: they share what they read."""
+        blocks = self.b.sub(end, begin)
+        with self.loop(self.b.ashr(blocks, _INT64(1))) as loop:
+            block = self.b.add(begin, self.b.shl(loop.index, _INT64(1)))
+            body([block, self.plus(block, 1)])
+        with self.b.if_then(self.b.trunc(blocks, ir.IntType(1))):
+            body([self.b.sub(end, _INT64(1))])
+
+    def change(self, values: Any, index: Any, which: str, number: float) -> None:
+        """Set lanes of the block around a place: that of the place (``==``), or it and those behind (``>=``).
+
+        As a whole vector: one that is loaded right after single lanes were stored waits for the stores.
+        """
+        block = self.b.and_(index, _INT64(-LANES))
+        lane = self.spread(self.b.trunc(self.b.sub(index, block), _INT32), _INT_VECTOR)
+        chosen = self.b.icmp_signed(which, ir.Constant(_INT_VECTOR, list(range(LANES))), lane)
+        self.store(self.b.select(chosen, self.constant(number), self.load(values, block)), values, block)
 
     def put_score(self, parts: list[Any], logits: Any, index: Any, largest: Any) -> None:
         """Store the sum of four parts as a block of logits, and remember the largest of each lane."""
@@ -131,10 +153,11 @@ class _Code:
         running = self.variable(self.constant(0.0))
         with self.loop(blocks) as loop:
             block = self.b.mul(loop.index, _INT64(LANES))
-            weight = self.exp(self.b.fsub(self.load(logits, block), base))
+            exponent, before = self.b.fsub(self.load(logits, block), base), self.b.load(running, typ=_VECTOR)
+            counts = self.b.fcmp_ordered(">=", exponent, self.constant(_LOWEST_EXPONENT))
             if allowed is not None:
-                weight = self.b.select(allowed(block), weight, self.constant(0.0))
-            total = self.b.fadd(self.b.load(running, typ=_VECTOR), weight)
+                counts = self.b.and_(counts, allowed(block))
+            total = self.b.select(counts, self.b.fadd(before, self.exp(exponent)), before)
             self.b.store(total, running)
             self.store(total, sums, block)
         return self.sum_of(self.b.load(running, typ=_VECTOR))
@@ -153,9 +176,9 @@ class _Code:
 
 @intrinsic
 def score_sums(
-    _: Any, sums: Any, floor: Any, weight: Any, logits: Any, blocks: Any
+    _: Any, sums: Any, floor: Any, weight: Any, logits: Any, begin: Any, end: Any
 ) -> tuple[types.Type, Callable[..., Any]]:
-    """Score candidates from stored first-layer sums; return the largest score.
+    """Score candidates of some blocks from stored first-layer sums; return the largest score.
 
     ``logits[c] = sum_h weight[h] * max(sums[c, h], floor[h])``, which is the network's output up to a term
     common to all candidates, invisible to a softmax: w max(z + t, 0) = w max(z, -t) + w t.
@@ -166,8 +189,7 @@ def score_sums(
     floor, weight : float32[HIDDEN]
         -t of the hidden units' common part t (bias, temperature, chosen candidate), and w.
     logits : float32[blocks * LANES]
-        Written.
-    blocks : int64
+        Written, blocks ``begin <= block < end``.
     """
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -175,17 +197,23 @@ def score_sums(
         z, t, w, out = (code.pointer(i) for i in range(4))
         weights = [code.spread_from(w, h) for h in range(HIDDEN)]
         largest = code.variable(code.constant(-3e38))
-        with code.loop(values[4]) as loop:
-            block = builder.mul(loop.index, _INT64(HIDDEN * LANES))
-            parts = [code.constant(0.0)] * 4  # four chains of additions keep the pipeline full
+
+        def body(places: list[Any]) -> None:
+            blocks = [builder.mul(place, _INT64(HIDDEN * LANES)) for place in places]
+            parts = [[code.constant(0.0)] * 4 for _ in places]  # chains of additions keep the pipeline full
             for h in range(HIDDEN):
-                # The floor is read anew in each block: to hold both would leave no registers to work with.
-                unit = code.maximum(code.load(z, code.plus(block, h * LANES)), code.spread_from(t, h))
-                parts[h % 4] = code.fma(weights[h], unit, parts[h % 4])
-            code.put_score(parts, out, loop.index, largest)
+                # The floor is read anew each time: to hold both would leave no registers to work with.
+                floor = code.spread_from(t, h)
+                for block, sums in zip(blocks, parts, strict=True):
+                    unit = code.maximum(code.load(z, code.plus(block, h * LANES)), floor)
+                    sums[h % 4] = code.fma(weights[h], unit, sums[h % 4])
+            for place, sums in zip(places, parts, strict=True):
+                code.put_score(sums, out, place, largest)
+
+        code.in_pairs(values[4], values[5], body)
         return code.largest_of(builder.load(largest, typ=_VECTOR))
 
-    return types.float32(sums, floor, weight, logits, blocks), generate
+    return types.float32(sums, floor, weight, logits, types.int64, types.int64), generate
 
 
 def _features_scorer(count: int) -> Any:
@@ -201,17 +229,23 @@ def _features_scorer(count: int) -> Any:
             stride = code.length_of_rows(0)
             rows = [builder.mul(_INT64(r), stride) for r in range(count)]
             largest = code.variable(code.constant(-3e38))
-            with code.loop(values[5]) as loop:
-                block = builder.mul(loop.index, _INT64(LANES))
-                seen = [code.load(f, builder.add(row, block)) for row in rows]
-                parts = [code.constant(0.0)] * 4
+
+            def body(places: list[Any]) -> None:
+                blocks = [builder.mul(place, _INT64(LANES)) for place in places]
+                seen = [[code.load(f, builder.add(row, block)) for row in rows] for block in blocks]
+                parts = [[code.constant(0.0)] * 4 for _ in places]
                 for h in range(HIDDEN):
-                    unit = builder.fmul(code.spread_from(u, h), seen[0])
-                    for r in range(1, count):
-                        unit = code.fma(code.spread_from(u, r * HIDDEN + h), seen[r], unit)
-                    unit = code.maximum(unit, code.spread_from(t, h))
-                    parts[h % 4] = code.fma(code.spread_from(w, h), unit, parts[h % 4])
-                code.put_score(parts, out, loop.index, largest)
+                    factors = [code.spread_from(u, r * HIDDEN + h) for r in range(count)]
+                    floor, weight = code.spread_from(t, h), code.spread_from(w, h)
+                    for values_of, sums in zip(seen, parts, strict=True):
+                        unit = builder.fmul(factors[0], values_of[0])
+                        for factor, value in zip(factors[1:], values_of[1:], strict=True):
+                            unit = code.fma(factor, value, unit)
+                        sums[h % 4] = code.fma(weight, code.maximum(unit, floor), sums[h % 4])
+                for place, sums in zip(places, parts, strict=True):
+                    code.put_score(sums, out, place, largest)
+
+            code.in_pairs(_INT64(0), values[5], body)
             return code.largest_of(builder.load(largest, typ=_VECTOR))
 
         return types.float32(features, first, floor, weight, logits, blocks), generate
@@ -253,18 +287,37 @@ def sum_features(
         code = _Code(context, builder, signature, values)
         f, w, z = code.pointer(0), code.pointer(2), code.pointer(3)
         starts = cgutils.unpack_tuple(builder, values[1])
-        with cgutils.for_range_slice(builder, values[4], values[5], _INT64(1), inc=True) as (index, _):
-            block = builder.mul(index, _INT64(LANES))
-            seen = [code.load(f, builder.add(start, block)) for start in starts]
-            out = builder.mul(index, _INT64(HIDDEN * LANES))
+
+        def body(places: list[Any]) -> None:
+            blocks = [builder.mul(place, _INT64(LANES)) for place in places]
+            seen = [[code.load(f, builder.add(start, block)) for start in starts] for block in blocks]
             for h in range(HIDDEN):
-                total = builder.fmul(code.spread_from(w, h), seen[0])
-                for r in range(1, len(seen)):
-                    total = code.fma(code.spread_from(w, r * HIDDEN + h), seen[r], total)
-                code.store(total, z, code.plus(out, h * LANES))
+                factors = [code.spread_from(w, r * HIDDEN + h) for r in range(len(starts))]
+                for block, values_of in zip(blocks, seen, strict=True):
+                    total = builder.fmul(factors[0], values_of[0])
+                    for factor, value in zip(factors[1:], values_of[1:], strict=True):
+                        total = code.fma(factor, value, total)
+                    code.store(total, z, code.plus(builder.mul(block, _INT64(HIDDEN)), h * LANES))
+
+        code.in_pairs(values[4], values[5], body)
         return context.get_dummy_value()
 
     return types.void(features, shifts, first, sums, begin, end), generate
+
+
+@intrinsic
+def largest_of(_: Any, logits: Any, blocks: Any) -> tuple[types.Type, Callable[..., Any]]:
+    """Give the largest of ``blocks * LANES`` logits."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        code = _Code(context, builder, signature, values)
+        largest = code.variable(code.constant(-3e38))
+        with code.loop(values[1]) as loop:
+            block = code.load(code.pointer(0), builder.mul(loop.index, _INT64(LANES)))
+            builder.store(code.maximum(builder.load(largest, typ=_VECTOR), block), largest)
+        return code.largest_of(builder.load(largest, typ=_VECTOR))
+
+    return types.float32(logits, blocks), generate
 
 
 @intrinsic
@@ -315,3 +368,130 @@ def accumulate_allowed(
         return code.accumulate(code.pointer(0), values[1], code.pointer(4), values[5], allowed)
 
     return types.float32(logits, shift, needs, room, sums, blocks), generate
+
+
+def _forbidding(which: str) -> Any:
+    @intrinsic
+    def operation(_: Any, logits: Any, index: Any) -> tuple[types.Type, Callable[..., Any]]:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            code = _Code(context, builder, signature, values)
+            code.change(code.pointer(0), values[1], which, float("-inf"))
+            return context.get_dummy_value()
+
+        return types.void(logits, types.int64), generate
+
+    return operation
+
+
+#: ``forbid(logits, index)``: one candidate weighs nothing. ``forbid_from``: nor do those behind in its block.
+forbid, forbid_from = _forbidding("=="), _forbidding(">=")
+
+
+@intrinsic
+def find_lane(_: Any, row: Any, rest: Any) -> tuple[types.Type, Callable[..., Any]]:
+    """Find the lane in whose stretch a number lies, if the lanes' sums are put one behind the other.
+
+    Parameters
+    ----------
+    row : float32[LANES]
+        Non-negative.
+    rest : float64
+
+    Returns
+    -------
+    tuple of int64 and float64
+        The lane, LANES - 1 at most, and how far the number is from where its stretch begins.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        code = _Code(context, builder, signature, values)
+        ends = builder.fpext(code.load(code.pointer(0), 0), _DOUBLE_VECTOR)
+        zero = ir.Constant(_DOUBLE_VECTOR, [0.0] * LANES)
+        for step in (1, 2, 4, 8):  # sums of 2, 4, 8, 16 lanes up to each one
+            moved = [k - step if k >= step else LANES for k in range(LANES)]
+            shifted = builder.shuffle_vector(ends, zero, ir.Constant(_INT_VECTOR, moved))
+            ends = builder.fadd(ends, shifted)
+        passed = builder.fcmp_ordered("<=", ends, code.spread(values[1], _DOUBLE_VECTOR))
+        bits = builder.bitcast(passed, ir.IntType(LANES))
+        bits = builder.and_(bits, ir.IntType(LANES)((1 << (LANES - 1)) - 1))  # nothing is behind the last
+        lane = builder.zext(code._call("llvm.ctpop.i16", ir.IntType(LANES), bits), _INT64)
+        begins = cgutils.alloca_once(builder, ir.DoubleType(), LANES + 1)
+        builder.store(ir.DoubleType()(0.0), begins)
+        builder.store(ends, builder.bitcast(code.at(begins, 1), _DOUBLE_VECTOR.as_pointer()), align=8)
+        rest = builder.fsub(values[1], builder.load(code.at(begins, lane), typ=ir.DoubleType()))
+        return context.make_tuple(builder, signature.return_type, [lane, rest])
+
+    return types.Tuple((types.int64, types.float64))(row, types.float64), generate
+
+
+@intrinsic
+def turn_round(_: Any, row: Any, begin: Any, end: Any) -> tuple[types.Type, Callable[..., Any]]:
+    """Reverse a row's elements from `begin` to `end`, both included.
+
+    Parameters
+    ----------
+    row : [M]
+        Contiguous, of elements of 4 or 8 bytes.
+    begin, end : int64
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        code = _Code(context, builder, signature, values)
+        element = ir.IntType(8 * context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype)))
+        _turn_round(code, builder.bitcast(code.pointer(0), element.as_pointer()), element, *values[1:])
+        return context.get_dummy_value()
+
+    return types.void(row, types.int64, types.int64), generate
+
+
+def _turn_round(code: _Code, row: Any, element: Any, begin: Any, end: Any) -> None:
+    """Swap vectors from both ends, each turned round; what is left in the middle is less than two of them."""
+    builder, vector = code.b, ir.VectorType(element, LANES)
+    width = element.width // 8
+
+    def place(index: Any) -> Any:
+        return builder.bitcast(code.at(row, index), vector.as_pointer())
+
+    def turned(value: Any) -> Any:
+        order = ir.Constant(_INT_VECTOR, list(range(LANES))[::-1])
+        return builder.shuffle_vector(value, ir.Constant(vector, ir.Undefined), order)
+
+    def swap(low: Any, high: Any) -> None:
+        last = builder.sub(high, _INT64(LANES - 1))
+        a, b = (builder.load(place(at), align=width, typ=vector) for at in (low, last))
+        builder.store(turned(b), place(low), align=width)
+        builder.store(turned(a), place(last), align=width)
+
+    length = builder.add(builder.sub(end, begin), _INT64(1))
+    pairs = builder.select(
+        builder.icmp_signed(">", length, _INT64(0)), builder.lshr(length, _INT64(5)), _INT64(0)
+    )
+    with code.loop(pairs) as loop:
+        done = builder.mul(loop.index, _INT64(LANES))
+        swap(builder.add(begin, done), builder.sub(end, done))
+    done = builder.mul(pairs, _INT64(LANES))
+    low, high = builder.add(begin, done), builder.sub(end, done)
+    left = builder.add(builder.sub(high, low), _INT64(1))
+    with builder.if_else(builder.icmp_signed(">=", left, _INT64(LANES))) as (many, few):
+        with many:  # the two may overlap: both then write the same there
+            swap(low, high)
+        with few, builder.if_then(builder.icmp_signed(">", left, _INT64(1))):
+            last, count = builder.sub(high, _INT64(LANES - 1)), builder.trunc(left, _INT32)
+            kept = builder.icmp_signed(
+                "<", ir.Constant(_INT_VECTOR, list(range(LANES))), code.spread(count, _INT_VECTOR)
+            )
+            name = f"v{LANES}i{element.width}"
+            pointer, flag = vector.as_pointer(), ir.Constant(ir.VectorType(ir.IntType(1), LANES), None)
+            kinds = (pointer, _INT32, flag.type, vector)
+            load = ir.FunctionType(vector, kinds)
+            store = ir.FunctionType(ir.VoidType(), (vector, pointer, _INT32, flag.type))
+            get = cgutils.get_or_insert_function(builder.module, load, f"llvm.masked.load.{name}.p0")
+            put = cgutils.get_or_insert_function(builder.module, store, f"llvm.masked.store.{name}.p0")
+            nothing = ir.Constant(vector, None)
+            value = builder.call(get, [place(last), _INT32(width), turned_mask(builder, kept), nothing])
+            builder.call(put, [turned(value), place(low), _INT32(width), kept])
+
+
+def turned_mask(builder: Any, mask: Any) -> Any:
+    order = ir.Constant(_INT_VECTOR, list(range(LANES))[::-1])
+    return builder.shuffle_vector(mask, ir.Constant(mask.type, ir.Undefined), order)

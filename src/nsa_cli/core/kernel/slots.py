@@ -9,13 +9,26 @@ import numpy as np
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel.jit import inlined
-from nsa_cli.core.kernel.lanes import HIDDEN, accumulate, accumulate_allowed
+from nsa_cli.core.kernel.lanes import (
+    HIDDEN,
+    accumulate,
+    accumulate_allowed,
+    find_lane,
+    largest_of,
+    score_sums,
+)
 
 #: A `needs` that no room satisfies: of padding, and of what must not be chosen.
 NEVER = np.int64(2**63 - 1)
 
 #: A `needs` that any room satisfies.
 ALWAYS = np.int64(-(2**63))
+
+#: Bytes of a cache line.
+_LINE = 64
+
+#: Ranges of changed blocks that are remembered; with more, all is scored again.
+_RANGES = 24
 
 #: Below this the sum of weights has lost digits, and the largest *allowed* score is looked for.
 _FAINT = 1e-15
@@ -64,12 +77,21 @@ class Slots(NamedTuple):
     logits : float32[blocks * LANES]
     running : float32[blocks, LANES]
         Running sums of weights, see `lanes.accumulate`.
+    weighed : float32[2]
+        What was subtracted from the logits there, and the sum of all weights.
+    known : float32[HIDDEN]
+        The `floor` that `logits` are for, see `score_again`; NaN for none.
+    stale : int64[1 + 2 * R]
+        Number of ranges of blocks whose sums have changed since, and their ends.
     """
 
     sums: Any
     floor: Any
     logits: Any
     running: Any
+    weighed: Any
+    known: Any
+    stale: Any
 
 
 class Choice(NamedTuple):
@@ -80,11 +102,15 @@ class Choice(NamedTuple):
 
 
 def aligned(shape: tuple[int, ...], dtype: Any = np.float32) -> Any:
-    """Allocate zeros from the start of a cache line: a vector across two takes twice as long to load."""
-    count, width = math.prod(shape), np.dtype(dtype).itemsize
-    raw = np.zeros(count * width + 64, np.uint8)
-    skip = -raw.ctypes.data % 64
-    return raw[skip : skip + count * width].view(dtype).reshape(shape)
+    """Allocate zeros in cache lines of their own.
+
+    A vector across two lines takes twice as long to load, and a line that two threads write to is always
+    with the other one.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 2 * _LINE, np.uint8)
+    skip = -raw.ctypes.data % _LINE
+    return raw[skip : skip + size].view(dtype).reshape(shape)
 
 
 def never(size: int) -> Any:
@@ -107,6 +133,9 @@ def slot_space(size: int) -> Slots:
         aligned((HIDDEN,)),
         aligned((blocks * LANES,)),
         aligned((blocks, LANES)),
+        aligned((2,)),
+        aligned((HIDDEN,)),
+        aligned((1 + 2 * _RANGES,), np.int64),
     )
 
 
@@ -124,22 +153,17 @@ def pick(running: Any, total: float, u: float) -> int:
     """
     blocks = running.shape[0]
     last = running[blocks - 1]
-    rest = u * total
-    lane = 0
-    while lane < LANES - 1 and rest >= last[lane]:
-        rest -= last[lane]
-        lane += 1
+    lane, rest = find_lane(last, u * total)
     while last[lane] == 0.0 and lane > 0:  # rounding may lead past the last candidate
         lane -= 1
     rest = min(rest, last[lane] * (1.0 - 1e-7))
-    low, high = 0, blocks - 1
-    while low < high:
-        middle = (low + high) // 2
-        if running[middle, lane] > rest:
-            high = middle
-        else:
-            low = middle + 1
-    return low * LANES + lane
+    block = 0  # the first whose running sum is larger is none before it, and one of `left`
+    left = blocks
+    while left > 1:
+        half = left >> 1
+        block += half * np.int64(running[block + half - 1, lane] <= rest)
+        left -= half
+    return block * LANES + lane
 
 
 @inlined
@@ -153,54 +177,107 @@ def likeliest_of(logits: Any) -> int:
 
 
 @inlined
-def choose(space: Slots, largest: float, u: float, mode: Any, given: int) -> Choice:
-    """Choose among candidates whose logits are finite.
+def spoil(space: Slots, begin: int, end: int) -> None:
+    """Note that the sums of blocks ``begin <= block < end`` have changed."""
+    count = space.stale[0]
+    if count == _RANGES or end - begin == space.running.shape[0]:
+        space.known[0] = np.nan
+    else:
+        space.stale[2 * count + 1], space.stale[2 * count + 2] = begin, end
+        space.stale[0] = count + 1
+
+
+@inlined
+def score_again(space: Slots, second: Any) -> Any:
+    """Score the candidates whose scores are not known from the last step.
+
+    A rejected move leaves all scores as they are, and an accepted one those of most candidates, as long as
+    what candidates have in common stays the same: the temperature that the policy is shown, above all.
 
     Parameters
     ----------
     space : Slots
-        With the logits.
-    largest : float32
-        No smaller than any logit.
-    u : float
-    mode : Mode
-    given : int
-        Take this one, if not negative: for its probability.
+        With `floor`, and `stale` as `spoil` has left it.
+    second : float32[HIDDEN]
+        The same as when any scores were computed that are not stale.
+
+    Returns
+    -------
+    tuple of bool and float32
+        Whether anything is new; if so, the largest score, that of padding included. It is as if all scores
+        were new, to the last bit.
     """
+    blocks, same = space.running.shape[0], True
+    for h in range(HIDDEN):
+        same &= space.floor[h] == space.known[h]
+    count = space.stale[0]
+    space.stale[0] = 0
+    if same and count == 0:
+        return False, np.float32(0.0)
+    if not same:
+        for h in range(HIDDEN):
+            space.known[h] = space.floor[h]
+        return True, score_sums(space.sums, space.floor, second, space.logits, 0, blocks)
+    for r in range(count + 1):  # the last block, too: its padding may have been forbidden since
+        begin, end = (space.stale[2 * r + 1], space.stale[2 * r + 2]) if r < count else (blocks - 1, blocks)
+        score_sums(space.sums, space.floor, second, space.logits, begin, end)
+    return True, largest_of(space.logits, blocks)
+
+
+@inlined
+def weigh(space: Slots, largest: float) -> None:
+    """Turn finite logits, none larger than `largest`, into running sums of weights."""
     blocks = space.running.shape[0]
     total = accumulate(space.logits, largest, space.running, blocks)
     if total < _FAINT:
         largest = space.logits[likeliest_of(space.logits)]
         total = accumulate(space.logits, largest, space.running, blocks)
-    if not total > 0.0:
-        return Choice(np.int64(-1), -np.inf)
-    if given >= 0:
-        index = np.int64(given)
-    elif mode.greedy:
-        index = likeliest_of(space.logits)
-    else:
-        index = np.int64(pick(space.running, total, u))
-    if not mode.weighed:
-        return Choice(index, 0.0)
-    return Choice(index, np.float64(space.logits[index] - largest) - math.log(total))
+    space.weighed[0], space.weighed[1] = largest, total
 
 
 @inlined
-def choose_allowed(
-    space: Slots, largest: float, needs: Any, room: int, u: float, mode: Any, given: int
-) -> Choice:
-    """Choose among candidates c with ``needs[c] <= room``; else as `choose`."""
+def weigh_allowed(space: Slots, largest: float, needs: Any, room: int) -> None:
+    """Do as `weigh` for candidates c with ``needs[c] <= room``; the others weigh nothing."""
     blocks = space.running.shape[0]
     total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
-    likeliest = -1
-    if mode.greedy or total < _FAINT:
-        for c in range(len(needs)):
-            if needs[c] <= room and (likeliest < 0 or space.logits[c] > space.logits[likeliest]):
-                likeliest = c
-        if likeliest < 0:
-            return Choice(np.int64(-1), -np.inf)
-        largest = space.logits[likeliest]
-        total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
+    if total < _FAINT:
+        likeliest = likeliest_allowed(space.logits, needs, room)
+        if likeliest >= 0:
+            largest = space.logits[likeliest]
+            total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
+        else:
+            total = np.float32(0.0)
+    space.weighed[0], space.weighed[1] = largest, total
+
+
+@inlined
+def likeliest_allowed(logits: Any, needs: Any, room: int) -> int:
+    """Index of the largest logit of candidates c with ``needs[c] <= room``; -1 if there are none."""
+    best = np.int64(-1)
+    for c in range(len(needs)):
+        if needs[c] <= room and (best < 0 or logits[c] > logits[best]):
+            best = np.int64(c)
+    return best
+
+
+@inlined
+def drawn(space: Slots, u: float, mode: Any, given: int, likeliest: int) -> Choice:
+    """Draw from weights.
+
+    Parameters
+    ----------
+    space : Slots
+        As `weigh` leaves it.
+    u : float
+    mode : Mode
+    given : int
+        Take this one, if not negative: for its probability.
+    likeliest : int
+        Take this one, if the mode is greedy.
+    """
+    largest, total = space.weighed[0], space.weighed[1]
+    if not total > 0.0:
+        return Choice(np.int64(-1), -np.inf)
     if given >= 0:
         index = np.int64(given)
     elif mode.greedy:
@@ -210,6 +287,36 @@ def choose_allowed(
     if not mode.weighed:
         return Choice(index, 0.0)
     return Choice(index, np.float64(space.logits[index] - largest) - math.log(total))
+
+
+@inlined
+def draw(space: Slots, u: float, mode: Any, given: int) -> Choice:
+    """Draw after `weigh`; else as `drawn`."""
+    likeliest = likeliest_of(space.logits) if mode.greedy else np.int64(-1)
+    return drawn(space, u, mode, given, likeliest)
+
+
+@inlined
+def draw_allowed(space: Slots, needs: Any, room: int, u: float, mode: Any, given: int) -> Choice:
+    """Draw after `weigh_allowed`; else as `drawn`."""
+    likeliest = likeliest_allowed(space.logits, needs, room) if mode.greedy else np.int64(-1)
+    return drawn(space, u, mode, given, likeliest)
+
+
+@inlined
+def choose(space: Slots, largest: float, u: float, mode: Any, given: int) -> Choice:
+    """Choose among candidates whose logits are finite: `weigh` and `draw`."""
+    weigh(space, largest)
+    return draw(space, u, mode, given)
+
+
+@inlined
+def choose_allowed(
+    space: Slots, largest: float, needs: Any, room: int, u: float, mode: Any, given: int
+) -> Choice:
+    """Choose among candidates c with ``needs[c] <= room``: `weigh_allowed` and `draw_allowed`."""
+    weigh_allowed(space, largest, needs, room)
+    return draw_allowed(space, needs, room, u, mode, given)
 
 
 @inlined

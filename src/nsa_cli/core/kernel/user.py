@@ -178,7 +178,7 @@ def _score(
         space.floor[h] = -network.bias[member, h]
     blocks = space.sums.shape[0]
     sum_features(seen, work.shifts[slot], network.first[member], space.sums, 0, blocks)
-    return score_sums(space.sums, space.floor, network.second[member], space.logits, blocks)
+    return score_sums(space.sums, space.floor, network.second[member], space.logits, 0, blocks)
 
 
 @variant(parts.propose, batch=UserArrays, policy=One)

@@ -10,7 +10,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
@@ -19,12 +19,15 @@ from nsa_cli.core.kernel.slots import (
     Slots,
     aligned,
     blocks_of,
-    choose,
     choose_allowed,
     choose_among,
     choose_uniformly,
+    draw,
     never,
+    score_again,
     slot_space,
+    spoil,
+    weigh,
 )
 from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch, pack
 
@@ -72,9 +75,9 @@ def workspace(x: Any) -> Work:
     size = len(x)
     padded = blocks_of(size) * LANES
     return Work(
-        np.zeros(size, np.int64),
+        aligned((size,), np.int64),
         never(padded),
-        *(np.zeros(size, np.int64) for _ in range(4)),
+        *(aligned((size,), np.int64) for _ in range(4)),
         aligned((2, padded)),
         aligned((1, padded)),
         slot_space(size),
@@ -146,6 +149,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
 def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     shifts = (0, work.seen.shape[1])
     sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
+    spoil(work.item, begin, end)
 
 
 @variant(parts.propose, batch=BinBatch, policy=Uniform)
@@ -168,16 +172,18 @@ def _propose(
     first, bias = policy.item.first[member], policy.item.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[2, h] * heat)
-    largest = score_sums(slot.sums, slot.floor, policy.item.second[member], slot.logits, blocks)
-    for c in range(len(work.bin_of), len(slot.logits)):
-        slot.logits[c] = -np.inf
-    item = choose(slot, largest, uniform(at, 0), policy.mode, given[0])
+    anew, largest = score_again(slot, policy.item.second[member])
+    if anew:
+        if len(work.bin_of) < len(slot.logits):
+            forbid_from(slot.logits, len(work.bin_of))
+        weigh(slot, largest)
+    item = draw(slot, uniform(at, 0), policy.mode, given[0])
 
     weight, own, slot = batch.weights[row, item.index], work.bin_of[item.index], work.bin
     first, bias = policy.bin.first[member], policy.bin.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[0, h] * work.seen[0, item.index] + first[2, h] * heat)
-    largest = score_sums(slot.sums, slot.floor, policy.bin.second[member], slot.logits, blocks)
+    largest = score_sums(slot.sums, slot.floor, policy.bin.second[member], slot.logits, 0, blocks)
     kept, work.needs[own] = work.needs[own], NEVER
     target = choose_allowed(slot, largest, work.needs, -weight, uniform(at, 1), policy.mode, given[1])
     work.needs[own] = kept

@@ -11,7 +11,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_features, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
@@ -20,12 +20,15 @@ from nsa_cli.core.kernel.slots import (
     Slots,
     aligned,
     blocks_of,
-    choose,
     choose_allowed,
     choose_among,
     choose_uniformly,
+    draw,
     never,
+    score_again,
     slot_space,
+    spoil,
+    weigh,
 )
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
 from nsa_cli.problems.bin.kernel import look, look_again, put, take
@@ -91,7 +94,7 @@ def workspace(x: Any) -> Work:
     size = len(x)
     items, others = blocks_of(size) * LANES, blocks_of(2 * size) * LANES
     return Work(
-        *(np.zeros(size, np.int64) for _ in range(6)),
+        *(aligned((size,), np.int64) for _ in range(6)),
         aligned((others,), np.int64),
         never(others),
         never(others),
@@ -144,6 +147,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
 def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     shifts = (0, work.seen.shape[1])
     sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
+    spoil(work.item, begin, end)
 
 
 @inlined
@@ -190,10 +194,12 @@ def _propose(
     first, bias = policy.item.first[member], policy.item.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[2, h] * heat)
-    largest = score_sums(slot.sums, slot.floor, policy.item.second[member], slot.logits, blocks)
-    for c in range(len(work.bin_of), len(slot.logits)):
-        slot.logits[c] = -np.inf
-    item = choose(slot, largest, uniform(at, 0), policy.mode, given[0])
+    anew, largest = score_again(slot, policy.item.second[member])
+    if anew:
+        if len(work.bin_of) < len(slot.logits):
+            forbid_from(slot.logits, len(work.bin_of))
+        weigh(slot, largest)
+    item = draw(slot, uniform(at, 0), policy.mode, given[0])
 
     weight, slot, blocks = batch.weights[row, item.index], work.other, work.other.sums.shape[0]
     _fit(work, item.index, weight)

@@ -11,7 +11,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     ALWAYS,
@@ -20,10 +20,13 @@ from nsa_cli.core.kernel.slots import (
     Slots,
     aligned,
     blocks_of,
-    choose_allowed,
     choose_uniformly,
+    draw_allowed,
     never,
+    score_again,
     slot_space,
+    spoil,
+    weigh_allowed,
 )
 from nsa_cli.problems.knapsack.batch import KnapsackBatch, pack
 
@@ -73,9 +76,9 @@ def workspace(x: Any) -> Work:
     size = len(x)
     padded = blocks_of(size) * LANES
     return Work(
-        np.zeros(size, np.bool_),
+        aligned((size,), np.bool_),
         never(padded),
-        np.zeros(1, np.int64),
+        aligned((1,), np.int64),
         aligned((4, padded)),
         slot_space(size),
     )
@@ -136,6 +139,7 @@ def _sum(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     width = work.seen.shape[1]
     shifts = (0, width, 2 * width, 3 * width)
     sum_features(work.seen, shifts, policy.item.first[member], work.slot.sums, begin, end)
+    spoil(work.slot, begin, end)
 
 
 @variant(parts.propose, batch=KnapsackBatch, policy=Uniform)
@@ -152,8 +156,10 @@ def _propose(
 ) -> Any:
     slot, room = work.slot, work.free[0]
     common(batch, policy, slot.floor, row, member, room, np.float32(temperature))
-    largest = score_sums(slot.sums, slot.floor, policy.item.second[member], slot.logits, slot.sums.shape[0])
-    choice = choose_allowed(slot, largest, work.needs, room, uniform(at, 0), policy.mode, given[0])
+    anew, largest = score_again(slot, policy.item.second[member])
+    if anew:  # the room and what items need change with the sums only
+        weigh_allowed(slot, largest, work.needs, room)
+    choice = draw_allowed(slot, work.needs, room, uniform(at, 0), policy.mode, given[0])
     return (choice.index, np.int64(0)), choice.log_probability
 
 

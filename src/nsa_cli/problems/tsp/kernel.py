@@ -16,7 +16,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, score_features, score_sums, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, forbid, forbid_from, score_features, score_sums, sum_features, turn_round
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     Mode,
@@ -26,7 +26,11 @@ from nsa_cli.core.kernel.slots import (
     blocks_of,
     choose,
     choose_among,
+    draw,
+    score_again,
     slot_space,
+    spoil,
+    weigh,
 )
 from nsa_cli.problems.tsp.batch import pack
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -114,7 +118,7 @@ def workspace(x: Any) -> Work:
     size = len(x)
     padded = blocks_of(size) * LANES
     return Work(
-        np.zeros(size, np.int64),
+        aligned((size,), np.int64),
         aligned((2, padded + LANES)),
         aligned((2, padded + LANES)),
         aligned((4, padded)),
@@ -160,7 +164,7 @@ def _spacing(batch: Any, work: Any, row: int) -> float:
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for k in range(len(x)):
         work.tour[k] = x[k]
-    look(batch, policy, work, row, member, 0, len(x) - 1)
+    look(batch, policy, work, row, member)
 
 
 @variant(parts.propose, batch=TspArrays, policy=Uniform)
@@ -186,12 +190,12 @@ def _propose_uniformly(
 def _leave_out(work: Any, first: int, logits: Any) -> None:
     """Let nothing be chosen but a city that is neither the first nor beside it."""
     size = len(work.tour)
-    for c in range(size, len(logits)):
-        logits[c] = -np.inf
+    if size < len(logits):
+        forbid_from(logits, size)
     if first >= 0:
-        logits[first] = -np.inf
-        logits[first - 1 if first > 0 else size - 1] = -np.inf
-        logits[first + 1 if first < size - 1 else 0] = -np.inf
+        forbid(logits, first)
+        forbid(logits, first - 1 if first > 0 else size - 1)
+        forbid(logits, first + 1 if first < size - 1 else 0)
 
 
 @variant(parts.propose, batch=TspArrays, policy=(Paper, Relative))
@@ -200,9 +204,12 @@ def _propose(
 ) -> Any:
     if len(work.tour) < 4:
         return (np.int64(0), np.int64(0)), -np.inf
-    largest = score_first(batch, policy, work, row, member, temperature)
-    _leave_out(work, -1, work.first.logits)
-    first = choose(work.first, largest, uniform(at, 0), policy.mode, given[0])
+    set_floor(policy, work, member, temperature)
+    anew, largest = score_again(work.first, policy.first.second[member])
+    if anew:
+        _leave_out(work, -1, work.first.logits)
+        weigh(work.first, largest)
+    first = draw(work.first, uniform(at, 0), policy.mode, given[0])
     largest = score_second(batch, policy, work, row, member, temperature, first.index)
     _leave_out(work, first.index, work.second.logits)
     second = choose(work.second, largest, uniform(at, 1), policy.mode, given[1])
@@ -231,13 +238,8 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
 @variant(parts.apply, batch=TspArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
-    tour = work.tour
-    low, high = begin, end
-    while low < high:
-        tour[low], tour[high] = tour[high], tour[low]
-        low += 1
-        high -= 1
-    look(batch, policy, work, row, member, begin, end)
+    turn_round(work.tour, begin, end)
+    look_again(batch, policy, work, row, member, begin, end)
 
 
 @variant(parts.reverse, work=Work)
@@ -255,14 +257,20 @@ def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
 
 
 @generic
-def look(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
-    """Compute features and first-layer sums anew where positions `begin` to `end` have other cities."""
+def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    """Compute all features and first-layer sums."""
     raise NotImplementedError
 
 
 @generic
-def score_first(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float) -> float:
-    """Score all first cities; return what is no smaller than the largest score."""
+def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+    """Bring them up to date after positions `begin` to `end` were turned round."""
+    raise NotImplementedError
+
+
+@generic
+def set_floor(policy: Any, work: Any, member: int, temperature: float) -> None:
+    """Set the floor of the first choice."""
     raise NotImplementedError
 
 
@@ -270,45 +278,76 @@ def score_first(batch: Any, policy: Any, work: Any, row: int, member: int, tempe
 def score_second(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
 ) -> float:
-    """Score all second cities, given the first."""
+    """Score all second cities, given the first; return what is no smaller than the largest score."""
     raise NotImplementedError
 
 
 @variant(look, batch=TspArrays, policy=Uniform)
-def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     pass
 
 
+@variant(look_again, batch=TspArrays, policy=Uniform)
+def _look_again_uniform(
+    batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int
+) -> None:
+    pass
+
+
+@inlined
+def _close(row: Any, size: int) -> None:
+    """Put the last city before the first, and the first after the last."""
+    row[0], row[size + 1] = row[size], row[1]
+
+
+@inlined
+def _sum_again(rows: Any, shifts: Any, weights: Any, slot: Any, begin: int, end: int, size: int) -> None:
+    """Sum anew where a city or one beside it is of positions `begin` to `end`, round the corner too."""
+    low, high, last = max(begin - 1, 0) // LANES, min(end + 1, size - 1) // LANES, (size - 1) // LANES
+    sum_features(rows, shifts, weights, slot.sums, low, high + 1)
+    spoil(slot, low, high + 1)
+    if begin == 0 and high < last:
+        sum_features(rows, shifts, weights, slot.sums, last, last + 1)
+        spoil(slot, last, last + 1)
+    if end == size - 1 and low > 0:
+        sum_features(rows, shifts, weights, slot.sums, 0, 1)
+        spoil(slot, 0, 1)
+
+
 @variant(look, batch=TspArrays, policy=Paper)
-def _look_paper(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+def _look_paper(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     points, rows, size = batch.points[batch.data_row[row]], work.seen, len(work.tour)
-    for k in range(begin, end + 1):
+    for k in range(size):
         rows[0, k + 1] = points[work.tour[k], 0]
         rows[1, k + 1] = points[work.tour[k], 1]
-    for axis in range(2):
-        rows[axis, 0], rows[axis, size + 1] = rows[axis, size], rows[axis, 1]
+    _sum_paper(policy, work, member, 0, size - 1)
+
+
+@variant(look_again, batch=TspArrays, policy=Paper)
+def _look_again_paper(
+    batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int
+) -> None:
+    turn_round(work.seen[0], begin + 1, end + 1)
+    turn_round(work.seen[1], begin + 1, end + 1)
+    _sum_paper(policy, work, member, begin, end)
+
+
+@inlined
+def _sum_paper(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
+    rows, size = work.seen, len(work.tour)
+    _close(rows[0], size)
+    _close(rows[1], size)
     stride = rows.shape[1]
     shifts = (0, stride, 1, stride + 1, 2, stride + 2)
-    for network, slot, skip in ((policy.first, work.first, 0), (policy.second, work.second, 6)):
-        weights = network.first[member, skip : skip + 6]
-        # A city sees its neighbours: one position more at either end, round the corner too.
-        low, high = (begin - 1) // LANES if begin > 0 else 0, min(end + 1, size - 1) // LANES
-        sum_features(rows, shifts, weights, slot.sums, low, high + 1)
-        if begin == 0 and high < (size - 1) // LANES:
-            sum_features(rows, shifts, weights, slot.sums, (size - 1) // LANES, (size - 1) // LANES + 1)
-        if end == size - 1 and low > 0:
-            sum_features(rows, shifts, weights, slot.sums, 0, 1)
+    _sum_again(rows, shifts, policy.first.first[member], work.first, begin, end, size)
+    _sum_again(rows, shifts, policy.second.first[member, 6:12], work.second, begin, end, size)
 
 
-@variant(score_first, policy=Paper)
-def _score_first_paper(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float
-) -> float:
-    slot, heat = work.first, np.float32(temperature)
-    first, bias = policy.first.first[member], policy.first.bias[member]
+@variant(set_floor, policy=Paper)
+def _set_floor_paper(policy: Any, work: Any, member: int, temperature: float) -> None:
+    first, bias, heat = policy.first.first[member], policy.first.bias[member], np.float32(temperature)
     for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[6, h] * heat)
-    return score_sums(slot.sums, slot.floor, policy.first.second[member], slot.logits, slot.sums.shape[0])
+        work.first.floor[h] = -(bias[h] + first[6, h] * heat)
 
 
 @variant(score_second, policy=Paper)
@@ -323,33 +362,45 @@ def _score_second_paper(
             for axis in range(2):
                 common += weights[2 * place + axis, h] * seen[axis, first + place]
         slot.floor[h] = -common
-    return score_sums(slot.sums, slot.floor, policy.second.second[member], slot.logits, slot.sums.shape[0])
+    second, blocks = policy.second.second[member], slot.sums.shape[0]
+    return score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
 
 
 @variant(look, batch=TspArrays, policy=Relative)
-def _look_relative(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+def _look_relative(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
     spacing, instance, root = _spacing(batch, work, row), batch.data_row[row], np.float32(math.sqrt(size))
-    for k in range(begin, end + 1):
+    for k in range(size):
         rows[1, k + 1] = batch.nearest[instance, tour[k]] / spacing
         plane[0, k + 1] = batch.points[instance, tour[k], 0] * root
         plane[1, k + 1] = batch.points[instance, tour[k], 1] * root
-    rows[1, 0] = rows[1, size]
-    plane[0, 0], plane[1, 0] = plane[0, size], plane[1, size]
-    for k in range(begin, min(end + 2, size)):
         rows[0, k + 1] = edge_length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
-    if end == size - 1:
-        rows[0, 1] = edge_length(batch, row, tour[size - 1], tour[0]) / spacing
-    rows[0, 0], rows[0, size + 1] = rows[0, size], rows[0, 1]
+    _sum_relative(policy, work, member, 0, size - 1)
+
+
+@variant(look_again, batch=TspArrays, policy=Relative)
+def _look_again_relative(
+    batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int
+) -> None:
+    tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
+    for features in (rows[1], plane[0], plane[1]):
+        turn_round(features, begin + 1, end + 1)
+    turn_round(rows[0], begin + 2, end + 1)  # an edge inside is now between the mirrored positions
+    spacing, after = _spacing(batch, work, row), end + 1 if end < size - 1 else 0
+    for k in (begin, after):
+        rows[0, k + 1] = edge_length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
+    _sum_relative(policy, work, member, begin, end)
+
+
+@inlined
+def _sum_relative(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
+    rows, plane, size = work.seen, work.plane, len(work.tour)
+    _close(rows[0], size)
+    _close(rows[1], size)
+    plane[0, 0], plane[1, 0] = plane[0, size], plane[1, size]
     stride = rows.shape[1]
     shifts = (1, 2, stride + 1, stride)
-    weights, sums = policy.first.first[member], work.first.sums
-    low, high = (begin - 1) // LANES if begin > 0 else 0, min(end + 1, size - 1) // LANES
-    sum_features(rows, shifts, weights, sums, low, high + 1)
-    if begin == 0 and high < (size - 1) // LANES:
-        sum_features(rows, shifts, weights, sums, (size - 1) // LANES, (size - 1) // LANES + 1)
-    if end == size - 1 and low > 0:
-        sum_features(rows, shifts, weights, sums, 0, 1)
+    _sum_again(rows, shifts, policy.first.first[member], work.first, begin, end, size)
 
 
 @inlined
@@ -357,15 +408,11 @@ def _log_heat(work: Any, temperature: float) -> float:
     return np.float32(0.5 * math.log(max(temperature * math.sqrt(len(work.tour)), 1e-30)))
 
 
-@variant(score_first, policy=Relative)
-def _score_first_relative(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float
-) -> float:
-    slot, heat = work.first, _log_heat(work, temperature)
-    first, bias = policy.first.first[member], policy.first.bias[member]
+@variant(set_floor, policy=Relative)
+def _set_floor_relative(policy: Any, work: Any, member: int, temperature: float) -> None:
+    first, bias, heat = policy.first.first[member], policy.first.bias[member], _log_heat(work, temperature)
     for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[4, h] * heat)
-    return score_sums(slot.sums, slot.floor, policy.first.second[member], slot.logits, slot.sums.shape[0])
+        work.first.floor[h] = -(bias[h] + first[4, h] * heat)
 
 
 @variant(score_second, policy=Relative)

@@ -17,7 +17,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, score_features
+from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     Mode,
@@ -114,13 +114,13 @@ def workspace(count: int, x: Any) -> NearWork:
     """Allocate what a thread needs for one chain at a time, with `count` near cities."""
     size, candidates = len(x), 2 * min(count, len(x) - 1)
     return NearWork(
-        np.zeros(size, np.int32),
-        np.zeros(size, np.int32),
+        aligned((size,), np.int32),
+        aligned((size,), np.int32),
         aligned((4, LANES)),
         aligned((5, blocks_of(candidates) * LANES)),
         aligned((6, max(blocks_of(candidates), 1) * LANES)),
-        np.zeros(2 * _TURNS, np.int64),
-        np.zeros(2, np.int64),
+        aligned((2 * _TURNS,), np.int64),
+        aligned((2,), np.int64),
         slot_space(WINDOW),
         slot_space(candidates),
     )
@@ -254,8 +254,8 @@ def _propose(
     for k in range(width):
         if near[k] == before or near[k] == after:
             slot.logits[k] = slot.logits[width + k] = -np.inf
-    for m in range(2 * width, len(slot.logits)):
-        slot.logits[m] = -np.inf
+    if 2 * width < len(slot.logits):
+        forbid_from(slot.logits, 2 * width)
     choice = choose(slot, largest, uniform(at, 2), policy.mode, given[1])
     return (city, choice.index), window.log_probability + first + choice.log_probability
 
@@ -280,8 +280,8 @@ def _choose_city(
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + weights[4, h] * log_heat)
     largest = _score_first(work.seen, weights, slot.floor, policy.first.second[member], slot.logits, 1)
-    for o in range(count, WINDOW):
-        slot.logits[o] = -np.inf
+    if count < WINDOW:
+        forbid_from(slot.logits, count)
     if given >= 0:
         city, offset = window, np.int64(0)
         while city != given:
