@@ -212,7 +212,7 @@ def test_the_1_tree_over_all_edges_is_that_of_a_dense_matrix(monkeypatch, metric
     assert TSP.recompute_bound(instance, witness) == exact
     from nsa_cli.problems.tsp import complete_tree
 
-    monkeypatch.setattr(complete_tree, "_ALL_PAIRS", 0)  # as for many cities
+    monkeypatch.setattr(complete_tree, "ALL_PAIRS", 0)  # as for many cities
     monkeypatch.setattr(complete_tree, "_LISTED", (1000, 1000))
     monkeypatch.setattr(complete_tree, "_MANY", 1)
     assert TSP.recompute_bound(instance, witness) == exact
