@@ -1,7 +1,7 @@
 """The bound of Held and Karp for some thousand cities, compiled: its ascent on few edges, its tree over all.
 
-The ascent is on each city's nearest neighbours, in float64; whatever potentials it comes to, the bound is that
-of the 1-tree over *all* edges, by Prim's algorithm in whole numbers (`whole_lengths`), a row at a time.
+The ascent is on each city's nearest neighbours, in float64; whatever potentials it comes to, the bound is
+that of the 1-tree over *all* edges, by Prim's algorithm in whole numbers (`whole_lengths`), a row at a time.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import allocating, inlined, kernel
+from nsa_cli.problems.tsp import complete_tree
 from nsa_cli.problems.tsp.candidates import Graph, Tree, graph_of, grow_tree, new_tree
-from nsa_cli.problems.tsp.complete_tree import ALL_PAIRS
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.measure import Measure, length, measure_of
 from nsa_cli.problems.tsp.surroundings import Surroundings, is_measurable, surroundings_of
@@ -54,8 +54,8 @@ class Ascent(NamedTuple):
 
 
 def is_dense(instance: TspInstance) -> bool:
-    """Tell whether all pairs of cities may be looked at, by formulas that kernels have bit by bit the same."""
-    if not 3 <= instance.size <= ALL_PAIRS or not is_measurable(instance):
+    """Tell whether all pairs of cities may be looked at, by formulas that kernels have to the last bit."""
+    if not 3 <= instance.size <= complete_tree.ALL_PAIRS or not is_measurable(instance):
         return False
     if instance.matrix is not None:
         return bool(abs(instance.matrix).max() <= _WHOLE)
@@ -77,7 +77,8 @@ def whole_total(instance: TspInstance, scale: int, potentials: NDArray[np.int64]
     """
     measure = measure_of(instance, np.arange(instance.size))
     edges, second = whole_tree(measure, math.ldexp(1.0, scale), potentials)
-    return sum(edges.tolist()) + int(second) - 2 * sum(potentials.tolist())
+    total: int = sum(edges.tolist()) + int(second) - 2 * sum(potentials.tolist())
+    return total
 
 
 def least_seconds(size: int) -> float:
@@ -106,18 +107,18 @@ def raised(
     if size < instance.size:
         return None
     graph, tree = _graph(around), new_tree(size)
-    ascent = Ascent(*np.zeros((3, size)), np.array([-np.inf, 0.0]))
+    ascent = Ascent(np.zeros(size), np.zeros(size), np.zeros(size), np.array([-np.inf, 0.0]))
     done, began = 0, time.monotonic()
+    most, end = rounds, end - _PAIR * size**2
     while done < rounds and not stop():
-        last = min(done + (2 if done < 4 else _LOOK), rounds)
-        done = ascend(graph, tree, ascent, done, last, rounds)
+        done = ascend(graph, tree, ascent, done, min(done + min(max(done, 2), _LOOK), rounds), rounds)
         now = time.monotonic()
-        if done == 2:  # these may have waited for a compilation
-            began = now
-        elif done == 4:
-            rounds = _affordable(rounds, (now - began) / 2, end - now - _PAIR * size**2)
         if now > end:
             break
+        if done == 2:  # these may have waited for a compilation
+            began = now
+        elif done < rounds and not math.isinf(end):
+            rounds = min(most, done + int((end - now) / (now - began) * (done - 2)) + 1)
     potentials = np.empty(size)
     potentials[around.sites.numbers] = ascent.best
     return potentials, float(ascent.tally[_HIGHEST])
@@ -126,10 +127,6 @@ def raised(
 def _graph(around: Surroundings) -> Graph:
     """Join near cities, and all along the curve."""
     return graph_of(around.measure, around.neighbours, np.arange(len(around.sites.numbers)))
-
-
-def _affordable(rounds: int, one: float, seconds: float) -> int:
-    return rounds if math.isinf(seconds) else max(6, min(rounds, int(seconds / max(one, 1e-9))))
 
 
 @kernel

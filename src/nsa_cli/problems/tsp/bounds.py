@@ -160,7 +160,8 @@ def _quickly(
 def _whole(potentials: NDArray[np.float64]) -> NDArray[np.int64]:
     """Make whole numbers of potentials, of so many bits at most."""
     limit = 2.0**POTENTIAL_BITS
-    return np.rint(potentials.clip(-limit, limit)).astype(np.int64)
+    whole: NDArray[np.int64] = np.rint(potentials.clip(-limit, limit)).astype(np.int64)
+    return whole
 
 
 def _best_potentials(

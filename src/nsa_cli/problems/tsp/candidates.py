@@ -208,6 +208,7 @@ class Tree(NamedTuple):
 
 @allocating
 def new_tree(size: int) -> Tree:
+    """Make room for a tree over so many cities."""
     return Tree(
         np.zeros(size, dtype=np.int64),
         np.zeros(size),
