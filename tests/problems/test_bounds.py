@@ -305,7 +305,7 @@ def test_values_become_integers_rounded_up_where_they_must(values):
 
 def test_a_knapsack_of_2000_items_is_bounded_in_no_time():
     """Its programme included; there is nothing with less than a millisecond."""
-    (instance,) = random_instances(KNAPSACK, 2000, 1, seed=1)
+    (instance,) = KNAPSACK.paper_set(2000, 1)
     assert KNAPSACK.bound(instance, seconds=0.0) is None
     assert KNAPSACK.bound(instance).exact
 
