@@ -3,13 +3,15 @@
     python benchmarks/bins.py DIR                 DIR holds ``binpack1.txt`` to ``binpack4.txt``
     python benchmarks/bins.py DIR --count 100     so many instances of each set of the paper's, at most
 
-One thread, bounds included, by `--time-limit`; the time that is told is the processor's. A triplet's bins are
-three items each, drawn as Falkenauer (1996, "A hybrid grouping genetic algorithm for bin packing") does.
+One thread, bounds included, by `--time-limit`; the time that is told is the processor's. A run that a busy
+machine has kept waiting is repeated, five times at most, and the one that waited least counts. A triplet's bins
+are three items each, drawn as Falkenauer (1996, "A hybrid grouping genetic algorithm for bin packing") does.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +25,9 @@ from nsa_cli.problems.bin.instance import BinInstance
 
 #: Seconds an instance: of the paper's sets, and of the others.
 SHORT, LONG = 0.05, 1.0
+
+#: Runs of an instance at most, and the share of a processor with which one has not been kept waiting.
+TRIES, FREE = 5, 0.9
 
 #: Mean numbers of bins that the paper's sets are to have at most.
 TARGETS = {50: 27.08, 100: 52.87, 200: 104.18}
@@ -40,9 +45,18 @@ class Solved(NamedTuple):
 
 def solve(instance: BinInstance, stream: int, seconds: float) -> Solved:
     """Solve as the command line does, but for random numbers of each instance's own."""
-    began = time.process_time()
-    result = nsa.solve(nsa.Task(problem, instance, stream=stream), seed=1, time_limit=seconds, threads=1)
-    return Solved(int(result.objective), result.status == "optimal", time.process_time() - began)
+    found: list[Solved] = []
+    for _ in range(TRIES):
+        task = nsa.Task(
+            problem, dataclasses.replace(instance), stream=stream
+        )  # nothing is left of earlier runs
+        wall, began = time.monotonic(), time.process_time()
+        result = nsa.solve(task, seed=1, time_limit=seconds, threads=1)
+        used = time.process_time() - began
+        found.append(Solved(int(result.objective), result.status == "optimal", used))
+        if result.status == "optimal" or used > FREE * min(time.monotonic() - wall, seconds):
+            return found[-1]
+    return max(found, key=lambda solved: solved.seconds)
 
 
 def warm() -> None:
