@@ -15,6 +15,7 @@ import numpy as np
 
 from nsa_cli import __version__
 from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.goals import Settled
 from nsa_cli.anneal.loop import Chains, End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps, parse_temperature
@@ -58,8 +59,8 @@ class _Plan(NamedTuple):
     group: Hashable
     schedule: Schedule
     chains: int
-    #: An instance whose own moves say what these temperatures of the schedule are to be, before chains run.
-    sample: tuple[Task, tuple[str, ...]] | None = None
+    #: An instance with temperatures of its own, and which of them its moves are to say before chains run.
+    own: tuple[Task, tuple[str, ...]] | None = None
 
 
 def solve_all(
@@ -209,8 +210,9 @@ def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
     first, last, wanted = _temperatures(budget, settings)
     kind: Any = settings.schedule  # checked by Schedule
     schedule = Schedule(steps, first, last, kind, settings.reheat)
-    sample = (task, wanted) if wanted and backend.method == "anneal" else None
-    return _Plan(task.problem, backend, task.problem.group(task.instance), schedule, chains, sample)
+    wanted = wanted if backend.method == "anneal" else ()
+    own = (task, wanted) if wanted or kind == "adaptive" else None
+    return _Plan(task.problem, backend, task.problem.group(task.instance), schedule, chains, own)
 
 
 def _temperatures(budget: Budget, settings: Settings) -> tuple[float, float, tuple[str, ...]]:
@@ -299,9 +301,9 @@ class _Run(NamedTuple):
 
     def _sampled(self, ready: _Ready) -> _Run:
         """Take temperatures from a sample of the instance's own moves, where some are to come from there."""
-        if self.plan.sample is None:
+        began, (task, wanted) = time.monotonic(), self.plan.own or (None, ())
+        if task is None or not wanted:
             return self
-        began, (task, wanted) = time.monotonic(), self.plan.sample
         init = self.settings.init
         make = partial(task.problem.start(None if isinstance(init, np.ndarray) else init), task.instance)
         found = temperatures_of(self.plan.backend, task.instance, make, self.settings.unit)
@@ -361,11 +363,12 @@ class _Run(NamedTuple):
         value = float(bound.value)
         return lambda progress: show(progress._replace(bound=value))
 
-    def _schedule(self) -> Schedule | TimedSchedule:
+    def _schedule(self) -> Schedule | TimedSchedule | AdaptiveSchedule:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
-        if self.deadline is None or self.settings.steps is not None:
-            return self.plan.schedule
-        return TimedSchedule(self.plan.schedule, time.monotonic(), self.deadline)
+        course: Schedule | TimedSchedule = self.plan.schedule
+        if self.deadline is not None and self.settings.steps is None:
+            course = TimedSchedule(self.plan.schedule, time.monotonic(), self.deadline)
+        return AdaptiveSchedule(course) if self.plan.schedule.kind == "adaptive" else course
 
     def _proved(self, task: Task, bound: Bound | None, setup: float) -> Result:
         """Report the optimum that the bound's method has met."""
