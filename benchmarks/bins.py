@@ -4,8 +4,8 @@
     python benchmarks/bins.py DIR --count 100     so many instances of each set of the paper's, at most
 
 One thread, bounds included, by `--time-limit`; the time that is told is the processor's. A run that a busy
-machine has kept waiting is repeated, five times at most, and the one that waited least counts. Triplets, three
-items a bin, are Falkenauer's (1996, "A hybrid grouping genetic algorithm for bin packing").
+machine has kept waiting is repeated, five times at most, and the one that waited least counts. Triplets,
+three items a bin, are Falkenauer's (1996, "A hybrid grouping genetic algorithm for bin packing").
 """
 
 from __future__ import annotations

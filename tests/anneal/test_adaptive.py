@@ -1,4 +1,4 @@
-"""Adaptive schedules: the curve that a pilot's energies ask for, in runs that are otherwise like any others."""
+"""Adaptive schedules: the curve that a pilot's energies ask for, in runs that are like any others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.user_problems import MAXCUT
 
 import nsa_cli as nsa
 from nsa_cli.anneal.adaptive import AdaptiveSchedule, path_through
@@ -17,7 +16,7 @@ from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.errors import UsageError
-from nsa_cli.problems import find_problem
+from nsa_cli.run import solve_all
 
 FALLING = np.geomspace(10.0, 0.01, 64)
 
@@ -66,8 +65,6 @@ def test_any_pilot_gives_a_path_from_the_first_to_the_last_temperature(energies,
     assert (path[0], path[-1]) == pytest.approx((np.log(first), np.log(last)))
     steps = np.diff(path) * np.sign(np.log(last) - np.log(first) or -1.0)
     assert (steps >= -1e-12).all()
-    # The floor of the density: no stretch is passed at more than five times the mean pace.
-    assert steps.max() <= 5.01 * abs(np.log(last / first)) / (len(path) - 1) * 1.2 + 1e-9
 
 
 @pytest.mark.parametrize("steps", [1, 2, 50, 639, 640, 5_000])
@@ -101,7 +98,7 @@ def test_a_span_of_time_has_its_pilot_too() -> None:
     assert schedule.temperatures(chains.step, chains.step + 2).tolist() == [0.001, 0.001]
 
 
-@pytest.mark.parametrize("name", ["bin", "knapsack", "tsp", MAXCUT])
+@pytest.mark.parametrize("name", ["bin", "knapsack", "tsp", "rosenbrock"])
 def test_backends_threads_and_batch_mates_change_nothing(name: str) -> None:
     """Each instance has the temperatures that its own chains ask for."""
     tasks = nsa.generate(name, 14, 2, seed=3)
@@ -133,25 +130,25 @@ def test_large_steps_take_it_too() -> None:
 
 
 def test_it_reaches_the_boltzmann_acceptance_of_its_last_temperature() -> None:
-    """On a small graph what is accepted at the end is what a chain at that temperature accepts."""
-    problem = find_problem(MAXCUT)
-    task = nsa.Task(problem, problem.generate(16, np.random.default_rng(2)))
+    """Of few items what is accepted at the end is what a chain at that temperature accepts."""
+    (task,) = nsa.generate("knapsack", 16, seed=2)
     options: dict[str, Any] = {"seed": 1, "chains": 8, "bound": False, "threads": 1, "t_end": 0.3}
-    rates: dict[str, list[float]] = {}
+    options["policy"] = "uniform"
+    rates: dict[str, float] = {}
     for kind in ("adaptive", "constant"):
         seen: list[tuple[int, float]] = []
-        nsa.solve(
-            task,
-            steps=40_000,
-            schedule=kind,
-            t_start=3.0 if kind == "adaptive" else 0.3,
-            on_progress=lambda p, seen=seen: seen.append((p.step, p.acceptance * p.step)),
-            **options,
+        chosen = nsa.Settings(
+            steps=40_000, schedule=kind, t_start=3.0 if kind == "adaptive" else 0.3, **options
         )
-        late = [pair for pair in seen if pair[0] >= 0.99 * 40_000] or seen[-2:]
-        rates[kind] = [seen[-1][1] - late[0][1], seen[-1][0] - late[0][0]]
-    adaptive, constant = (a / max(n, 1) for a, n in rates.values())
-    assert adaptive == pytest.approx(constant, rel=0.3) or min(n for _, n in rates.values()) == 0
+        solve_all(
+            [task],
+            chosen,
+            on_progress=lambda p, seen=seen: seen.append((p.step, p.acceptance * p.step)),
+            looks=200,
+        )
+        late = next(pair for pair in seen if pair[0] >= 0.97 * 40_000)
+        rates[kind] = (seen[-1][1] - late[1]) / (seen[-1][0] - late[0])
+    assert rates["adaptive"] == pytest.approx(rates["constant"], rel=0.2)
 
 
 def test_what_does_not_go_with_it_is_refused(capsys: Any, tmp_path: Any) -> None:

@@ -1,12 +1,12 @@
 """Temperatures that a run finds its own way between: slow where the energy falls, quick where little happens.
 
-A pilot, a tenth of the run, goes down the geometric curve and notes the chains' mean energy on its way. Its slope
-is the heat capacity C = dE/dT, and the variance of the energy is T^2 times that. The rest of the run goes from
-the first temperature to the last at constant thermodynamic speed: the time for a step of log T is in proportion
-to sqrt(C) = sigma / T (Salamon, Nulton, Harland, Pedersen, Ruppeiner and Liao 1988, "Simulated annealing with
-constant thermodynamic speed"). The cooling rule of Huang, Romeo and Sangiovanni-Vincentelli (1986, "An efficient
-general cooling schedule for simulated annealing") has the same proportion; here it is known beforehand, so that
-any number of steps or seconds ends cold.
+A pilot, a tenth of the run, goes down the geometric curve and notes the chains' mean energy on its way. Its
+slope is the heat capacity C = dE/dT, and the variance of the energy is T^2 times that. The rest of the run
+goes from the first temperature to the last at constant thermodynamic speed: the time for a step of log T is
+in proportion to sqrt(C) = sigma / T (Salamon, Nulton, Harland, Pedersen, Ruppeiner and Liao 1988, "Simulated
+annealing with constant thermodynamic speed"). The cooling rule of Huang, Romeo and Sangiovanni-Vincentelli
+(1986, "An efficient general cooling schedule for simulated annealing") has the same proportion; here it is
+known beforehand, so that any number of steps or seconds ends cold.
 """
 
 from __future__ import annotations
