@@ -86,7 +86,8 @@ class Settings:
     t_start, t_end : float or 'auto', optional
         Temperatures in normalised units (TSP: the side of the square around the cities is 1; knapsack: the
         largest value is 1; bins: one bin is 1), or from a sample of the instance's own moves: ``auto``.
-    schedule : {'geometric', 'linear', 'constant'}
+    schedule : {'geometric', 'linear', 'constant', 'adaptive'}
+        ``adaptive`` goes slowly where energy falls, as a pilot of a tenth of the run tells.
     reheat : int
         How often temperatures begin anew, each time for an equal part of the steps or the time.
     acceptance : {'metropolis', 'hastings'}

@@ -15,6 +15,7 @@ import numpy as np
 
 from nsa_cli import __version__
 from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.goals import Settled
 from nsa_cli.anneal.loop import Chains, End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps, parse_temperature
@@ -58,6 +59,8 @@ class _Plan(NamedTuple):
     group: Hashable
     schedule: Schedule
     chains: int
+    #: An instance with temperatures of its own, and which of them its moves are to say before chains run.
+    own: tuple[Task, tuple[str, ...]] | None = None
 
 
 def solve_all(
@@ -204,32 +207,23 @@ def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
     chains = budget.chains if settings.chains is None else settings.chains
     if chains < 1:
         raise UsageError(f"--chains: expected at least 1, got {chains}")
-    schedule = Schedule(
-        steps,
-        *_temperatures(task, backend, budget, settings),
-        settings.schedule,  # type: ignore[arg-type]  # checked by Schedule
-        settings.reheat,
-    )
-    return _Plan(task.problem, backend, task.problem.group(task.instance), schedule, chains)
+    first, last, wanted = _temperatures(budget, settings)
+    kind: Any = settings.schedule  # checked by Schedule
+    schedule = Schedule(steps, first, last, kind, settings.reheat)
+    wanted = wanted if backend.method == "anneal" else ()
+    own = (task, wanted) if wanted or kind == "adaptive" else None
+    return _Plan(task.problem, backend, task.problem.group(task.instance), schedule, chains, own)
 
 
-def _temperatures(task: Task, backend: Backend, budget: Budget, settings: Settings) -> tuple[float, float]:
-    """Take the first and last temperature from the user, from a sample of moves, or from the budget."""
-    known = (budget.t_start, budget.t_end)
-    given = (
-        parse_temperature("--t-start", settings.t_start),
-        parse_temperature("--t-end", settings.t_end),
-    )
-    sampled = None
-    if backend.method == "anneal" and any(g == "auto" or (g is None and budget.auto) for g in given):
-        init = settings.init
-        make = task.problem.start(None if isinstance(init, np.ndarray) else init)
-        sampled = temperatures_of(backend, task.instance, partial(make, task.instance), settings.unit)
-    first, last = (
-        g if isinstance(g, float) else s if g == "auto" or budget.auto else k
-        for g, k, s in zip(given, known, sampled or known, strict=True)
-    )
-    return first, last
+def _temperatures(budget: Budget, settings: Settings) -> tuple[float, float, tuple[str, ...]]:
+    """Take the first and last temperature from the user or the budget; tell which a sample is to replace."""
+    given = {
+        "t_start": parse_temperature("--t-start", settings.t_start),
+        "t_end": parse_temperature("--t-end", settings.t_end),
+    }
+    wanted = tuple(name for name, g in given.items() if g == "auto" or (g is None and budget.auto))
+    first, last = (g if isinstance(g, float) else getattr(budget, name) for name, g in given.items())
+    return first, last, wanted
 
 
 def _batches(places: list[int], plan: _Plan, tasks: Sequence[Task]) -> list[list[int]]:
@@ -270,7 +264,7 @@ class _Run(NamedTuple):
         try:
             with on_first_compilation(stand_in.begin):
                 return in_time(
-                    lambda errand: self._watched(errand)._search(tasks, keys, ready),
+                    lambda errand: self._watched(errand)._sampled(ready)._search(tasks, keys, ready),
                     lambda: first_reason(self.stop, _NOTHING_YET),
                 )
         except LateError as late:
@@ -305,11 +299,25 @@ class _Run(NamedTuple):
         shown = None if self.on_progress is None else show  # who looks on makes each chunk a little longer
         return self._replace(stop=(note, *self.stop), on_progress=shown)
 
+    def _sampled(self, ready: _Ready) -> _Run:
+        """Take temperatures from a sample of the instance's own moves, where some are to come from there."""
+        began, (task, wanted) = time.monotonic(), self.plan.own or (None, ())
+        if task is None or not wanted:
+            return self
+        init = self.settings.init
+        make = partial(task.problem.start(None if isinstance(init, np.ndarray) else init), task.instance)
+        found = temperatures_of(self.plan.backend, task.instance, make, self.settings.unit)
+        known = dict(zip(("t_start", "t_end"), found or (), strict=False))
+        chosen: dict[str, Any] = {name: known[name] for name in wanted if name in known}
+        schedule = replace(self.plan.schedule, **chosen)
+        ready.seconds = time.monotonic() - began
+        return self._replace(plan=self.plan._replace(schedule=schedule))
+
     def _search(self, tasks: Sequence[Task], keys: np.ndarray, ready: _Ready) -> list[Result]:
         """Fill in what is `ready`, and anneal what a bound's method has not solved on its way."""
         began, chains = time.monotonic(), self.plan.chains
         x = ready.x = self._starts(tasks, keys)
-        setup = ready.seconds = (time.monotonic() - began) / len(tasks)
+        setup = ready.seconds = ready.seconds + (time.monotonic() - began) / len(tasks)
         if self.settings.bound:
             ready.bounds = bounds_of(
                 tasks, self.deadline, lambda: first_reason(self.stop, _NOTHING_YET) is not None
@@ -355,11 +363,12 @@ class _Run(NamedTuple):
         value = float(bound.value)
         return lambda progress: show(progress._replace(bound=value))
 
-    def _schedule(self) -> Schedule | TimedSchedule:
+    def _schedule(self) -> Schedule | TimedSchedule | AdaptiveSchedule:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
-        if self.deadline is None or self.settings.steps is not None:
-            return self.plan.schedule
-        return TimedSchedule(self.plan.schedule, time.monotonic(), self.deadline)
+        course: Schedule | TimedSchedule = self.plan.schedule
+        if self.deadline is not None and self.settings.steps is None:
+            course = TimedSchedule(self.plan.schedule, time.monotonic(), self.deadline)
+        return AdaptiveSchedule(course) if self.plan.schedule.kind == "adaptive" else course
 
     def _proved(self, task: Task, bound: Bound | None, setup: float) -> Result:
         """Report the optimum that the bound's method has met."""

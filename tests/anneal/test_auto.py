@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 from tests.user_problems import MAXCUT
 
 import nsa_cli as nsa
+from nsa_cli import run
 from nsa_cli.anneal.auto import sampled_temperatures, temperature_for
+from nsa_cli.anneal.stop import Interrupt
 from nsa_cli.backends import choose_backend
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.draws import stream_keys
@@ -80,6 +84,41 @@ def test_a_flat_landscape_has_temperatures_too() -> None:
     problem = find_problem(MAXCUT)
     flat = problem.from_record({"weights": np.zeros((6, 6), dtype=int).tolist()})
     assert nsa.solve(flat, problem=MAXCUT, seed=1, steps=10).schedule["t_start"] == 1.0
+
+
+@pytest.fixture
+def slow_sample(monkeypatch: Any) -> list[str]:
+    """Sampling that takes a third of a second, and in which threads it was done."""
+    threads: list[str] = []
+
+    def sample(*_: Any) -> tuple[float, float]:
+        threads.append(threading.current_thread().name)
+        time.sleep(0.3)
+        return 0.5, 0.25
+
+    monkeypatch.setattr(run, "temperatures_of", sample)
+    return threads
+
+
+def test_sampling_is_part_of_the_set_up_and_its_time_is_told(slow_sample: list[str]) -> None:
+    """In the thread that may be left behind; each instance has its own sample."""
+    problem = find_problem(MAXCUT)
+    tasks = [nsa.Task(problem, problem.generate(8, np.random.default_rng(k))) for k in (1, 2)]
+    for result in nsa.solve_many(tasks, seed=1, steps=10, chains=1):
+        assert (result.schedule["t_start"], result.schedule["t_end"]) == (0.5, 0.25)
+        assert result.seconds["setup"] >= 0.3
+    assert slow_sample == ["nsa", "nsa"]
+
+
+def test_an_interrupt_does_not_wait_for_the_sample(slow_sample: list[str]) -> None:
+    """The start is the answer."""
+    problem = find_problem(MAXCUT)
+    task = nsa.Task(problem, problem.generate(8, np.random.default_rng(1)))
+    began = time.monotonic()
+    rule = Interrupt(lambda: time.monotonic() > began + 0.05)
+    (result,) = run.solve_all([task], nsa.Settings(seed=1, steps=10), stop=(rule,))
+    assert time.monotonic() - began < 0.3
+    assert (result.status, result.steps) == ("interrupted", 0)
 
 
 def test_what_is_no_temperature_is_refused(capsys: Any, tmp_path: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nsa_cli as nsa
+from nsa_cli import limits
 from nsa_cli.core.bound import Bound, rounded_outwards
 from nsa_cli.problems.bin import bounds as bin_bounds
 from nsa_cli.problems.knapsack import bounds as knapsack_bounds
@@ -212,7 +214,7 @@ def test_the_1_tree_over_all_edges_is_that_of_a_dense_matrix(monkeypatch, metric
     assert TSP.recompute_bound(instance, witness) == exact
     from nsa_cli.problems.tsp import complete_tree
 
-    monkeypatch.setattr(complete_tree, "_ALL_PAIRS", 0)  # as for many cities
+    monkeypatch.setattr(complete_tree, "ALL_PAIRS", 0)  # as for many cities
     monkeypatch.setattr(complete_tree, "_LISTED", (1000, 1000))
     monkeypatch.setattr(complete_tree, "_MANY", 1)
     assert TSP.recompute_bound(instance, witness) == exact
@@ -249,6 +251,63 @@ def test_held_karp_is_near_the_optimum_of_random_cities(size, capsys):
         print(f"\n    held-karp {size}: {bound.value:.4f}, usual optimum {usual:.4f}", end="")
     assert 0.9 * usual < bound.value < 1.1 * usual
     assert TSP.recompute_bound(instance, bound.witness) == pytest.approx(bound.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["EUC_2D", "EXACT_2D", "GEO", "matrix"])
+def test_a_few_milliseconds_bound_some_hundred_cities(metric):
+    """Compiled code raises the bound, however short the time; the witness proves it without the clock."""
+    rng = np.random.default_rng(8)
+    points = rng.random((200, 2)) * 80
+    if metric == "matrix":
+        lengths = np.linalg.norm(points[:, None] - points, axis=2)
+        instance = TSP.from_record({"matrix": ((lengths + lengths.T) / 2).tolist()})
+    else:
+        instance = TSP.from_record({"coords": points.tolist(), "edge_weight_type": metric})
+    leisurely = TSP.bound(instance)
+    hasty = TSP.bound(instance, seconds=0.02)
+    assert hasty.value > 0.9 * leisurely.value
+    for bound in (leisurely, hasty):
+        assert TSP.recompute_bound(instance, bound.witness) == bound.value
+    assert TSP.bound(instance, seconds=1e-5) is None
+    assert TSP.bound(instance, stop=lambda: True) is None
+
+
+def test_cities_on_the_same_place_are_bounded_too():
+    """They have no compiled bound of their own: their potentials would be one."""
+    rng = np.random.default_rng(9)
+    coords = rng.integers(0, 9, (60, 2)).tolist()
+    instance = TSP.from_record({"coords": coords, "edge_weight_type": "EUC_2D"})
+    bound = TSP.bound(instance)
+    assert 0.9 * nsa.solve(instance, steps=500, seed=1, threads=1).objective < bound.value
+    assert TSP.recompute_bound(instance, bound.witness) == bound.value
+
+
+def test_bounds_have_little_of_a_short_time_unless_they_end_searches():
+    """Of tours three per cent of a second and a fifth of ten; half of it for knapsacks' programme."""
+    assert [limits.share_of(TSP, s) for s in (0.05, 1.0, 3.0, 10.0, math.inf)] == pytest.approx(
+        [0.03, 0.2 / 6, 0.1, 0.2, 0.2]
+    )
+    assert limits.share_of(KNAPSACK, 0.002) == limits.share_of(KNAPSACK, 60.0) == 0.5
+    assert limits.share_of(BIN, 0.05) == 0.2
+
+
+@FEW
+@given(st.lists(st.floats(0, 1e150, allow_subnormal=True), min_size=1, max_size=6))
+def test_values_become_integers_rounded_up_where_they_must(values):
+    """As fractions say: exact where nothing is lost, and sums that 64 bits hold."""
+    instance = KNAPSACK.from_record({"values": values, "weights": [1.0] * len(values), "capacity": 2.0})
+    data = knapsack_bounds._integers(instance)
+    scaled = [Fraction(v) * Fraction(2) ** data.shift for v in values]
+    assert data.values == [math.ceil(x) for x in scaled]
+    assert data.exact <= (data.values == scaled)
+    assert sum(data.values) < 2**61
+
+
+def test_a_knapsack_of_2000_items_is_bounded_in_no_time():
+    """Its programme included; there is nothing with less than a millisecond."""
+    (instance,) = KNAPSACK.paper_set(2000, 1)
+    assert KNAPSACK.bound(instance, seconds=0.0) is None
+    assert KNAPSACK.bound(instance).exact
 
 
 def test_tour_bounds_of_matrices_without_geometry():

@@ -253,6 +253,10 @@ class TorchChains:
         return self._operations.objectives(_numpy(self.state.energy))
 
     @property
+    def walk_energy(self) -> NDArray[np.float64]:
+        return _numpy(self.state.energy)
+
+    @property
     def best_energy(self) -> NDArray[np.float64]:
         return self._operations.objectives(_numpy(self.state.best_energy))
 

@@ -104,6 +104,10 @@ class FusedChains:
         return self._objectives(self.state.energy)  # type: ignore[no-any-return]
 
     @property
+    def walk_energy(self) -> NDArray[np.float64]:
+        return self.state.energy  # type: ignore[no-any-return]
+
+    @property
     def best_energy(self) -> NDArray[np.float64]:
         return self._objectives(self.state.best_energy)  # type: ignore[no-any-return]
 

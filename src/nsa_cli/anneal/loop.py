@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.goals import Goal, Settled, Watch
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.anneal.stop import Progress, StopRule, first_reason
@@ -20,6 +21,9 @@ _CHUNK_SECONDS = 0.1
 #: first step, and this share of what is left, for paces change; but at least so many seconds, for a look
 #: round takes some 50 us.
 _CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 12, 1 / 6, 0.0004
+
+#: The same where a schedule looks at the chains after each chunk.
+_WATCHED_SHARE = 1 / 300
 
 #: Steps of the first chunk; how much longer the next one may be.
 _FIRST_CHUNK, _GROWTH = 8, 8.0
@@ -52,6 +56,10 @@ class Chains(Protocol):
         """Of `x`, float64[B], in file units: objectives, without what a walk adds to them."""
 
     @property
+    def walk_energy(self) -> NDArray[np.float64]:
+        """Of `x`, float64[B], in any unit: what the chains go down, with what a walk adds to objectives."""
+
+    @property
     def best_energy(self) -> NDArray[np.float64]:
         """Of `best`."""
 
@@ -77,7 +85,7 @@ class End(NamedTuple):
 
 def run_chains(
     chains: Chains,
-    schedule: Schedule | TimedSchedule,
+    schedule: Schedule | TimedSchedule | AdaptiveSchedule,
     *,
     chunk: int | None = None,
     looks: int | None = None,
@@ -92,7 +100,8 @@ def run_chains(
     Parameters
     ----------
     chains : Chains
-    schedule : Schedule or TimedSchedule
+    schedule : Schedule, TimedSchedule or AdaptiveSchedule
+        The last one is for the chains of one instance, and is used up.
     chunk : int, optional
         Steps between two looks at the rules; by default what takes a tenth of a second. It changes
         nothing in the result of a run that is not stopped.
@@ -110,7 +119,8 @@ def run_chains(
         Called before the first chunk and after each.
     """
     most = min(-(-schedule.steps // looks) if looks else schedule.steps, chains.most)
-    chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(chains, max(most, 1), until)
+    share = _WATCHED_SHARE if isinstance(schedule, AdaptiveSchedule) else _CHUNK_SHARE
+    chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(chains, max(most, 1), until, share)
     full = on_progress is not None
     first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
     progress, watch = _progress(chains, schedule, float(first), full=full), Watch(goals, rows)
@@ -119,9 +129,12 @@ def run_chains(
     while chains.step < schedule.steps:
         if goals and chains.step == watch.due and watch.look(chains):
             return End(list(watch.settled.values())[-1].reason, watch.settled)
+        if isinstance(schedule, AdaptiveSchedule) and chains.step >= schedule.due:
+            schedule.look(chains)
         if (reason := first_reason(stop, progress)) is not None:
             return End(reason, watch.settled)
-        last = min(chains.step + next(chunks), schedule.steps, watch.due if goals else schedule.steps)
+        due = (schedule.due or schedule.steps, watch.due if goals else schedule.steps)
+        last = min(chains.step + next(chunks), schedule.steps, *due)
         temperatures = schedule.temperatures(chains.step, last)
         chains.advance(temperatures)
         progress = _progress(chains, schedule, float(temperatures[-1]), full=full)
@@ -135,7 +148,7 @@ def _fixed_chunks(chunk: int) -> Iterator[int]:
         yield chunk
 
 
-def _timed_chunks(chains: Chains, most: int, until: float | None) -> Iterator[int]:
+def _timed_chunks(chains: Chains, most: int, until: float | None, share: float) -> Iterator[int]:
     """Make chunks that take their time, by the pace of the last one; they grow step by step."""
     chunk, now = _FIRST_CHUNK, time.monotonic()
     span = None if until is None else max(until - now, 0.0)
@@ -145,26 +158,26 @@ def _timed_chunks(chains: Chains, most: int, until: float | None) -> Iterator[in
         now = time.monotonic()
         done, seconds = chains.step - before, max(now - begin, 1e-9)
         if done:  # a chunk without steps says nothing of their pace
-            wanted = _chunk_seconds(span, None if until is None else until - now)
+            wanted = _chunk_seconds(span, None if until is None else until - now, share)
             chunk = max(int(min(done * wanted / seconds, _GROWTH * chunk, most)), 1)
 
 
-def _chunk_seconds(span: float | None, left: float | None) -> float:
+def _chunk_seconds(span: float | None, left: float | None, share: float) -> float:
     """Tell how long a chunk is to take, of a time span of which so much is left."""
     if span is None or left is None:
         return _CHUNK_SECONDS
-    share = max(min(span * _CHUNK_SHARE, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
-    return min(share, _CHUNK_SECONDS, max(left, 0.0))
+    wanted = max(min(span * share, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
+    return min(wanted, _CHUNK_SECONDS, max(left, 0.0))
 
 
 def _progress(
-    chains: Chains, schedule: Schedule | TimedSchedule, temperature: float, *, full: bool
+    chains: Chains, schedule: Schedule | TimedSchedule | AdaptiveSchedule, temperature: float, *, full: bool
 ) -> Progress:
     """Say where the chains are; in full only to those who look on, for a short chunk takes little longer."""
     accepted = chains.accepted
     progress = Progress(
         chains.step,
-        None if isinstance(schedule, TimedSchedule) else schedule.steps,
+        schedule.planned,
         temperature,
         float(accepted.sum()) / len(accepted) / max(chains.step, 1),
         float(chains.best_energy.min()),

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import UsageError
 
-Kind = Literal["geometric", "linear", "constant"]
-KINDS: tuple[Kind, ...] = ("geometric", "linear", "constant")
+Kind = Literal["geometric", "linear", "constant", "adaptive"]
+KINDS: tuple[Kind, ...] = ("geometric", "linear", "constant", "adaptive")
+
+#: A step that no run comes to.
+NEVER = 1 << 62
 
 _STEPS = re.compile(r"(\d+(?:\.\d+)?)?\s*\*?\s*[nN](?:\s*(?:\^|\*\*)?\s*([123]))?")
 
@@ -28,8 +31,9 @@ class Schedule:
         K.
     t_start, t_end : float
         In the problem's normalised units.
-    kind : {'geometric', 'linear', 'constant'}
-        Geometric is the paper's ``T_k = alpha^k T_0``. Constant stays at `t_start`.
+    kind : {'geometric', 'linear', 'constant', 'adaptive'}
+        Geometric is the paper's ``T_k = alpha^k T_0``. Constant stays at `t_start`. Adaptive is geometric
+        until a run makes something else of it, see `nsa_cli.anneal.adaptive`.
     reheats : int
         How often the curve begins anew, at `t_start`; it then has as many equal parts and one more.
 
@@ -48,6 +52,10 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.reheats < 0:
             raise UsageError(f"reheat: expected at least 0, got {self.reheats}")
+        if self.reheats and self.kind == "adaptive":
+            raise UsageError(
+                "--reheat: an adaptive schedule heats again by itself; take --schedule geometric"
+            )
         if self.kind not in KINDS:
             raise UsageError(f"schedule: expected one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.steps < 0:
@@ -55,14 +63,27 @@ class Schedule:
         for name, value in (("t_start", self.t_start), ("t_end", self.t_end)):
             if not 0 <= value < float("inf"):
                 raise UsageError(f"{name}: expected a finite temperature >= 0, got {value}")
-        if self.kind == "geometric" and min(self.t_start, self.t_end) <= 0:
+        if self.kind in ("geometric", "adaptive") and min(self.t_start, self.t_end) <= 0:
+            which = "a geometric" if self.kind == "geometric" else "an adaptive"
             raise UsageError(
-                "a geometric schedule needs temperatures above 0; take --schedule linear to end at 0"
+                f"{which} schedule needs temperatures above 0; take --schedule linear to end at 0"
             )
+
+    #: It never asks what the chains do.
+    due: ClassVar[int] = NEVER
+
+    @property
+    def planned(self) -> int | None:
+        """K; None where the time decides."""
+        return self.steps
+
+    def fractions(self, first: int, last: int) -> NDArray[np.float64]:
+        """Tell how much of the whole is done before steps ``first <= k < last``, float64[last - first]."""
+        return np.arange(first, last) / max(self.steps - 1, 1)
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps ``first <= k < last``, float64[last - first]."""
-        values = self.at(np.arange(first, last) / max(self.steps - 1, 1))
+        values = self.at(self.fractions(first, last))
         if last == self.steps > 1 and last > first and self.kind != "constant":
             values[-1] = self.t_end  # not a rounding error away from it
         return values
@@ -98,18 +119,32 @@ class TimedSchedule:
     began: float
     until: float
     #: More than there is time for.
-    steps: int = 1 << 62
+    steps: int = NEVER
+    due: ClassVar[int] = NEVER
+    planned: ClassVar[int | None] = None
 
     @property
     def t_start(self) -> float:
         """Temperature of the first step."""
         return self.curve.t_start
 
+    @property
+    def t_end(self) -> float:
+        """Temperature when the time is up."""
+        return self.curve.t_end
+
+    def fractions(self, first: int, last: int) -> NDArray[np.float64]:
+        """Tell how much of the time is used, float64[last - first]: one number for all steps done now."""
+        span = max(self.until - self.began, 1e-9)
+        return np.full(last - first, min((time.monotonic() - self.began) / span, 1.0))
+
+    def at(self, fraction: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Temperatures where a fraction of the whole is done."""
+        return self.curve.at(fraction)
+
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps that are done now, float64[last - first]: one for all of a chunk."""
-        span = max(self.until - self.began, 1e-9)
-        fraction = min((time.monotonic() - self.began) / span, 1.0)
-        return np.full(last - first, self.curve.at(np.array([fraction]))[0])
+        return self.at(self.fractions(first, last))
 
 
 def parse_temperature(option: str, text: str | float | None) -> float | Literal["auto"] | None:

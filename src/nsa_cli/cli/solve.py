@@ -87,7 +87,9 @@ def solve(
     t_end: Annotated[
         str | None, typer.Option("--t-end", metavar="T", help="Last temperature, likewise.")
     ] = None,
-    schedule: Annotated[str, typer.Option("--schedule", help="geometric, linear or constant.")] = "geometric",
+    schedule: Annotated[
+        str, typer.Option("--schedule", help="geometric, linear, constant or adaptive.")
+    ] = "geometric",
     reheat: Annotated[
         int, typer.Option("--reheat", metavar="N", help="Begin at the first temperature again N times.")
     ] = 0,

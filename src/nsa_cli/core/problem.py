@@ -266,6 +266,9 @@ class Problem(ABC, Generic[InstanceT]):
         Whether each of the walk's moves can be undone by another, as Hastings' ratio wants it.
     instant_start : str or None
         The start that needs nothing compiled, where the default one does.
+    bound_share : float or None
+        Share of a time limit that a bound may take where its method mostly finds the optimum, or proves that
+        a search may end; None: a fifth, and less of a short time.
     prefers_large_steps : bool
         Whether `solve` takes large steps, where there are some, unless something else is asked for.
     """
@@ -285,6 +288,7 @@ class Problem(ABC, Generic[InstanceT]):
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
     instant_start: ClassVar[str | None] = None
+    bound_share: ClassVar[float | None] = None
     prefers_large_steps: ClassVar[bool] = True
     walks: ClassVar[tuple[str, ...]] = ("paper",)
     walk: str = "paper"

@@ -51,6 +51,7 @@ class Bin(Problem[BinInstance]):
     }
     nested_ids = True
     settings = ("capacity", *Problem.settings)
+    bound_share = 0.2
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
     walks = ("paper", "squares")
     default_walk = "squares"
@@ -93,7 +94,7 @@ class Bin(Problem[BinInstance]):
     ) -> Bound:
         from nsa_cli.problems.bin import bounds
 
-        return bounds.bound(instance, stop)
+        return bounds.bound(instance, seconds, stop)
 
     def recompute_bound(self, instance: BinInstance, witness: Mapping[str, Any]) -> Number:
         from nsa_cli.problems.bin import bounds

@@ -11,6 +11,8 @@ All sums are of small integers or of exact integer weights: nothing is rounded b
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -44,23 +46,27 @@ class _Sorted(NamedTuple):
     cuts: NDArray[Any]
 
 
-def bound(instance: BinInstance, stop: Callable[[], bool]) -> Bound:
+def bound(
+    instance: BinInstance, seconds: float = math.inf, stop: Callable[[], bool] = lambda: False
+) -> Bound:
     """Take the largest of the bounds; the first in order of simplicity where several are equal.
 
     Parameters
     ----------
     instance : BinInstance
+    seconds : float
+        Limit of the search among the step functions.
     stop : callable
-        Ends the search among the step functions.
+        Ends it too.
     """
-    data = _sorted(instance)
+    end, data = time.monotonic() + seconds, _sorted(instance)
     value = _volume(data)
     best = Bound(value=value, method="volume", witness={"cut": 0})
     cut, value = _best_cut(data)
     if value > best.value:
         best = Bound(value=value, method="martello-toth L2", witness={"cut": cut})
     for k in range(1, _MOST_STEPS + 1):
-        if stop():
+        if time.monotonic() >= end or stop():
             break
         cut, value = _best_step(data, k)
         if value > best.value:

@@ -28,8 +28,12 @@ def _decreasing(instance: BinInstance, *, best_fit: bool) -> Solution:
     units, capacity = instance.exact.units, instance.exact.capacity
     packing = np.empty(instance.size, dtype=np.int64)
     free = np.full(instance.size, capacity, dtype=np.int64)
-    opened = 0
-    for item in np.argsort(-units, kind="stable").tolist():
+    order = np.argsort(-units, kind="stable")
+    # No two of more than half a bin share one: each opens its own.
+    opened = int((2 * units > capacity).sum())
+    packing[order[:opened]] = np.arange(opened)
+    free[:opened] -= units[order[:opened]]
+    for item in order[opened:].tolist():
         room = free[:opened] - units[item]
         if best_fit:
             room = np.where(room < 0, np.iinfo(np.int64).max, room)

@@ -41,7 +41,7 @@ class BinLargeStep:
     def runs(self, instances: Sequence[BinInstance], x: NDArray[Any]) -> list[LargeStepRun]:
         """Put chains at their first packings."""
         # With so few bins, a bound that takes no time, a chain rests, though others of its batch go on.
-        least = {id(i): int(bounds.bound(i, lambda: True).value) for i in instances}
+        least = {id(i): int(bounds.bound(i, 0.0).value) for i in instances}
         return [_run(i, least[id(i)], packing) for i, packing in zip(instances, x, strict=True)]
 
 

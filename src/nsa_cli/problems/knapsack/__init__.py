@@ -46,6 +46,7 @@ class Knapsack(Problem[KnapsackInstance]):
     arrays = {"values": 1, "weights": 1, "capacity": 0, "copies": 1}
     starts = {"greedy": greedy, "empty": empty, "paper": empty}
     settings = ("capacity", *Problem.settings)
+    bound_share = 0.5
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
 
     def from_record(self, data: Mapping[str, Any]) -> KnapsackInstance:
@@ -86,7 +87,7 @@ class Knapsack(Problem[KnapsackInstance]):
         *,
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
-    ) -> Bound:
+    ) -> Bound | None:
         from nsa_cli.problems.knapsack import bounds
 
         return bounds.bound(instance, seconds, stop)

@@ -31,6 +31,9 @@ _VALUE_BITS = 60
 #: Steps of the search for the cardinality's multiplier, each of which halves an interval.
 _HALVINGS = 40
 
+#: Seconds below which there is no point in beginning: of what is done once, and of an item.
+_ONCE, _ITEM = 2e-4, 5e-7
+
 #: Multipliers are whole multiples of this.
 _GRAIN = 2**-30
 
@@ -55,8 +58,8 @@ class _Integers(NamedTuple):
     exact: bool
 
 
-def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) -> Bound:
-    """Bound the value of every selection, exactly if the dynamic programme ends.
+def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) -> Bound | None:
+    """Bound the value of every selection, exactly if the dynamic programme ends; None without time for any.
 
     Parameters
     ----------
@@ -66,6 +69,8 @@ def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) 
     stop : callable
         Ends it too.
     """
+    if seconds < _ONCE + _ITEM * instance.size:
+        return None
     data = _integers(instance)
     known = greedy(instance, lambda n: np.zeros(n))
     best = _by_dual(instance, data, known)
@@ -146,15 +151,25 @@ def _integers(instance: KnapsackInstance) -> _Integers:
     if instance.values.dtype == np.int64:
         values = instance.values.tolist()
         return _Integers(values, weights, capacity, 0, True)
-    ratios = [Fraction(v) for v in instance.values.tolist()]
-    finest = max(r.denominator.bit_length() - 1 for r in ratios)
-    total = sum(ratios) or Fraction(1)
-    largest = _VALUE_BITS - (total.numerator.bit_length() - total.denominator.bit_length() + 1)
-    shift = min(finest, largest)
-    scaled = [r * Fraction(2) ** shift for r in ratios]
-    return _Integers(
-        [-(-r.numerator // r.denominator) for r in scaled], weights, capacity, shift, shift == finest
-    )
+    places, total = _places(instance.values), _exponent(instance.values)
+    shift = min(places, _VALUE_BITS - total)
+    # Rounded up, also where next to nothing falls below what a float can be.
+    scaled = np.maximum(np.ceil(np.ldexp(instance.values, shift)), instance.values > 0)
+    return _Integers(scaled.astype(np.int64).tolist(), weights, capacity, shift, shift == places)
+
+
+def _places(values: NDArray[np.float64]) -> int:
+    """Count the binary digits behind the point that values have at most."""
+    mantissa, exponent = np.frexp(values[values != 0])
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    _, trailing = np.frexp((whole & -whole).astype(np.float64))
+    return max(int((54 - exponent - trailing).max(initial=0)), 0)
+
+
+def _exponent(values: NDArray[np.float64]) -> int:
+    """Give a power of two that the sum of values is below."""
+    total = float(np.ldexp(values, -64).sum()) * (1 + 1e-9)  # the sum itself may not be a float
+    return int(np.frexp(total)[1]) + 64 if total > 0 else 1
 
 
 def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> Fraction:

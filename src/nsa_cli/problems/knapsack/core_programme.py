@@ -101,6 +101,7 @@ class _Programme:
         self.prefix_weight = int(self.weights[prefix].sum())
         self.prefix_value = int(self.values[prefix].sum() + values[self.free].sum())
         self.margin = _SLACK * (float(values.sum()) + 1.0)
+        self.reach = self._reach()
         # Ratios in floats may be out of order by a rounding error, which is far within the margin.
 
     def run(self, end: float, stop: Callable[[], bool]) -> CoreAnswer:
@@ -127,18 +128,22 @@ class _Programme:
         return CoreAnswer(self.best, self.best_value)
 
     def _next(self, item: int, step: int) -> int:
-        """Skip the items that the break solution's bound fixes where they are."""
-        while 0 <= item < len(self.items) and self._fixed(item, step):
-            item += step
-        return item
+        """Skip the items that the break solution's bound fixes where they are (Dembo and Hammer 1980)."""
+        if not 0 <= item < len(self.items) or self.broken == len(self.items):
+            return len(self.items) if step > 0 else -1
+        others = self.reach[item:] if step > 0 else self.reach[item::-1]
+        loose = others + self.margin >= self.best_value + 1
+        ahead = int(loose.argmax())
+        return item + step * (ahead if loose[ahead] else len(others))
 
-    def _fixed(self, item: int, step: int) -> bool:
-        """Tell whether toggling an item can never lead to a better selection (Dembo and Hammer 1980)."""
+    def _reach(self) -> NDArray[np.float64]:
+        """What the break solution can become at most with each item toggled."""
         if self.broken == len(self.items):
-            return True
-        room = self.capacity - self.prefix_weight - step * int(self.weights[item])
-        bound = self.prefix_value + step * int(self.values[item]) + room * float(self.ratios[self.broken])
-        return bound + self.margin < self.best_value + 1
+            return np.zeros(len(self.items))
+        step = np.where(np.arange(len(self.items)) < self.broken, -1, 1)
+        room = self.capacity - self.prefix_weight - step * self.weights
+        filled: NDArray[np.float64] = room * self.ratios[self.broken]
+        return self.prefix_value + step * self.values + filled
 
     def _bounds(self, states: _States, above: int, below: int) -> NDArray[np.float64]:
         """What each state can become at most: filled at the best ratio left, or relieved at the worst."""

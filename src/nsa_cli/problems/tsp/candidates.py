@@ -207,7 +207,8 @@ class Tree(NamedTuple):
 
 
 @allocating
-def _new_tree(size: int) -> Tree:
+def new_tree(size: int) -> Tree:
+    """Make room for a tree over so many cities."""
     return Tree(
         np.zeros(size, dtype=np.int64),
         np.zeros(size),
@@ -315,7 +316,7 @@ def alpha_nearness(graph: Graph, steps: int, first_step: float, last_step: float
         Along with `Graph.to`; 0 for edges of the tree.
     """
     size = len(graph.first) - 1
-    tree = _new_tree(size)
+    tree = new_tree(size)
     weights, best_weights = np.zeros(size), np.zeros(size)
     before = np.full(size, 2, dtype=np.int64)
     best = -np.inf

@@ -16,7 +16,7 @@ from nsa_cli.problems.tsp.sparse_graph import Edges, Graph, Tree, make_graph, se
 from nsa_cli.problems.tsp.whole_lengths import scaled
 
 #: Cities up to which all pairs are looked at, a block of so many at a time.
-_ALL_PAIRS, _BLOCK = 6_000, 2**18
+ALL_PAIRS, _BLOCK = 6_000, 2**18
 
 #: Pairs a city that may be listed beside the candidates, at least and at most, and seconds a pair takes.
 _LISTED, _PAIR_SECONDS = (30, 350), 3e-7
@@ -138,7 +138,7 @@ def _lighter_pairs(
 ) -> tuple[int, Iterator[Edges]]:
     """Choose the highest limit that there is time for, and list a superset of the pairs that weigh less."""
     heaviest = int(tree.max())
-    if instance.matrix is not None or instance.size <= _ALL_PAIRS:
+    if instance.matrix is not None or instance.size <= ALL_PAIRS:
         return heaviest, _all_pairs(instance.size)
     near = _NearPairs(instance, scale, potentials)
     fewest, most = (pairs * instance.size for pairs in _LISTED)

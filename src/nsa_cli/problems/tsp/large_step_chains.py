@@ -181,6 +181,10 @@ class LargeStepChains:
         return np.array([state.costs[CURRENT] for state in self._states])
 
     @property
+    def walk_energy(self) -> NDArray[np.float64]:
+        return self.energy
+
+    @property
     def best_energy(self) -> NDArray[np.float64]:
         return np.array([state.costs[BEST] for state in self._states])
 
