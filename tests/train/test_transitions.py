@@ -44,7 +44,7 @@ def test_kernels_give_the_same_numbers_and_gradients(name, feature_set, size, th
     rows, weight = torch.randint(0, STEPS * CHAINS, (40,)), torch.randn(40).double()
     found = []
     for made in (TensorTransitions(rollout), KernelTransitions(rollout, policy, threads)):
-        log_prob, values = made.log_prob(policy, rows), made.values(critic, rows)
+        log_prob, values = made.at(rows).log_prob(policy), made.at(rows).values(critic)
         possible = log_prob > -torch.inf
         policy.zero_grad()
         critic.zero_grad()
@@ -61,7 +61,7 @@ def test_the_number_of_threads_changes_no_bit():
     rows, found = torch.arange(STEPS * CHAINS), []
     for threads in (1, 2):
         policy.zero_grad()
-        KernelTransitions(rollout, policy, threads).log_prob(policy, rows).sum().backward()
+        KernelTransitions(rollout, policy, threads).at(rows).log_prob(policy).sum().backward()
         found.append(torch.cat([p.grad.flatten() for p in policy.parameters()]))
     assert torch.equal(*found)
 
@@ -76,5 +76,5 @@ def test_the_last_states_have_values(monkeypatch):
     anew = transitions(rollout, policy, by_kernel=True)
     assert isinstance(anew, TensorTransitions)
     np.testing.assert_allclose(
-        kept.values(critic, rows).detach(), anew.values(critic, rows).detach(), rtol=1e-5, atol=1e-6
+        kept.at(rows).values(critic).detach(), anew.at(rows).values(critic).detach(), rtol=1e-5, atol=1e-6
     )
