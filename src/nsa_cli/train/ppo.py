@@ -181,24 +181,25 @@ def collect(
         before = energy, lowest
         energy = energy - gain
         lowest, accepted = torch.minimum(lowest, energy), accepted + info.accepted
-        kept["reward"].append(_earned(config.reward, before, (energy, lowest)).float())
+        kept["reward"].append(_earned(run, before, (energy, lowest), x.shape[1]).float())
     action = tuple(torch.stack(a) for a in zip(*kept.pop("action"), strict=True))
     rollout = Rollout(operations, batch, torch.stack(states), action, temperatures)
     by_kernel = run.device.type == "cpu" and run.backend != "torch"
     return {
         **{key: torch.stack(value) for key, value in kept.items()},
         "transitions": transitions(rollout, policy, by_kernel=by_kernel, threads=run.threads),
-        "cost": float(lowest.mean()),
+        "cost": float(run.losses(lowest, x.shape[1]).mean()),
         "acceptance": float(accepted.mean()) / run.config.steps,
     }
 
 
-def _earned(reward: str, before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor]) -> Tensor:
+def _earned(run: Run, before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor], size: int) -> Tensor:
     """Reward of a step, from energies and lowest energies so far before and after it; float64[B]."""
-    (was, low), (now, lowest) = before, after
-    if reward.endswith("best"):
-        return shaped(low, reward) - shaped(lowest, reward)
-    return shaped(was, reward) - shaped(now, reward)
+    assert isinstance(run.config, PpoConfig)
+    reward = run.config.reward
+    which = 1 if reward.endswith("best") else 0
+    was, now = (shaped(run.losses(state[which], size), reward) for state in (before, after))
+    return was - now
 
 
 def _steps(
