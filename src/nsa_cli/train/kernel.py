@@ -2,7 +2,6 @@
 
 A step of PPO puts a hundred thousand candidates through 16 hidden units, forwards and backwards. As tensor
 operations that is memory going to and fro; here a few hundred candidates at a time stay in the nearest cache.
-Layout: features are float32[F, M, N], transition after transition, so that inner loops are long.
 """
 
 from __future__ import annotations
@@ -12,231 +11,201 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nsa_cli.core.draws import LANES
+from nsa_cli.core.kernel.gradient_lanes import add_row_gradients, exponentials, mask_row, score_rows
 from nsa_cli.core.kernel.jit import reordered
+from nsa_cli.core.kernel.lanes import HIDDEN
+from nsa_cli.core.kernel.slots import blocks_of
 
-#: Candidates that are worked on together: their features and one hidden unit fit into 32 KiB.
-_GROUP = 512
+#: Candidates that are worked on together: their scores stay in the nearest cache.
+_GROUP = 1024
 
-
-class Network(NamedTuple):
-    """Weights: float32[F, H], [H], [H]."""
-
-    first: Any
-    bias: Any
-    second: Any
+#: No score of what may be chosen is as low.
+_LOWEST = np.float32(-3e38)
 
 
-class Space(NamedTuple):
-    """Scratch of one thread, and the gradients it sums.
+class Rows(NamedTuple):
+    """One choice of R transitions, their candidates one after the other.
 
     Attributes
     ----------
-    seen : float32[F, G]
-        Features of a group of candidates.
-    unit, score : float32[G]
-    first, bias, second : float64[F, H], [H], [H]
-        Gradients.
+    features : float32[F, R N + LANES]
+        Feature after feature; at the end padding, which counts for nothing.
+    shifts : tuple of int64
+        Where in the flattened features each feature begins.
+    allowed : uint8[R N + LANES]
+        1 for what may be chosen.
+    index : int64[R]
+        What was chosen.
+    size : int
+        N.
     """
 
-    seen: Any
-    unit: Any
-    score: Any
-    first: Any
-    bias: Any
-    second: Any
+    features: Any
+    shifts: Any
+    allowed: Any
+    index: Any
+    size: Any
 
 
-def space(features: int, candidates: int, hidden: int) -> Space:
-    """Allocate for transitions of so many candidates."""
-    width = group_of(candidates) * candidates
-    return Space(
+def empty_rows(features: int, rows: int, candidates: int) -> Rows:
+    """Allocate for so many transitions."""
+    width = rows * candidates + LANES
+    return Rows(
         np.zeros((features, width), np.float32),
-        np.zeros(width, np.float32),
-        np.zeros(width, np.float32),
-        np.zeros((features, hidden)),
-        np.zeros(hidden),
-        np.zeros(hidden),
+        tuple(range(0, features * width, width)),
+        np.zeros(width, np.uint8),
+        np.zeros(rows, np.int64),
+        candidates,
     )
 
 
-def group_of(candidates: int) -> int:
-    """Transitions of so many candidates that are done together."""
-    return max(1, _GROUP // candidates)
+def scratch(candidates: int) -> Any:
+    """Allocate for the scores of a group of transitions of so many candidates, or their gradients."""
+    return np.empty((blocks_of(max(_GROUP, candidates)) + 1) * LANES, np.float32)
+
+
+def row_shares(rows: int, candidates: int) -> Any:
+    """Allocate probabilities of all candidates of so many transitions: float32[R, whole blocks]."""
+    return np.empty((rows, blocks_of(candidates) * LANES), np.float32)
+
+
+@reordered
+def gather(features: Any, allowed: Any, index: Any, rows: Any, begin: int, end: int, into: Any) -> None:
+    """Put some transitions side by side.
+
+    Parameters
+    ----------
+    features : float32[M, F, N]
+        All there are; the last ones may have no choice (`allowed` and `index` are shorter).
+    allowed : bool[L, N]
+    index : int64[L]
+    rows : int64[R]
+        Which to take.
+    begin, end : int
+        Of the rows, which are done.
+    into : Rows
+        Written.
+    """
+    size = into.size
+    for r in range(begin, end):
+        row, base = rows[r], r * size
+        for f in range(features.shape[1]):
+            _copy(features[row, f], into.features[f, base : base + size])
+        if row < len(index):
+            into.index[r] = index[row]
+            _copy(allowed[row], into.allowed[base : base + size])
+
+
+@reordered
+def _copy(numbers: Any, into: Any) -> None:
+    # A view begins at 0: of a sum of indices the compiler cannot tell that it counts from the front.
+    for n in range(len(into)):
+        into[n] = numbers[n]
 
 
 @reordered
 def log_probabilities(
-    network: Any,
-    features: Any,
-    allowed: Any,
-    rows: Any,
-    index: Any,
-    begin: int,
-    end: int,
-    group: int,
-    work: Any,
-    shares: Any,
-    result: Any,
+    network: Any, rows: Any, begin: int, end: int, score: Any, shares: Any, result: Any
 ) -> None:
-    """Fill in ``result``, the log-probability of candidate ``index[r]`` of transition ``rows[r]``.
+    """Fill in the log-probabilities of what was chosen.
 
     Parameters
     ----------
-    network : Network
-    features : float32[F, M, N]
-    allowed : bool[M, N]
-    rows, index : int64[R]
+    network : float32[F + 2, HIDDEN]
+        Weights of the features, of a constant 1, and outwards, of `HIDDEN` units.
+    rows : Rows
     begin, end : int
         Of the rows, which are done.
-    group : int
-        Rows that are done together.
-    work : Space
-    shares : float32[R, N]
+    score : float32[…]
+        See `scratch`.
+    shares : float32[R, whole blocks]
         Written: probabilities of all candidates.
     result : float64[R]
         Written; -inf where the candidate is not allowed.
     """
-    size = features.shape[2]
+    size, group = rows.size, max(1, _GROUP // rows.size)
+    blocks = shares.shape[1] // LANES
     for low in range(begin, end, group):
         high = min(low + group, end)
-        _gather(features, rows, low, high, work)
-        _score(network, work, (high - low) * size)
+        _score(network, rows, low, high, score)
         for r in range(low, high):
-            base, row = (r - low) * size, rows[r]
-            largest = np.float32(-3e38)
-            for n in range(size):
-                work.unit[n] = work.score[base + n] if allowed[row, n] else np.float32(-3e38)
-                largest = max(largest, work.unit[n])
-            total = np.float32(0.0)
-            for n in range(size):
-                shares[r, n] = math.exp(work.unit[n] - largest) if allowed[row, n] else np.float32(0.0)
-                total += shares[r, n]
+            base, place, index = (r - low) * size, r * size, rows.index[r]
+            largest = mask_row(score, base, size, rows.allowed, place, shares[r])
             result[r] = -np.inf
-            if total > np.float32(0.0):
-                if allowed[row, index[r]]:
-                    result[r] = (
-                        np.float64(work.score[base + index[r]]) - largest - math.log(np.float64(total))
-                    )
+            share = np.float32(0.0)
+            if largest > _LOWEST:
+                total = exponentials(shares[r], largest, blocks)
                 share = np.float32(1.0) / total
-                for n in range(size):
-                    shares[r, n] *= share
+                if rows.allowed[place + index]:
+                    result[r] = np.float64(score[base + index] - largest) - math.log(total)
+            _scale(shares[r], share, shares[r])
 
 
 @reordered
 def add_log_gradient(
-    network: Any,
-    features: Any,
-    rows: Any,
-    index: Any,
-    begin: int,
-    end: int,
-    group: int,
-    work: Any,
-    shares: Any,
-    weight: Any,
+    network: Any, rows: Any, begin: int, end: int, score: Any, shares: Any, weight: Any, gradient: Any
 ) -> None:
-    """Add the weights' gradients of ``sum_r weight[r] * result[r]`` of `log_probabilities`.
+    """Add the gradient of ``sum_r weight[r] * result[r]`` of `log_probabilities`.
 
     Parameters
     ----------
     weight : float64[R]
+    gradient : float64[F + 2, HIDDEN]
     """
-    size = features.shape[2]
+    size, group = rows.size, max(1, _GROUP // rows.size)
     for low in range(begin, end, group):
         high = min(low + group, end)
-        _gather(features, rows, low, high, work)
         for r in range(low, high):
             base, scale = (r - low) * size, np.float32(weight[r])
-            for n in range(size):
-                work.score[base + n] = -scale * shares[r, n]
-            work.score[base + index[r]] += scale
-        _add_gradient(network, work, (high - low) * size)
+            _scale(shares[r], -scale, score[base : base + size])
+            score[base + rows.index[r]] += scale
+        _add_gradient(network, rows, low, high, score, gradient)
 
 
 @reordered
-def means(
-    network: Any, features: Any, rows: Any, begin: int, end: int, group: int, work: Any, result: Any
-) -> None:
+def means(network: Any, rows: Any, begin: int, end: int, score: Any, result: Any) -> None:
     """Fill in ``result``, float32[R]: the mean score of each transition's candidates."""
-    size = features.shape[2]
+    size, group = rows.size, max(1, _GROUP // rows.size)
     for low in range(begin, end, group):
         high = min(low + group, end)
-        _gather(features, rows, low, high, work)
-        _score(network, work, (high - low) * size)
+        _score(network, rows, low, high, score)
         for r in range(low, high):
             total = np.float32(0.0)
-            for n in range(size):
-                total += work.score[(r - low) * size + n]
+            for one in score[(r - low) * size : (r - low + 1) * size]:
+                total += one
             result[r] = total / np.float32(size)
 
 
 @reordered
 def add_mean_gradient(
-    network: Any, features: Any, rows: Any, begin: int, end: int, group: int, work: Any, weight: Any
+    network: Any, rows: Any, begin: int, end: int, score: Any, weight: Any, gradient: Any
 ) -> None:
-    """Add the weights' gradients of ``sum_r weight[r] * result[r]`` of `means`; weight : float32[R]."""
-    size = features.shape[2]
+    """Add the gradient of ``sum_r weight[r] * result[r]`` of `means`; weight : float32[R]."""
+    size, group = rows.size, max(1, _GROUP // rows.size)
     for low in range(begin, end, group):
         high = min(low + group, end)
-        _gather(features, rows, low, high, work)
         for r in range(low, high):
-            for n in range(size):
-                work.score[(r - low) * size + n] = weight[r] / np.float32(size)
-        _add_gradient(network, work, (high - low) * size)
+            score[(r - low) * size : (r - low + 1) * size] = weight[r] / np.float32(size)
+        _add_gradient(network, rows, low, high, score, gradient)
 
 
 @reordered
-def _gather(features: Any, rows: Any, low: int, high: int, work: Any) -> None:
-    size = features.shape[2]
-    for f in range(features.shape[0]):
-        for r in range(low, high):
-            base, row = (r - low) * size, rows[r]
-            for n in range(size):
-                work.seen[f, base + n] = features[f, row, n]
+def _scale(numbers: Any, factor: float, into: Any) -> None:
+    for n in range(len(into)):
+        into[n] = numbers[n] * factor
 
 
 @reordered
-def _unit(network: Any, work: Any, h: int, count: int) -> None:
-    """First-layer sums of one hidden unit, from two features at a time."""
-    rest, base = len(work.seen) % 2, network.bias[h]
-    if rest:
-        weight = network.first[0, h]
-        for c in range(count):
-            work.unit[c] = base + weight * work.seen[0, c]
-    else:
-        for c in range(count):
-            work.unit[c] = base
-    for f in range(rest, len(work.seen), 2):
-        one, two = network.first[f, h], network.first[f + 1, h]
-        for c in range(count):
-            work.unit[c] += one * work.seen[f, c] + two * work.seen[f + 1, c]
+def _score(network: Any, rows: Any, low: int, high: int, score: Any) -> None:
+    blocks = ((high - low) * rows.size + LANES - 1) // LANES
+    score_rows(rows.features[:, low * rows.size :], rows.shifts, network, score, blocks)
 
 
 @reordered
-def _score(network: Any, work: Any, count: int) -> None:
-    for c in range(count):
-        work.score[c] = np.float32(0.0)
-    for h in range(len(network.bias)):
-        _unit(network, work, h, count)
-        weight = network.second[h]
-        for c in range(count):
-            work.score[c] += weight * max(work.unit[c], np.float32(0.0))
-
-
-@reordered
-def _add_gradient(network: Any, work: Any, count: int) -> None:
-    """Add gradients, where ``work.score`` holds those of the scores."""
-    for h in range(len(network.bias)):
-        _unit(network, work, h, count)
-        weight, second, bias = network.second[h], np.float32(0.0), np.float32(0.0)
-        for c in range(count):
-            second += work.score[c] * max(work.unit[c], np.float32(0.0))
-            work.unit[c] = weight * work.score[c] if work.unit[c] > np.float32(0.0) else np.float32(0.0)
-            bias += work.unit[c]
-        work.second[h] += second
-        work.bias[h] += bias
-        for f in range(len(work.seen)):
-            total = np.float32(0.0)
-            for c in range(count):
-                total += work.unit[c] * work.seen[f, c]
-            work.first[f, h] += total
+def _add_gradient(network: Any, rows: Any, low: int, high: int, score: Any, gradient: Any) -> None:
+    """Add gradients, where `score` holds those of the scores."""
+    count = (high - low) * rows.size
+    blocks = (count + LANES - 1) // LANES
+    score[count : blocks * LANES] = np.float32(0.0)
+    add_row_gradients(rows.features[:, low * rows.size :], rows.shifts, network, score, gradient, blocks)

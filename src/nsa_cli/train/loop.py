@@ -154,18 +154,18 @@ class Run:
         starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
         if (chains := self.chains(policy, everything, starts, streams, members)) is not None:
             chains.advance(schedule.temperatures(0, schedule.steps))
-            best = torch.from_numpy(self._losses(chains.state.best_energy / chains.scale, x))
+            best = torch.from_numpy(chains.state.best_energy / chains.scale)
             accepted = torch.from_numpy(chains.state.accepted)
         else:
             batch = self.operations.pack(everything, self.device, self.config.unit)
             streams_ = torch.from_numpy(streams).to(self.device)
             state = anneal(self.operations, batch, policy, starts, schedule, streams_).state
-            energy = (state.best_energy / batch.scale).cpu().numpy()
-            best, accepted = torch.from_numpy(self._losses(energy, x)).to(self.device), state.accepted
-        return best.reshape(members, -1), accepted.reshape(members, -1)
+            best, accepted = state.best_energy / batch.scale, state.accepted
+        return self.losses(best, x.shape[1]).reshape(members, -1), accepted.reshape(members, -1)
 
-    def _losses(self, energy: np.ndarray, x: Tensor) -> np.ndarray:
-        return self.operations.losses(energy, x.shape[1])
+    def losses(self, energy: Tensor, size: int) -> Tensor:
+        """Turn normalised energies into what training is to make small; see `Operations.losses`."""
+        return torch.from_numpy(self.operations.losses(energy.cpu().numpy(), size)).to(energy.device)
 
     def chains(
         self, policy: Policy, instances: list[Instance], x: Tensor, keys: np.ndarray, members: int = 1

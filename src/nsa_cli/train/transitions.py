@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.kernel.lanes import HIDDEN
 from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperations, Operations, select
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.slots import PointwiseNetwork, SlotPolicy
@@ -26,6 +26,9 @@ from nsa_cli.train import kernel
 
 #: Features of more bytes than this are not kept.
 _MOST_BYTES = 1 << 30
+
+#: Features of a minibatch from which on threads are worth their calls.
+_LEAST = 1 << 17
 
 #: Parts whose gradients are summed apart, however many threads there are: their number changes no bit.
 _PARTS = 4
@@ -92,21 +95,30 @@ class Critic(nn.Module):
         return values
 
 
+class Minibatch(ABC):
+    """Some transitions of a rollout, in the order in which they were asked for."""
+
+    @abstractmethod
+    def log_prob(self, policy: Any) -> Tensor:
+        """Log-probabilities of the moves: float64[M], differentiable."""
+
+    @abstractmethod
+    def values(self, critic: Critic) -> Tensor:
+        """Values of the states: float32[M], differentiable."""
+
+
 class Transitions(ABC):
     """A rollout, flattened: row ``k B + b`` is step k of chain b."""
 
     @abstractmethod
-    def log_prob(self, policy: Any, rows: Tensor) -> Tensor:
-        """Log-probabilities of the moves of some rows, int64[M]; float64[M], differentiable."""
-
-    @abstractmethod
-    def values(self, critic: Critic, rows: Tensor) -> Tensor:
-        """Values of the states of some rows, the last states included; float32[M], differentiable."""
+    def at(self, rows: Tensor) -> Minibatch:
+        """Take some rows, int64[M]; the last states, from ``K B`` on, have values, but no moves."""
 
 
 def transitions(rollout: Rollout, policy: LearntPolicy, *, by_kernel: bool, threads: int = 1) -> Transitions:
     """Make the form of a rollout that suits the machine and its size."""
-    if by_kernel and isinstance(policy, SlotPolicy) and _bytes(rollout, policy) <= _MOST_BYTES:
+    fits = isinstance(policy, SlotPolicy) and policy.hidden <= HIDDEN
+    if by_kernel and fits and _bytes(rollout, policy) <= _MOST_BYTES:
         return KernelTransitions(rollout, policy, threads)
     return TensorTransitions(rollout)
 
@@ -122,16 +134,24 @@ class TensorTransitions(Transitions):
         last = rollout.temperature[-1:]
         self._temperature = torch.cat([rollout.temperature, last]).repeat_interleave(self._chains)
 
-    def _states(self, rows: Tensor) -> tuple[Any, Tensor, Tensor]:
-        return select(self._of.batch, rows % self._chains), self._x[rows], self._temperature[rows]
+    def at(self, rows: Tensor) -> Minibatch:
+        batch = select(self._of.batch, rows % self._chains)
+        state = (self._of.operations, batch, self._x[rows], self._temperature[rows])
+        moves = rows.clamp(max=len(self._action[0]) - 1)
+        return _TensorMinibatch(state, tuple(a[moves] for a in self._action))
 
-    def log_prob(self, policy: Any, rows: Tensor) -> Tensor:
-        action = tuple(a[rows] for a in self._action)
-        result: Tensor = policy.log_prob(self._of.operations, *self._states(rows), action)
+
+@dataclass(frozen=True, eq=False)
+class _TensorMinibatch(Minibatch):
+    state: tuple[Operations[Any, Any], Any, Tensor, Tensor]
+    action: Action
+
+    def log_prob(self, policy: Any) -> Tensor:
+        result: Tensor = policy.log_prob(*self.state, self.action)
         return result
 
-    def values(self, critic: Critic, rows: Tensor) -> Tensor:
-        result: Tensor = critic(self._of.operations, *self._states(rows))
+    def values(self, critic: Critic) -> Tensor:
+        result: Tensor = critic(*self.state)
         return result
 
 
@@ -157,21 +177,31 @@ class KernelTransitions(Transitions):
             states = steps + 1 if slot == 0 else steps
             self._slots.append(
                 _Slot(
-                    _feature_major(features, states),
+                    torch.stack([features(k).mT for k in range(states)]).flatten(0, 1).numpy(),
                     torch.stack([allowed(k) for k in range(steps)]).flatten(0, 1).numpy(),
                     index.flatten().clamp(min=0).numpy(),
                     min(threads, _PARTS),
                 )
             )
 
-    def log_prob(self, policy: Any, rows: Tensor) -> Tensor:
-        total = torch.zeros(len(rows), dtype=torch.float64)
-        for network, slot in zip(policy.networks, self._slots, strict=True):
-            total = total + _LogProbability.apply(*_weights(network), slot, rows)  # type: ignore[no-untyped-call]
+    def at(self, rows: Tensor) -> Minibatch:
+        return _KernelMinibatch(self._slots, rows.numpy())
+
+
+class _KernelMinibatch(Minibatch):
+    def __init__(self, slots: list[_Slot], rows: NDArray[np.int64]) -> None:
+        self._slots, self._rows = slots, rows
+        self._first = slots[0].at(rows)
+
+    def log_prob(self, policy: Any) -> Tensor:
+        rows = [self._first, *(slot.at(self._rows) for slot in self._slots[1:])]
+        total = torch.zeros(len(self._rows), dtype=torch.float64)
+        for network, slot in zip(policy.networks, rows, strict=True):
+            total = total + _LogProbability.apply(*_weights(network), slot)  # type: ignore[no-untyped-call]
         return total
 
-    def values(self, critic: Critic, rows: Tensor) -> Tensor:
-        mean: Tensor = _Mean.apply(*_weights(critic.network), self._slots[0], rows)  # type: ignore[no-untyped-call]
+    def values(self, critic: Critic) -> Tensor:
+        mean: Tensor = _Mean.apply(*_weights(critic.network), self._first)  # type: ignore[no-untyped-call]
         return mean + critic.offset
 
 
@@ -184,46 +214,53 @@ def _bytes(rollout: Rollout, policy: SlotPolicy) -> int:
     return first[..., 0].numel() * len(rollout.x) * width
 
 
-def _feature_major(compute: Callable[[int], Tensor], states: int) -> NDArray[np.float32]:
-    """Put the features of all steps, float32[B, N, F] each, into one float32[F, K B, N]."""
-    first = compute(0)
-    chains, size, count = first.shape
-    made = torch.empty(count, states, chains, size)
-    for k in range(states):
-        made[:, k] = (compute(k) if k else first).permute(2, 0, 1)
-    return made.reshape(count, states * chains, size).numpy()
-
-
 def _weights(network: PointwiseNetwork) -> tuple[Tensor, Tensor, Tensor]:
     return network.first.weight, network.first.bias, network.second.weight
 
 
 @dataclass(frozen=True, eq=False)
 class _Slot:
-    """One choice in all transitions: float32[F, M, N], bool[M, N], int64[M]."""
+    """One choice in all transitions: float32[M, F, N], bool[L, N], int64[L]."""
 
     features: NDArray[np.float32]
     allowed: NDArray[np.bool_]
     index: NDArray[np.int64]
     threads: int
 
-    @property
-    def size(self) -> int:
-        return int(self.features.shape[2])
+    def at(self, rows: NDArray[np.int64]) -> _Rows:
+        """Gather some of them."""
+        _, count, size = self.features.shape
+        made = _Rows(kernel.empty_rows(count, len(rows), size), self.threads)
+        made.each(
+            lambda _, a, b: kernel.gather(self.features, self.allowed, self.index, rows, a, b, made.rows)
+        )
+        return made
 
-    def each(
-        self, hidden: int, rows: int, work: Callable[[int, int, kernel.Space], None]
-    ) -> list[kernel.Space]:
-        """Do parts of the rows, in threads; give their spaces, in order."""
-        cuts = [rows * k // _PARTS for k in range(_PARTS + 1)]
-        spaces = [kernel.space(len(self.features), self.size, hidden) for _ in range(_PARTS)]
-        jobs = [(a, b, space) for (a, b), space in zip(pairwise(cuts), spaces, strict=True)]
-        if self.threads == 1:
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """One choice in some transitions, and threads to work on them."""
+
+    rows: kernel.Rows
+    threads: int
+
+    def __len__(self) -> int:
+        return len(self.rows.index)
+
+    def each(self, work: Callable[[int, int, int], None], *, sums: bool = False) -> None:
+        """Do all rows, ``work(part, begin, end)``, in threads where that is worth it.
+
+        What `sums` over rows comes in the same parts in any case, so that threads change no bit of it.
+        """
+        threads = self.threads if self.rows.features.size >= _LEAST else 1
+        count = _PARTS if sums or threads > 1 else 1
+        cuts = [len(self) * k // count for k in range(count + 1)]
+        jobs = [(k, *cuts[k : k + 2]) for k in range(count)]
+        if threads == 1:
             for job in jobs:
                 work(*job)
         else:
             list(_pool().map(lambda job: work(*job), jobs))
-        return spaces
 
 
 _pools: dict[int, ThreadPoolExecutor] = {}
@@ -234,71 +271,74 @@ def _pool() -> ThreadPoolExecutor:
     return _pools.setdefault(os.getpid(), ThreadPoolExecutor(_PARTS))
 
 
-def _network(first: Tensor, bias: Tensor, second: Tensor) -> kernel.Network:
-    parts = (first.detach().t(), bias.detach(), second.detach()[0])
-    return kernel.Network(*(part.contiguous().numpy() for part in parts))
+def _network(first: Tensor, bias: Tensor, second: Tensor) -> NDArray[np.float32]:
+    """Lay weights out for kernels, float32[F + 2, HIDDEN]; units that there are not add nothing."""
+    made = np.zeros((first.shape[1] + 2, HIDDEN), np.float32)
+    torch.cat(
+        (first.detach().t(), bias.detach()[None], second.detach()), out=torch.from_numpy(made)[:, : len(bias)]
+    )
+    return made
 
 
-def _gradients(spaces: list[kernel.Space]) -> tuple[Tensor, Tensor, Tensor]:
-    first, bias, second = (sum(getattr(s, name) for s in spaces) for name in ("first", "bias", "second"))
-    made = (first.T, bias, second[None])
-    return tuple(torch.from_numpy(np.ascontiguousarray(m, dtype=np.float32)) for m in made)  # type: ignore[return-value]
+def _parts_like(network: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Make room for gradients that parts sum apart."""
+    return np.zeros((_PARTS, *network.shape))
+
+
+def _gradients(parts: NDArray[np.float64], hidden: int) -> tuple[Tensor, Tensor, Tensor]:
+    made = torch.from_numpy(parts.sum(0)[:, :hidden].astype(np.float32))
+    return made[:-2].t(), made[-2], made[-1:]
 
 
 class _LogProbability(torch.autograd.Function):
     """`kernel.log_probabilities` with its gradient."""
 
     @staticmethod
-    def forward(ctx: Any, first: Tensor, bias: Tensor, second: Tensor, slot: _Slot, rows: Tensor) -> Tensor:
-        network, chosen = _network(first, bias, second), rows.numpy()
-        index = slot.index[chosen]
-        shares = np.empty((len(chosen), slot.size), np.float32)
-        result = np.empty(len(chosen))
-        group = kernel.group_of(slot.size)
+    def forward(ctx: Any, first: Tensor, bias: Tensor, second: Tensor, rows: _Rows) -> Tensor:
+        network, seen = _network(first, bias, second), rows.rows
+        shares, result = kernel.row_shares(len(rows), seen.size), np.empty(len(rows))
 
-        def work(a: int, b: int, space: kernel.Space) -> None:
-            kernel.log_probabilities(
-                network, slot.features, slot.allowed, chosen, index, a, b, group, space, shares, result
-            )
+        def work(_: int, a: int, b: int) -> None:
+            kernel.log_probabilities(network, seen, a, b, kernel.scratch(seen.size), shares, result)
 
-        slot.each(len(bias), len(chosen), work)
-        ctx.kept = network, slot, chosen, index, shares
+        rows.each(work)
+        ctx.kept = network, rows, shares, len(bias)
         return torch.from_numpy(result)
 
     @staticmethod
     def backward(ctx: Any, weight: Tensor) -> Any:
-        network, slot, chosen, index, shares = ctx.kept
-        weights, group = np.ascontiguousarray(weight.numpy()), kernel.group_of(slot.size)
+        network, rows, shares, hidden = ctx.kept
+        weights, parts, seen = np.ascontiguousarray(weight.numpy()), _parts_like(network), rows.rows
 
-        def work(a: int, b: int, space: kernel.Space) -> None:
-            kernel.add_log_gradient(
-                network, slot.features, chosen, index, a, b, group, space, shares, weights
-            )
+        def work(part: int, a: int, b: int) -> None:
+            score = kernel.scratch(seen.size)
+            kernel.add_log_gradient(network, seen, a, b, score, shares, weights, parts[part])
 
-        return *_gradients(slot.each(len(network.bias), len(chosen), work)), None, None
+        rows.each(work, sums=True)
+        return *_gradients(parts, hidden), None
 
 
 class _Mean(torch.autograd.Function):
     """`kernel.means` with its gradient."""
 
     @staticmethod
-    def forward(ctx: Any, first: Tensor, bias: Tensor, second: Tensor, slot: _Slot, rows: Tensor) -> Tensor:
-        network, chosen = _network(first, bias, second), rows.numpy()
-        result, group = np.empty(len(chosen), np.float32), kernel.group_of(slot.size)
+    def forward(ctx: Any, first: Tensor, bias: Tensor, second: Tensor, rows: _Rows) -> Tensor:
+        network, seen, result = _network(first, bias, second), rows.rows, np.empty(len(rows), np.float32)
 
-        def work(a: int, b: int, space: kernel.Space) -> None:
-            kernel.means(network, slot.features, chosen, a, b, group, space, result)
+        def work(_: int, a: int, b: int) -> None:
+            kernel.means(network, seen, a, b, kernel.scratch(seen.size), result)
 
-        slot.each(len(bias), len(chosen), work)
-        ctx.kept = network, slot, chosen
+        rows.each(work)
+        ctx.kept = network, rows, len(bias)
         return torch.from_numpy(result)
 
     @staticmethod
     def backward(ctx: Any, weight: Tensor) -> Any:
-        network, slot, chosen = ctx.kept
-        weights, group = np.ascontiguousarray(weight.numpy()), kernel.group_of(slot.size)
+        network, rows, hidden = ctx.kept
+        weights, parts, seen = np.ascontiguousarray(weight.numpy()), _parts_like(network), rows.rows
 
-        def work(a: int, b: int, space: kernel.Space) -> None:
-            kernel.add_mean_gradient(network, slot.features, chosen, a, b, group, space, weights)
+        def work(part: int, a: int, b: int) -> None:
+            kernel.add_mean_gradient(network, seen, a, b, kernel.scratch(seen.size), weights, parts[part])
 
-        return *_gradients(slot.each(len(network.bias), len(chosen), work)), None, None
+        rows.each(work, sums=True)
+        return *_gradients(parts, hidden), None
