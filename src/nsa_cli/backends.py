@@ -20,7 +20,7 @@ from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Budget, Draws, OwnChains, Problem, Trained
+from nsa_cli.core.problem import Budget, Draws, Problem, Trained
 from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored, walking_with
 
 BACKENDS = ("auto", "torch", "numba")
@@ -167,9 +167,6 @@ class LargeStepBackend:
         unit: float | None,
         rule: str,
     ) -> Chains:
-        if isinstance(self.chains, OwnChains):
-            own: Chains = self.chains.start(instances, x, keys, self.threads)
-            return own
         from nsa_cli.anneal.large_step import LargeStepChains
 
         return LargeStepChains(self.chains.runs(instances, x), keys, threads=self.threads)

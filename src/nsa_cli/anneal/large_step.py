@@ -8,16 +8,16 @@ only says what a kick is, how it is repaired, and how both are undone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.acceptance import COLD
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import anew, kernel
+from nsa_cli.core.kernel.jit import anew, inlined, kernel
 from nsa_cli.core.kernel.steps import energy, keep, kick, note, repair, settle, undo
 from nsa_cli.core.problem import LargeStepRun
 
@@ -26,6 +26,11 @@ CURRENT, BEST = range(2)
 
 #: Places in `Tally.counts`.
 STEPS, ACCEPTED = range(2)
+
+#: Elements that a chain settles between two looks at the clock.
+_SETTLE = 2000
+
+T = TypeVar("T")
 
 
 class Tally(NamedTuple):
@@ -48,12 +53,24 @@ class Tally(NamedTuple):
 
 @kernel
 def begin(data: Any, state: Any, tally: Tally) -> None:
-    """Take the first solution for the best so far, and settle it."""
-    tally.energies[BEST] = energy(data, state)
+    """Take the first solution for the best so far."""
+    tally.energies[CURRENT] = tally.energies[BEST] = energy(data, state)
     note(data, state)
-    settle(data, state)
+
+
+@kernel
+def settle_on(data: Any, state: Any, tally: Tally, limit: int) -> bool:
+    """Go on settling the first solution, at up to `limit` elements of it; tell whether that is done."""
+    done = settle(data, state, limit)
     tally.energies[CURRENT] = energy(data, state)
-    if tally.energies[CURRENT] < tally.energies[BEST]:
+    _compare(data, state, tally)
+    return done
+
+
+@inlined
+def _compare(data: Any, state: Any, tally: Tally) -> None:
+    """Remember the current solution if it is the best."""
+    if tally.energies[CURRENT] < tally.energies[BEST] - data.tolerance:
         tally.energies[BEST] = tally.energies[CURRENT]
         note(data, state)
 
@@ -86,13 +103,11 @@ def advance(data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float6
         keep(data, state)
         counts[ACCEPTED] += 1
         energies[CURRENT] = energy(data, state)
-        if energies[CURRENT] < energies[BEST]:
-            energies[BEST] = energies[CURRENT]
-            note(data, state)
+        _compare(data, state, tally)
 
 
-#: The same two for parts that come from outside of this package.
-begin_anew, advance_anew = anew(begin), anew(advance)
+#: The same for parts that come from outside of this package.
+begin_anew, settle_on_anew, advance_anew = anew(begin), anew(settle_on), anew(advance)
 
 
 class LargeStepChains:
@@ -114,17 +129,40 @@ class LargeStepChains:
         self.step = 0
         self._runs = runs
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
-        self._threads = min(threads, len(keys))
+        threads = min(threads, len(keys))
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         kept = runs[0].kept
-        self._advance = advance if kept else advance_anew
-        first = begin if kept else begin_anew
+        first, self._settle, self._advance = (
+            (begin, settle_on, advance) if kept else (begin_anew, settle_on_anew, advance_anew)
+        )
         for run, tally in zip(runs, self._tallies, strict=True):
             first(run.data, run.state, tally)
+        #: Chains that are still to settle, each with those that start as it does.
+        self._unsettled = _alike(runs)
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
-        """Take all chains through so many steps."""
-        run_rows(lambda row: self._run(row, temperatures), range(len(self._runs)), self._threads)
-        self.step += len(temperatures)
+        """Take all chains through so many steps, unless some have still to settle after this."""
+        if self._unsettled:
+            self._go_on_settling()
+        if not self._unsettled:
+            self._each(lambda row: self._run(row, temperatures), range(len(self._runs)))
+            self.step += len(temperatures)
+
+    def _each(self, work: Callable[[int], T], rows: Sequence[int]) -> list[T]:
+        return list(map(work, rows) if self._pool is None else self._pool.map(work, rows))
+
+    def _go_on_settling(self) -> None:
+        """Settle one of all that start alike, and put the others where it ends."""
+        rows = list(self._unsettled)
+        for row, done in zip(rows, self._each(self._settle_some, rows), strict=True):
+            if done:
+                for other in self._unsettled.pop(row):
+                    _copy(self._runs[row].state, self._runs[other].state)
+                    _copy(self._tallies[row].energies, self._tallies[other].energies)
+
+    def _settle_some(self, row: int) -> bool:
+        run = self._runs[row]
+        return self._settle(run.data, run.state, self._tallies[row], _SETTLE)
 
     def _run(self, row: int, temperatures: NDArray[np.float64]) -> None:
         run = self._runs[row]
@@ -155,11 +193,22 @@ class LargeStepChains:
         return np.array([tally.counts[ACCEPTED] for tally in self._tallies])
 
 
-def run_rows(work: Callable[[int], None], rows: Iterable[int], threads: int) -> None:
-    """Do the work of each row, in threads where there are several."""
-    if threads == 1:
-        for row in rows:
-            work(row)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, rows))
+def _alike(runs: Sequence[LargeStepRun]) -> dict[int, list[int]]:
+    """Find the first chain of each instance and first solution, and the others that start as it does."""
+    first: dict[tuple[int, bytes], int] = {}
+    others: dict[int, list[int]] = {}
+    for row, run in enumerate(runs):
+        leader = first.setdefault((id(run.data), run.current().tobytes()), row)
+        others.setdefault(leader, [])
+        if leader != row:
+            others[leader].append(row)
+    return others
+
+
+def _copy(source: Any, target: Any) -> None:
+    """Put a state's arrays into those of another state."""
+    if isinstance(source, np.ndarray):
+        target[...] = source
+    elif isinstance(source, tuple):
+        for one, other in zip(source, target, strict=True):
+            _copy(one, other)

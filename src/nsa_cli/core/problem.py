@@ -20,7 +20,6 @@ from typing import (
     Protocol,
     TypeAlias,
     TypeVar,
-    runtime_checkable,
 )
 
 import numpy as np
@@ -212,20 +211,6 @@ class LargeStep(Protocol):
         """Put chains at their first solutions [B, …], one instance a chain."""
 
 
-@runtime_checkable
-class OwnChains(Protocol):
-    """The same with chains of its own instead of the hook's."""
-
-    def fits(self, instance: Any) -> bool:
-        """As for `LargeStep`."""
-
-    def budget(self, instance: Any) -> Budget:
-        """As for `LargeStep`."""
-
-    def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64], threads: int) -> Any:
-        """Put chains at their first solutions; gives `nsa_cli.anneal.loop.Chains`."""
-
-
 class Problem(ABC, Generic[InstanceT]):
     """A problem as everything but the engine sees it.
 
@@ -337,7 +322,7 @@ class Problem(ABC, Generic[InstanceT]):
         """Import the problem's fused kernel, if it has one."""
         return None
 
-    def large_step(self) -> LargeStep | OwnChains | None:
+    def large_step(self) -> LargeStep | None:
         """Import and make the problem's large-step chains, if it has some."""
         return None
 

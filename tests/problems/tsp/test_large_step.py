@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nsa_cli as nsa
+from nsa_cli.anneal.large_step import ACCEPTED, BEST, CURRENT, STEPS, LargeStepChains
+from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.tsp.candidates import (
     Graph,
     alpha_nearness,
@@ -21,8 +23,8 @@ from nsa_cli.problems.tsp.candidates import (
 )
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_step import BEST, CURRENT, KICKS, advance, settle, settled_as, start_at
-from nsa_cli.problems.tsp.large_step_chains import LargeStepChains
+from nsa_cli.problems.tsp.kicks import start_at
+from nsa_cli.problems.tsp.large_step import TspLargeStep
 from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.local_search import PIECES, QUEUED, improve_city, repair, roll_back
 from nsa_cli.problems.tsp.measure import tour_length
@@ -35,6 +37,14 @@ def random_cities(size: int, seed: int = 0) -> TspInstance:
 
 def ready(instance: TspInstance, **changes: Any) -> Setting:
     return prepare(instance, greedy(instance), LargeStepSettings(**changes))
+
+
+def one_chain(setting: Setting, order: np.ndarray, seed: int) -> tuple[LargeStepChains, Any, Any]:
+    """Put a chain at a tour of the sites; with its state and its tally."""
+    state = start_at(setting.tours, order)
+    run = LargeStepRun(setting.tours, state, state.chain.order.copy, state.best.copy)
+    chains = LargeStepChains([run], np.array([seed], dtype=np.int64))
+    return chains, state, chains._tallies[0]
 
 
 def solved(instance: TspInstance, **settings: Any) -> nsa.Result:
@@ -145,33 +155,33 @@ def test_chains_keep_permutations_and_count_right(size: int, seed: int, levels: 
     if len(sites_of(instance).numbers) < 13:
         return
     setting = ready(instance, depth=depth)
-    state = start_at(setting.cities, setting.order)
-    settle(setting.cities, state, depth, 10**9)
+    chains, state, tally = one_chain(setting, setting.sites.order(greedy(instance)), seed)
     for _ in range(5):
-        temperatures = np.full(20, setting.scale * 0.5)
-        advance(setting.cities, state, seed, temperatures, depth, setting.longest)
-        order, measure = state.chain.order, setting.cities.measure
+        chains.advance(np.full(20, 0.5))
+        order, measure = state.chain.order, setting.tours.cities.measure
         everything = np.arange(len(order))
         assert np.array_equal(np.sort(order), everything)
         assert np.array_equal(order[state.chain.position], everything)
+        assert state.chain.around.tolist() == [order[-1], *order, order[0]]
         assert np.array_equal(np.sort(state.best), everything)
         assert not state.chain.waiting.any()
-        assert state.costs[CURRENT] == pytest.approx(tour_length(measure, order), rel=1e-12)
-        assert state.costs[BEST] == pytest.approx(tour_length(measure, state.best), rel=1e-12)
-        assert state.costs[BEST] <= state.costs[CURRENT] + setting.cities.tolerance
-    assert state.counts[KICKS] == 100
+        current, best = tally.energies[CURRENT], tally.energies[BEST]
+        assert current == pytest.approx(tour_length(measure, order), rel=1e-12)
+        assert best == pytest.approx(tour_length(measure, state.best), rel=1e-12)
+        assert best <= current + setting.tours.tolerance
+    assert tally.counts[STEPS] == chains.step == 100
 
 
 def test_undo_restores_the_tour_exactly() -> None:
     """After any number of moves the log brings back every position."""
     setting = ready(random_cities(300))
-    state = start_at(setting.cities, np.random.default_rng(0).permutation(300))
+    state = start_at(setting.tours, np.random.default_rng(0).permutation(300))
     chain = state.chain
     before = chain.order.copy(), chain.position.copy()
-    gained = sum(improve_city(setting.cities, chain, city, 6) for city in range(40))
-    moved = tour_length(setting.cities.measure, chain.order)
+    gained = sum(improve_city(setting.tours.cities, chain, city, 6) for city in range(40))
+    moved = tour_length(setting.tours.cities.measure, chain.order)
     assert chain.counts[PIECES] > 20
-    assert moved == pytest.approx(tour_length(setting.cities.measure, before[0]) - gained)
+    assert moved == pytest.approx(tour_length(setting.tours.cities.measure, before[0]) - gained)
     roll_back(chain, 0)
     assert np.array_equal(chain.order, before[0])
     assert np.array_equal(chain.position, before[1])
@@ -180,9 +190,9 @@ def test_undo_restores_the_tour_exactly() -> None:
 def test_repair_stops_before_its_log_overflows() -> None:
     """From a random tour the log of a whole descent does not fit; the search ends, and is undone exactly."""
     setting = ready(random_cities(3000))
-    state = start_at(setting.cities, np.random.default_rng(0).permutation(3000))
+    state = start_at(setting.tours, np.random.default_rng(0).permutation(3000))
     before = state.chain.order.copy()
-    assert repair(setting.cities, state.chain, 6) > 0.0
+    assert repair(setting.tours.cities, state.chain, 6) > 0.0
     assert state.chain.counts[QUEUED] == 0
     roll_back(state.chain, 0)
     assert np.array_equal(state.chain.order, before)
@@ -190,12 +200,14 @@ def test_repair_stops_before_its_log_overflows() -> None:
 
 def test_local_search_ends_where_no_two_exchange_helps() -> None:
     """The descent leaves no improving 2-opt move over candidate edges."""
-    setting = ready(random_cities(200))
-    state = start_at(setting.cities, setting.order)
-    settle(setting.cities, state, setting.depth, 10**9)
-    again = sum(improve_city(setting.cities, state.chain, city, 6) for city in range(200))
-    assert again == pytest.approx(0.0, abs=0.02 * state.costs[BEST])
-    assert state.costs[BEST] < 0.9 * tour_length(setting.cities.measure, setting.order.astype(np.uint32))
+    instance = random_cities(200)
+    setting, first = ready(instance), greedy(instance)
+    chains, state, tally = one_chain(setting, setting.sites.order(first), 1)
+    chains.advance(np.empty(0))
+    assert state.chain.counts[QUEUED] == 0
+    again = sum(improve_city(setting.tours.cities, state.chain, city, 6) for city in range(200))
+    assert again == pytest.approx(0.0, abs=0.02 * tally.energies[BEST])
+    assert tally.energies[BEST] < 0.9 * instance.objective(first)
 
 
 @pytest.mark.parametrize("size", [40, 400])
@@ -203,17 +215,14 @@ def test_the_same_seed_gives_the_same_tour_in_any_chunks(size: int) -> None:
     """Chunks, threads and looking on change nothing; another seed does."""
     instance = random_cities(size)
     setting = ready(instance)
-    temperatures = setting.scale * np.exp(-3.5 * np.arange(500) / 500)
     ends = []
     for chunk in (1, 7, 500):
-        state = start_at(setting.cities, setting.order)
-        settle(setting.cities, state, setting.depth, 10**9)
+        chains, state, tally = one_chain(setting, setting.sites.order(greedy(instance)), 9)
         for k in range(0, 500, chunk):
-            part = setting.scale * np.exp(-3.5 * np.arange(k, min(k + chunk, 500)) / 500)
-            assert np.array_equal(part, temperatures[k : k + chunk])
-            advance(setting.cities, state, 9, part, setting.depth, setting.longest)
-        ends.append((state.chain.order.tolist(), state.costs.tolist(), state.counts[:2].tolist()))
+            chains.advance(np.exp(-3.5 * np.arange(k, min(k + chunk, 500)) / 500))
+        ends.append((state.chain.order.tolist(), tally.energies.tolist(), tally.counts.tolist()))
     assert ends[0] == ends[1] == ends[2]
+    assert 0 < tally.counts[ACCEPTED] < 500
     solve = [
         solved(instance, method="large-step", seed=5, steps=300, chains=3, threads=k).solution.tolist()
         for k in (1, 2, 3)
@@ -229,7 +238,7 @@ def test_chains_of_one_start_go_down_together() -> None:
 
     def ends(rows: list[int]) -> list[list[int]]:
         first = np.stack([(tour, other, tour)[k] for k in rows])
-        chains = LargeStepChains([instance] * len(rows), first, keys[rows], LargeStepSettings(), 1)
+        chains = LargeStepChains(TspLargeStep().runs([instance] * len(rows), first), keys[rows])
         while chains.step == 0:
             chains.advance(temperatures)
         return chains.x.tolist()
@@ -241,17 +250,19 @@ def test_chains_of_one_start_go_down_together() -> None:
     assert together[0] != together[2]
 
 
-def test_a_chain_put_where_another_settled_is_the_same() -> None:
-    """Tour, positions and lengths, with nothing queued."""
-    setting = ready(random_cities(120))
-    state = start_at(setting.cities, setting.order)
-    settle(setting.cities, state, setting.depth, 10**9)
-    copied = settled_as(state)
-    assert copied.chain.order.tolist() == state.chain.order.tolist()
-    assert copied.chain.position.tolist() == state.chain.position.tolist()
-    assert copied.costs.tolist() == state.costs.tolist()
-    assert not copied.chain.waiting.any()
-    assert copied.chain.counts[QUEUED] == 0
+def test_many_cities_are_settled_bit_by_bit() -> None:
+    """Between two looks at the clock a descent goes on for some cities only, and no step is done meanwhile."""
+    instance = random_cities(5000)
+    runs = TspLargeStep().runs([instance] * 2, np.stack([greedy(instance)] * 2))
+    chains, rounds = LargeStepChains(runs, np.arange(2)), 0
+    lengths = [chains.energy[0]]
+    while chains.step == 0:
+        chains.advance(np.zeros(1))
+        rounds += chains.step == 0
+        lengths.append(chains.energy[0])
+    assert rounds > 2
+    assert lengths == sorted(lengths, reverse=True)
+    assert chains.best_energy[0] == pytest.approx(instance.objective(chains.best[0]))
 
 
 def test_milliseconds_are_enough_for_many_kicks_and_are_kept() -> None:

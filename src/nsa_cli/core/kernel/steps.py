@@ -19,8 +19,16 @@ from nsa_cli.core.kernel.jit import generic
 
 
 @generic
-def settle(data: Any, state: Any) -> None:
-    """Bring the first solution to where kicks begin; the first one is remembered as the best before."""
+def settle(data: Any, state: Any, limit: int) -> bool:
+    """Bring the first solution nearer to where kicks begin; False if that is to go on.
+
+    Nothing is drawn: who starts alike settles alike. The first solution is remembered as the best before.
+
+    Parameters
+    ----------
+    limit : int
+        Elements to look at, where there may be so many that a user would wait.
+    """
     raise NotImplementedError
 
 

@@ -130,8 +130,9 @@ _descend = anew(_descend)
 
 
 @variant(steps.settle, data=Moves)
-def _settle(data: Any, state: Any) -> None:
+def _settle(data: Any, state: Any, limit: int) -> bool:
     _descend(data, state, np.uint64(0))
+    return True
 
 
 @variant(steps.kick, data=Moves)

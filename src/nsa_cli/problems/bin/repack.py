@@ -170,8 +170,8 @@ def bins_of(packing: Packing, bin_of: NDArray[np.int64]) -> None:
 
 
 @variant(steps.settle, data=Bins)
-def _settle(data: Bins, state: Repacking) -> None:
-    pass
+def _settle(data: Bins, state: Repacking, limit: int) -> bool:
+    return True
 
 
 @variant(steps.kick, data=Bins)

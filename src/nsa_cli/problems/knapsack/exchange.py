@@ -84,7 +84,7 @@ class Selection(NamedTuple):
 
 
 @variant(steps.settle, data=Items)
-def _settle(data: Items, state: Selection) -> None:
+def _settle(data: Items, state: Selection, limit: int) -> bool:
     """Bring all items outside of the window home: a start's choice of them would stay for long."""
     counts = state.counts
     for k in range(data.window, len(state.inside)):
@@ -93,6 +93,7 @@ def _settle(data: Items, state: Selection) -> None:
             _toggle(data, state, k)
     counts[TOGGLED] = counts[KICKED] = counts[ASTRAY] = 0
     _fit(data, state)
+    return True
 
 
 @variant(steps.kick, data=Items)

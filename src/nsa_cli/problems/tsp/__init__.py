@@ -20,7 +20,7 @@ from nsa_cli.problems.tsp.nearest import parse
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.problems.tsp.large_step_chains import TspLargeStep
+    from nsa_cli.problems.tsp.large_step import TspLargeStep
     from nsa_cli.problems.tsp.nearest_operations import NearestOperations
     from nsa_cli.problems.tsp.operations import TspOperations
     from nsa_cli.problems.tsp.plot import TspDrawing
@@ -104,7 +104,7 @@ class Tsp(Problem[TspInstance]):
         return instance.size, instance.edge_weight_type
 
     def large_step(self) -> TspLargeStep:
-        from nsa_cli.problems.tsp.large_step_chains import TspLargeStep
+        from nsa_cli.problems.tsp.large_step import TspLargeStep
 
         return TspLargeStep()
 

@@ -1,190 +1,81 @@
-"""A large-step chain: kick the tour, repair it by local search, accept by Metropolis or undo.
-
-Large-step Markov chains are Martin, Otto and Felten's (1991). The kick swaps two adjacent segments, which
-no move of the local search undoes in one step when the segments are long.
-"""
+"""Tours as large-step chains: a step swaps two segments and repairs what that breaks."""
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import inlined, kernel
-from nsa_cli.problems.tsp.local_search import (
-    PIECES,
-    QUEUED,
-    Chain,
-    Cities,
-    apply_move,
-    descend,
-    forget,
-    move_cost,
-    new_chain,
-    push_ends,
-    repair,
-    roll_back,
-    swap_segments,
-)
-from nsa_cli.problems.tsp.measure import tour_length
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.problem import Budget, LargeStepRun
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kicks import start_at
+from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare
+from nsa_cli.problems.tsp.surroundings import is_measurable
 
-#: Places in `LargeStepState.costs`.
-CURRENT, BEST = range(2)
+#: Fewer sites than this leave no room for kicks.
+_LEAST = 13
 
-#: Places in `LargeStepState.counts`.
-KICKS, ACCEPTED, CHANGES, CHANGED = range(4)
+#: Up to this many cities, independent runs of a share of the budget beat one long run.
+_RUNS_UP_TO, _RUNS = 150, 4
 
-#: Changed pieces that are remembered; with more, the whole best tour is copied.
-_CHANGES = 1 << 12
+#: But each of these runs is to have at least so many seconds a city.
+_RUN_SECONDS = 40e-6
 
 
-class LargeStepState(NamedTuple):
-    """A chain between two kicks; its arrays are changed in place.
+class TspLargeStep:
+    """What `nsa_cli.backends` asks of a problem that has large-step chains."""
 
-    Attributes
-    ----------
-    chain : Chain
-        The current tour.
-    best : uint32[N]
-        The best tour seen.
-    costs : float64[2]
-        Lengths of the current and the best tour.
-    counts : int64[4]
-        Kicks done and accepted; pieces in `changes`; cities in them.
-    changes : int64[2 * C]
-        Where the current tour may differ from the best: first position and size of pieces.
-    """
+    settings = LargeStepSettings()
 
-    chain: Chain
-    best: NDArray[np.uint32]
-    costs: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    changes: NDArray[np.int64]
+    def fits(self, instance: TspInstance) -> bool:
+        """Tell whether there are enough cities apart, at finite distances; nothing is compiled for that."""
+        if instance.size < _LEAST or not is_measurable(instance):
+            return False
+        if instance.matrix is not None:
+            return True
+        some = instance.measured[: 8 * _LEAST]  # as a rule they tell
+        return any(len(np.unique(points, axis=0)) >= _LEAST for points in (some, instance.measured))
 
+    def budget(self, instance: TspInstance) -> Budget:
+        """Some seconds at most, and far less for few cities.
 
-def start_at(cities: Cities, order: NDArray[np.int64]) -> LargeStepState:
-    """Put a chain at a tour, which is still to be brought down by `settle`.
+        Temperatures are in units of the mean distance of a city to its nearest neighbour. Measured on uniform
+        cities: from a thousand kicks a city on, twice as many gain less than 0.01 %.
+        """
+        kicks = int(np.clip(150 * instance.size, 5_000, 150_000))
+        chains = _RUNS if instance.size <= _RUNS_UP_TO else 2
+        return Budget(kicks, 1.0, float(np.exp(-self.settings.decay)), chains)
 
-    Parameters
-    ----------
-    cities : Cities
-    order : int64[N]
-    """
-    chain = new_chain(order)
-    cost = tour_length(cities.measure, chain.order)
-    return LargeStepState(
-        chain,
-        chain.order.copy(),
-        np.array([cost, cost]),
-        np.zeros(4, dtype=np.int64),
-        np.empty(2 * _CHANGES, dtype=np.int64),
-    )
+    def chains(self, instance: TspInstance, seconds: float, threads: int) -> int:
+        """Choose the number of chains for a time limit: a multiple of the threads."""
+        if instance.size > _RUNS_UP_TO:
+            return threads
+        runs = max(min(int(seconds * threads / _RUN_SECONDS / instance.size), _RUNS), 1)
+        return -(-runs // threads) * threads
+
+    def runs(self, instances: Sequence[TspInstance], x: NDArray[Any]) -> list[LargeStepRun]:
+        """Put chains at their first tours; the first one of an instance has a say in its candidates."""
+        made: dict[int, Setting] = {}
+        for instance, tour in zip(instances, x, strict=True):
+            if id(instance) not in made:
+                made[id(instance)] = prepare(instance, tour, self.settings)
+        return [_run(made[id(i)], i, tour) for i, tour in zip(instances, x, strict=True)]
 
 
-def settled_as(other: LargeStepState) -> LargeStepState:
-    """Put a chain where another one is that has just settled and kicked nothing yet."""
-    chain = new_chain(other.chain.order.astype(np.int64))
-    chain.waiting[:] = 0
-    chain.counts[QUEUED] = 0
-    return LargeStepState(
-        chain,
-        other.best.copy(),
-        other.costs.copy(),
-        np.zeros(4, dtype=np.int64),
-        np.empty(2 * _CHANGES, dtype=np.int64),
-    )
+def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepRun:
+    sites, tours = setting
+    state = start_at(tours, sites.order(first))
 
+    def current() -> Solution:
+        return sites.tour(state.chain.order)
 
-@kernel
-def settle(cities: Cities, state: LargeStepState, depth: int, limit: int) -> None:
-    """Go on with the first local search, `limit` queued cities at most; its tour is the best so far."""
-    descend(cities, state.chain, depth, limit)
-    state.costs[CURRENT] = tour_length(cities.measure, state.chain.order)
-    state.counts[CHANGED] = len(state.best)
-    _keep_best(state)
+    def best() -> Solution:
+        tour = sites.tour(state.best)
+        # Cities on the same place are one here; where lengths are rounded, a start can still be shorter.
+        some_are_one = len(state.best) < instance.size
+        return first if some_are_one and instance.objective(first) < instance.objective(tour) else tour
 
-
-@kernel
-def advance(
-    cities: Cities,
-    state: LargeStepState,
-    key: int,
-    temperatures: NDArray[np.float64],
-    depth: int,
-    longest: int,
-) -> None:
-    """Take a chain through ``len(temperatures)`` kicks.
-
-    Parameters
-    ----------
-    cities : Cities
-    state : LargeStepState
-        Changed in place. Its number of kicks is the step of the random stream: chunks change nothing.
-    key : int
-        The stream, see `nsa_cli.core.draws`.
-    temperatures : float64[K]
-        In units of length.
-    depth : int
-        Open moves in a Lin-Kernighan chain.
-    longest : int
-        Segments that a kick swaps have 1 to this many cities; at most (N - 1) / 2.
-    """
-    chain, costs, counts = state.chain, state.costs, state.counts
-    size = len(chain.order)
-    for temperature in temperatures:
-        draws = at_step(key, counts[KICKS])
-        counts[KICKS] += 1
-        start = np.int64(uniform(draws, 0) * size)
-        first = 1 + np.int64(uniform(draws, 1) * longest)
-        second = 1 + np.int64(uniform(draws, 2) * longest)
-        swap_segments(chain, start, first, second)
-        cost = costs[CURRENT] + move_cost(cities.measure, chain.move)
-        apply_move(chain, chain.move)
-        push_ends(chain, chain.move)
-        cost -= repair(cities, chain, depth)
-        rise = cost - costs[CURRENT]
-        if rise <= cities.tolerance or rise < -temperature * math.log(uniform(draws, 3)):
-            counts[ACCEPTED] += 1
-            costs[CURRENT] = cost
-            _remember_changes(state)
-            forget(chain)
-            if cost < costs[BEST] - cities.tolerance:
-                _keep_best(state)
-        else:
-            roll_back(chain, 0)
-
-
-@inlined
-def _remember_changes(state: LargeStepState) -> None:
-    """Add what the log says was overwritten to the changes since the best tour."""
-    counts, pieces, changes = state.counts, state.chain.pieces, state.changes
-    for k in range(state.chain.counts[PIECES]):
-        counts[CHANGED] += pieces[2 * k + 1]
-        if 2 * counts[CHANGES] < len(changes):
-            changes[2 * counts[CHANGES]] = pieces[2 * k]
-            changes[2 * counts[CHANGES] + 1] = pieces[2 * k + 1]
-            counts[CHANGES] += 1
-        else:
-            counts[CHANGED] = len(state.best)  # too many to remember: copy all
-
-
-@inlined
-def _keep_best(state: LargeStepState) -> None:
-    """Copy the current tour to the best, or what has changed where that is less."""
-    best, order, counts, size = state.best, state.chain.order, state.counts, len(state.best)
-    if counts[CHANGED] >= size:
-        for place in range(size):
-            best[place] = order[place]
-    else:
-        for k in range(counts[CHANGES]):
-            begin, count = state.changes[2 * k], state.changes[2 * k + 1]
-            for place in range(begin, min(begin + count, size)):
-                best[place] = order[place]
-            for place in range(begin + count - size):
-                best[place] = order[place]
-    counts[CHANGES] = 0
-    counts[CHANGED] = 0
-    state.costs[BEST] = state.costs[CURRENT]
+    return LargeStepRun(tours, state, current, best)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.candidates import alpha_nearness, by_length, choose, graph_of
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kicks import Tours
 from nsa_cli.problems.tsp.local_search import Cities
 from nsa_cli.problems.tsp.measure import special, tour_length
 from nsa_cli.problems.tsp.surroundings import Sites, near, surroundings_of
@@ -23,7 +23,7 @@ _SHALLOW_UP_TO = 150
 #: of a greedy tour. Measured: 0.75 for uniform cities, 0.4 for the clusters of fl417 and fl1400.
 _CLUSTERED_BELOW = 0.5
 
-#: Sizes of the first and last subgradient step, in units of `Setting.scale`.
+#: Sizes of the first and last subgradient step, in units of `Tours.scale`.
 _FIRST_STEP, _LAST_STEP = 0.3, 0.02
 
 
@@ -64,28 +64,18 @@ class Setting(NamedTuple):
     Attributes
     ----------
     sites : Sites
-    cities : Cities
-        One for each of the sites.
-    order : int64[M]
-        The first tour.
-    scale : float
-        Mean distance of a city to its nearest neighbour.
-    depth, longest : int
-        See `LargeStepSettings`.
+    tours : Tours
+        Of the sites.
     """
 
     sites: Sites
-    cities: Cities
-    order: NDArray[np.int64]
-    scale: float
-    depth: int
-    longest: int
+    tours: Tours
 
 
 def prepare(
     instance: TspInstance, start: Solution, settings: LargeStepSettings = LargeStepSettings()
 ) -> Setting:
-    """Make an instance ready: candidates, scales, the first tour int64[N] as one of sites."""
+    """Make an instance ready: candidates and scales; edges of the first tour int64[N] are among them."""
     sites, measure, neighbours, distances = surroundings_of(instance)
     size, order = len(sites.numbers), sites.order(start)
     scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
@@ -98,11 +88,8 @@ def prepare(
     alpha = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
     chosen = choose(graph, alpha, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
+    depth = settings.depth if settings.depth is not None else (0 if size <= _SHALLOW_UP_TO else 6)
+    cities = Cities(special(measure), *chosen, candidates, tolerance)
     return Setting(
-        sites,
-        Cities(special(measure), *chosen, candidates, tolerance),
-        order,
-        scale,
-        settings.depth if settings.depth is not None else (0 if size <= _SHALLOW_UP_TO else 6),
-        max(min(longest, (size - 1) // 2), 1),
+        sites, Tours(cities, scale, tolerance, depth, longest=max(min(longest, (size - 1) // 2), 1))
     )

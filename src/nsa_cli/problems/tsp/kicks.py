@@ -1,0 +1,174 @@
+"""Tours in large-step chains: swap two adjacent segments, repair by local search, or undo.
+
+The parts of `nsa_cli.anneal.large_step` for tours. No move of the local search undoes such a kick in one step
+when the segments are long.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.kernel import steps
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.problems.tsp.local_search import (
+    PIECES,
+    QUEUED,
+    Chain,
+    Cities,
+    apply_move,
+    descend,
+    forget,
+    move_cost,
+    new_chain,
+    push_ends,
+    repair,
+    roll_back,
+    swap_segments,
+)
+from nsa_cli.problems.tsp.measure import tour_length
+
+#: Places in `Kicked.costs`: length of the current tour; what kick and repair have added to it.
+CURRENT, RISE = range(2)
+
+#: Places in `Kicked.counts`: pieces in `changes`; cities in them.
+CHANGES, CHANGED = range(2)
+
+#: Changed pieces that are remembered; with more, the whole best tour is copied.
+_CHANGES = 1 << 12
+
+
+class Tours(NamedTuple):
+    """What the chains of an instance share; see `nsa_cli.core.kernel.steps`.
+
+    Attributes
+    ----------
+    cities : Cities
+    scale : float
+        Mean distance of a city to its nearest neighbour.
+    tolerance : float
+        As of `cities`.
+    depth : int
+        Open moves in a Lin-Kernighan chain.
+    longest : int
+        Segments that a kick swaps have 1 to this many cities; at most (N - 1) / 2.
+    """
+
+    cities: Cities
+    scale: float
+    tolerance: float
+    depth: int
+    longest: int
+
+
+class Kicked(NamedTuple):
+    """A chain's state; its arrays are changed in place.
+
+    Attributes
+    ----------
+    chain : Chain
+        The current tour.
+    best : uint32[N]
+        The best tour seen.
+    costs : float64[2]
+    counts : int64[2]
+    changes : int64[2 * C]
+        Where the current tour may differ from the best: first position and size of pieces.
+    """
+
+    chain: Chain
+    best: NDArray[np.uint32]
+    costs: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    changes: NDArray[np.int64]
+
+
+def start_at(tours: Tours, order: NDArray[np.int64]) -> Kicked:
+    """Put a chain at a tour int64[N]."""
+    chain = new_chain(order)
+    return Kicked(
+        chain,
+        chain.order.copy(),
+        np.array([tour_length(tours.cities.measure, chain.order), 0.0]),
+        np.zeros(2, dtype=np.int64),
+        np.empty(2 * _CHANGES, dtype=np.int64),
+    )
+
+
+@variant(steps.settle, data=Tours)
+def _settle(data: Tours, state: Kicked, limit: int) -> bool:
+    descend(data.cities, state.chain, data.depth, limit)
+    state.costs[CURRENT] = tour_length(data.cities.measure, state.chain.order)
+    state.counts[CHANGED] = len(state.best)
+    return state.chain.counts[QUEUED] == 0
+
+
+@variant(steps.kick, data=Tours)
+def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
+    chain = state.chain
+    start = np.int64(uniform(draws, 1) * len(chain.order))
+    first = 1 + np.int64(uniform(draws, 2) * data.longest)
+    second = 1 + np.int64(uniform(draws, 3) * data.longest)
+    swap_segments(chain, start, first, second)
+    state.costs[RISE] = move_cost(data.cities.measure, chain.move)
+    apply_move(chain, chain.move)
+    push_ends(chain, chain.move)
+    return True
+
+
+@variant(steps.repair, data=Tours)
+def _repair(data: Tours, state: Kicked, draws: np.uint64) -> float:
+    state.costs[RISE] -= repair(data.cities, state.chain, data.depth)
+    return state.costs[RISE]
+
+
+@variant(steps.keep, data=Tours)
+def _keep(data: Tours, state: Kicked) -> None:
+    state.costs[CURRENT] += state.costs[RISE]
+    _remember_changes(state)
+    forget(state.chain)
+
+
+@variant(steps.undo, data=Tours)
+def _undo(data: Tours, state: Kicked) -> None:
+    roll_back(state.chain, 0)
+
+
+@variant(steps.energy, data=Tours)
+def _energy(data: Tours, state: Kicked) -> float:
+    return state.costs[CURRENT]
+
+
+@inlined
+def _remember_changes(state: Kicked) -> None:
+    """Add what the log says was overwritten to the changes since the best tour."""
+    counts, pieces, changes = state.counts, state.chain.pieces, state.changes
+    for k in range(state.chain.counts[PIECES]):
+        counts[CHANGED] += pieces[2 * k + 1]
+        if 2 * counts[CHANGES] < len(changes):
+            changes[2 * counts[CHANGES]] = pieces[2 * k]
+            changes[2 * counts[CHANGES] + 1] = pieces[2 * k + 1]
+            counts[CHANGES] += 1
+        else:
+            counts[CHANGED] = len(state.best)  # too many to remember: copy all
+
+
+@variant(steps.note, data=Tours)
+def _note(data: Tours, state: Kicked) -> None:
+    """Copy the current tour to the best, or what has changed where that is less."""
+    best, order, counts, size = state.best, state.chain.order, state.counts, len(state.best)
+    if counts[CHANGED] >= size:
+        for place in range(size):
+            best[place] = order[place]
+    else:
+        for k in range(counts[CHANGES]):
+            begin, count = state.changes[2 * k], state.changes[2 * k + 1]
+            for place in range(begin, min(begin + count, size)):
+                best[place] = order[place]
+            for place in range(begin + count - size):
+                best[place] = order[place]
+    counts[CHANGES] = 0
+    counts[CHANGED] = 0
