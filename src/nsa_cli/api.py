@@ -75,8 +75,9 @@ class Settings:
         ``auto`` takes fused kernels on a CPU wherever there are some for the problem and the policy.
     threads : int, optional
         CPU threads; they change no answer. All cores by default.
-    chains : int
-        Independent chains an instance; the best answer counts.
+    chains : int or 'auto', optional
+        Independent chains an instance; the best answer counts. By default, which is ``auto``, as many as do
+        best at this size and in this time.
     policy : str, optional
         ``uniform``, the name of a shipped policy, or a file; the problem's best one by default.
     walk : str, optional
@@ -113,7 +114,7 @@ class Settings:
     method: str = "auto"
     backend: str = "auto"
     threads: int | None = None
-    chains: int | None = None
+    chains: int | str | None = None
     policy: str | None = None
     walk: str | None = None
     greedy: bool = False

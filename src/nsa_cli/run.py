@@ -18,7 +18,7 @@ from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.goals import Settled
 from nsa_cli.anneal.loop import Chains, End, run_chains
-from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_steps, parse_temperature
+from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_count, parse_steps, parse_temperature
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
 from nsa_cli.backends import (
@@ -204,9 +204,7 @@ def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
     """Choose steps, temperatures and chains: what the user says, else the problem's budget."""
     budget = backend.budget(task.problem, task.instance)
     steps = budget.steps if settings.steps is None else parse_steps(settings.steps, task.instance.size)
-    chains = budget.chains if settings.chains is None else settings.chains
-    if chains < 1:
-        raise UsageError(f"--chains: expected at least 1, got {chains}")
+    chains = parse_count("--chains", settings.chains) or budget.chains
     first, last, wanted = _temperatures(budget, settings)
     kind: Any = settings.schedule  # checked by Schedule
     schedule = Schedule(steps, first, last, kind, settings.reheat)

@@ -297,6 +297,7 @@ def test_bad_input_is_one_line_with_the_place(nsa, tmp_path, case):
         (["--policy", "nonsense"], "nonsense"),
         (["--greedy", "--policy", "uniform"], "--greedy"),
         (["--chains", "0"], "--chains"),
+        (["--chains", "many"], "or auto"),
         (["--threads", "0"], "--threads"),
         (["--t-start", "0"], "geometric"),
         (["--schedule", "cubic"], "schedule"),
@@ -318,6 +319,12 @@ def test_bad_options_are_one_line(nsa, square, options, word):
     assert done.out == ""
     assert done.err.count("\n") == 1
     assert re.search(word, done.err), done.err
+
+
+def test_auto_is_what_chains_are_by_default(nsa, square):
+    """The word that says so is taken, too."""
+    numbers = [nsa("solve", square, "--seed", 1, *more).json["chains"] for more in ((), ("--chains", "auto"))]
+    assert numbers[0] == numbers[1] > 0
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, shown
 
 Kind = Literal["geometric", "linear", "constant", "adaptive"]
 KINDS: tuple[Kind, ...] = ("geometric", "linear", "constant", "adaptive")
@@ -145,6 +145,21 @@ class TimedSchedule:
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps that are done now, float64[last - first]: one for all of a chunk."""
         return self.at(self.fractions(first, last))
+
+
+def parse_count(option: str, text: int | str | None) -> int | None:
+    """Read a number of which there is at least one; None for ``auto``.
+
+    Raises
+    ------
+    UsageError
+        If it is neither; naming the option.
+    """
+    if text is None or text == "auto":
+        return None
+    if re.fullmatch(r"[0-9]{1,9}", str(text)) and int(text) > 0:
+        return int(text)
+    raise UsageError(f"{option}: expected a number from 1 on, or auto, got {shown(str(text))}")
 
 
 def parse_temperature(option: str, text: str | float | None) -> float | Literal["auto"] | None:

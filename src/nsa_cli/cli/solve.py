@@ -68,7 +68,12 @@ def solve(
     ] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", help="CPU threads; changes no answer.")] = None,
     chains: Annotated[
-        int | None, typer.Option("--chains", help="Independent chains; the best answer counts.")
+        str | None,
+        typer.Option(
+            "--chains",
+            metavar="N|auto",
+            help="Independent chains; the best answer counts. auto: by size and time.",
+        ),
     ] = None,
     policy: Annotated[
         str | None,
@@ -137,6 +142,8 @@ def solve(
     verbose: Verbose = False,
 ) -> int:
     """Solve the instances of all FILEs and print the best solutions found."""
+    from nsa_cli.anneal.schedule import parse_count
+
     started = began()
     set_log_format(log_format)
     console = Console(quiet, verbose)
@@ -164,7 +171,7 @@ def solve(
         method=method,
         backend=backend,
         threads=threads,
-        chains=chains,
+        chains=parse_count("--chains", chains),
         policy=policy,
         walk=walk,
         greedy=greedy,
