@@ -258,7 +258,10 @@ class _Run(NamedTuple):
         streams = [(task.stream << 32) + chain for task in tasks for chain in range(chains)]
         keys = stream_keys(self.seed, np.array(streams))
         ready = _Ready([None] * len(tasks))
-        stand_in = StandIn(tasks, replace(self.settings, seed=self.seed), self.deadline)
+        settings = replace(
+            self.settings, seed=self.seed, chains=parse_count("--chains", self.settings.chains)
+        )
+        stand_in = StandIn(tasks, settings, self.deadline)
         try:
             with on_first_compilation(stand_in.begin):
                 return in_time(

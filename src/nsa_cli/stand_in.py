@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from nsa_cli.anneal.schedule import parse_count
 from nsa_cli.api import Settings, Task
 from nsa_cli.core.instance import Solution
 
@@ -68,7 +67,7 @@ class StandIn:
             self._settings,
             bound=False,
             threads=1,
-            chains=parse_count("--chains", self._settings.chains) or 1,
+            chains=self._settings.chains or 1,
             time_limit=self._deadline - _EARLY - now,
             started=now,
         )
