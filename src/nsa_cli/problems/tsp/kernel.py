@@ -16,7 +16,15 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, forbid, forbid_from, score_features, score_sums, sum_features, turn_round
+from nsa_cli.core.kernel.lanes import (
+    HIDDEN,
+    forbid,
+    forbid_from,
+    score_features,
+    score_sums,
+    sum_features,
+    turn_round,
+)
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     Mode,
