@@ -243,10 +243,10 @@ def test_a_held_temperature_means_the_same_in_both_backends_and_in_any_chunks(
     name: str, feature_set: str
 ) -> None:
     pair = Pair(name, feature_set, 33, rows=12)
-    pair.policy.temperature_steps = 16
-    temperatures = np.geomspace(0.5, 0.01, 400)
-    pieces = np.split(temperatures, [5, 16, 17, 60, 200])
-    held = {"temperature_steps": 16}
+    pair.policy.temperature_steps = 64
+    temperatures = np.geomspace(2.0, 0.01, 400)
+    pieces = np.split(temperatures, [5, 64, 65, 100, 200])
+    held = {"temperature_steps": 64}
     whole, parts = pair.chains(pair.start(), **held), pair.chains(pair.start(), threads=2, **held)
     paper = pair.chains(pair.start())
     reference = engine.TorchChains(
@@ -259,7 +259,7 @@ def test_a_held_temperature_means_the_same_in_both_backends_and_in_any_chunks(
         reference.advance(piece)
     assert (whole.state.x == parts.state.x).all()
     assert _same(whole.state.x, reference.x).mean() >= 0.8  # the rest met a near tie
-    assert not (whole.state.x == paper.state.x).all()
+    assert not (whole.state.accepted == paper.state.accepted).all()
 
 
 @pytest.mark.parametrize(("name", "feature_set"), LEARNT)
