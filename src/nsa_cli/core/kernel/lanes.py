@@ -132,14 +132,15 @@ class _Code:
         with self.b.if_then(self.b.trunc(blocks, ir.IntType(1))):
             body([self.b.sub(end, _INT64(1))])
 
-    def change(self, values: Any, index: Any, which: str, number: float) -> None:
-        """Set lanes of the block around a place: that of the place (``==``), or it and those behind (``>=``).
+    def change(self, values: Any, index: Any, number: float, low: int, high: int) -> None:
+        """Set lanes of the block around a place: those of places ``low <= c - index <= high`` in it.
 
         As a whole vector: one that is loaded right after single lanes were stored waits for the stores.
         """
         block = self.b.and_(index, _INT64(-LANES))
-        lane = self.spread(self.b.trunc(self.b.sub(index, block), _INT32), _INT_VECTOR)
-        chosen = self.b.icmp_signed(which, ir.Constant(_INT_VECTOR, list(range(LANES))), lane)
+        first = self.spread(self.b.trunc(self.b.sub(self.plus(index, low), block), _INT32), _INT_VECTOR)
+        offset = self.b.sub(ir.Constant(_INT_VECTOR, list(range(LANES))), first)
+        chosen = self.b.icmp_unsigned("<=", offset, ir.Constant(_INT_VECTOR, [high - low] * LANES))
         self.store(self.b.select(chosen, self.constant(number), self.load(values, block)), values, block)
 
     def put_score(self, parts: list[Any], logits: Any, index: Any, largest: Any) -> None:
@@ -370,12 +371,12 @@ def accumulate_allowed(
     return types.float32(logits, shift, needs, room, sums, blocks), generate
 
 
-def _forbidding(which: str) -> Any:
+def _forbidding(low: int, high: int) -> Any:
     @intrinsic
     def operation(_: Any, logits: Any, index: Any) -> tuple[types.Type, Callable[..., Any]]:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             code = _Code(context, builder, signature, values)
-            code.change(code.pointer(0), values[1], which, float("-inf"))
+            code.change(code.pointer(0), values[1], float("-inf"), low, high)
             return context.get_dummy_value()
 
         return types.void(logits, index), generate
@@ -383,8 +384,9 @@ def _forbidding(which: str) -> Any:
     return operation
 
 
-#: ``forbid(logits, index)``: one candidate weighs nothing. ``forbid_from``: nor do those behind in its block.
-forbid, forbid_from = _forbidding("=="), _forbidding(">=")
+#: ``forbid(logits, index)``: one candidate is to weigh nothing. `forbid_around`: it and those beside it in
+#: its block of lanes; `forbid_from`: it and those behind.
+forbid, forbid_around, forbid_from = _forbidding(0, 0), _forbidding(-1, 1), _forbidding(0, LANES - 1)
 
 
 @intrinsic

@@ -19,6 +19,7 @@ from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import (
     HIDDEN,
     forbid,
+    forbid_around,
     forbid_from,
     score_features,
     score_sums,
@@ -201,9 +202,11 @@ def _leave_out(work: Any, first: int, logits: Any) -> None:
     if size < len(logits):
         forbid_from(logits, size)
     if first >= 0:
-        forbid(logits, first)
-        forbid(logits, first - 1 if first > 0 else size - 1)
-        forbid(logits, first + 1 if first < size - 1 else 0)
+        forbid_around(logits, first)
+        if first % LANES == 0:
+            forbid(logits, first - 1 if first > 0 else size - 1)
+        if first % LANES == LANES - 1 or first == size - 1:
+            forbid(logits, first + 1 if first < size - 1 else 0)
 
 
 @variant(parts.propose, batch=TspArrays, policy=(Paper, Relative))
