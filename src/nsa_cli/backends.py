@@ -115,6 +115,7 @@ class KernelBackend:
     policy: str
     trained: Trained | None
     digest: str | None
+    temperature_steps: int = 1
     method: str = "anneal"
     name: str = "numba"
     device: str = "cpu"
@@ -134,7 +135,14 @@ class KernelBackend:
 
         batch = self.fused.arrays(instances, unit)
         return FusedChains(
-            self.fused, batch, self.layout, x, keys, hastings=rule == "hastings", threads=self.threads
+            self.fused,
+            batch,
+            self.layout,
+            x,
+            keys,
+            hastings=rule == "hastings",
+            threads=self.threads,
+            temperature_steps=self.temperature_steps,
         )
 
 
@@ -265,9 +273,11 @@ def choose_backend(
 
         layout = _layout(fused, stored, size, greedy)
         if layout is not None:
-            name, trained = ("uniform", None) if stored is None else (stored.name, stored.trained)
+            name, trained, held = "uniform", None, 1
+            if stored is not None:
+                name, trained, held = stored.name, stored.trained, stored.temperature_steps
             hashed = digest(spec, problem.name)
-            return KernelBackend(problem, fused, layout, threads or cores(), name, trained, hashed)
+            return KernelBackend(problem, fused, layout, threads or cores(), name, trained, hashed, held)
     if backend == "numba":
         why = "runs on a CPU only" if device != "cpu" else "has no kernel for this problem and policy"
         raise UsageError(f"--backend numba: {why}; use --backend torch")

@@ -25,9 +25,11 @@ def fresh(name):
 def test_a_saved_policy_is_the_same_policy(problem, tmp_path):
     """Every weight comes back bit for bit, and the file is text."""
     operations, policy = fresh(problem.name)
+    policy.temperature_steps = 5
     save(tmp_path / "p.json", policy, problem.name, {"training": {"seed": 7}})
     again = load(tmp_path / "p.json", problem.name, operations)
     assert again.name == "mine"
+    assert again.temperature_steps == 5
     for key, value in policy.state_dict().items():
         assert torch.equal(again.state_dict()[key], value)
     assert json.loads((tmp_path / "p.json").read_text())["training"] == {"seed": 7}
@@ -57,6 +59,8 @@ def damaged():
         return lambda data: {**data, "weights": {**data["weights"], "networks.0.first.bias": value}}
 
     return {
+        "no steps of a temperature": change(temperature_steps=0),
+        "half a step of a temperature": change(temperature_steps=0.5),
         "other problem": change(problem="tsp"),
         "no name of a walk": change(walk=7),
         "other format": change(format="nsa-policy-99"),

@@ -54,6 +54,21 @@ def test_every_problem_trains_and_the_best_policy_is_in_the_file(problem, method
 
 
 @pytest.mark.parametrize("method", ["es", "ppo"])
+def test_how_long_a_temperature_is_shown_is_noted_and_changes_no_weight(method, tmp_path):
+    """It is for the finished policy; a file of the paper's own way does not mention it."""
+    problem, files = nsa.find_problem("knapsack"), []
+    for name, changes in (("paper", {}), ("held", {"temperature_steps": 4})):
+        TRAIN[method](make_run(problem, method, tmp_path / f"{name}.json", epochs=3, **changes))
+        files.append(json.loads((tmp_path / f"{name}.json").read_text()))
+    paper, held = files
+    assert "temperature_steps" not in paper
+    assert held["temperature_steps"] == 4
+    assert held["training"] == paper["training"]
+    assert held["weights"] == paper["weights"]
+    assert load(tmp_path / "held.json", "knapsack", problem.operations()).temperature_steps == 4
+
+
+@pytest.mark.parametrize("method", ["es", "ppo"])
 def test_a_trained_policy_beats_uniform_proposals(method, tmp_path):
     """On instances that training never saw; knapsack learns in seconds."""
     problem = nsa.find_problem("knapsack")

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from nsa_cli.anneal.acceptance import Rule, hastings, metropolis
 from nsa_cli.anneal.goals import Settled
+from nsa_cli.anneal.held import Held
 from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import uniforms_torch
@@ -103,6 +104,7 @@ def step(
     temperature: Tensor,
     u: Tensor,
     *,
+    shown: Tensor | None = None,
     rule: Rule = "metropolis",
 ) -> tuple[AnnealState, StepInfo]:
     """Take chains through one step: propose, weigh, decide (Algorithm 1 of the paper).
@@ -113,16 +115,18 @@ def step(
         In normalised units.
     u : float64[draws + 1, B]
         Uniform numbers: those of the proposal, and last that of the decision.
+    shown : float64, [] or [B], optional
+        The temperature as the policy sees it; by default the same.
     """
-    x = state.x
-    action, possible = policy.propose(operations, batch, x, temperature, u[:-1])
+    x, seen = state.x, temperature if shown is None else shown
+    action, possible = policy.propose(operations, batch, x, seen, u[:-1])
     delta = operations.delta(batch, x, action)
     moved = operations.apply(batch, x, action)
     heat = temperature * batch.scale
     if rule == "hastings":
         back = operations.reverse(batch, x, action)
-        forward = policy.log_prob(operations, batch, x, temperature, action)
-        backward = policy.log_prob(operations, batch, moved, temperature, back)
+        forward = policy.log_prob(operations, batch, x, seen, action)
+        backward = policy.log_prob(operations, batch, moved, seen, back)
         log_ratio = hastings(delta, heat, forward, backward)
     else:
         log_ratio = metropolis(delta, heat)
@@ -139,6 +143,7 @@ def advance(
     temperatures: Tensor,
     keys: Tensor,
     *,
+    held: Held | None = None,
     rule: Rule = "metropolis",
 ) -> AnnealState:
     """Take chains through ``len(temperatures)`` steps.
@@ -152,12 +157,16 @@ def advance(
         In normalised units.
     keys : int64[B]
         Random streams, see `nsa_cli.core.draws`.
+    held : Held, optional
+        What the policy was shown until now; where a call does not go on with a chain, it may be left out.
     rule : {'metropolis', 'hastings'}
     """
+    held = Held(policy.temperature_steps) if held is None else held
+    shown = torch.from_numpy(held.of(state.step, temperatures.cpu().numpy())).to(temperatures.device)
     count = policy.draws(operations, state.x) + 1
     draws = uniforms_torch(keys, state.step, state.step + len(temperatures), count)
-    for temperature, u in zip(temperatures, draws, strict=True):
-        state, _ = step(operations, batch, policy, state, temperature, u, rule=rule)
+    for temperature, seen, u in zip(temperatures, shown, draws, strict=True):
+        state, _ = step(operations, batch, policy, state, temperature, u, shown=seen, rule=rule)
     return state
 
 
@@ -206,6 +215,7 @@ class TorchChains:
         self.most = max(_CHUNK_DRAWS // (len(x) * (policy.draws(operations, x) + 1)), 1)
         self._operations, self._batch, self._policy = operations, batch, policy
         self._keys, self._rule = keys, rule
+        self._held = Held(policy.temperature_steps)
 
     @property
     def step(self) -> int:
@@ -226,10 +236,21 @@ class TorchChains:
         """Do as `advance` and give what the proposals would add, float64[K, B]; see `nsa_cli.anneal.auto`."""
         changes = []
         count = self.choices + 1
-        for temperature in torch.from_numpy(temperatures).to(self._keys.device):
+        heat, shown = (
+            torch.from_numpy(array).to(self._keys.device)
+            for array in (temperatures, self._held.of(self.step, temperatures))
+        )
+        for temperature, seen in zip(heat, shown, strict=True):
             u = uniforms_torch(self._keys, self.step, self.step + 1, count)[0]
             self.state, info = step(
-                self._operations, self._batch, self._policy, self.state, temperature, u, rule=self._rule
+                self._operations,
+                self._batch,
+                self._policy,
+                self.state,
+                temperature,
+                u,
+                shown=seen,
+                rule=self._rule,
             )
             changes.append(torch.where(info.possible, info.delta, 0.0))
         return _numpy(torch.stack(changes))
@@ -237,7 +258,14 @@ class TorchChains:
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         heat = torch.from_numpy(temperatures).to(self._keys.device)
         self.state = advance(
-            self._operations, self._batch, self._policy, self.state, heat, self._keys, rule=self._rule
+            self._operations,
+            self._batch,
+            self._policy,
+            self.state,
+            heat,
+            self._keys,
+            held=self._held,
+            rule=self._rule,
         )
 
     @property

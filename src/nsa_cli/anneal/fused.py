@@ -27,8 +27,8 @@ from nsa_cli.anneal.kernel import (
 )
 from nsa_cli.core.kernel.parts import Fused, Uniform
 
-#: A part of the rows for a thread is this share of those left, divided by the threads, or all rows by the second
-#: number if that is more. Large parts first, for each costs a call; small ones last, for all threads are to end at once.
+#: A thread takes this share of the rows that are left, divided by the threads, but at least all rows by the
+#: second number. Large parts first, for each costs a call; small ones last, that all threads end at once.
 _SHARE, _SMALLEST = 1 / 2, 32
 
 

@@ -1,8 +1,8 @@
 """A temperature that a policy sees for some steps, while acceptance goes by that of each step.
 
-From one step to the next the temperature hardly changes, but with it all scores do, of all candidates. A policy
-that is shown one temperature for some steps gives untouched candidates the same scores in all of them, and a
-kernel need not compute those again (`nsa_cli.core.kernel.slots.score_again`).
+From one step to the next the temperature hardly changes, but with it all scores do, of all candidates. A
+policy that is shown one temperature for some steps gives untouched candidates the same scores in all of them,
+and a kernel need not compute those again (`nsa_cli.core.kernel.slots.score_again`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 class Held:
-    """What a policy is shown: the temperature of each step whose number is a multiple of `steps`, until the next.
+    """What a policy is shown: the temperature of every step that is a multiple of `steps`, until the next.
 
     Parameters
     ----------

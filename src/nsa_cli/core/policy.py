@@ -31,6 +31,8 @@ class Policy(Protocol):
     name: str
     #: Where the policy is at home; None for uniform proposals.
     trained: Trained | None
+    #: Steps for which it is shown one temperature, see `nsa_cli.anneal.held`.
+    temperature_steps: int
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
         """Uniform numbers that one proposal of one chain uses up."""

@@ -65,7 +65,7 @@ def build(stored: Stored, operations: Operations[Any, Any]) -> LearntPolicy:
     else:
         policy = GaussianPolicy(features[0], len(arrays["second.bias"]), stored.hidden, stored.name)
     policy.load_state_dict({key: torch.from_numpy(value) for key, value in arrays.items()})
-    policy.trained = stored.trained
+    policy.trained, policy.temperature_steps = stored.trained, stored.temperature_steps
     policy.requires_grad_(False)
     return policy
 

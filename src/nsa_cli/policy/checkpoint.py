@@ -30,6 +30,9 @@ FORMAT = "nsa-policy-1"
 #: A policy file is some kilobytes; nothing larger is read.
 _LARGEST = 8_000_000
 
+#: Steps at most for which a policy may be shown one temperature.
+_LONGEST = 1_000_000
+
 _UNIFORM = "uniform"
 
 
@@ -101,7 +104,8 @@ def save(
         data |= {"kind": "gaussian"}
     else:
         data |= {"kind": "slots", "feature_set": policy.feature_set}
-    data |= {"hidden": policy.hidden, **(notes or {})}
+    held = {"temperature_steps": policy.temperature_steps} if policy.temperature_steps > 1 else {}
+    data |= {"hidden": policy.hidden, **held, **(notes or {})}
     data["weights"] = {key: _shortest(value) for key, value in policy.state_dict().items()}
     write_text(path, _layout(data))
 
@@ -144,6 +148,8 @@ class Stored:
         The file, for messages.
     weights : object
         As read; `arrays` checks them.
+    temperature_steps : int
+        Steps for which it is shown one temperature, see `nsa_cli.anneal.held`; 1 where the file says nothing.
     """
 
     name: str
@@ -153,6 +159,7 @@ class Stored:
     walk: str
     source: str
     weights: Any
+    temperature_steps: int = 1
 
     def shapes(self, features: Sequence[int]) -> dict[str, tuple[int, ...]]:
         """Shapes of all weights, for networks of so many features: one a slot, or the Gaussian's one."""
@@ -287,7 +294,13 @@ def read(path: str | Path, problem: str) -> Stored:
     walk = data.get("walk", "paper")
     if not isinstance(walk, str):
         raise InputError(f"damaged policy: expected the name of a walk, got {shown(walk)}", source)
-    return Stored(str(name), feature_set, hidden, _trained(data, source), walk, source, data.get("weights"))
+    held = data.get("temperature_steps", 1)
+    if not isinstance(held, int) or isinstance(held, bool) or not 1 <= held <= _LONGEST:
+        raise InputError(
+            f"damaged policy: expected temperature_steps from 1 to {_LONGEST}, got {shown(held)}", source
+        )
+    weights, trained = data.get("weights"), _trained(data, source)
+    return Stored(str(name), feature_set, hidden, trained, walk, source, weights, held)
 
 
 def wrong_kind(kind: Any, source: str) -> InputError:

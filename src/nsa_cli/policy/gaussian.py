@@ -35,6 +35,7 @@ class GaussianPolicy(nn.Module):
         self.hidden, self.name = hidden, name
         self.feature_set = "gaussian"
         self.trained: Trained | None = None
+        self.temperature_steps = 1
         self.first = nn.Linear(features, hidden)
         self.second = nn.Linear(hidden, axes)
 
@@ -75,6 +76,7 @@ class ConstantGaussianPolicy:
 
     name = "uniform"
     trained: Trained | None = None
+    temperature_steps = 1
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
         return x.shape[1]

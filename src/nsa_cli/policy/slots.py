@@ -65,6 +65,8 @@ class SlotPolicy(nn.Module):
     greedy : bool
         Propose the likeliest action instead of a sampled one ("greedy" in the paper's tables).
     trained : Trained or None
+    temperature_steps : int
+        See `nsa_cli.core.policy.Policy`.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class SlotPolicy(nn.Module):
         self.feature_set, self.hidden, self.name = feature_set, hidden, name
         self.greedy = False
         self.trained: Trained | None = None
+        self.temperature_steps = 1
         self.networks = nn.ModuleList(
             PointwiseNetwork(slot.features, hidden) if slot.features else nn.Identity() for slot in slots
         )
@@ -136,6 +139,7 @@ class UniformSlotPolicy:
 
     name = "uniform"
     trained: Trained | None = None
+    temperature_steps = 1
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
         assert isinstance(operations, DiscreteOperations)

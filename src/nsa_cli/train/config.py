@@ -46,6 +46,9 @@ class TrainConfig:
     validation_problems, validation_size : int
     validation_steps : str
         As ``--steps``.
+    temperature_steps : int
+        Steps for which the finished policy is shown one temperature, see `nsa_cli.anneal.held`. Training
+        itself shows it each step's, so the weights are the same whatever this is.
     """
 
     method: ClassVar[str]
@@ -65,6 +68,7 @@ class TrainConfig:
     validation_problems: int = 128
     validation_size: int = 50
     validation_steps: str = "10N"
+    temperature_steps: int = 1
 
     def __post_init__(self) -> None:
         for name in (
@@ -75,6 +79,7 @@ class TrainConfig:
             "hidden",
             "validate_every",
             "validation_problems",
+            "temperature_steps",
         ):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name}: expected at least 1, got {getattr(self, name)}")
@@ -90,8 +95,10 @@ class TrainConfig:
         return str(getattr(self, "fitness", getattr(self, "reward", "best")))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all fields, for checkpoints and logs."""
-        return {"method": self.method, **asdict(self)}
+        """Give all fields that training goes by, for checkpoints and logs."""
+        numbers = asdict(self)
+        del numbers["temperature_steps"]
+        return {"method": self.method, **numbers}
 
 
 @dataclass(frozen=True, kw_only=True)

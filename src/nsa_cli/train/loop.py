@@ -245,6 +245,7 @@ class Run:
             "epoch": epoch + 1,
             "validation": self.best_score if np.isfinite(self.best_score) else None,
             "schedule": {"kind": "geometric", "t_start": self.config.t_start, "t_end": self.config.t_end},
+            **_unless_paper(self.config.temperature_steps),
             "training": self.config.to_dict(),
             "seconds": round(self.seconds, 1),
             "version": __version__,
@@ -312,6 +313,11 @@ class Run:
             head, *rows = path.read_text(encoding="utf-8").splitlines()
             kept = [row for row in rows if row.split(",")[0].isdigit() and int(row.split(",")[0]) <= epoch]
             path.write_text("\n".join([head, *kept, ""]), encoding="utf-8")
+
+
+def _unless_paper(temperature_steps: int) -> dict[str, int]:
+    """Note for how many steps a policy is shown one temperature, if it is more than the paper's one."""
+    return {"temperature_steps": temperature_steps} if temperature_steps > 1 else {}
 
 
 def _short(value: Any) -> Any:

@@ -92,16 +92,16 @@ class _Code:
         return ir.Constant(_VECTOR, [number] * LANES)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
-        return self._call("llvm.fma.v16f32", _VECTOR, x, y, z)
+        return self.call("llvm.fma.v16f32", _VECTOR, x, y, z)
 
     def maximum(self, x: Any, y: Any) -> Any:
         return self.b.select(self.b.fcmp_ordered(">", x, y), x, y)
 
     def sum_of(self, x: Any) -> Any:
-        return self._call("llvm.vector.reduce.fadd.v16f32", _FLOAT, _FLOAT(0.0), x, flags=("reassoc",))
+        return self.call("llvm.vector.reduce.fadd.v16f32", _FLOAT, _FLOAT(0.0), x, flags=("reassoc",))
 
     def largest_of(self, x: Any) -> Any:
-        return self._call("llvm.vector.reduce.fmax.v16f32", _FLOAT, x, flags=("nnan",))
+        return self.call("llvm.vector.reduce.fmax.v16f32", _FLOAT, x, flags=("nnan",))
 
     def exp(self, x: Any) -> Any:
         """exp(x) for -87 <= x <= 88, by 2**whole times a polynomial in the rest."""
@@ -132,14 +132,15 @@ class _Code:
         with self.b.if_then(self.b.trunc(blocks, ir.IntType(1))):
             body([self.b.sub(end, _INT64(1))])
 
-    def change(self, values: Any, index: Any, which: str, number: float) -> None:
-        """Set lanes of the block around a place: that of the place (``==``), or it and those behind (``>=``).
+    def change(self, values: Any, index: Any, number: float, low: int, high: int) -> None:
+        """Set lanes of the block around a place: those of places ``low <= c - index <= high`` in it.
 
         As a whole vector: one that is loaded right after single lanes were stored waits for the stores.
         """
         block = self.b.and_(index, _INT64(-LANES))
-        lane = self.spread(self.b.trunc(self.b.sub(index, block), _INT32), _INT_VECTOR)
-        chosen = self.b.icmp_signed(which, ir.Constant(_INT_VECTOR, list(range(LANES))), lane)
+        first = self.spread(self.b.trunc(self.b.sub(self.plus(index, low), block), _INT32), _INT_VECTOR)
+        offset = self.b.sub(ir.Constant(_INT_VECTOR, list(range(LANES))), first)
+        chosen = self.b.icmp_unsigned("<=", offset, ir.Constant(_INT_VECTOR, [high - low] * LANES))
         self.store(self.b.select(chosen, self.constant(number), self.load(values, block)), values, block)
 
     def put_score(self, parts: list[Any], logits: Any, index: Any, largest: Any) -> None:
@@ -168,7 +169,7 @@ class _Code:
         array = self.context.make_array(array_type)(self.context, self.b, self._arguments[index])
         return cgutils.unpack_tuple(self.b, array.shape)[1]
 
-    def _call(self, name: str, result: Any, *arguments: Any, flags: tuple[str, ...] = ()) -> Any:
+    def call(self, name: str, result: Any, *arguments: Any, flags: tuple[str, ...] = ()) -> Any:
         kind = ir.FunctionType(result, [a.type for a in arguments])
         function = cgutils.get_or_insert_function(self.b.module, kind, name)
         return self.b.call(function, arguments, fastmath=flags)
@@ -213,7 +214,7 @@ def score_sums(
         code.in_pairs(values[4], values[5], body)
         return code.largest_of(builder.load(largest, typ=_VECTOR))
 
-    return types.float32(sums, floor, weight, logits, types.int64, types.int64), generate
+    return types.float32(sums, floor, weight, logits, begin, end), generate
 
 
 def _features_scorer(count: int) -> Any:
@@ -370,21 +371,22 @@ def accumulate_allowed(
     return types.float32(logits, shift, needs, room, sums, blocks), generate
 
 
-def _forbidding(which: str) -> Any:
+def _forbidding(low: int, high: int) -> Any:
     @intrinsic
     def operation(_: Any, logits: Any, index: Any) -> tuple[types.Type, Callable[..., Any]]:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             code = _Code(context, builder, signature, values)
-            code.change(code.pointer(0), values[1], which, float("-inf"))
+            code.change(code.pointer(0), values[1], float("-inf"), low, high)
             return context.get_dummy_value()
 
-        return types.void(logits, types.int64), generate
+        return types.void(logits, index), generate
 
     return operation
 
 
-#: ``forbid(logits, index)``: one candidate weighs nothing. ``forbid_from``: nor do those behind in its block.
-forbid, forbid_from = _forbidding("=="), _forbidding(">=")
+#: ``forbid(logits, index)``: one candidate is to weigh nothing. `forbid_around`: it and those beside it in
+#: its block of lanes; `forbid_from`: it and those behind.
+forbid, forbid_around, forbid_from = _forbidding(0, 0), _forbidding(-1, 1), _forbidding(0, LANES - 1)
 
 
 @intrinsic
@@ -414,14 +416,14 @@ def find_lane(_: Any, row: Any, rest: Any) -> tuple[types.Type, Callable[..., An
         passed = builder.fcmp_ordered("<=", ends, code.spread(values[1], _DOUBLE_VECTOR))
         bits = builder.bitcast(passed, ir.IntType(LANES))
         bits = builder.and_(bits, ir.IntType(LANES)((1 << (LANES - 1)) - 1))  # nothing is behind the last
-        lane = builder.zext(code._call("llvm.ctpop.i16", ir.IntType(LANES), bits), _INT64)
+        lane = builder.zext(code.call("llvm.ctpop.i16", ir.IntType(LANES), bits), _INT64)
         begins = cgutils.alloca_once(builder, ir.DoubleType(), LANES + 1)
         builder.store(ir.DoubleType()(0.0), begins)
         builder.store(ends, builder.bitcast(code.at(begins, 1), _DOUBLE_VECTOR.as_pointer()), align=8)
         rest = builder.fsub(values[1], builder.load(code.at(begins, lane), typ=ir.DoubleType()))
         return context.make_tuple(builder, signature.return_type, [lane, rest])
 
-    return types.Tuple((types.int64, types.float64))(row, types.float64), generate
+    return types.Tuple((types.int64, types.float64))(row, rest), generate
 
 
 @intrinsic
@@ -438,60 +440,57 @@ def turn_round(_: Any, row: Any, begin: Any, end: Any) -> tuple[types.Type, Call
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         code = _Code(context, builder, signature, values)
         element = ir.IntType(8 * context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype)))
-        _turn_round(code, builder.bitcast(code.pointer(0), element.as_pointer()), element, *values[1:])
+        _Turn(code, builder.bitcast(code.pointer(0), element.as_pointer()), element).all(*values[1:])
         return context.get_dummy_value()
 
-    return types.void(row, types.int64, types.int64), generate
+    return types.void(row, begin, end), generate
 
 
-def _turn_round(code: _Code, row: Any, element: Any, begin: Any, end: Any) -> None:
-    """Swap vectors from both ends, each turned round; what is left in the middle is less than two of them."""
-    builder, vector = code.b, ir.VectorType(element, LANES)
-    width = element.width // 8
+class _Turn:
+    """Code that reverses part of a row: vectors from both ends change places, each turned round itself."""
 
-    def place(index: Any) -> Any:
-        return builder.bitcast(code.at(row, index), vector.as_pointer())
+    def __init__(self, code: _Code, row: Any, element: Any) -> None:
+        self.code, self.b, self.row = code, code.b, row
+        self.vector, self.width = ir.VectorType(element, LANES), element.width // 8
 
-    def turned(value: Any) -> Any:
+    def all(self, begin: Any, end: Any) -> None:
+        length = self.b.add(self.b.sub(end, begin), _INT64(1))
+        pairs = self.b.ashr(length, _INT64(5))  # of vectors that do not overlap
+        with self.code.loop(pairs) as loop:
+            done = self.b.mul(loop.index, _INT64(LANES))
+            self._swap(self.b.add(begin, done), self.b.sub(end, done))
+        done = self.b.mul(pairs, _INT64(LANES))
+        low, high = self.b.add(begin, done), self.b.sub(end, done)
+        left = self.b.add(self.b.sub(high, low), _INT64(1))
+        with self.b.if_else(self.b.icmp_signed(">=", left, _INT64(LANES))) as (many, few):
+            with many:  # where the two overlap, both write the same
+                self._swap(low, high)
+            with few, self.b.if_then(self.b.icmp_signed(">", left, _INT64(1))):
+                self._turn_few(low, high, left)
+
+    def _swap(self, low: Any, high: Any) -> None:
+        first, last = self._place(low), self._place(self.b.sub(high, _INT64(LANES - 1)))
+        a, b = (self.b.load(place, align=self.width, typ=self.vector) for place in (first, last))
+        self.b.store(self._turned(b), first, align=self.width)
+        self.b.store(self._turned(a), last, align=self.width)
+
+    def _turn_few(self, low: Any, high: Any, count: Any) -> None:
+        """Turn less than a vector round; nothing beside it is read or written."""
+        lanes = ir.Constant(_INT_VECTOR, list(range(LANES)))
+        kept = self.b.icmp_signed("<", lanes, self.code.spread(self.b.trunc(count, _INT32), _INT_VECTOR))
+        last = self._place(self.b.sub(high, _INT64(LANES - 1)))
+        name, align = f"v{LANES}i{8 * self.width}.p0", _INT32(self.width)
+        nothing = ir.Constant(self.vector, None)
+        value = self.code.call(
+            f"llvm.masked.load.{name}", self.vector, last, align, self._turned(kept), nothing
+        )
+        self.code.call(
+            f"llvm.masked.store.{name}", ir.VoidType(), self._turned(value), self._place(low), align, kept
+        )
+
+    def _place(self, index: Any) -> Any:
+        return self.b.bitcast(self.code.at(self.row, index), self.vector.as_pointer())
+
+    def _turned(self, value: Any) -> Any:
         order = ir.Constant(_INT_VECTOR, list(range(LANES))[::-1])
-        return builder.shuffle_vector(value, ir.Constant(vector, ir.Undefined), order)
-
-    def swap(low: Any, high: Any) -> None:
-        last = builder.sub(high, _INT64(LANES - 1))
-        a, b = (builder.load(place(at), align=width, typ=vector) for at in (low, last))
-        builder.store(turned(b), place(low), align=width)
-        builder.store(turned(a), place(last), align=width)
-
-    length = builder.add(builder.sub(end, begin), _INT64(1))
-    pairs = builder.select(
-        builder.icmp_signed(">", length, _INT64(0)), builder.lshr(length, _INT64(5)), _INT64(0)
-    )
-    with code.loop(pairs) as loop:
-        done = builder.mul(loop.index, _INT64(LANES))
-        swap(builder.add(begin, done), builder.sub(end, done))
-    done = builder.mul(pairs, _INT64(LANES))
-    low, high = builder.add(begin, done), builder.sub(end, done)
-    left = builder.add(builder.sub(high, low), _INT64(1))
-    with builder.if_else(builder.icmp_signed(">=", left, _INT64(LANES))) as (many, few):
-        with many:  # the two may overlap: both then write the same there
-            swap(low, high)
-        with few, builder.if_then(builder.icmp_signed(">", left, _INT64(1))):
-            last, count = builder.sub(high, _INT64(LANES - 1)), builder.trunc(left, _INT32)
-            kept = builder.icmp_signed(
-                "<", ir.Constant(_INT_VECTOR, list(range(LANES))), code.spread(count, _INT_VECTOR)
-            )
-            name = f"v{LANES}i{element.width}"
-            pointer, flag = vector.as_pointer(), ir.Constant(ir.VectorType(ir.IntType(1), LANES), None)
-            kinds = (pointer, _INT32, flag.type, vector)
-            load = ir.FunctionType(vector, kinds)
-            store = ir.FunctionType(ir.VoidType(), (vector, pointer, _INT32, flag.type))
-            get = cgutils.get_or_insert_function(builder.module, load, f"llvm.masked.load.{name}.p0")
-            put = cgutils.get_or_insert_function(builder.module, store, f"llvm.masked.store.{name}.p0")
-            nothing = ir.Constant(vector, None)
-            value = builder.call(get, [place(last), _INT32(width), turned_mask(builder, kept), nothing])
-            builder.call(put, [turned(value), place(low), _INT32(width), kept])
-
-
-def turned_mask(builder: Any, mask: Any) -> Any:
-    order = ir.Constant(_INT_VECTOR, list(range(LANES))[::-1])
-    return builder.shuffle_vector(mask, ir.Constant(mask.type, ir.Undefined), order)
+        return self.b.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)

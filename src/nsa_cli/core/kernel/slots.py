@@ -210,18 +210,22 @@ def score_again(space: Slots, second: Any) -> Any:
     blocks, same = space.running.shape[0], True
     for h in range(HIDDEN):
         same &= space.floor[h] == space.known[h]
-    count = space.stale[0]
+    count, largest = space.stale[0], np.float32(0.0)
     space.stale[0] = 0
     if same and count == 0:
-        return False, np.float32(0.0)
-    if not same:
-        for h in range(HIDDEN):
-            space.known[h] = space.floor[h]
-        return True, score_sums(space.sums, space.floor, second, space.logits, 0, blocks)
-    for r in range(count + 1):  # the last block, too: its padding may have been forbidden since
-        begin, end = (space.stale[2 * r + 1], space.stale[2 * r + 2]) if r < count else (blocks - 1, blocks)
-        score_sums(space.sums, space.floor, second, space.logits, begin, end)
-    return True, largest_of(space.logits, blocks)
+        return False, largest
+    for h in range(HIDDEN):
+        space.known[h] = space.floor[h]
+    for r in range(count + 1 if same else 1):
+        begin, end = 0, blocks
+        if r < count and same:
+            begin, end = space.stale[2 * r + 1], space.stale[2 * r + 2]
+        elif same:  # the last block, too: its padding may have been forbidden since
+            begin = blocks - 1
+        largest = score_sums(space.sums, space.floor, second, space.logits, begin, end)
+    if same:
+        largest = largest_of(space.logits, blocks)
+    return True, largest
 
 
 @inlined

@@ -16,7 +16,16 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, forbid, forbid_from, score_features, score_sums, sum_features, turn_round
+from nsa_cli.core.kernel.lanes import (
+    HIDDEN,
+    forbid,
+    forbid_around,
+    forbid_from,
+    score_features,
+    score_sums,
+    sum_features,
+    turn_round,
+)
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     Mode,
@@ -193,9 +202,11 @@ def _leave_out(work: Any, first: int, logits: Any) -> None:
     if size < len(logits):
         forbid_from(logits, size)
     if first >= 0:
-        forbid(logits, first)
-        forbid(logits, first - 1 if first > 0 else size - 1)
-        forbid(logits, first + 1 if first < size - 1 else 0)
+        forbid_around(logits, first)
+        if first % LANES == 0:
+            forbid(logits, first - 1 if first > 0 else size - 1)
+        if first % LANES == LANES - 1 or first == size - 1:
+            forbid(logits, first + 1 if first < size - 1 else 0)
 
 
 @variant(parts.propose, batch=TspArrays, policy=(Paper, Relative))
@@ -207,7 +218,7 @@ def _propose(
     set_floor(policy, work, member, temperature)
     anew, largest = score_again(work.first, policy.first.second[member])
     if anew:
-        _leave_out(work, -1, work.first.logits)
+        _leave_out(work, np.int64(-1), work.first.logits)  # a literal is one more type to compile
         weigh(work.first, largest)
     first = draw(work.first, uniform(at, 0), policy.mode, given[0])
     largest = score_second(batch, policy, work, row, member, temperature, first.index)
@@ -304,14 +315,15 @@ def _close(row: Any, size: int) -> None:
 def _sum_again(rows: Any, shifts: Any, weights: Any, slot: Any, begin: int, end: int, size: int) -> None:
     """Sum anew where a city or one beside it is of positions `begin` to `end`, round the corner too."""
     low, high, last = max(begin - 1, 0) // LANES, min(end + 1, size - 1) // LANES, (size - 1) // LANES
-    sum_features(rows, shifts, weights, slot.sums, low, high + 1)
-    spoil(slot, low, high + 1)
-    if begin == 0 and high < last:
-        sum_features(rows, shifts, weights, slot.sums, last, last + 1)
-        spoil(slot, last, last + 1)
-    if end == size - 1 and low > 0:
-        sum_features(rows, shifts, weights, slot.sums, 0, 1)
-        spoil(slot, 0, 1)
+    for part in range(3):  # as a loop, for the code of a sum is long and takes long to compile
+        first, behind = low, high + 1
+        if part == 1:
+            first, behind = last, last + (begin == 0 and high < last)
+        elif part == 2:
+            first, behind = 0, np.int64(end == size - 1 and low > 0)
+        if first < behind:
+            sum_features(rows, shifts, weights, slot.sums, first, behind)
+            spoil(slot, first, behind)
 
 
 @variant(look, batch=TspArrays, policy=Paper)
@@ -320,7 +332,7 @@ def _look_paper(batch: Any, policy: Any, work: Any, row: int, member: int) -> No
     for k in range(size):
         rows[0, k + 1] = points[work.tour[k], 0]
         rows[1, k + 1] = points[work.tour[k], 1]
-    _sum_paper(policy, work, member, 0, size - 1)
+    _sum_paper(policy, work, member, np.int64(0), size - 1)
 
 
 @variant(look_again, batch=TspArrays, policy=Paper)
@@ -339,8 +351,9 @@ def _sum_paper(policy: Any, work: Any, member: int, begin: int, end: int) -> Non
     _close(rows[1], size)
     stride = rows.shape[1]
     shifts = (0, stride, 1, stride + 1, 2, stride + 2)
-    _sum_again(rows, shifts, policy.first.first[member], work.first, begin, end, size)
-    _sum_again(rows, shifts, policy.second.first[member, 6:12], work.second, begin, end, size)
+    weights = policy.first.first[member, 0:6], policy.second.first[member, 6:12]
+    for own, slot in ((weights[0], work.first), (weights[1], work.second)):
+        _sum_again(rows, shifts, own, slot, begin, end, size)
 
 
 @variant(set_floor, policy=Paper)
@@ -375,7 +388,7 @@ def _look_relative(batch: Any, policy: Any, work: Any, row: int, member: int) ->
         plane[0, k + 1] = batch.points[instance, tour[k], 0] * root
         plane[1, k + 1] = batch.points[instance, tour[k], 1] * root
         rows[0, k + 1] = edge_length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
-    _sum_relative(policy, work, member, 0, size - 1)
+    _sum_relative(policy, work, member, np.int64(0), size - 1)
 
 
 @variant(look_again, batch=TspArrays, policy=Relative)
