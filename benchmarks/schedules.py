@@ -2,10 +2,10 @@
 
     python benchmarks/schedules.py [--count 6]
 
-Sixteen chains of each instance, whose mean best energy counts; the mean difference to the geometric schedule in
-%, with the 95 % interval over instances, negative where the adaptive one is better. The first and last
-temperature are those of a sample of moves (`auto`), or tuned ones where a walk's moves tell none; and the same
-twice and four times too far apart at both ends, as where nobody knows them.
+Sixteen chains of each instance, whose mean best energy counts; the mean difference to the geometric
+schedule in %, with the 95 % interval over instances, negative where the adaptive one is better. The first
+and last temperature are those of a sample of moves (`auto`), or tuned ones where a walk's moves tell none;
+and the same two and four times further apart at both ends, as where nobody knows them.
 """
 
 from __future__ import annotations
