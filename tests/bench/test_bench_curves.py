@@ -15,6 +15,7 @@ from nsa_cli.bench.curves import format_budget, measure_curves, parse_budgets, r
 from nsa_cli.bench.paper import find_contribution
 from nsa_cli.bench.solvers import Watch
 from nsa_cli.core.errors import NsaError
+from nsa_cli.ready import _ways
 
 QUICK = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")
 
@@ -148,6 +149,14 @@ def test_tuned_plain_annealing_is_always_a_row(name, row):
     assert not [c for c in rows if c.name.startswith("nsa-sa") and c.name != row]
     found = plain.solve(task, 0.5, 1)
     assert task.instance.violation(found.solution) is None
+
+
+@pytest.mark.parametrize("name", ["tsp", "bin", "knapsack"])
+def test_kernels_of_every_walk_are_made_ready(name):
+    """A row that waited for a compilation would be measured at nothing."""
+    problem = nsa.find_problem(name)
+    ways = list(_ways(problem, nsa.generate(problem, 20, 1, 0)[0].instance))
+    assert {way.walk for way in ways if way.policy == "uniform"} >= set(problem.walks)
 
 
 def test_the_command_writes_table_files_and_picture(command, tmp_path):
