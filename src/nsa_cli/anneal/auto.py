@@ -51,8 +51,10 @@ def sampled_temperatures(
     float, float, or None
         None where no move makes things worse.
     """
-    others = 1.0 if hopeful else float(size) ** (chains.choices - 1)
+    others = float(size) ** (chains.choices - 1)
     half = int(max(min(_STEPS * size * others, most) // 2, 1))
+    if hopeful:
+        others = 1.0
     cold = np.full(half, _NOTHING)
     chains.advance(cold)
     worse = chains.changes(cold) / chains.scale
