@@ -54,6 +54,11 @@ class TorchBackend:
         return cls(problem, operations, module, device, found.name, found.trained, digest(spec, problem.name))
 
     @property
+    def hopeful(self) -> bool:
+        """See `nsa_cli.core.problem.Problem`."""
+        return self.walk.hopeful
+
+    @property
     def threads(self) -> int:
         """What torch uses now."""
         return torch.get_num_threads()

@@ -61,6 +61,8 @@ class Backend(Protocol):
         Where the policy is at home.
     digest : str or None
         Hash of the policy's file.
+    hopeful : bool
+        See `nsa_cli.core.problem.Problem`.
     """
 
     @property
@@ -77,6 +79,8 @@ class Backend(Protocol):
     def trained(self) -> Trained | None: ...
     @property
     def digest(self) -> str | None: ...
+    @property
+    def hopeful(self) -> bool: ...
 
     def budget(self, problem: Problem[Any], instance: Any) -> Budget:
         """Steps, temperatures and chains where the user says nothing."""
@@ -120,6 +124,10 @@ class KernelBackend:
     name: str = "numba"
     device: str = "cpu"
 
+    @property
+    def hopeful(self) -> bool:
+        return self.walk.hopeful
+
     def budget(self, problem: Problem[Any], instance: Any) -> Budget:
         return self.walk.budget(instance, self.trained)
 
@@ -159,6 +167,7 @@ class LargeStepBackend:
     digest: str | None = None
     name: str = "numba"
     device: str = "cpu"
+    hopeful: bool = False
 
     def budget(self, problem: Problem[Any], instance: Any) -> Budget:
         budget: Budget = self.chains.budget(instance)
@@ -219,7 +228,7 @@ def large_step_backend(
 
         return LargeStepBackend(chains, threads or cores(), seconds)
     if method == "large-step":
-        why = "has no large-step chains" if chains is None else "too few elements to kick"
+        why = problem.without_large_steps if chains is None else "too few elements to kick"
         raise UsageError(f"--method large-step: {problem.name}: {why}; use --method anneal")
     return None
 
@@ -322,7 +331,7 @@ def temperatures_of(
     x = np.stack([start(partial(start_draws, key)) for key in keys])
     chains = backend.start([instance] * len(keys), x, keys, unit, "metropolis")
     few = {"most": _SLOW_STEPS} if backend.name == "torch" else {}
-    return sampled_temperatures(chains, instance.size, **few)
+    return sampled_temperatures(chains, instance.size, hopeful=backend.hopeful, **few)
 
 
 def choose_device(name: str) -> str:

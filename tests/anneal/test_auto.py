@@ -86,6 +86,16 @@ def test_a_flat_landscape_has_temperatures_too() -> None:
     assert nsa.solve(flat, problem=MAXCUT, seed=1, steps=10).schedule["t_start"] == 1.0
 
 
+@pytest.mark.parametrize("size", [60, 300])
+def test_between_near_cities_temperatures_are_spacings(size: int) -> None:
+    """Near the tuned ones, whatever the number of cities: most of these moves are not hopeless."""
+    (task,) = nsa.generate("tsp", size, seed=3)
+    options: dict[str, Any] = {"policy": "uniform", "walk": "nearest:10", "t_start": "auto", "t_end": "auto"}
+    schedule = nsa.solve(task, seed=1, steps=5, chains=1, bound=False, threads=1, **options).schedule
+    assert 0.2 < schedule["t_start"] * size**0.5 < 1.0
+    assert 0.004 < schedule["t_end"] * size**0.5 < 0.12
+
+
 @pytest.fixture
 def slow_sample(monkeypatch: Any) -> list[str]:
     """Sampling that takes a third of a second, and in which threads it was done."""

@@ -12,8 +12,10 @@ from nsa_cli.bench import curves
 from nsa_cli.bench.contenders import Contender, Found, choose_contenders
 from nsa_cli.bench.curve_points import COLUMNS, is_busy, points_of
 from nsa_cli.bench.curves import format_budget, measure_curves, parse_budgets, read_objectives, sets_of_sizes
+from nsa_cli.bench.paper import find_contribution
 from nsa_cli.bench.solvers import Watch
 from nsa_cli.core.errors import NsaError
+from nsa_cli.ready import _ways
 
 QUICK = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")
 
@@ -132,6 +134,29 @@ def test_rows_that_are_always_there():
         learnt = "nsa-es-nearest" if name == "tsp" else "nsa-es-best"
         expected = ["nsa-solve", "nsa-large-step", learnt, "nsa-sa"]
         assert ours == [c for c in expected if name != "rosenbrock" or c != "nsa-large-step"]
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("tsp", "nsa-sa-nearest:10"), ("bin", "nsa-sa-squares"), ("knapsack", "nsa-sa-tuned")],
+)
+def test_tuned_plain_annealing_is_always_a_row(name, row):
+    """By the walk that suits uniform proposals best: candidate lists for tours, squared fills for bins."""
+    problem = nsa.find_problem(name)
+    task = nsa.generate(problem, 60, 1, 0)[0]
+    rows = choose_contenders(problem, find_contribution(problem), task.instance, None, ())
+    (plain,) = (c for c in rows if c.name == row)
+    assert not [c for c in rows if c.name.startswith("nsa-sa") and c.name != row]
+    found = plain.solve(task, 0.5, 1)
+    assert task.instance.violation(found.solution) is None
+
+
+@pytest.mark.parametrize("name", ["tsp", "bin", "knapsack"])
+def test_kernels_of_every_walk_are_made_ready(name):
+    """A row that waited for a compilation would be measured at nothing."""
+    problem = nsa.find_problem(name)
+    ways = list(_ways(problem, nsa.generate(problem, 20, 1, 0)[0].instance))
+    assert {way.walk for way in ways if way.policy == "uniform"} >= set(problem.walks)
 
 
 def test_the_command_writes_table_files_and_picture(command, tmp_path):

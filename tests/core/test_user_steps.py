@@ -82,5 +82,5 @@ def test_without_scalar_functions_there_are_none() -> None:
 
     problem = AdaptedProblem(Plain())
     task = nsa.Task(problem, problem.generate(8, np.random.default_rng(1)))
-    with pytest.raises(UsageError, match="has no large-step chains; use --method anneal"):
+    with pytest.raises(UsageError, match=r"need its scalar_cost, .* and scalar_allowed; use"):
         nsa.solve(task, method="large-step")

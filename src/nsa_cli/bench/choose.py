@@ -61,7 +61,7 @@ def choose_solvers(
         replace(annealer, budget=f"{m}{unit}", multiple=m)
         for annealer in [
             *_uniform(contribution, wanted.device),
-            *_walking(problem, wanted),
+            *_walking(problem, contribution, wanted),
             *_policies(problem, contribution, wanted),
         ]
         for m in wanted.steps
@@ -83,9 +83,11 @@ def _uniform(contribution: BenchContribution | None, device: str) -> Iterator[An
         yield replace(vanilla, name=f"nsa-sa-{walk}", paper=None, temperatures=tuned, walk=walk)
 
 
-def _walking(problem: Problem[Any], wanted: Wanted) -> Iterator[Annealer]:
-    """Uniform proposals by another walk, at temperatures of the problem's own budget."""
-    if wanted.walk is not None:
+def _walking(
+    problem: Problem[Any], contribution: BenchContribution | None, wanted: Wanted
+) -> Iterator[Annealer]:
+    """Uniform proposals by a walk that has no tuned row, at temperatures of the problem's own budget."""
+    if wanted.walk is not None and wanted.walk not in (contribution.walks if contribution else ()):
         walk = problem.walking(wanted.walk).walk
         yield Annealer(name=f"nsa-sa-{walk}", mode="sampled", walk=walk, device=wanted.device)
 

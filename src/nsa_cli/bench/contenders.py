@@ -101,9 +101,25 @@ def _ours(
         label = Path(spec).stem.removeprefix(f"{problem.name}-")
         solve = _annealing(policy=spec, chains=1, bound=False)
         yield Contender(name=f"nsa-{label}", kind="nsa", solve=solve)
-    tuned = contribution.tuned if contribution else None
-    name = "nsa-sa-tuned" if tuned else "nsa-sa"
-    yield Contender(name=name, kind="nsa", solve=_annealing(tuned, policy="uniform", chains=1, bound=False))
+    name, tuned, walk = _plain(problem, contribution)
+    solve = _annealing(tuned, policy="uniform", walk=walk, chains=1, bound=False)
+    yield Contender(name=name, kind="nsa", solve=solve)
+
+
+def _plain(
+    problem: Problem[Any], contribution: BenchContribution | None
+) -> tuple[str, Callable[[int], Temperatures] | None, str | None]:
+    """Choose plain annealing at its best: by the walk that suits it, at tuned temperatures if there are any.
+
+    Returns
+    -------
+    name, temperatures, walk
+    """
+    if contribution is None:
+        return "nsa-sa", None, None
+    if (by_walk := contribution.walks.get(problem.default_walk)) is not None:
+        return f"nsa-sa-{problem.default_walk}", by_walk, problem.default_walk
+    return ("nsa-sa-tuned" if contribution.tuned else "nsa-sa"), contribution.tuned, None
 
 
 def _annealing(

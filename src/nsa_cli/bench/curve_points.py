@@ -37,6 +37,9 @@ _SAME = 1e-12
 #: With this share of a processor a thread has not been kept waiting.
 _FREE = 0.8
 
+#: Times further apart than this share have marks at powers of ten only.
+_WIDE = 300.0
+
 #: Inches of a panel; panels side by side.
 _PANEL, _ACROSS = (4.8, 3.9), 3
 
@@ -249,7 +252,14 @@ def _draw(figure: Figure, points: Sequence[Point], labels: Sequence[str], across
         axes.set_title(label)
     for axes in panels[len(labels) :]:
         axes.set_visible(False)
-    figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=min(len(shown), 2 * across))
+    for axes in panels[:: across if down > 1 else len(panels)]:
+        axes.set_ylabel("gap (%)")
+    for axes in panels[max(len(labels) - across, 0) : len(labels)]:
+        axes.set_xlabel("CPU time an instance")
+    rows = -(-len(shown) // (2 * across))
+    figure.legend(
+        shown.values(), shown.keys(), loc="outside upper center", ncols=max(-(-len(shown) // rows), 1)
+    )
 
 
 def _panel(axes: Axes, points: Sequence[Point], names: Sequence[str], shown: dict[str, Any]) -> None:
@@ -267,11 +277,20 @@ def _panel(axes: Axes, points: Sequence[Point], names: Sequence[str], shown: dic
             axes.errorbar(x, y, yerr=half, **style) if len(curve) == 1 else axes.plot(x, y, **style)[0]
         )
         axes.fill_between(x, y - half, y + half, color=colour, alpha=0.15, lw=0)
-    axes.set_xscale("log")
+    _times(axes, np.array([p.cpu_seconds for p in points if p.gap is not None]))
     _scale(axes, np.array([100 * p.gap for p in points if p.gap is not None]))
-    axes.set_xlabel("CPU seconds an instance")
-    axes.set_ylabel("gap (%)")
     axes.grid(True)
+
+
+def _times(axes: Axes, seconds: NDArray[np.float64]) -> None:
+    """Take logarithms of times, with marks that are budgets: 1, 2 and 5 times a power of ten, or fewer."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set_xscale("log")
+    span = seconds.max(initial=1e-9) / seconds.min(initial=np.inf)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if span < _WIDE else (1,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: format_budget(float(f"{x:.3g}"))))
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _scale(axes: Axes, gaps: NDArray[np.float64]) -> None:
@@ -279,6 +298,7 @@ def _scale(axes: Axes, gaps: NDArray[np.float64]) -> None:
     above = gaps[gaps > 0]
     if len(above) == 0 or (gaps < 0).any():
         return
+    axes.set_ylim(top=1.6 * above.max())  # room for the band of the worst
     if len(above) == len(gaps):
         axes.set_yscale("log")
         axes.set_ylim(bottom=above.min() / 3)

@@ -249,8 +249,13 @@ class Problem(ABC, Generic[InstanceT]):
         The one that `solve` takes where nobody asks for a policy or a walk.
     reversible : bool
         Whether each of the walk's moves can be undone by another, as Hastings' ratio wants it.
+    hopeful : bool
+        Whether the walk's proposals leave hopeless moves out, as candidate lists do: a sample of its moves
+        then tells temperatures by shares of all, whatever the size.
     instant_start : str or None
         The start that needs nothing compiled, where the default one does.
+    without_large_steps : str
+        Why there are none, where `large_step` gives none.
     bound_share : float or None
         Share of a time limit that a bound may take where its method mostly finds the optimum, or proves that
         a search may end; None: a fifth, and less of a short time.
@@ -273,12 +278,14 @@ class Problem(ABC, Generic[InstanceT]):
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
     instant_start: ClassVar[str | None] = None
+    without_large_steps: ClassVar[str] = "has no large-step chains"
     bound_share: ClassVar[float | None] = None
     prefers_large_steps: ClassVar[bool] = True
     walks: ClassVar[tuple[str, ...]] = ("paper",)
     walk: str = "paper"
     default_walk: ClassVar[str] = "paper"
     reversible: ClassVar[bool] = True
+    hopeful: bool = False
 
     def walking(self, walk: str) -> Problem[InstanceT]:
         """Give the problem with another energy or other moves; for the same walk the same object.

@@ -185,6 +185,9 @@ class AdaptedProblem(Problem[UserInstance]):
     """
 
     prefers_large_steps = False
+    without_large_steps = (
+        f"large steps need its {', '.join(REQUIRED_SCALARS[:-1])} and {REQUIRED_SCALARS[-1]}"
+    )
 
     def __init__(self, owner: UserProblem) -> None:
         self.owner = owner

@@ -63,6 +63,7 @@ class Tsp(Problem[TspInstance]):
         """Make the problem; with `near`, a move joins a city to one of its so many nearest ones."""
         self._near = near
         self.walk = f"nearest:{near}" if near else "paper"
+        self.hopeful = near > 0
 
     def walking(self, walk: str) -> Tsp:
         return _tsp(parse(walk))
