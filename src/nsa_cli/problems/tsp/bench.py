@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, References, Temperatures
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.heuristics import edge_matrix, two_opt
+from nsa_cli.problems.tsp.heuristics import integer_matrix, two_opt
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.programs import concorde, lkh
 
 #: Largest edge that fast-tsp takes.
 _SHORT = 65_535
@@ -18,15 +18,6 @@ def tuned(size: int) -> Temperatures:
     """Measured with K = 10 N^2 on random instances of 20, 50 and 100; beyond, in units of the spacing."""
     spacing = size**-0.5
     return (min(0.1, spacing), max(0.25 / size, 0.025 * spacing))
-
-
-def integer_matrix(instance: TspInstance, largest: int = 1_000_000) -> NDArray[np.int64]:
-    """Edge lengths as integers up to `largest`: small whole numbers as they are, others scaled."""
-    matrix = edge_matrix(instance)
-    longest = max(float(matrix.max()), 1e-300)
-    if longest <= largest and np.array_equal(matrix, np.rint(matrix)):
-        return matrix.astype(np.int64)
-    return np.rint(matrix * (largest / longest)).astype(np.int64)
 
 
 def fast_tsp(instance: TspInstance, seconds: float) -> Solution:
@@ -57,6 +48,15 @@ def ortools_routing(instance: TspInstance, seconds: float) -> Solution:
     return np.array(tour if found is not None else range(instance.size))
 
 
+def elkai(instance: TspInstance, _seconds: float) -> Solution:
+    """Lin-Kernighan by Helsgaun: one run, which knows no limit."""
+    import elkai as package
+
+    if instance.size < 3:
+        return np.arange(instance.size)
+    return np.array(package.DistanceMatrix(integer_matrix(instance).tolist()).solve_tsp(runs=1)[:-1])
+
+
 def pyvrp(instance: TspInstance, seconds: float) -> Solution:
     """Iterated local search for vehicle routing, with one vehicle; takes all of its time."""
     import pyvrp as package
@@ -85,6 +85,11 @@ contribution = BenchContribution(
         "fast-tsp": Peer(fast_tsp, "fast_tsp", "fast-tsp", "fast-tsp, local search"),
         "ortools-routing": Peer(
             ortools_routing, "ortools", "ortools", "OR-Tools, guided local search", "OR-Tools"
+        ),
+        "elkai": Peer(elkai, "elkai", "elkai", "LKH in a Python package, for research and academic use"),
+        "lkh": Peer(lkh, "", "LKH", "Helsgaun's LKH, for research and academic use", program="LKH"),
+        "concorde": Peer(
+            concorde, "", "concorde", "Concorde, for academic use", "Concorde", program="concorde"
         ),
         "pyvrp": Peer(pyvrp, "pyvrp", "pyvrp", "PyVRP, iterated local search"),
     },
