@@ -1,7 +1,7 @@
 """Solvers of others, where they are installed."""
 
-import importlib.util
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 def installed(problem, name):
     peer = find_contribution(nsa.find_problem(problem)).peers[name]
-    if importlib.util.find_spec(peer.module) is None:
+    if not peer.installed:
         pytest.skip(f"needs {peer.package}")
     return peer
 
@@ -65,6 +65,59 @@ def test_a_peer_is_a_row_and_says_nothing(capfd):
     assert "Running" not in out
     assert err == ""
     assert any(line.split()[1:3] == ["highs", "1s"] for line in out.splitlines())
+
+
+#: Stands in for Concorde and LKH: reads what they would, and writes cities from the last to the first.
+PROGRAM = """#!{python}
+import re, sys
+from pathlib import Path
+lines = Path("in.par").read_text().splitlines() if len(sys.argv) == 2 else []
+parameters = dict(line.split(" = ") for line in lines)
+text = Path(parameters.get("PROBLEM_FILE", sys.argv[-1])).read_text()
+count = int(re.search(r"DIMENSION: (\\d+)", text)[1])
+weights = text.split("EDGE_WEIGHT_SECTION")[1].split()[:-1]
+assert len(weights) == count * count and "FULL_MATRIX" in text
+sum(range(3_000_000))
+print("banner")
+if parameters:
+    lines = ["NAME: it", "TOUR_SECTION", *map(str, range(count, 0, -1)), "-1", "EOF"]
+    Path(parameters["OUTPUT_TOUR_FILE"]).write_text("\\n".join(lines))
+elif {works}:
+    out = sys.argv[sys.argv.index("-o") + 1]
+    Path(out).write_text(" ".join(map(str, [count, *range(count - 1, -1, -1)])))
+"""
+
+
+def put_program(folder, name, monkeypatch, works=True):
+    """Put a program on the path, alone."""
+    (folder / name).write_text(PROGRAM.format(python=sys.executable, works=works))
+    (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+@pytest.mark.parametrize(("name", "program"), [("lkh", "LKH"), ("concorde", "concorde")])
+def test_programs_are_started_where_a_user_has_them(name, program, tmp_path, monkeypatch, capfd):
+    """They get the instance as a TSPLIB file; their words go nowhere, their processor time counts."""
+    peer = find_contribution(nsa.find_problem("tsp")).peers[name]
+    put_program(tmp_path, program, monkeypatch)
+    solver = Foreign(name=name, peer=peer.solve, seconds=1.0)
+    (answer,) = solver.run(make_suite(nsa.find_problem("tsp"), 20, 1), 1, Watch()).answers
+    assert answer.solution.tolist() == list(range(19, -1, -1))
+    assert answer.cpu_seconds > 0.02
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_program_that_is_missing_or_gives_up_is_one_line(tmp_path, monkeypatch, capfd):
+    """Before anything runs in the one case, by its name in the other."""
+    few = ["benchmark", "tsp", "--sizes", "20", "--count", "1", "--policies", "none", "--device", "cpu"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert exit_code([*few, "--against", "concorde"]) == 2
+    assert "there is no program concorde on the path" in capfd.readouterr().err
+    put_program(tmp_path, "concorde", monkeypatch, works=False)
+    peer = find_contribution(nsa.find_problem("tsp")).peers["concorde"]
+    (task,) = nsa.generate("tsp", 5, 1, seed=0)
+    with pytest.raises(NsaError, match="concorde ended without a tour"):
+        peer.solve(task.instance, 1.0)
 
 
 def test_what_libraries_print_goes_nowhere(capfd):

@@ -5,7 +5,9 @@ import pytest
 import torch
 
 import nsa_cli as nsa
+from nsa_cli.core.operations import select
 from nsa_cli.policy.slots import SlotPolicy
+from nsa_cli.train.estimators import Targets
 from nsa_cli.train.transitions import Critic, KernelTransitions, Rollout, TensorTransitions, transitions
 
 from helpers import random_instances, starts_of
@@ -32,40 +34,63 @@ def random_rollout(problem, feature_set, size):
     return policy, Rollout(operations, batch, torch.stack(states), action, temperature)
 
 
+def targets_near(rollout, policy):
+    """Targets of all moves: old log-probabilities around the policy's, the rest at random."""
+    count, generator = STEPS * CHAINS, torch.Generator().manual_seed(2)
+    action = tuple(a.flatten(0, 1) for a in rollout.action)
+    chains = torch.arange(count) % CHAINS
+    with torch.no_grad():
+        now = policy.log_prob(
+            rollout.operations,
+            select(rollout.batch, chains),
+            rollout.x[:-1].flatten(0, 1),
+            rollout.temperature.repeat_interleave(CHAINS),
+            action,
+        )
+    possible = now > -torch.inf
+    old = now + 0.3 * torch.randn(count, generator=generator).double()
+    advantage, returns = (torch.randn(count, generator=generator) for _ in range(2))
+    return Targets(old, possible, advantage, returns), now
+
+
+def learnt(made, policy, critic, rows, targets):
+    """Losses of some rows and the gradients of both networks."""
+    found = made.put_gradients(policy, critic, rows, targets, 0.25, 0.1)
+    gradients = [p.grad.clone() for part in (policy, critic) for p in part.parameters()]
+    return [torch.tensor(found), *gradients]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("size", [1, 6, 33])
 @pytest.mark.parametrize(
     ("name", "feature_set"), [("knapsack", "relative"), ("bin", "paper"), ("tsp", "paper")]
 )
-def test_kernels_give_the_same_numbers_and_gradients(name, feature_set, size, threads, monkeypatch):
+def test_kernels_give_the_same_losses_and_gradients(name, feature_set, size, threads, monkeypatch):
     """For rows in any order, repeated or not; one candidate, fewer than a vector, more than two."""
     monkeypatch.setattr("nsa_cli.train.transitions._LEAST", 0)
     policy, rollout = random_rollout(nsa.find_problem(name), feature_set, size)
-    critic = Critic(rollout.operations, feature_set, 16)
-    rows, weight = torch.randint(0, STEPS * CHAINS, (40,)), torch.randn(40).double()
-    found = []
-    for made in (TensorTransitions(rollout), KernelTransitions(rollout, policy, threads)):
-        log_prob, values = made.at(rows).log_prob(policy), made.at(rows).values(critic)
-        possible = log_prob > -torch.inf
-        policy.zero_grad()
-        critic.zero_grad()
-        (torch.where(possible, log_prob, 0.0) @ weight + values.double() @ weight).backward()
-        gradients = [p.grad for part in (policy, critic) for p in part.parameters()]
-        found.append([log_prob.detach(), values.detach(), *gradients])
-    for expected, got in zip(*found, strict=True):
-        torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
+    critic, rows = Critic(rollout.operations, feature_set, 16), torch.randint(0, STEPS * CHAINS, (40,))
+    targets, _ = targets_near(rollout, policy)
+    expected, got = (
+        learnt(made, policy, critic, rows, targets)
+        for made in (TensorTransitions(rollout), KernelTransitions(rollout, policy, threads))
+    )
+    assert size == 1 or 0 < expected[0][2] < 1  # some ratios are clipped, some are not
+    for one, other in zip(expected, got, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-5)
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch):
     """Sums are taken in the same parts whatever works on them."""
     monkeypatch.setattr("nsa_cli.train.transitions._LEAST", 0)
     policy, rollout = random_rollout(nsa.find_problem("knapsack"), "paper", 20)
-    rows, found = torch.arange(STEPS * CHAINS), []
-    for threads in (1, 2):
-        policy.zero_grad()
-        KernelTransitions(rollout, policy, threads).at(rows).log_prob(policy).sum().backward()
-        found.append(torch.cat([p.grad.flatten() for p in policy.parameters()]))
-    assert torch.equal(*found)
+    critic, rows = Critic(rollout.operations, "paper", 16), torch.arange(STEPS * CHAINS)
+    targets, _ = targets_near(rollout, policy)
+    one, two = (
+        learnt(KernelTransitions(rollout, policy, threads), policy, critic, rows, targets)
+        for threads in (1, 2)
+    )
+    assert all(map(torch.equal, one, two))
 
 
 @pytest.mark.parametrize(
@@ -75,15 +100,17 @@ def test_kernels_take_networks_as_large_as_theirs(hidden, kind):
     """Smaller ones are padded with units that add nothing; larger ones are left to tensor operations."""
     _, rollout = random_rollout(nsa.find_problem("bin"), "paper", 7)
     slots = rollout.operations.feature_sets["paper"].slots
-    policy, rows, found = SlotPolicy(slots, "paper", hidden), torch.arange(STEPS * CHAINS), []
+    policy, rows = SlotPolicy(slots, "paper", hidden), torch.arange(STEPS * CHAINS)
+    critic = Critic(rollout.operations, "paper", hidden)
+    targets, _ = targets_near(rollout, policy)
     made = transitions(rollout, policy, by_kernel=True)
     assert isinstance(made, kind)
-    for each in (made, TensorTransitions(rollout)):
-        policy.zero_grad()
-        log_prob = each.at(rows).log_prob(policy)
-        torch.where(log_prob > -torch.inf, log_prob, 0.0).sum().backward()
-        found.append(torch.cat([p.grad.flatten() for p in policy.parameters()]))
-    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-5)
+    for one, other in zip(
+        learnt(TensorTransitions(rollout), policy, critic, rows, targets),
+        learnt(made, policy, critic, rows, targets),
+        strict=True,
+    ):
+        torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-5)
 
 
 def test_scores_far_apart_neither_overflow_nor_vanish():
@@ -91,13 +118,13 @@ def test_scores_far_apart_neither_overflow_nor_vanish():
     policy, rollout = random_rollout(nsa.find_problem("knapsack"), "paper", 20)
     with torch.no_grad():
         policy.networks[0].second.weight.mul_(3000.0)
-    rows = torch.arange(STEPS * CHAINS)
-    got, expected = (
-        each.at(rows).log_prob(policy)
-        for each in (KernelTransitions(rollout, policy, 1), TensorTransitions(rollout))
-    )
-    assert expected.min() < -100
-    torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-3)
+    (targets, now), rows = targets_near(rollout, policy), torch.arange(STEPS * CHAINS)
+    assert now.min() < -100
+    critic = Critic(rollout.operations, "paper", 16)
+    found = learnt(KernelTransitions(rollout, policy, 1), policy, critic, rows, targets)
+    expected = learnt(TensorTransitions(rollout), policy, critic, rows, targets)
+    for one, other in zip(expected, found, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-3, atol=1e-3)
 
 
 def test_the_last_states_have_values(monkeypatch):
@@ -109,6 +136,4 @@ def test_the_last_states_have_values(monkeypatch):
     monkeypatch.setattr("nsa_cli.train.transitions._MOST_BYTES", 100)
     anew = transitions(rollout, policy, by_kernel=True)
     assert isinstance(anew, TensorTransitions)
-    np.testing.assert_allclose(
-        kept.at(rows).values(critic).detach(), anew.at(rows).values(critic).detach(), rtol=1e-5, atol=1e-6
-    )
+    np.testing.assert_allclose(kept.values(critic, rows), anew.values(critic, rows), rtol=1e-5, atol=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -177,7 +176,7 @@ def chosen_peers(
     """
     known = dict(contribution.peers) if contribution else {}
     if tuple(against) == ("all",):
-        names = [name for name, peer in known.items() if _installed(peer)]
+        names = [name for name, peer in known.items() if peer.installed]
         if not names:
             raise UsageError(
                 f"--against all: no peer of {problem.name} is installed; pip install 'nsa-cli[peers]'"
@@ -186,8 +185,11 @@ def chosen_peers(
         names = [name for word in against for name in _meant(word, known, problem.name)]
     for name in dict.fromkeys(names):
         peer = known[name]
-        if not _installed(peer):
-            raise UsageError(f"--against {name}: {peer.about}, is not installed; pip install {peer.package}")
+        if not peer.installed:
+            how = f"pip install {peer.package}"
+            if peer.program is not None:
+                how = f"there is no program {peer.program} on the path"
+            raise UsageError(f"--against {name}: {peer.about}, is not installed; {how}")
         yield name, peer
 
 
@@ -199,7 +201,3 @@ def _meant(word: str, known: Mapping[str, Peer], problem: str) -> list[str]:
         has = ", ".join([*known, "all"]) if known else "none"
         raise UsageError(f"--against: {problem} has no peer {word!r}; it has {has}")
     return found
-
-
-def _installed(peer: Peer) -> bool:
-    return importlib.util.find_spec(peer.module) is not None

@@ -285,13 +285,18 @@ class CountedDraws:
 
 
 class Clock:
-    """Wall-clock and process time since it was made."""
+    """Wall-clock and processor time since it was made, that of programs which were started and ended, too."""
 
     def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        self._wall, self._cpu = time.perf_counter(), _processor_time()
 
     def read(self) -> tuple[float, float]:
-        return time.perf_counter() - self._wall, time.process_time() - self._cpu
+        return time.perf_counter() - self._wall, _processor_time() - self._cpu
+
+
+def _processor_time() -> float:
+    children = os.times()
+    return time.process_time() + children.children_user + children.children_system
 
 
 def _words(progress: Progress) -> str:

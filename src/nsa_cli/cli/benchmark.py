@@ -141,7 +141,7 @@ def _peers(ready: Benchmark) -> list[str]:
     """Packages of the solvers of others that run, for their versions."""
     peers = ready.contribution.peers if ready.contribution else {}
     names = {solver.name for solvers in ready.solvers.values() for solver in solvers}
-    return sorted({peer.package for name, peer in peers.items() if name in names})
+    return sorted({peer.package for name, peer in peers.items() if name in names and peer.program is None})
 
 
 def _command(plan: Plan, problem: str) -> str:

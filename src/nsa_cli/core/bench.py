@@ -6,6 +6,8 @@ A problem's package may have a module `bench` with an attribute `contribution`, 
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -45,13 +47,15 @@ class Peer:
     solve : callable
         ``solve(instance, seconds) -> solution``, set-up included; imports what it needs.
     module : str
-        The module to import.
+        The module to import; of a program, none.
     package : str
         The name to install it by.
     about : str
         What it is, one line.
     paper : str, optional
         The solver of the paper that it is to be compared with, as in ``paper.csv``.
+    program : str, optional
+        A program on the path that it starts, and that users have to find themselves.
     """
 
     solve: Callable[[Any, float], Solution]
@@ -59,6 +63,14 @@ class Peer:
     package: str
     about: str
     paper: str | None = None
+    program: str | None = None
+
+    @property
+    def installed(self) -> bool:
+        """Whether it can run here."""
+        if self.program is not None:
+            return shutil.which(self.program) is not None
+        return importlib.util.find_spec(self.module) is not None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -35,6 +37,73 @@ def clipped_loss(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
     """Negated clipped surrogate objective of PPO, mean over transitions (Schulman et al. 2017, eq. 7)."""
     ratio = log_ratio.exp()
     return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
+
+
+class Targets(NamedTuple):
+    """What an epoch's transitions are to be learnt from, L of them.
+
+    Attributes
+    ----------
+    log_prob : float64[L]
+        Log-probabilities of the moves when they were made.
+    possible : bool[L]
+        Moves that were not possible teach the policy nothing.
+    advantage, returns : float32[L]
+    """
+
+    log_prob: Tensor
+    possible: Tensor
+    advantage: Tensor
+    returns: Tensor
+
+    def at(self, rows: Tensor) -> Targets:
+        return Targets(*(part[rows] for part in self))
+
+
+class Losses(NamedTuple):
+    """Losses of a minibatch and what tells how it went; scalars.
+
+    Attributes
+    ----------
+    policy, value : float or Tensor[]
+    kl, clip_fraction, entropy : float
+        Approximate divergence from the policy that made the moves, share of clipped ratios, and the mean
+        of -log p as a sample of the entropy.
+    """
+
+    policy: Any
+    kl: float
+    clip_fraction: float
+    entropy: float
+    value: Any
+
+
+def losses(log_prob: Tensor, values: Tensor, targets: Targets, clip: float, entropy: float) -> Losses:
+    """Both losses of a minibatch, advantages normalised; `train.kernel.surrogate` is the same in loops.
+
+    Parameters
+    ----------
+    log_prob : float64[M]
+    values : float32[M]
+    targets : Targets
+        Of the same transitions.
+    clip : float
+        epsilon.
+    entropy : float
+        Weight of the bonus: with -log p as a sample of the entropy, its gradient is the usual one.
+    """
+    old, possible, advantage, returns = targets
+    log_ratio = torch.where(possible, log_prob - old, 0.0).float()
+    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    loss = clipped_loss(log_ratio, advantage, clip)
+    surprise = torch.where(possible, -log_prob, 0.0).float()
+    if entropy:
+        loss = loss - entropy * (log_ratio.exp() * surprise).mean()
+    with torch.no_grad():
+        change = log_ratio.expm1()
+        clipped = change.abs().gt(clip).float().mean()
+        seen = (float(x) for x in ((change - log_ratio).mean(), clipped, surprise.mean()))
+    return Losses(loss, *seen, value=(values - returns).pow(2).mean())
 
 
 def shaped(energy: Tensor, kind: str) -> Tensor:

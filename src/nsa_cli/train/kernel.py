@@ -14,7 +14,6 @@ import numpy as np
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel.gradient_lanes import add_row_gradients, exponentials, mask_row, score_rows
 from nsa_cli.core.kernel.jit import reordered
-from nsa_cli.core.kernel.lanes import HIDDEN
 from nsa_cli.core.kernel.slots import blocks_of
 
 #: Candidates that are worked on together: their scores stay in the nearest cache.
@@ -161,6 +160,52 @@ def add_log_gradient(
             _scale(shares[r], -scale, score[base : base + size])
             score[base + rows.index[r]] += scale
         _add_gradient(network, rows, low, high, score, gradient)
+
+
+@reordered
+def surrogate(
+    log_prob: Any,
+    old: Any,
+    possible: Any,
+    advantage: Any,
+    clip: float,
+    entropy: float,
+    weight: Any,
+    sums: Any,
+) -> None:
+    """Differentiate the policy's loss of a minibatch by the log-probabilities; see `estimators.losses`.
+
+    Parameters
+    ----------
+    log_prob, old : float64[R]
+    possible : bool[R]
+    advantage : float32[R]
+    clip, entropy : float
+    weight : float64[R]
+        Written: derivatives.
+    sums : float64[4]
+        Added to: loss, approximate divergence, share of clipped ratios, mean of -log p.
+    """
+    count = len(log_prob)
+    mean, spread = 0.0, 0.0
+    for r in range(count):
+        mean += advantage[r]
+    mean /= count
+    for r in range(count):
+        spread += (advantage[r] - mean) ** 2
+    scale = 1.0 / (math.sqrt(spread / max(count - 1, 1)) + 1e-8)
+    for r in range(count):
+        log_ratio = log_prob[r] - old[r] if possible[r] else 0.0
+        surprise = -log_prob[r] if possible[r] else 0.0
+        ratio, gain = math.exp(log_ratio), (advantage[r] - mean) * scale
+        kept = min(max(ratio, 1.0 - clip), 1.0 + clip)
+        slope = -ratio * gain if ratio * gain <= kept * gain else 0.0
+        slope -= entropy * ratio * (surprise - 1.0)
+        weight[r] = slope / count if possible[r] else 0.0
+        sums[0] += (-min(ratio * gain, kept * gain) - entropy * ratio * surprise) / count
+        sums[1] += (ratio - 1.0 - log_ratio) / count
+        sums[2] += (abs(ratio - 1.0) > clip) / count
+        sums[3] += surprise / count
 
 
 @reordered

@@ -15,7 +15,7 @@ from nsa_cli.core.instance import Instance
 from nsa_cli.core.operations import ContinuousOperations
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import PpoConfig
-from nsa_cli.train.estimators import advantages, clipped_loss, explained_variance, shaped
+from nsa_cli.train.estimators import Targets, advantages, explained_variance, shaped
 from nsa_cli.train.loop import Run
 from nsa_cli.train.transitions import Critic, Rollout, transitions
 
@@ -65,53 +65,34 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
         seen = rollout["transitions"]
         with torch.no_grad():
             every = torch.split(torch.arange((K + 1) * B, device=run.device), config.minibatch)
-            value = torch.cat([seen.at(rows).values(critic) for rows in every]).reshape(K + 1, B)
+            value = torch.cat([seen.values(critic, rows) for rows in every]).reshape(K + 1, B)
         estimate = advantages(rollout["reward"], value[:-1], value[-1], config.discount, config.trace)
         returns = estimate + value[:-1]
 
-        # --- flatten; moves that were not possible teach the actor nothing -----------------------
-        old_log_prob, possible = rollout["log_prob"].flatten(), rollout["possible"].flatten()
-        flat_advantage, flat_return = estimate.flatten(), returns.flatten()
+        # --- several passes in minibatches --------------------------------------------------------
+        parts_of = (rollout["log_prob"], rollout["possible"], estimate, returns)
+        targets = Targets(*(part.flatten() for part in parts_of))
         sums = dict.fromkeys(("kl", "clip_fraction", "entropy", "gradient_norm", "value_loss"), 0.0)
         updates = 0
-
-        # --- several passes in minibatches --------------------------------------------------------
         for _ in range(config.passes):
             order = torch.randperm(K * B, generator=generator).to(run.device)
             for chosen in torch.split(order, config.minibatch):
-                minibatch = seen.at(chosen)
-                log_prob = minibatch.log_prob(policy)
-                could = possible[chosen]
-                log_ratio = torch.where(could, log_prob - old_log_prob[chosen], 0.0).float()
-                advantage = flat_advantage[chosen]
-                advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-                loss = clipped_loss(log_ratio, advantage, config.clip)
-                # With -log p as a sample of the entropy, its gradient is that of the usual bonus.
-                surprise = torch.where(could, -log_prob, 0.0).float()
-                if config.entropy:
-                    loss = loss - config.entropy * (log_ratio.exp() * surprise).mean()
-                value_loss = (minibatch.values(critic) - flat_return[chosen]).pow(2).mean()
-                # Neither network sees the other's loss: together they take one pass backwards.
-                optimiser.zero_grad(set_to_none=False)
-                (loss + value_loss).backward()  # type: ignore[no-untyped-call]
+                found = seen.put_gradients(policy, critic, chosen, targets, config.clip, config.entropy)
                 norm = clip_gradient(actor_weights, config.gradient_norm)
                 clip_gradient(critic_weights, config.gradient_norm)
                 optimiser.step()
-
-                with torch.no_grad():
-                    change = log_ratio.expm1()
-                    sums["kl"] += float((change - log_ratio).mean())
-                    sums["clip_fraction"] += float(change.abs().gt(config.clip).float().mean())
-                    sums["entropy"] += float(surprise.mean())
-                    sums["gradient_norm"] += float(norm)
-                    sums["value_loss"] += float(value_loss)
+                sums["kl"] += found.kl
+                sums["clip_fraction"] += found.clip_fraction
+                sums["entropy"] += found.entropy
+                sums["gradient_norm"] += norm
+                sums["value_loss"] += found.value
                 updates += 1
 
         # --- log, validate, keep ------------------------------------------------------------------
         row = {
             "cost": rollout["cost"],
             "acceptance": rollout["acceptance"],
-            "explained_variance": explained_variance(value[:-1].flatten(), flat_return),
+            "explained_variance": explained_variance(value[:-1].flatten(), targets.returns),
             **{key: value / updates for key, value in sums.items()},
         }
         run.report(epoch, policy, row)
@@ -138,15 +119,15 @@ def together(network: nn.Module) -> nn.Parameter:
     return whole
 
 
-@torch.no_grad()
-def clip_gradient(weights: nn.Parameter, most: float) -> Tensor:
+def clip_gradient(weights: nn.Parameter, most: float) -> float:
     """Scale a gradient down to a norm; give the norm that it had.
 
     What `torch.nn.utils.clip_grad_norm_` does, whose care for many tensors takes longer than a gradient here.
     """
     assert weights.grad is not None
-    norm = weights.grad.norm()
-    weights.grad.mul_((most / (norm + 1e-6)).clamp(max=1.0))
+    norm = float(weights.grad.norm())
+    if norm + 1e-6 > most:
+        weights.grad.mul_(most / (norm + 1e-6))
     return norm
 
 

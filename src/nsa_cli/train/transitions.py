@@ -23,6 +23,9 @@ from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperat
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.slots import PointwiseNetwork, SlotPolicy
 from nsa_cli.train import kernel
+from nsa_cli.train.estimators import Losses, Targets, losses
+
+_Array = NDArray[np.float32]
 
 #: Features of more bytes than this are not kept.
 _MOST_BYTES = 1 << 30
@@ -95,24 +98,18 @@ class Critic(nn.Module):
         return values
 
 
-class Minibatch(ABC):
-    """Some transitions of a rollout, in the order in which they were asked for."""
-
-    @abstractmethod
-    def log_prob(self, policy: Any) -> Tensor:
-        """Log-probabilities of the moves: float64[M], differentiable."""
-
-    @abstractmethod
-    def values(self, critic: Critic) -> Tensor:
-        """Values of the states: float32[M], differentiable."""
-
-
 class Transitions(ABC):
     """A rollout, flattened: row ``k B + b`` is step k of chain b."""
 
     @abstractmethod
-    def at(self, rows: Tensor) -> Minibatch:
-        """Take some rows, int64[M]; the last states, from ``K B`` on, have values, but no moves."""
+    def values(self, critic: Critic, rows: Tensor) -> Tensor:
+        """Values of the states of some rows, int64[M], the last states included; float32[M], no gradient."""
+
+    @abstractmethod
+    def put_gradients(
+        self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
+    ) -> Losses:
+        """Put the gradients of `estimators.losses` of some rows into the parameters of both networks."""
 
 
 def transitions(rollout: Rollout, policy: LearntPolicy, *, by_kernel: bool, threads: int = 1) -> Transitions:
@@ -134,25 +131,25 @@ class TensorTransitions(Transitions):
         last = rollout.temperature[-1:]
         self._temperature = torch.cat([rollout.temperature, last]).repeat_interleave(self._chains)
 
-    def at(self, rows: Tensor) -> Minibatch:
-        batch = select(self._of.batch, rows % self._chains)
-        state = (self._of.operations, batch, self._x[rows], self._temperature[rows])
-        moves = rows.clamp(max=len(self._action[0]) - 1)
-        return _TensorMinibatch(state, tuple(a[moves] for a in self._action))
+    def _states(self, rows: Tensor) -> tuple[Any, Tensor, Tensor]:
+        return select(self._of.batch, rows % self._chains), self._x[rows], self._temperature[rows]
 
-
-@dataclass(frozen=True, eq=False)
-class _TensorMinibatch(Minibatch):
-    state: tuple[Operations[Any, Any], Any, Tensor, Tensor]
-    action: Action
-
-    def log_prob(self, policy: Any) -> Tensor:
-        result: Tensor = policy.log_prob(*self.state, self.action)
+    @torch.no_grad()
+    def values(self, critic: Critic, rows: Tensor) -> Tensor:
+        result: Tensor = critic(self._of.operations, *self._states(rows))
         return result
 
-    def values(self, critic: Critic) -> Tensor:
-        result: Tensor = critic(*self.state)
-        return result
+    def put_gradients(
+        self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
+    ) -> Losses:
+        states = self._states(rows)
+        log_prob = policy.log_prob(self._of.operations, *states, tuple(a[rows] for a in self._action))
+        found = losses(log_prob, critic(self._of.operations, *states), targets.at(rows), clip, entropy)
+        policy.zero_grad(set_to_none=False)
+        critic.zero_grad(set_to_none=False)
+        # Neither network sees the other's loss: together they take one pass backwards.
+        (found.policy + found.value).backward()  # type: ignore[no-untyped-call]
+        return found._replace(policy=found.policy.item(), value=found.value.item())
 
 
 class KernelTransitions(Transitions):
@@ -184,25 +181,32 @@ class KernelTransitions(Transitions):
                 )
             )
 
-    def at(self, rows: Tensor) -> Minibatch:
-        return _KernelMinibatch(self._slots, rows.numpy())
+    def values(self, critic: Critic, rows: Tensor) -> Tensor:
+        seen = self._slots[0].at(rows.numpy())
+        return torch.from_numpy(seen.means(_Layers(critic.network).laid_out()) + critic.offset.item())
 
+    def put_gradients(
+        self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
+    ) -> Losses:
+        chosen, aims = rows.numpy(), targets.at(rows)
+        seen = [slot.at(chosen) for slot in self._slots]
+        layers = [_Layers(network) for network in policy.networks]
+        networks = [layer.laid_out() for layer in layers]
+        found = [rows_.log_probabilities(network) for rows_, network in zip(seen, networks, strict=True)]
+        log_prob = sum(one for one, _ in found)
+        old, possible, advantage = (part.numpy() for part in aims[:3])
+        weight, sums = np.empty(len(chosen)), np.zeros(4)
+        kernel.surrogate(log_prob, old, possible, advantage, clip, entropy, weight, sums)
+        for rows_, network, layer, (_, shares) in zip(seen, networks, layers, found, strict=True):
+            layer.put(rows_.log_gradient(network, shares, weight))
 
-class _KernelMinibatch(Minibatch):
-    def __init__(self, slots: list[_Slot], rows: NDArray[np.int64]) -> None:
-        self._slots, self._rows = slots, rows
-        self._first = slots[0].at(rows)
-
-    def log_prob(self, policy: Any) -> Tensor:
-        rows = [self._first, *(slot.at(self._rows) for slot in self._slots[1:])]
-        total = torch.zeros(len(self._rows), dtype=torch.float64)
-        for network, slot in zip(policy.networks, rows, strict=True):
-            total = total + _LogProbability.apply(*_weights(network), slot)  # type: ignore[no-untyped-call]
-        return total
-
-    def values(self, critic: Critic) -> Tensor:
-        mean: Tensor = _Mean.apply(*_weights(critic.network), self._first)  # type: ignore[no-untyped-call]
-        return mean + critic.offset
+        judge = _Layers(critic.network)
+        network = judge.laid_out()
+        error = seen[0].means(network) + np.float32(critic.offset.item()) - aims.returns.numpy()
+        slope = error * np.float32(2 / len(error))
+        judge.put(seen[0].mean_gradient(network, slope))
+        _gradient(critic.offset)[...] = slope.sum()
+        return Losses(*sums.tolist(), value=float(np.square(error).mean()))
 
 
 def _bytes(rollout: Rollout, policy: SlotPolicy) -> int:
@@ -212,10 +216,6 @@ def _bytes(rollout: Rollout, policy: SlotPolicy) -> int:
     first = policy.features(operations).compute(rollout.batch, rollout.x[0], (), rollout.temperature[0])
     width = sum(4 * slot.features + 1 for slot in policy.features(operations).slots)
     return first[..., 0].numel() * len(rollout.x) * width
-
-
-def _weights(network: PointwiseNetwork) -> tuple[Tensor, Tensor, Tensor]:
-    return network.first.weight, network.first.bias, network.second.weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +231,7 @@ class _Slot:
         """Gather some of them."""
         _, count, size = self.features.shape
         made = _Rows(kernel.empty_rows(count, len(rows), size), self.threads)
-        made.each(
+        made._each(
             lambda _, a, b: kernel.gather(self.features, self.allowed, self.index, rows, a, b, made.rows)
         )
         return made
@@ -247,7 +247,54 @@ class _Rows:
     def __len__(self) -> int:
         return len(self.rows.index)
 
-    def each(self, work: Callable[[int, int, int], None], *, sums: bool = False) -> None:
+    def log_probabilities(self, network: _Array) -> tuple[NDArray[np.float64], _Array]:
+        """Give the log-probabilities of what was chosen, float64[R], and the shares of all candidates."""
+        shares, result = kernel.row_shares(len(self), self.rows.size), np.empty(len(self))
+
+        def work(_: int, a: int, b: int) -> None:
+            kernel.log_probabilities(network, self.rows, a, b, self._scratch(), shares, result)
+
+        self._each(work)
+        return result, shares
+
+    def log_gradient(
+        self, network: _Array, shares: _Array, weight: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Differentiate the sum of weighted log-probabilities: float64[F + 2, HIDDEN]."""
+        parts = np.zeros((_PARTS, *network.shape))
+
+        def work(part: int, a: int, b: int) -> None:
+            kernel.add_log_gradient(network, self.rows, a, b, self._scratch(), shares, weight, parts[part])
+
+        self._each(work, sums=True)
+        total: NDArray[np.float64] = parts.sum(0)
+        return total
+
+    def means(self, network: _Array) -> _Array:
+        """Give the mean score of each transition's candidates, float32[R]."""
+        result = np.empty(len(self), np.float32)
+
+        def work(_: int, a: int, b: int) -> None:
+            kernel.means(network, self.rows, a, b, self._scratch(), result)
+
+        self._each(work)
+        return result
+
+    def mean_gradient(self, network: _Array, weight: _Array) -> NDArray[np.float64]:
+        """Differentiate the sum of weighted means: float64[F + 2, HIDDEN]."""
+        parts = np.zeros((_PARTS, *network.shape))
+
+        def work(part: int, a: int, b: int) -> None:
+            kernel.add_mean_gradient(network, self.rows, a, b, self._scratch(), weight, parts[part])
+
+        self._each(work, sums=True)
+        total: NDArray[np.float64] = parts.sum(0)
+        return total
+
+    def _scratch(self) -> Any:
+        return kernel.scratch(self.rows.size)
+
+    def _each(self, work: Callable[[int, int, int], None], *, sums: bool = False) -> None:
         """Do all rows, ``work(part, begin, end)``, in threads where that is worth it.
 
         What `sums` over rows comes in the same parts in any case, so that threads change no bit of it.
@@ -263,82 +310,40 @@ class _Rows:
             list(_pool().map(lambda job: work(*job), jobs))
 
 
+class _Layers:
+    """A network as kernels take it, float32[F + 2, HIDDEN]; units that there are not add nothing."""
+
+    def __init__(self, network: PointwiseNetwork) -> None:
+        self._parameters = (network.first.weight, network.first.bias, network.second.weight)
+
+    def laid_out(self) -> _Array:
+        first, bias, second = (p.detach().numpy() for p in self._parameters)
+        hidden, features = first.shape
+        made = np.zeros((features + 2, HIDDEN), np.float32)
+        made[:features, :hidden], made[features, :hidden], made[-1, :hidden] = first.T, bias, second[0]
+        return made
+
+    def put(self, gradient: NDArray[np.float64]) -> None:
+        first, bias, second = (_gradient(p) for p in self._parameters)
+        hidden = len(bias)
+        first[...], bias[...], second[0] = (
+            gradient[:-2, :hidden].T,
+            gradient[-2, :hidden],
+            gradient[-1, :hidden],
+        )
+
+
+def _gradient(parameter: Tensor) -> _Array:
+    """Give the memory of a parameter's gradient."""
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    memory: _Array = parameter.grad.numpy()
+    return memory
+
+
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
 def _pool() -> ThreadPoolExecutor:
     """Threads that stay: starting them would take as long as their work. A forked process gets its own."""
     return _pools.setdefault(os.getpid(), ThreadPoolExecutor(_PARTS))
-
-
-def _network(first: Tensor, bias: Tensor, second: Tensor) -> NDArray[np.float32]:
-    """Lay weights out for kernels, float32[F + 2, HIDDEN]; units that there are not add nothing."""
-    made = np.zeros((first.shape[1] + 2, HIDDEN), np.float32)
-    torch.cat(
-        (first.detach().t(), bias.detach()[None], second.detach()), out=torch.from_numpy(made)[:, : len(bias)]
-    )
-    return made
-
-
-def _parts_like(network: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Make room for gradients that parts sum apart."""
-    return np.zeros((_PARTS, *network.shape))
-
-
-def _gradients(parts: NDArray[np.float64], hidden: int) -> tuple[Tensor, Tensor, Tensor]:
-    made = torch.from_numpy(parts.sum(0)[:, :hidden].astype(np.float32))
-    return made[:-2].t(), made[-2], made[-1:]
-
-
-class _LogProbability(torch.autograd.Function):
-    """`kernel.log_probabilities` with its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, first: Tensor, bias: Tensor, second: Tensor, rows: _Rows) -> Tensor:
-        network, seen = _network(first, bias, second), rows.rows
-        shares, result = kernel.row_shares(len(rows), seen.size), np.empty(len(rows))
-
-        def work(_: int, a: int, b: int) -> None:
-            kernel.log_probabilities(network, seen, a, b, kernel.scratch(seen.size), shares, result)
-
-        rows.each(work)
-        ctx.kept = network, rows, shares, len(bias)
-        return torch.from_numpy(result)
-
-    @staticmethod
-    def backward(ctx: Any, weight: Tensor) -> Any:
-        network, rows, shares, hidden = ctx.kept
-        weights, parts, seen = np.ascontiguousarray(weight.numpy()), _parts_like(network), rows.rows
-
-        def work(part: int, a: int, b: int) -> None:
-            score = kernel.scratch(seen.size)
-            kernel.add_log_gradient(network, seen, a, b, score, shares, weights, parts[part])
-
-        rows.each(work, sums=True)
-        return *_gradients(parts, hidden), None
-
-
-class _Mean(torch.autograd.Function):
-    """`kernel.means` with its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, first: Tensor, bias: Tensor, second: Tensor, rows: _Rows) -> Tensor:
-        network, seen, result = _network(first, bias, second), rows.rows, np.empty(len(rows), np.float32)
-
-        def work(_: int, a: int, b: int) -> None:
-            kernel.means(network, seen, a, b, kernel.scratch(seen.size), result)
-
-        rows.each(work)
-        ctx.kept = network, rows, len(bias)
-        return torch.from_numpy(result)
-
-    @staticmethod
-    def backward(ctx: Any, weight: Tensor) -> Any:
-        network, rows, hidden = ctx.kept
-        weights, parts, seen = np.ascontiguousarray(weight.numpy()), _parts_like(network), rows.rows
-
-        def work(part: int, a: int, b: int) -> None:
-            kernel.add_mean_gradient(network, seen, a, b, kernel.scratch(seen.size), weights, parts[part])
-
-        rows.each(work, sums=True)
-        return *_gradients(parts, hidden), None

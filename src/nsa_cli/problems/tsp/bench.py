@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, References, Temperatures
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.heuristics import edge_matrix, two_opt
+from nsa_cli.problems.tsp.heuristics import integer_matrix, two_opt
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.programs import concorde, lkh
 
 #: Largest edge that fast-tsp takes.
 _SHORT = 65_535
@@ -24,15 +24,6 @@ def tuned_nearest(size: int) -> Temperatures:
     """Measured on 100 and 500 cities: 300 N to 4,000 N steps from greedy tours, 10 N^2 from random ones."""
     spacing = size**-0.5
     return (0.4 * spacing, 0.08 * spacing)
-
-
-def integer_matrix(instance: TspInstance, largest: int = 1_000_000) -> NDArray[np.int64]:
-    """Edge lengths as integers up to `largest`: small whole numbers as they are, others scaled."""
-    matrix = edge_matrix(instance)
-    longest = max(float(matrix.max()), 1e-300)
-    if longest <= largest and np.array_equal(matrix, np.rint(matrix)):
-        return matrix.astype(np.int64)
-    return np.rint(matrix * (largest / longest)).astype(np.int64)
 
 
 def fast_tsp(instance: TspInstance, seconds: float) -> Solution:
@@ -61,6 +52,15 @@ def ortools_routing(instance: TspInstance, seconds: float) -> Solution:
         tour.append(manager.IndexToNode(here))
         here = found.Value(routing.NextVar(here))
     return np.array(tour if found is not None else range(instance.size))
+
+
+def elkai(instance: TspInstance, _seconds: float) -> Solution:
+    """Lin-Kernighan by Helsgaun: one run, which knows no limit."""
+    import elkai as package
+
+    if instance.size < 3:
+        return np.arange(instance.size)
+    return np.array(package.DistanceMatrix(integer_matrix(instance).tolist()).solve_tsp(runs=1)[:-1])
 
 
 def pyvrp(instance: TspInstance, seconds: float) -> Solution:
@@ -92,6 +92,11 @@ contribution = BenchContribution(
         "fast-tsp": Peer(fast_tsp, "fast_tsp", "fast-tsp", "fast-tsp, local search"),
         "ortools-routing": Peer(
             ortools_routing, "ortools", "ortools", "OR-Tools, guided local search", "OR-Tools"
+        ),
+        "elkai": Peer(elkai, "elkai", "elkai", "LKH in a Python package, for research and academic use"),
+        "lkh": Peer(lkh, "", "LKH", "Helsgaun's LKH, for research and academic use", program="LKH"),
+        "concorde": Peer(
+            concorde, "", "concorde", "Concorde, for academic use", "Concorde", program="concorde"
         ),
         "pyvrp": Peer(pyvrp, "pyvrp", "pyvrp", "PyVRP, iterated local search"),
     },

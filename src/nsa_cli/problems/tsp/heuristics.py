@@ -106,3 +106,12 @@ def positions(instance: TspInstance) -> NDArray[np.float64]:
     latitude, longitude = points[:, 0], points[:, 1]
     flat = np.cos(latitude)
     return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
+
+
+def integer_matrix(instance: TspInstance, largest: int = 1_000_000) -> NDArray[np.int64]:
+    """Edge lengths as integers up to `largest`: small whole numbers as they are, others scaled."""
+    matrix = edge_matrix(instance)
+    longest = max(float(matrix.max()), 1e-300)
+    if longest <= largest and np.array_equal(matrix, np.rint(matrix)):
+        return matrix.astype(np.int64)
+    return np.rint(matrix * (largest / longest)).astype(np.int64)
