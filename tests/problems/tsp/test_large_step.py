@@ -251,7 +251,7 @@ def test_chains_of_one_start_go_down_together() -> None:
 
 
 def test_many_cities_are_settled_bit_by_bit() -> None:
-    """Between two looks at the clock a descent goes on for some cities only, and no step is done meanwhile."""
+    """Between two looks at the clock a descent goes on for some cities only, and no step is done."""
     instance = random_cities(5000)
     runs = TspLargeStep().runs([instance] * 2, np.stack([greedy(instance)] * 2))
     chains, rounds = LargeStepChains(runs, np.arange(2)), 0
