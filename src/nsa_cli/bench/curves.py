@@ -222,8 +222,8 @@ def measure_curves(
     make_ready(chosen.tasks[0].problem)  # a short run would not wait for kernels to be compiled
     for contender in contenders:
         _rehearse(contender, chosen)
-    # Compiled code is a great many objects: a collection that looks at them all takes a tenth of a second, and
-    # would fall on any of the runs.
+    # Compiled code is a great many objects: a collection that looks at them all takes a tenth of a second,
+    # and would fall on any of the runs.
     gc.collect()
     gc.freeze()
     for place in range(len(chosen.tasks)):
