@@ -7,6 +7,7 @@ contenders are differences on the same instances, which vary far less than the g
 from __future__ import annotations
 
 import dataclasses
+import gc
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -221,6 +222,10 @@ def measure_curves(
     make_ready(chosen.tasks[0].problem)  # a short run would not wait for kernels to be compiled
     for contender in contenders:
         _rehearse(contender, chosen)
+    # Compiled code is a great many objects: a collection that looks at them all takes a tenth of a second,
+    # and would fall on any of the runs.
+    gc.collect()
+    gc.freeze()
     for place in range(len(chosen.tasks)):
         samples: list[Sample] = []
         for turn, (contender, budget) in enumerate(_turns(contenders, budgets, place)):
