@@ -17,7 +17,7 @@ from nsa_cli.train.es import train_es
 from nsa_cli.train.estimators import shaped
 from nsa_cli.train.loop import Run
 from nsa_cli.train.population import flat_parameters, load_flat, stacked
-from nsa_cli.train.ppo import collect, train_ppo
+from nsa_cli.train.ppo import clip_gradient, collect, together, train_ppo
 
 from helpers import random_instances, starts_of
 
@@ -233,6 +233,48 @@ def test_rewards_add_up_to_what_is_judged(reward, tmp_path):
     last = state.state.best_energy if reward.endswith("best") else state.state.energy
     expected = shaped(first, reward) - shaped(last, reward)
     torch.testing.assert_close(got, expected.float(), rtol=1e-4, atol=1e-4)
+
+
+def test_ppo_is_paid_in_what_es_makes_small(tmp_path):
+    """On squared fills a bin counts for one, as much as a full square, and not for twice the items."""
+    problem = nsa.find_problem("bin")
+    run = make_run(problem, "ppo", tmp_path / "p.json", walk="squares", features="squares", t_start=0.03)
+    instances = run.instances(0)
+    keys, batch = run.keys(0, len(instances)), run.operations.pack(instances, unit=1.0)
+    found = collect(run, run.new_policy(), batch, instances, keys)
+    energy = run.operations.cost(batch, run.starts(instances, keys)) / batch.scale
+    first = run.losses(energy, run.config.size)
+    weights = batch.weights / batch.capacity[:, None]
+    torch.testing.assert_close(first, (1 - weights**2).sum(1), check_dtype=False)  # one bin an item
+    left = first - found["reward"].sum(0).double()
+    assert (left > 0).all()
+    assert (left < first).all()
+    assert found["cost"] <= float(left.mean())
+
+
+def test_parameters_and_gradients_are_views_of_one_vector():
+    """What an optimiser does to the vector happens to the network, also after it was loaded."""
+    network = torch.nn.Linear(3, 2)
+    before = [p.detach().clone() for p in network.parameters()]
+    whole = together(network)
+    assert all(torch.equal(p, b) for p, b in zip(network.parameters(), before, strict=True))
+    network.load_state_dict({"weight": torch.ones(2, 3), "bias": torch.zeros(2)})
+    network(torch.ones(1, 3)).sum().backward()
+    assert whole.grad.tolist() == [1.0] * 8
+    with torch.no_grad():
+        whole -= whole.grad
+    assert network.weight.tolist() == [[0.0] * 3] * 2
+    assert network.bias.tolist() == [-1.0] * 2
+
+
+@pytest.mark.parametrize("most", [0.5, 100.0])
+def test_gradients_are_clipped_as_the_library_does(most):
+    """To the norm, from any direction; short ones stay."""
+    mine, theirs = (torch.nn.Parameter(torch.zeros(7)) for _ in range(2))
+    mine.grad, theirs.grad = (torch.linspace(-3, 4, 7) for _ in range(2))
+    norm = clip_gradient(mine, most)
+    assert norm == pytest.approx(float(torch.nn.utils.clip_grad_norm_(theirs, most)))
+    torch.testing.assert_close(mine.grad, theirs.grad)
 
 
 def test_numbers_in_yaml_may_be_written_as_people_do(tmp_path):

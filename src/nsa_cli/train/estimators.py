@@ -102,8 +102,8 @@ def losses(log_prob: Tensor, values: Tensor, targets: Targets, clip: float, entr
     with torch.no_grad():
         change = log_ratio.expm1()
         clipped = change.abs().gt(clip).float().mean()
-        seen = (float(x) for x in ((change - log_ratio).mean(), clipped, surprise.mean()))
-    return Losses(loss, *seen, value=(values - returns).pow(2).mean())
+        divergence, seen = float((change - log_ratio).mean()), float(surprise.mean())
+    return Losses(loss, divergence, float(clipped), seen, (values - returns).pow(2).mean())
 
 
 def shaped(energy: Tensor, kind: str) -> Tensor:

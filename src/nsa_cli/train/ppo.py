@@ -114,7 +114,9 @@ def together(network: nn.Module) -> nn.Parameter:
     whole = nn.Parameter(torch.cat([p.detach().flatten() for p in parameters]))
     whole.grad = torch.zeros_like(whole)
     sizes = [p.numel() for p in parameters]
-    for p, data, grad in zip(parameters, whole.data.split(sizes), whole.grad.split(sizes), strict=True):
+    for p, data, grad in zip(
+        parameters, torch.split(whole.data, sizes), torch.split(whole.grad, sizes), strict=True
+    ):
         p.data, p.grad = data.view_as(p), grad.view_as(p)
     return whole
 

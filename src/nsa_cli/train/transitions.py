@@ -114,8 +114,8 @@ class Transitions(ABC):
 
 def transitions(rollout: Rollout, policy: LearntPolicy, *, by_kernel: bool, threads: int = 1) -> Transitions:
     """Make the form of a rollout that suits the machine and its size."""
-    fits = isinstance(policy, SlotPolicy) and policy.hidden <= HIDDEN
-    if by_kernel and fits and _bytes(rollout, policy) <= _MOST_BYTES:
+    small = policy.hidden <= HIDDEN
+    if by_kernel and small and isinstance(policy, SlotPolicy) and _bytes(rollout, policy) <= _MOST_BYTES:
         return KernelTransitions(rollout, policy, threads)
     return TensorTransitions(rollout)
 
@@ -148,7 +148,7 @@ class TensorTransitions(Transitions):
         policy.zero_grad(set_to_none=False)
         critic.zero_grad(set_to_none=False)
         # Neither network sees the other's loss: together they take one pass backwards.
-        (found.policy + found.value).backward()  # type: ignore[no-untyped-call]
+        (found.policy + found.value).backward()
         return found._replace(policy=found.policy.item(), value=found.value.item())
 
 
@@ -206,7 +206,8 @@ class KernelTransitions(Transitions):
         slope = error * np.float32(2 / len(error))
         judge.put(seen[0].mean_gradient(network, slope))
         _gradient(critic.offset)[...] = slope.sum()
-        return Losses(*sums.tolist(), value=float(np.square(error).mean()))
+        loss, kl, clipped, surprise = sums.tolist()
+        return Losses(loss, kl, clipped, surprise, float(np.square(error).mean()))
 
 
 def _bytes(rollout: Rollout, policy: SlotPolicy) -> int:

@@ -68,9 +68,17 @@ def _write(instance: TspInstance, path: Path) -> None:
 
 
 def _run(program: str, arguments: list[str], folder: str, seconds: float) -> None:
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    nothing = subprocess.DEVNULL
     try:
-        subprocess.run([program, *arguments], cwd=folder, timeout=seconds + _PATIENCE, check=False, **quiet)
+        subprocess.run(
+            [program, *arguments],
+            cwd=folder,
+            timeout=seconds + _PATIENCE,
+            check=False,
+            stdin=nothing,
+            stdout=nothing,
+            stderr=nothing,
+        )
     except subprocess.TimeoutExpired:
         raise NsaError(f"{program} did not end within {seconds + _PATIENCE:g} s") from None
 
