@@ -105,7 +105,10 @@ def test_interrupted(command, tmp_path, monkeypatch):
         (("tsp", "--sizes", "20", "--count", "0"), "--count: expected at least 1"),
         (("tsp", "--sizes", "20", "--time-limit", "0"), "--time-limit: expected"),
         (("tsp", "--sizes", "20", "--policies", "nowhere"), "there is no policy 'nowhere'"),
-        (("tsp", "--sizes", "20", "--against", "nobody"), "it has fast-tsp, ortools-routing, pyvrp, all"),
+        (
+            ("tsp", "--sizes", "20", "--against", "nobody"),
+            "it has fast-tsp, ortools-routing, elkai, lkh, concorde, pyvrp, all",
+        ),
         (("rosenbrock", "--sizes", "2", "--against", "x"), "it has none"),
         (("tsp", "--sizes", "20", "--references", "/nowhere"), "tsp20_opt.npy: No such file"),
         (("rosenbrock", "--sizes", "2", "--references", "."), "has no reference files"),

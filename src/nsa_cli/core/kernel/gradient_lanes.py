@@ -25,6 +25,11 @@ _BYTES = ir.VectorType(ir.IntType(8), LANES)
 class _Rows(_Code):
     """A builder for networks over rows of features."""
 
+    def whole(self, x: Any) -> tuple[Any, Any]:
+        # Where sums may be taken in any order, adding a number and taking it away again is adding nothing.
+        rounded = self.call("llvm.rint.v16f32", _VECTOR, x)
+        return rounded, self.b.fptosi(rounded, _INT_VECTOR)
+
     def seen(self, features: Any, starts: Any, block: Any) -> list[Any]:
         return [self.load(features, self.b.add(start, block)) for start in starts]
 
@@ -199,7 +204,7 @@ def exponentials(_: Any, numbers: Any, shift: Any, blocks: Any) -> tuple[types.T
         sums = code.variable(code.constant(0.0))
         with code.loop(values[2]) as loop:
             block = builder.mul(loop.index, _INT64(LANES))
-            weight = code.exp(builder.fsub(code.load(pointer, block), base))
+            weight = code.exp_or_zero(builder.fsub(code.load(pointer, block), base))
             code.store(weight, pointer, block)
             builder.store(builder.fadd(builder.load(sums, typ=_VECTOR), weight), sums)
         return code.sum_of(builder.load(sums, typ=_VECTOR))

@@ -103,17 +103,26 @@ class _Code:
     def largest_of(self, x: Any) -> Any:
         return self.call("llvm.vector.reduce.fmax.v16f32", _FLOAT, x, flags=("nnan",))
 
+    def whole(self, x: Any) -> tuple[Any, Any]:
+        """Round to whole numbers; give them, and integers that have the same last nine binary digits."""
+        moved = self.b.fadd(x, self.constant(_ROUNDER))
+        return self.b.fsub(moved, self.constant(_ROUNDER)), self.b.bitcast(moved, _INT_VECTOR)
+
     def exp(self, x: Any) -> Any:
         """exp(x) for -87 <= x <= 88, by 2**whole times a polynomial in the rest."""
         scaled = self.b.fmul(x, self.constant(1.4426950408889634))
-        moved = self.b.fadd(scaled, self.constant(_ROUNDER))
-        rest = self.b.fsub(scaled, self.b.fsub(moved, self.constant(_ROUNDER)))
+        whole, digits = self.whole(scaled)
+        rest = self.b.fsub(scaled, whole)
         result = self.constant(_EXP2[0])
         for coefficient in _EXP2[1:]:
             result = self.fma(result, rest, self.constant(coefficient))
-        # The whole number is in the last digits of `moved`; all above them is shifted out.
-        shift = self.b.shl(self.b.bitcast(moved, _INT_VECTOR), ir.Constant(_INT_VECTOR, [23] * LANES))
+        shift = self.b.shl(digits, ir.Constant(_INT_VECTOR, [23] * LANES))
         return self.b.bitcast(self.b.add(self.b.bitcast(result, _INT_VECTOR), shift), _VECTOR)
+
+    def exp_or_zero(self, x: Any) -> Any:
+        """exp(x) for x <= 88, 0 where float32 has no normal number for it."""
+        counts = self.b.fcmp_ordered(">=", x, self.constant(_LOWEST_EXPONENT))
+        return self.b.select(counts, self.exp(x), self.constant(0.0))
 
     def variable(self, value: Any) -> Any:
         place = cgutils.alloca_once(self.b, _VECTOR)
