@@ -139,6 +139,7 @@ class LargeStepChains:
             first(run.data, run.state, tally)
         #: Chains that are still to settle, each with those that start as it does.
         self._unsettled = _alike(runs)
+        self._go_on_settling()  # a first part of it in any case: with no time for more, it still is an answer
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Take all chains through so many steps, unless some have still to settle after this."""

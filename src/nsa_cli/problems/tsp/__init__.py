@@ -14,7 +14,7 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat, Trained
 from nsa_cli.problems.tsp import labelled, tsplib
-from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, random_tour, strips
+from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, quick, random_tour, strips
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.nearest import parse
 
@@ -50,10 +50,11 @@ class Tsp(Problem[TspInstance]):
         "greedy": greedy_edge,
         "nearest": nearest_neighbour,
         "strips": strips,
+        "quick": quick,
         "random": random_tour,
         "paper": random_tour,
     }
-    instant_start = "strips"
+    instant_start = "quick"
     settings = ("edge_weight_type", *Problem.settings)
     paper_sizes = (20, 50, 100, 200, 500)
     walks = ("paper", "nearest:10")

@@ -11,6 +11,9 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.tsp.instance import TspInstance
 
+#: So many cities have a 2-opt tour in 20 ms, and one of nearest neighbours in 30.
+_DESCENT_UP_TO, _NEAREST_UP_TO = 150, 1000
+
 
 def random_tour(instance: TspInstance, draws: Draws) -> Solution:
     """Draw a permutation uniformly, the paper's start (Appendix A, TSP)."""
@@ -51,6 +54,13 @@ def strips(instance: TspInstance, draws: Draws) -> Solution:
     count = max(round(math.sqrt(instance.size / 3)), 1)
     strip = np.minimum((points[:, 0] - low[0]) / max(extent[0], 1e-300) * count, count - 1).astype(np.int64)
     return np.lexsort((np.where(strip % 2, -points[:, 1], points[:, 1]), strip))
+
+
+def quick(instance: TspInstance, draws: Draws) -> Solution:
+    """Take the best tour that is there within some milliseconds, with nothing compiled."""
+    if instance.size <= _DESCENT_UP_TO:
+        return two_opt(instance, draws)
+    return (nearest_neighbour if instance.size <= _NEAREST_UP_TO else strips)(instance, draws)
 
 
 def two_opt(instance: TspInstance, draws: Draws) -> Solution:
