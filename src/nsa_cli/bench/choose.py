@@ -141,9 +141,15 @@ def _always(temperatures: Temperatures) -> Callable[[int], Temperatures]:
 
 
 def _heuristics(problem: Problem[Any], contribution: BenchContribution | None, size: int) -> Iterator[Solver]:
-    """What the problem contributes, then its starts, each function once and not where annealing starts."""
+    """What the problem contributes, then its starts, each function once.
+
+    Not where annealing starts, and not what is there at once: that is one of the others, by the size.
+    """
     found = dict(contribution.heuristics) if contribution else {}
-    seen = [problem.starts.get("paper"), *(h.solve for h in found.values())]
+    seen = [
+        *map(problem.starts.get, ("paper", problem.instant_start or "")),
+        *(h.solve for h in found.values()),
+    ]
     for name, start in problem.starts.items():
         if start not in seen:
             seen.append(start)
