@@ -38,7 +38,7 @@ _SAME = 1e-12
 _FREE = 0.8
 
 #: Times further apart than this share have marks at powers of ten only.
-_WIDE = 300.0
+_WIDE = 150.0
 
 #: Inches of a panel; panels side by side.
 _PANEL, _ACROSS = (4.8, 3.9), 3
