@@ -56,9 +56,9 @@ def test_looks_grow_apart():
     while steps[-1] < 10**8:
         watch.look(SimpleNamespace(step=steps[-1], best_energy=np.zeros(1)))
         steps.append(watch.due)
-    assert steps[1] <= 16
-    assert len(steps) < 1_000
-    assert max(b / a for a, b in itertools.pairwise(steps[200:])) < 1.02
+    assert steps[1] <= 64
+    assert len(steps) < 300
+    assert max(b / a for a, b in itertools.pairwise(steps[40:])) < 1.07
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 #: Running sums of real energies may be off by this share.
 _DRIFT = 1e-9
 
-#: Steps between the first looks; later ones are a sixty-fourth of the steps so far apart.
-_FIRST, _SHARE = 16, 64
+#: Steps between the first looks; later ones are a sixteenth of the steps so far apart. A look takes 50 us:
+#: four times as many took 5 % of a fifth of a second at 500 cities, and 18 % of 20 ms at 100.
+_FIRST, _SHARE = 64, 16
 
 
 class Standing(NamedTuple):

@@ -17,10 +17,10 @@ from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 #: A chunk is to take about this long, in seconds: short to a user, long to an interpreter.
 _CHUNK_SECONDS = 0.1
 
-#: Before a deadline it is to take at most this share of the whole time, for the temperature is that of its
-#: first step, and this share of what is left, for paces change; but at least so many seconds, for a look
+#: Before a deadline it is to take at most this share of the whole time, for its temperatures are those of the
+#: pace so far, and this share of what is left, for paces change; but at least so many seconds, for a look
 #: round takes some 50 us.
-_CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 12, 1 / 6, 0.0004
+_CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 6, 1 / 3, 0.0005
 
 #: The same where a schedule looks at the chains after each chunk.
 _WATCHED_SHARE = 1 / 300

@@ -15,6 +15,9 @@ from nsa_cli.core.errors import UsageError, shown
 Kind = Literal["geometric", "linear", "constant", "adaptive"]
 KINDS: tuple[Kind, ...] = ("geometric", "linear", "constant", "adaptive")
 
+#: Levels of the temperature between two looks at the clock: to make one costs as much as a quick step.
+_LEVELS = 16
+
 #: A step that no run comes to.
 NEVER = 1 << 62
 
@@ -134,17 +137,25 @@ class TimedSchedule:
         return self.curve.t_end
 
     def fractions(self, first: int, last: int) -> NDArray[np.float64]:
-        """Tell how much of the time is used, float64[last - first]: one number for all steps done now."""
-        span = max(self.until - self.began, 1e-9)
-        return np.full(last - first, min((time.monotonic() - self.began) / span, 1.0))
+        """Tell how much of the time is used before each step, at the pace so far, float64[last - first]."""
+        levels, each = self._levels(first, last)
+        return np.repeat(levels, each)[: last - first]
+
+    def _levels(self, first: int, last: int) -> tuple[NDArray[np.float64], int]:
+        """Give the used share of the time in a few levels, and the steps of each."""
+        used = min((time.monotonic() - self.began) / max(self.until - self.began, 1e-9), 1.0)
+        each = max(-(-(last - first) // _LEVELS), 1)
+        ahead = np.arange(0, last - first, each) * (used / first if first else 0.0)
+        return np.minimum(used + ahead, 1.0), each
 
     def at(self, fraction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Temperatures where a fraction of the whole is done."""
         return self.curve.at(fraction)
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
-        """Temperatures of steps that are done now, float64[last - first]: one for all of a chunk."""
-        return self.at(self.fractions(first, last))
+        """Temperatures of steps that are done now, float64[last - first]."""
+        levels, each = self._levels(first, last)
+        return np.repeat(self.at(levels), each)[: last - first]
 
 
 def parse_count(option: str, text: int | str | None) -> int | None:

@@ -311,6 +311,9 @@ class IdSet:
         if len(self.ids) != size:
             raise DataError(f"{field}: expected {size} of them, got {len(self.ids)}", field)
         self.index: dict[int | str, int] = {}
+        if names is None:  # nothing to check, and it may be a million of them
+            self.index = dict(zip(self.ids, range(size), strict=True))
+            return
         free: defaultdict[int | str, Iterator[int]] = defaultdict(lambda: count(2))
         for i, x in enumerate(self.ids):
             if isinstance(x, bool) or not isinstance(x, int | str):

@@ -222,7 +222,8 @@ def test_the_same_seed_gives_the_same_tour_in_any_chunks(size: int) -> None:
             chains.advance(np.exp(-3.5 * np.arange(k, min(k + chunk, 500)) / 500))
         ends.append((state.chain.order.tolist(), tally.energies.tolist(), tally.counts.tolist()))
     assert ends[0] == ends[1] == ends[2]
-    assert 0 < tally.counts[ACCEPTED] < 500
+    assert tally.counts[ACCEPTED] > 0
+    assert tally.counts[ACCEPTED] < 500 or size < 100  # few cities: each kick comes back to the optimum
     solve = [
         solved(instance, method="large-step", seed=5, steps=300, chains=3, threads=k).solution.tolist()
         for k in (1, 2, 3)
@@ -295,12 +296,11 @@ def test_milliseconds_are_enough_for_many_kicks_and_are_kept() -> None:
         assert min(result.seconds["total"] for result in results) < 0.1
 
 
-def test_more_chains_when_there_is_time_for_them() -> None:
-    """One for a few milliseconds or many cities, several for few cities; as many as threads at least."""
+def test_more_chains_where_there_are_threads_for_them() -> None:
+    """One long run beats several of a share of the time, so there are as many as threads."""
     chains = nsa.find_problem("tsp").large_step().chains
-    few, many = random_cities(100), random_cities(500)
-    assert [chains(few, seconds, 1) for seconds in (0.005, 0.01, 1.0)] == [1, 2, 4]
-    assert [chains(many, seconds, threads) for seconds in (0.01, 10.0) for threads in (1, 2)] == [1, 2, 1, 2]
+    for instance in (random_cities(100), random_cities(500)):
+        assert [chains(instance, 0.01, threads) for threads in (1, 2, 3)] == [1, 2, 3]
 
 
 def test_candidates_are_what_they_say() -> None:

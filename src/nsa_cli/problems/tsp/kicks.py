@@ -1,7 +1,8 @@
-"""Tours in large-step chains: swap two adjacent segments, repair by local search, or undo.
+"""Tours in large-step chains: put three adjacent segments in the opposite order, repair that, or undo it.
 
-The parts of `nsa_cli.anneal.large_step` for tours. No move of the local search undoes such a kick in one step
-when the segments are long.
+The parts of `nsa_cli.anneal.large_step` for tours. The kick is the double bridge of Martin, Otto and Felten
+(1991), which no chain of the local search's moves undoes: of two segments swapped, a move of three cuts, nine
+tenths were only put back.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Tours(NamedTuple):
     depth : int
         Open moves in a Lin-Kernighan chain.
     longest : int
-        Segments that a kick swaps have 1 to this many cities; at most (N - 1) / 2.
+        A kick's segments have 1 to this many cities; at most (N - 1) / 3.
     """
 
     cities: Cities
@@ -109,13 +110,16 @@ def _settle(data: Tours, state: Kicked, limit: int) -> bool:
 @variant(steps.kick, data=Tours)
 def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
     chain = state.chain
-    start = np.int64(uniform(draws, 1) * len(chain.order))
+    before = chain.order[np.int64(uniform(draws, 1) * len(chain.order))]
     first = 1 + np.int64(uniform(draws, 2) * data.longest)
-    second = 1 + np.int64(uniform(draws, 3) * data.longest)
-    swap_segments(chain, start, first, second)
-    state.costs[RISE] = move_cost(data.cities.measure, chain.move)
-    apply_move(chain, chain.move)
-    push_ends(chain, chain.move)
+    state.costs[RISE] = 0.0
+    for draw in range(3, 5):  # the second segment goes before the first, then the third before both
+        following = 1 + np.int64(uniform(draws, draw) * data.longest)
+        swap_segments(chain, np.int64(chain.position[before]), first, following)
+        state.costs[RISE] += move_cost(data.cities.measure, chain.move)
+        apply_move(chain, chain.move)
+        push_ends(chain, chain.move)
+        first += following
     return True
 
 

@@ -8,16 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.candidates import alpha_nearness, by_length, choose, graph_of
+from nsa_cli.problems.tsp.candidates import alpha_nearness, choose, graph_of
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kicks import Tours
 from nsa_cli.problems.tsp.local_search import Cities
 from nsa_cli.problems.tsp.measure import special, tour_length
-from nsa_cli.problems.tsp.surroundings import Sites, near, surroundings_of
+from nsa_cli.problems.tsp.surroundings import Sites, nearest_sites, surroundings_of
 
-#: Up to this many cities, more kicks do better than Lin-Kernighan chains. Measured in 5 ms at 100 cities:
-#: .007 % with none, .011 % with one open move; in 20 ms the same.
-_SHALLOW_UP_TO = 150
+#: Up to this many cities the set-up weighs more, and half the subgradient steps do.
+_FEW = 150
 
 #: Cities lie in clusters where the mean distance to the nearest neighbour is below this share of a mean edge
 #: of a greedy tour. Measured: 0.75 for uniform cities, 0.4 for the clusters of fl417 and fl1400.
@@ -40,11 +39,12 @@ class LargeStepSettings:
         outside. Measured on fl1400 in a second: longest segments of 10/30/100/300/460 cities give
         1.8/1.4/1.7/.35/.29 %, fewer neighbours .2 %.
     subgradient_steps : int
-        Half as many for few cities, where the set-up weighs more.
-    depth : int or None
-        Open moves in a Lin-Kernighan chain; None: by size.
+        Half as many for few cities.
+    depth : int
+        Open moves in a Lin-Kernighan chain.
     longest : int
-        Most cities of a segment that a kick swaps.
+        Most cities of a segment of a kick. Measured at 500 cities in .2 s: 10/30/45/60/80/100 give
+        .12/.063/.039/.023/.027/.032 %.
     decay : float
         The temperature is s exp(-decay t): s the mean distance of a city to its nearest neighbour, t the used
         fraction of the budget.
@@ -53,8 +53,8 @@ class LargeStepSettings:
     candidates: int = 5
     clustered: tuple[int, int, int] = (15, 8, 300)
     subgradient_steps: int = 40
-    depth: int | None = None
-    longest: int = 100
+    depth: int = 6
+    longest: int = 80
     decay: float = 3.5
 
 
@@ -82,14 +82,12 @@ def prepare(
     longest = settings.longest
     if scale * size < _CLUSTERED_BELOW * tour_length(measure, order.astype(np.uint32)):
         wider, candidates, longest = settings.clustered
-        neighbours, _ = by_length(measure, near(instance, sites.numbers, np.arange(size), wider))
+        neighbours, _ = nearest_sites(instance, sites, measure, wider)
     graph = graph_of(measure, neighbours, order)
-    steps = settings.subgradient_steps // (2 if size <= _SHALLOW_UP_TO else 1)
+    steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
     alpha = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
     chosen = choose(graph, alpha, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
-    depth = settings.depth if settings.depth is not None else (0 if size <= _SHALLOW_UP_TO else 6)
     cities = Cities(special(measure), *chosen, candidates, tolerance)
-    return Setting(
-        sites, Tours(cities, scale, tolerance, depth, longest=max(min(longest, (size - 1) // 2), 1))
-    )
+    longest = max(min(longest, (size - 1) // 3), 1)
+    return Setting(sites, Tours(cities, scale, tolerance, settings.depth, longest))

@@ -22,6 +22,9 @@ _NEIGHBOURS = 10
 #: Up to this many sites, looking at all pairs is quicker than a tree.
 _FEW = 150
 
+#: Between coordinates below this, lengths are finite in any metric.
+_NEAR = 1e150
+
 #: A start and the chains that set out from it share the work.
 _known: WeakKeyDictionary[TspInstance, Surroundings] = WeakKeyDictionary()
 
@@ -79,16 +82,28 @@ def surroundings_of(instance: TspInstance) -> Surroundings:
 
 def _find(instance: TspInstance) -> Surroundings:
     sites = sites_of(instance)
-    measure, size = measure_of(instance, sites.numbers), len(sites.numbers)
+    measure = measure_of(instance, sites.numbers)
+    return Surroundings(sites, measure, *nearest_sites(instance, sites, measure, _NEIGHBOURS))
+
+
+def nearest_sites(
+    instance: TspInstance, sites: Sites, measure: Measure, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the nearest other sites of each site and how far they are, int64[M, k] and float64[M, k].
+
+    k is `count`, or M - 1 where that is less; nearest first.
+    """
+    size = len(sites.numbers)
     if size <= _FEW:
-        return Surroundings(sites, measure, *nearest_of_few(measure, size, min(_NEIGHBOURS, size - 1)))
-    some = near(instance, sites.numbers, np.arange(size), _NEIGHBOURS)
-    return Surroundings(sites, measure, *by_length(measure, some))
+        return nearest_of_few(measure, size, min(count, size - 1))
+    return by_length(measure, near(instance, sites.numbers, np.arange(size), count))
 
 
 def is_measurable(instance: TspInstance) -> bool:
     """Tell whether lengths are numbers: coordinates of 1e200 have infinite distances."""
     if instance.matrix is not None or instance.metric is None:
+        return True
+    if np.abs(instance.measured).max() < _NEAR:
         return True
     with np.errstate(over="ignore"):
         low, high = instance.measured.min(axis=0), instance.measured.max(axis=0)
