@@ -54,7 +54,7 @@ def check(
         raise UsageError(f"--format: expected text or json, got {fmt!r}")
     if instance == solution == "-":
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
-    check_output(output)
+    check_output(output, inputs=(instance, solution))
     console = Console(quiet)
     tasks = read(instance, problem, parse_settings(set_ or [], capacity))
     pairs = pair(tasks, read_answers(read_source(solution), tasks[0].problem), solution)

@@ -147,12 +147,12 @@ def solve(
     started = began()
     set_log_format(log_format)
     console = Console(quiet, verbose)
-    check_destination(output)
+    check_destination(output, files)
     items = read_each(files, problem, parse_settings(set_ or [], capacity))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
-    _check_settings(tasks, set_ or [])
+    _check_settings(tasks, set_ or [], capacity)
     failed = [item for item in items if isinstance(item, Unread)]
     if failed and len(items) == 1 and fmt != "jsonl":
         raise failed[0].error
@@ -247,7 +247,10 @@ def _start(init: str | None, tasks: list[Task]) -> Any:
     return read_solution(read_source(init), tasks[0].problem, tasks[0].instance)
 
 
-def _check_settings(tasks: list[Task], pairs: list[str]) -> None:
+def _check_settings(tasks: list[Task], pairs: list[str], capacity: str | None) -> None:
+    """Refuse settings that an instance has no use for; of --capacity, that none has."""
+    if capacity is not None and tasks and not any("capacity" in task.problem.settings for task in tasks):
+        raise UsageError(f"--capacity: {tasks[0].problem.name} has none")
     for pair in pairs:
         key = pair.partition("=")[0].strip()
         for task in tasks:

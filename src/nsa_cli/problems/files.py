@@ -13,7 +13,7 @@ from nsa_cli.core.record import Record, Source
 from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
 from nsa_cli.problems.datasets import read_arrays
-from nsa_cli.problems.solutions import read_answers
+from nsa_cli.problems.solutions import choose_answer, read_answers
 
 
 class Unread(NamedTuple):
@@ -151,6 +151,8 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
                 f"cannot tell the problem from {got}; expected ({heads}), or give --problem", cells.first
             )
         problem = fitting[0]
+    taken = {header for column in problem.columns for header in column.headers}
+    cells = table.with_constants(cells, set(problem.settings) - taken)
     # A note that is no setting is a remark that happens to have a colon.
     notes = {key: value for key, value in cells.notes.items() if key in problem.settings}
     record = table.to_record(replace(cells, notes=notes), problem.columns, problem.name)
@@ -200,11 +202,12 @@ def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> 
     Raises
     ------
     InputError
-        If the text holds no solution, or one that is not feasible; names the element.
+        If the text holds no solution, several of which none is the instance's by name, or one that is not
+        feasible; names the element.
     """
     if source.arrays is not None:
         raise source.error("holds arrays; expected a solution as text")
-    ids = read_answers(source, problem)[0].ids
+    ids = choose_answer(read_answers(source, problem), instance.name, source).ids
     solution = Record({"solution": ids}, source).build(lambda data: instance.from_ids(data["solution"]))
     if (why := instance.violation(solution)) is not None:
         raise source.error(f"is not feasible: {why}")

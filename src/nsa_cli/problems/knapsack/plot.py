@@ -19,8 +19,9 @@ from nsa_cli.core.drawing import (
     plain,
     title,
 )
+from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.knapsack.instance import KnapsackInstance, total
+from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +69,9 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
                 label=f"critical ratio, {ratio:.4g} a unit of weight",
             )
             along = np.linspace(ends[0], ends[1], 400)
-        value, weight = (number(total(numbers[solution])) for numbers in (instance.values, instance.weights))
+        value, weight = (
+            number(exact_sum(numbers[solution])) for numbers in (instance.values, instance.weights)
+        )
         what = f"value {value}, weight {weight} of {number(instance.capacity)}"
         axes.set_title(title(instance.name, what))
         axes.set_xlabel("weight (file's units)")
