@@ -26,6 +26,16 @@ ProblemName = Annotated[
         metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.", autocompletion=problem_names
     ),
 ]
+Owner = Annotated[
+    str | None,
+    typer.Option("-p", "--problem", help="Problem, or FILE.py:CLASS; recognised from the file by default."),
+]
+Capacity = Annotated[str | None, typer.Option("--capacity", help="Capacity, where the file has none.")]
+Pairs = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance; may be repeated."),
+]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Same seed, same answer; drawn and reported if not given.")
 ]
