@@ -66,7 +66,10 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     operations = owner.operations()
     learnt = find_policy(name, owner.name, operations)
     trained = learnt.trained
-    size = size or (trained.size if trained else _SIZE)
+    if size is None:
+        size = trained.size if trained else _SIZE
+    if size < 1:
+        raise UsageError(f"--size: expected at least 1, got {size}")
     instance = generate(owner, size, seed=seed)[0].instance
     budget = owner.budget(instance)
     t_start, t_end = (trained.t_start, trained.t_end) if trained else (budget.t_start, budget.t_end)

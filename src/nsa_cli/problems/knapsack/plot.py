@@ -177,6 +177,7 @@ def _probe(
     others[0] = False
     capacity = round(float(instance.capacity), 6)
     load = capacity - room - (weight if chosen[0] else 0.0)
-    weights[others] = np.floor(1e6 * max(load, 0.0) / others.sum()) / 1e6
+    if others.any():
+        weights[others] = np.floor(1e6 * max(load, 0.0) / others.sum()) / 1e6
     weights[0], values[0] = weight, value
     return KnapsackInstance(values=values, weights=weights, capacity=capacity)
