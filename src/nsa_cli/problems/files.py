@@ -13,6 +13,7 @@ from nsa_cli.core.record import Record, Source
 from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
 from nsa_cli.problems.datasets import read_arrays
+from nsa_cli.problems.rows import spread_rows
 from nsa_cli.problems.solutions import choose_answer, read_answers
 
 
@@ -75,6 +76,9 @@ def read_each(
 def _instance(
     record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]
 ) -> tuple[Problem[Any], Instance]:
+    problems = [problem] if problem else all_problems()
+    if not any(_has_keys(record.data, p) for p in problems):
+        record = spread_rows(record, problems)
     settled = _settled(record, settings)
     its_problem = problem or _recognise(settled)
     return its_problem, _translated(settled, its_problem).build(its_problem.from_record)
