@@ -5,6 +5,7 @@ The one place where problem, policy and engine meet.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from nsa_cli.core.errors import NoMemoryError, NsaError, UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel import on_first_compilation
 from nsa_cli.core.manifest import manifest
+from nsa_cli.core.memory import check_memory
 from nsa_cli.core.problem import Budget, Draws, Problem
 from nsa_cli.core.result import Result
 from nsa_cli.in_time import Errand, LateError, in_time
@@ -43,6 +45,8 @@ from nsa_cli.stand_in import StandIn
 
 #: Elements (chains times size) that one batch may have.
 _BATCH_ELEMENTS = 4_000_000
+#: What a chain takes at least, and each of its elements: where it is and the best it met.
+_CHAIN_BYTES, _ELEMENT_BYTES = 500, 16
 
 #: Statuses that a reason to stop leads to; any other is an ordinary end.
 _STATUS = {"time_limit": "time_limit", "interrupted": "interrupted"}
@@ -115,7 +119,7 @@ def solve_each(
         raise UsageError(f"acceptance: expected one of {', '.join(RULES)}, got {settings.acceptance!r}")
     seed = draw_seed() if settings.seed is None else check_seed(settings.seed)
     device = choose_device(settings.device)
-    if settings.time_limit is not None and settings.time_limit < 0:
+    if settings.time_limit is not None and not 0 <= settings.time_limit < math.inf:
         raise UsageError(f"--time-limit: expected seconds >= 0, got {settings.time_limit}")
     waiting = len(tasks)
     for plan, places in _grouped(tasks, settings, device).items():
@@ -205,6 +209,7 @@ def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
     budget = backend.budget(task.problem, task.instance)
     steps = budget.steps if settings.steps is None else parse_steps(settings.steps, task.instance.size)
     chains = parse_count("--chains", settings.chains) or budget.chains
+    check_memory(chains * (_CHAIN_BYTES + _ELEMENT_BYTES * task.instance.size))
     first, last, wanted = _temperatures(budget, settings)
     kind: Any = settings.schedule  # checked by Schedule
     schedule = Schedule(steps, first, last, kind, settings.reheat)

@@ -91,13 +91,20 @@ def examine(task: Task, answer: Answer, *, bound: bool = True) -> Verdict:
     if violation is not None:
         return Verdict(task=task, violation=violation)
     objective = instance.objective(solution)
-    remarks = _false_objective(objective, answer.claims)
+    remarks = _other_name(instance.name, answer.claims) + _false_objective(objective, answer.claims)
     found = None
     if bound:
         found, more = _claimed_bound(task, answer.claims)
         remarks += more
         found = found or timed_bound(task.problem, instance)
     return Verdict(task=task, objective=objective, bound=found, remarks=tuple(remarks))
+
+
+def _other_name(name: str | None, claims: Mapping[str, Any]) -> list[str]:
+    claimed = claims.get("name")
+    if name is None or claimed in (None, name):
+        return []
+    return [f"the file says that it solves {shown(claimed)}"]
 
 
 def _false_objective(objective: Number, claims: Mapping[str, Any]) -> list[str]:

@@ -91,6 +91,23 @@ def test_a_solution_from_a_file_is_drawn(nsa, square, tmp_path):
     assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.parametrize(
+    ("name", "size", "word"),
+    [
+        ("tsp-es-best", 3, "a tour of 3 cities has no moves to show; give a larger --size"),
+        ("tsp-es-best", 0, "--size: expected at least 1, got 0"),
+        ("knapsack-es-best", 1, None),
+        ("bin-es-best", 1, None),
+    ],
+)
+def test_a_policy_on_next_to_nothing(nsa, tmp_path, name, size, word):
+    """A picture of it, or one line."""
+    pytest.importorskip("matplotlib")
+    done = nsa("plot", "policy", name, "-n", size, "-o", tmp_path / "p.png")
+    assert (done.code, done.err.count("\n")) == ((2, 1) if word else (0, 0)), done.err
+    assert word is None or word in done.err
+
+
 def test_a_shipped_policy_is_drawn(nsa, tmp_path):
     """By its name alone."""
     pytest.importorskip("matplotlib")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nsa_cli.core.exact import LIMIT, ExactWeights, exact_weights
+from nsa_cli.core.exact import LIMIT, ExactWeights, exact_sum, exact_weights
 
 
 def floats(*numbers: float) -> Any:
@@ -156,3 +156,20 @@ def test_equal_tenths_fill_a_bin(count: int) -> None:
     exact = exact_weights(floats(*[0.1] * (count + 1)), count / 10)
     assert exact.fits(range(count))
     assert not exact.fits(range(count + 1))
+
+
+@given(st.lists(st.integers(-(10**9), 10**9), max_size=20), st.integers(0, 6))
+def test_decimals_sum_as_on_paper(units: list[int], digits: int) -> None:
+    """The sum of what a file writes is the number that a person would write below it."""
+    numbers = floats(*[float(Fraction(x, 10**digits)) for x in units])
+    assert exact_sum(numbers) == float(Fraction(sum(units), 10**digits))
+
+
+def test_sums_are_rounded_once_if_at_all() -> None:
+    """Whole numbers of any size are exact, decimals far apart too; binary numbers are what they are."""
+    assert exact_sum(np.array([2**62, 2**62, 1])) == 2**63 + 1
+    assert exact_sum(floats(0.1, 0.2)) == 0.3
+    assert exact_sum(floats(0.2, 0.7)) == 0.9
+    assert exact_sum(floats(1e14, 0.1, 0.2, -1e14)) == 0.3
+    assert exact_sum(floats(1 / 3, 1e16, -1e16)) == 1 / 3
+    assert (exact_sum(floats()), type(exact_sum(floats()))) == (0.0, float)

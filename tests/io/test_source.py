@@ -76,7 +76,7 @@ def test_changed_gzip_is_refused() -> None:
 )
 def test_nothing_is_refused(data: bytes) -> None:
     """A file of nothing but blanks is empty, in every encoding."""
-    with pytest.raises(InputError, match=r"^f: is empty; expected an instance$"):
+    with pytest.raises(InputError, match=r"^f: is empty; expected an instance or a solution$"):
         decode(data, "f", "")
 
 

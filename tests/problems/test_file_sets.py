@@ -76,7 +76,7 @@ def test_a_lonely_file_is_what_it_seems(tmp_path: Path) -> None:
         ("p", "1\n2\n", r"q01_p\.txt:2: expected 3 values as .*q01_w\.txt has weights, got 2$"),
         ("c", "-1\n", r"q01_c\.txt:1: capacity: expected a number >= 0, got -1$"),
         ("s", "1\n2\n0\n", r"q01_s\.txt:3: expected 0 or 1 for each of 3 items$"),
-        ("p", "", r"q01_p\.txt: is empty; expected an instance$"),
+        ("p", "", r"q01_p\.txt: is empty; expected an instance or a solution$"),
     ],
 )
 def test_faults_name_the_file_of_the_set(tmp_path: Path, part: str, text: str, message: str) -> None:

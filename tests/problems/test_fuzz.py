@@ -63,6 +63,10 @@ VALID = [
     ("2 10 6 1 5 2", ".csp"),
     ("# capacity = 7\nquantity,weight,value\n2,3,4\n1,2,5\n", ".csv"),
     ('{"weights": [5, 6], "copies": [2, 1], "bin_capacity": 10, "profits": [1, 2], "capacity": 9}', ".json"),
+    ('{"capacity": 5, "items": [{"name": 1, "value": 3, "weight": 2}]}', ".json"),
+    ('[{"pieces": [{"length": 0.3, "quantity": 2}], "name": "n"}]', ".json"),
+    ("# bins\n3 10 # n C\n6\n5\n4\n", ".txt"),
+    ("name;weight;capacity\na;0,3;0,5\nb;0,2;0,5\n", ".csv"),
     ("0 0 0.3 0.4 0 0.4 output 1 3 2 1\n0 0 1 1 output 1 2\n", ".txt"),
 ]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
-from nsa_cli.cli.options import Quiet, parse_names, parse_numbers, problem_names
+from nsa_cli.cli.options import Device, Quiet, parse_names, parse_numbers, problem_names
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
 
@@ -61,7 +61,7 @@ def benchmark(
             "--references", metavar="DIR", help="Reference objectives for the gaps; a file for files."
         ),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     out: Annotated[
         str | None,
         typer.Option("--out", metavar="DIR", help="Where runs.csv, summary.json and curves.png go."),

@@ -8,7 +8,7 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
-from nsa_cli.cli.options import Quiet, check_output, parse_settings
+from nsa_cli.cli.options import Capacity, Owner, Pairs, Quiet, check_output, parse_settings
 from nsa_cli.core.errors import InfeasibleError, UsageError
 
 
@@ -22,19 +22,9 @@ def check(
             metavar="SOLUTION", help="A result of ours, a tour, or ids in plain text; - is stdin."
         ),
     ],
-    problem: Annotated[
-        str | None,
-        typer.Option(
-            "-p", "--problem", help="Problem, or FILE.py:CLASS; recognised from the file by default."
-        ),
-    ] = None,
-    capacity: Annotated[
-        str | None, typer.Option("--capacity", help="Capacity, where the file has none.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance; may be repeated."),
-    ] = None,
+    problem: Owner = None,
+    capacity: Capacity = None,
+    set_: Pairs = None,
     no_bound: Annotated[bool, typer.Option("--no-bound", help="Check and evaluate only.")] = False,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
@@ -54,7 +44,7 @@ def check(
         raise UsageError(f"--format: expected text or json, got {fmt!r}")
     if instance == solution == "-":
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
-    check_output(output)
+    check_output(output, inputs=(instance, solution))
     console = Console(quiet)
     tasks = read(instance, problem, parse_settings(set_ or [], capacity))
     pairs = pair(tasks, read_answers(read_source(solution), tasks[0].problem), solution)

@@ -12,7 +12,11 @@ from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
 from nsa_cli.cli.options import ProblemName, Seed, check_destination, file_in, is_directory
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.memory import check_memory
 from nsa_cli.core.problem import Problem
+
+#: What an instance takes at least before it is written, and each of its elements.
+_INSTANCE_BYTES, _ELEMENT_BYTES = 1_000, 8
 
 
 def generate(
@@ -49,6 +53,7 @@ def generate(
         raise UsageError("--paper: the paper's sets are fixed; leave --seed out")
     if count is not None and count < 1:
         raise UsageError(f"--count: expected at least 1, got {count}")
+    check_memory((count or 1) * (_INSTANCE_BYTES + _ELEMENT_BYTES * max(size, 0)))
     if paper:
         tasks = [Task(found, instance) for instance in found.paper_set(size, count)]
     else:

@@ -87,6 +87,7 @@ def _exit_code(arguments: list[str]) -> int:
         say(f"error: {error}")
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
+        say("interrupted")
         return StoppedError.exit_code
     except MemoryError:
         say(f"error: {NoMemoryError()}")

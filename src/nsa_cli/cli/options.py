@@ -26,6 +26,16 @@ ProblemName = Annotated[
         metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.", autocompletion=problem_names
     ),
 ]
+Owner = Annotated[
+    str | None,
+    typer.Option("-p", "--problem", help="Problem, or FILE.py:CLASS; recognised from the file by default."),
+]
+Capacity = Annotated[str | None, typer.Option("--capacity", help="Capacity, where the file has none.")]
+Pairs = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance; may be repeated."),
+]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Same seed, same answer; drawn and reported if not given.")
 ]
@@ -98,8 +108,8 @@ def is_directory(output: str | None) -> bool:
     return output.endswith(("/", os.sep)) or Path(output).is_dir()
 
 
-def check_destination(output: str | None) -> None:
-    """Refuse a file or a directory that cannot be written, before anything is computed.
+def check_destination(output: str | None, inputs: Sequence[str] = ()) -> None:
+    """Refuse a file, one of `inputs` too, or a directory that cannot be written; before anything is computed.
 
     Raises
     ------
@@ -107,7 +117,7 @@ def check_destination(output: str | None) -> None:
         If it cannot be written, or not be made.
     """
     if not is_directory(output):
-        check_output(output)
+        check_output(output, inputs=inputs)
         return
     path = Path(output or "")
     there = next(p for p in (path, *path.parents) if p.exists())
@@ -133,18 +143,32 @@ def file_in(directory: str | None, name: str) -> str:
     return str(path / name)
 
 
-def check_output(output: str | None, option: str = "-o") -> None:
+def check_apart(output: str | Path, inputs: Sequence[str | None], option: str = "-o") -> None:
+    """Refuse an output that would replace an instance.
+
+    Raises
+    ------
+    UsageError
+        If it is one of the inputs, by whatever name.
+    """
+    files = [Path(path) for path in inputs if path not in (None, "-")]
+    if Path(output).is_file() and any(file.exists() and file.samefile(output) for file in files):
+        raise UsageError(f"{option} {output}: would replace the instance that is read; give another name")
+
+
+def check_output(output: str | None, option: str = "-o", inputs: Sequence[str | None] = ()) -> None:
     """Refuse an output that cannot be written, before anything is computed.
 
     Raises
     ------
     UsageError
-        If it is a directory, or its directory does not exist or cannot be written.
+        If it is a directory or one of `inputs`, or its directory does not exist or cannot be written.
     """
     if output in (None, "-"):
         return
     assert output is not None
     path = Path(output)
+    check_apart(path, inputs, option)
     if path.is_dir():
         raise UsageError(f"{option} {output}: is a directory; give a file name")
     if not path.parent.is_dir():

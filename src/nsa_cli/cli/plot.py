@@ -7,16 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import check_seed, generate, read
-from nsa_cli.cli.options import check_output, parse_settings
+from nsa_cli.cli.options import Capacity, Owner, Pairs, check_output, parse_settings
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
 
 Picture = Annotated[
     str, typer.Option("-o", "--output", metavar="FILE", help="The picture: .png, .svg or .pdf.")
-]
-ProblemName = Annotated[
-    str | None,
-    typer.Option("-p", "--problem", help="Problem, or FILE.py:CLASS; by default what the file says."),
 ]
 
 #: Size of the instance that a policy is shown on, where its file does not say what it was trained on.
@@ -29,7 +25,10 @@ _CHAINS = 64
 def policy(
     name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A shipped policy, or a file.")],
     output: Picture,
-    problem: ProblemName = None,
+    problem: Annotated[
+        str | None,
+        typer.Option("-p", "--problem", help="Problem, or FILE.py:CLASS; by default what the file says."),
+    ] = None,
     size: Annotated[
         int | None, typer.Option("-n", "--size", help="Size of the instance; by default the training's.")
     ] = None,
@@ -67,7 +66,10 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     operations = owner.operations()
     learnt = find_policy(name, owner.name, operations)
     trained = learnt.trained
-    size = size or (trained.size if trained else _SIZE)
+    if size is None:
+        size = trained.size if trained else _SIZE
+    if size < 1:
+        raise UsageError(f"--size: expected at least 1, got {size}")
     instance = generate(owner, size, seed=seed)[0].instance
     budget = owner.budget(instance)
     t_start, t_end = (trained.t_start, trained.t_end) if trained else (budget.t_start, budget.t_end)
@@ -84,11 +86,9 @@ def solution(
     instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="File with one instance.")],
     solved: Annotated[str, typer.Argument(metavar="SOLUTION", help="Its solution: our JSON, a tour, …")],
     output: Picture,
-    problem: ProblemName = None,
-    capacity: Annotated[str | None, typer.Option("--capacity", help="Where the file has none.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance.")
-    ] = None,
+    problem: Owner = None,
+    capacity: Capacity = None,
+    set_: Pairs = None,
 ) -> int:
     """Draw a solution of an instance, both from files."""
     from nsa_cli.problems.files import read_solution

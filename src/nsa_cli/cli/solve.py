@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from nsa_cli.api import Settings, Task, Unread, read_each
+from nsa_cli.cli import solve_options as option
 from nsa_cli.cli.compile import Compilation
 from nsa_cli.cli.console import Console, Signals, say, set_log_format
-from nsa_cli.cli.options import Quiet, Seed, Verbose, Walk, check_destination, parse_settings
+from nsa_cli.cli.options import (
+    Capacity,
+    Device,
+    Owner,
+    Pairs,
+    Quiet,
+    Seed,
+    Verbose,
+    Walk,
+    check_destination,
+    parse_settings,
+)
 from nsa_cli.cli.watch import Extras, Watch
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
@@ -22,122 +32,38 @@ if TYPE_CHECKING:
 
 
 def solve(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE...", help="Instances; - is stdin. Or a problem's name with --set."),
-    ],
-    problem: Annotated[
-        str | None,
-        typer.Option(
-            "-p", "--problem", help="Problem, or FILE.py:CLASS; recognised from the file by default."
-        ),
-    ] = None,
-    steps: Annotated[
-        str | None, typer.Option("--steps", help="Steps of each chain: 20000, 10N, 10N2 (N: the size).")
-    ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop after this wall-clock time.")
-    ] = None,
-    target: Annotated[
-        float | None, typer.Option("--target", metavar="COST", help="Stop at this objective or a better one.")
-    ] = None,
-    gap: Annotated[
-        str | None, typer.Option("--gap", help="Stop this near the bound: 1% or 0.01; 0 is proved optimal.")
-    ] = None,
-    no_improvement: Annotated[
-        str | None,
-        typer.Option(
-            "--no-improvement", metavar="STEPS|SECONDS", help="Stop after 5000, 10N or 2s without a better."
-        ),
-    ] = None,
-    no_bound: Annotated[
-        bool, typer.Option("--no-bound", help="Anneal only: no bound, no proof, no exact method beside it.")
-    ] = False,
+    files: option.Files,
+    problem: Owner = None,
+    steps: option.Steps = None,
+    time_limit: option.TimeLimit = None,
+    target: option.Target = None,
+    gap: option.Gap = None,
+    no_improvement: option.NoImprovement = None,
+    no_bound: option.NoBound = False,
     seed: Seed = None,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            help="auto; anneal (a policy proposes moves); large-step (kicks with their repair). "
-            "auto is large-step where it can be, unless a policy or steps are asked for.",
-        ),
-    ] = "auto",
-    backend: Annotated[
-        str, typer.Option("--backend", help="auto, numba (fused kernels on a CPU) or torch (the reference).")
-    ] = "auto",
-    threads: Annotated[int | None, typer.Option("--threads", help="CPU threads; changes no answer.")] = None,
-    chains: Annotated[
-        str | None,
-        typer.Option(
-            "--chains",
-            metavar="N|auto",
-            help="Independent chains; the best answer counts. auto: by size and time.",
-        ),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option("--policy", help="uniform, a shipped policy's name, or a file; the best by default."),
-    ] = None,
+    device: Device = "auto",
+    method: option.Method = "auto",
+    backend: option.Backend = "auto",
+    threads: option.Threads = None,
+    chains: option.Chains = None,
+    policy: option.Policy = None,
     walk: Walk = None,
-    greedy: Annotated[
-        bool, typer.Option("--greedy", help="Always take the policy's likeliest move.")
-    ] = False,
-    t_start: Annotated[
-        str | None,
-        typer.Option(
-            "--t-start", metavar="T", help="First temperature, in normalised units; auto samples moves."
-        ),
-    ] = None,
-    t_end: Annotated[
-        str | None, typer.Option("--t-end", metavar="T", help="Last temperature, likewise.")
-    ] = None,
-    schedule: Annotated[
-        str, typer.Option("--schedule", help="geometric, linear, constant or adaptive.")
-    ] = "geometric",
-    reheat: Annotated[
-        int, typer.Option("--reheat", metavar="N", help="Begin at the first temperature again N times.")
-    ] = 0,
-    acceptance: Annotated[
-        str, typer.Option("--acceptance", help="metropolis (the paper's) or hastings.")
-    ] = "metropolis",
-    init: Annotated[
-        str | None, typer.Option("--init", help="Named start (greedy, random, paper, …) or a solution file.")
-    ] = None,
-    capacity: Annotated[
-        str | None, typer.Option("--capacity", help="Capacity, where the file has none.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance; may be repeated."),
-    ] = None,
-    instance: Annotated[
-        str | None,
-        typer.Option("--instance", metavar="NAME", help="One of several, by its name or number from 1."),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE|DIR/", help="Where to write; - is stdout; DIR/: a file each."
-        ),
-    ] = None,
-    fmt: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="json, jsonl, table, csv, or tour for tours. Default: table on a terminal, else json.",
-        ),
-    ] = None,
-    trace: Annotated[
-        str | None, typer.Option("--trace", metavar="FILE.csv", help="Write the annealing curve.")
-    ] = None,
-    plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw the solution: .png, .svg or .pdf.")
-    ] = None,
-    plot_run: Annotated[
-        str | None, typer.Option("--plot-run", metavar="FILE", help="Draw the annealing curve.")
-    ] = None,
-    log_format: Annotated[str, typer.Option("--log-format", help="stderr: text or json lines.")] = "text",
+    greedy: option.Greedy = False,
+    t_start: option.TStart = None,
+    t_end: option.TEnd = None,
+    schedule: option.Schedule = "geometric",
+    reheat: option.Reheat = 0,
+    acceptance: option.Acceptance = "metropolis",
+    init: option.Init = None,
+    capacity: Capacity = None,
+    set_: Pairs = None,
+    instance: option.Instance = None,
+    output: option.Output = None,
+    fmt: option.Format = None,
+    trace: option.Trace = None,
+    plot: option.Plot = None,
+    plot_run: option.PlotRun = None,
+    log_format: option.LogFormat = "text",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -147,23 +73,18 @@ def solve(
     started = began()
     set_log_format(log_format)
     console = Console(quiet, verbose)
-    check_destination(output)
+    check_destination(output, files)
     items = read_each(files, problem, parse_settings(set_ or [], capacity))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
-    _check_settings(tasks, set_ or [])
-    failed = [item for item in items if isinstance(item, Unread)]
-    if failed and len(items) == 1 and fmt != "jsonl":
-        raise failed[0].error
+    _check_settings(tasks, set_ or [], capacity)
+    if len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
+        raise items[0].error
     fmt = choose_format(fmt, output, tasks, len(items))
-    for item in failed:
-        say(f"error: {item.error}")
     extras = Extras(trace, plot, plot_run)
     extras.check(tasks)
-    for task in tasks:
-        for remark in task.instance.remarks():
-            console.warn(f"{task.instance.name or task.file}: {remark}")
+    _say_what_is_wrong(items, console)
     settings = Settings(
         steps=steps,
         seed=seed,
@@ -190,6 +111,16 @@ def solve(
     )
     watch = Watch(extras, console, tasks, settings)
     return _run(items, settings, console, Writer(items, output, fmt), watch)
+
+
+def _say_what_is_wrong(items: list[Task | Unread], console: Console) -> None:
+    """Tell which instances could not be read, and what is odd about the others."""
+    for item in items:
+        if isinstance(item, Unread):
+            say(f"error: {item.error}")
+        else:
+            for remark in item.instance.remarks():
+                console.warn(f"{item.instance.name or item.file}: {remark}")
 
 
 def _run(
@@ -247,7 +178,10 @@ def _start(init: str | None, tasks: list[Task]) -> Any:
     return read_solution(read_source(init), tasks[0].problem, tasks[0].instance)
 
 
-def _check_settings(tasks: list[Task], pairs: list[str]) -> None:
+def _check_settings(tasks: list[Task], pairs: list[str], capacity: str | None) -> None:
+    """Refuse settings that an instance has no use for; of --capacity, that none has."""
+    if capacity is not None and tasks and not any("capacity" in task.problem.settings for task in tasks):
+        raise UsageError(f"--capacity: {tasks[0].problem.name} has none")
     for pair in pairs:
         key = pair.partition("=")[0].strip()
         for task in tasks:

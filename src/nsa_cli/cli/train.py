@@ -11,7 +11,7 @@ import typer
 from nsa_cli.api import check_seed
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
-from nsa_cli.cli.options import ProblemName, Quiet, Walk, check_output
+from nsa_cli.cli.options import Device, ProblemName, Quiet, Walk, check_output
 from nsa_cli.core.errors import UsageError
 
 #: Columns of the log that the progress line shows.
@@ -27,7 +27,7 @@ def train(
     features: Annotated[str | None, typer.Option("--features", help="Feature set.")] = None,
     walk: Walk = None,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same policy.")] = 0,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the policy goes.")
     ] = None,

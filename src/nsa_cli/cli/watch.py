@@ -51,7 +51,7 @@ class Extras:
                 raise UsageError(f"{option}: standard output is for the result; give a file name")
             if len(tasks) != 1:
                 raise UsageError(f"{option}: shows the run of one instance, not of {len(tasks)}")
-            check_output(path, option)
+            check_output(path, option, [task.file for task in tasks])
             if option != "--trace":
                 from nsa_cli.report.plots import check_picture
 

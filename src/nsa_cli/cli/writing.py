@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nsa_cli.api import Task, Unread
 from nsa_cli.cli.console import emit
-from nsa_cli.cli.options import file_in, is_directory
+from nsa_cli.cli.options import check_apart, file_in, is_directory
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.result import Result
 
@@ -84,6 +84,9 @@ class Writer:
         if is_directory(output):
             suffix = self._suffix()
             self._names = file_names(items, suffix)
+            inputs = [item.file for item in items if isinstance(item, Task)]
+            for name in self._names:
+                check_apart(Path(output or "") / name, inputs)
 
     @property
     def exit_code(self) -> int:

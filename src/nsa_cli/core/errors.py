@@ -74,7 +74,7 @@ class NoMemoryError(NsaError):
     exit_code = 1
 
     def __init__(self) -> None:
-        super().__init__("out of memory; give fewer chains or a smaller instance")
+        super().__init__("out of memory; give fewer chains, fewer instances, or smaller ones")
 
 
 class StoppedError(NsaError):

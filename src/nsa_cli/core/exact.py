@@ -1,4 +1,4 @@
-"""Exact capacities: weights as integers, so that what fills a bin exactly fits it.
+"""Exact sums and capacities: decimals as integers, so that what fills a bin exactly fits it.
 
 Ten weights of 0.1 sum to 0.9999999999999999 in float64 and to 1.0000001 in float32; both are wrong.
 The numbers of a file are decimals, so they are scaled by a common power of ten to int64. Numbers drawn
@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,17 +86,48 @@ def _within_limit(units: NDArray[np.int64], capacity: int) -> ExactWeights | Non
 def _decimal_units(weights: NDArray[np.generic], capacity: int | float) -> ExactWeights | None:
     """Scale by the smallest power of ten that makes all numbers integers."""
     numbers = _floats(weights, capacity)
-    if numbers is None or not all(map(_is_decimal, numbers[:8].tolist())):
+    found = None if numbers is None else _scaled_decimals(numbers)
+    return found and _within_limit(found[0][:-1], int(found[0][-1]))
+
+
+def _scaled_decimals(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], int] | None:
+    """Find the smallest number of decimal places that all numbers have; the numbers in units of the last."""
+    if not all(map(_is_decimal, numbers[:8].tolist())):
         return None
     for digits in range(_DIGITS + 1):
         scale = 10.0**digits
         units = np.rint(numbers * scale)
-        if units.max(initial=0.0) >= _DECIMAL_LIMIT:
+        if np.abs(units).max(initial=0.0) >= _DECIMAL_LIMIT:
             return None
         # The quotient is correctly rounded: it is the float64 that this decimal reads as.
         if np.array_equal(units / scale, numbers):
-            return _within_limit(units[:-1].astype(np.int64), int(units[-1]))
+            return units.astype(np.int64), digits
     return None
+
+
+def exact_sum(numbers: NDArray[Any]) -> int | float:
+    """Sum as on paper: whole numbers to a whole number, decimals as decimals, so that 0.1 and 0.2 are 0.3.
+
+    Parameters
+    ----------
+    numbers : int64[N] or float64[N]
+        Finite.
+
+    Returns
+    -------
+    int or float
+        The exact sum; a float is rounded once.
+    """
+    values = numbers.tolist()
+    if numbers.dtype == np.int64:
+        return sum(map(int, values))
+    if (found := _scaled_decimals(numbers)) is not None:
+        units, digits = found
+        scale: int = 10**digits
+        return sum(map(int, units)) / scale  # a quotient of integers is rounded once
+    if all(map(_is_decimal, values)):
+        return float(sum(Fraction(repr(x)) for x in values))
+    return math.fsum(values)
 
 
 def _is_decimal(x: int | float) -> bool:

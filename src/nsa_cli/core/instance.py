@@ -213,16 +213,18 @@ def list_of(data: Mapping[str, Any], key: str) -> list[Any] | None:
     raise DataError(f"{key}: expected a list, got {shown(value)}", key)
 
 
-def number_of(data: Mapping[str, Any], key: str, *, minimum: float | None = None) -> Number | None:
+def number_of(
+    data: Mapping[str, Any], key: str, *, minimum: float | None = None, largest: float | None = None
+) -> Number | None:
     """Take an optional number from a record.
 
     Raises
     ------
     DataError
-        If it is something else, or below `minimum`.
+        If it is something else, below `minimum`, or larger than `largest` in size.
     """
     value = data.get(key)
-    return None if value is None else check_number(value, key, minimum=minimum)
+    return None if value is None else check_number(value, key, minimum=minimum, largest=largest)
 
 
 class Copies:

@@ -237,6 +237,9 @@ class Problem(ABC, Generic[InstanceT]):
         Named starts, the first of which is the default. ``paper`` is the paper's (Appendix A).
     nested_ids : bool
         Whether a solution is a list of lists of ids; one of them a line where it is plain text.
+    answer_columns : tuple of two str
+        Headers of `Instance.table` from which a solution is read again: what numbers or groups its rows,
+        and what the rows hold.
     settings : tuple of str
         Record keys that a user may give beside the file, such as ``capacity``.
     paper_sizes : tuple of int
@@ -275,6 +278,7 @@ class Problem(ABC, Generic[InstanceT]):
     solution_formats: ClassVar[tuple[SolutionFormat, ...]] = ()
     starts: ClassVar[Mapping[str, Start]]
     nested_ids: ClassVar[bool] = False
+    answer_columns: ClassVar[tuple[str, str]] = ("element", "value")
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
     instant_start: ClassVar[str | None] = None

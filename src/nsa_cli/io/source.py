@@ -28,6 +28,8 @@ def read_source(path: str | Path) -> Source:
         return decode(sys.stdin.buffer.read(), STDIN, "")
     file = Path(path)
     name = str(path)
+    if not name:
+        raise InputError("expected the name of a file, got nothing", "''")
     try:
         data = file.read_bytes()
     except FileNotFoundError:
@@ -60,7 +62,7 @@ def decode(data: bytes, name: str, suffix: str) -> Source:
         return Source(name, suffix, "", read_arrays(data, name))
     text = _text(data, name).replace("\r\n", "\n").replace("\r", "\n").rstrip("\x1a")
     if not text.strip():
-        raise InputError("is empty; expected an instance", name)
+        raise InputError("is empty; expected an instance or a solution", name)
     return Source(name, suffix, text)
 
 

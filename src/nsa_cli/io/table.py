@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -91,9 +91,9 @@ def read_table(source: Source) -> Table:
     rows, at = _rows(source, lines[begin:], begin, delimiter)
     if not rows:
         raise source.error("holds no rows; expected a table")
-    values = {key: _value(key, text) for key, (text, _) in notes.items()}
     note_lines = {key: i + 1 for key, (_, i) in notes.items()}
-    return _shape(Table(source, None, rows, at, delimiter, values, note_lines, at[0]))
+    table = Table(source, None, rows, at, delimiter, {}, note_lines, at[0])
+    return _shape(replace(table, notes={key: _value(table, key, text) for key, (text, _) in notes.items()}))
 
 
 def _is_remark(line: str) -> bool:
@@ -127,9 +127,9 @@ def _delimiter(source: Source, line: str, number: int) -> str:
     return line[4]
 
 
-def _value(key: str, text: str) -> Any:
-    """A note is a number where it can be; a name is the text it is (007)."""
-    number = None if key == "name" else parse_number(text)
+def _value(table: Table, key: str, text: str) -> Any:
+    """A note is a number where it can be, written as those of the table; a name is the text it is (007)."""
+    number = None if key == "name" else table.number(text)
     return text if number is None else number
 
 
@@ -180,6 +180,34 @@ def matches(table: Table, columns: Sequence[Column]) -> bool:
     headers = table.headers or []
     required = [c for c in columns if c.required]
     return bool(required) and all(any(h in c.headers for h in headers) for c in required)
+
+
+def with_constants(table: Table, keys: Collection[str]) -> Table:
+    """Take columns that say one thing in all rows, such as the capacity, as notes; a note wins.
+
+    Parameters
+    ----------
+    table : Table
+    keys : collection of str
+        Headers of what belongs to the whole table.
+
+    Raises
+    ------
+    InputError
+        If such a column says several things.
+    """
+    notes, lines = dict(table.notes), dict(table.note_lines)
+    for at, key in enumerate(table.headers or []):
+        if key not in keys or key in table.notes:
+            continue
+        for row, line in zip(table.rows, table.lines, strict=True):
+            if row[at] != table.rows[0][at]:
+                raise table.source.error(
+                    f"{key}: expected {shown(table.rows[0][at])} in all rows, got {shown(row[at])}", line
+                )
+        if table.rows:
+            notes[key], lines[key] = _value(table, key, table.rows[0][at]), table.lines[0]
+    return replace(table, notes=notes, note_lines=lines)
 
 
 def to_record(table: Table, columns: Sequence[Column], problem: str) -> Record:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.record import Locate, Source
 from nsa_cli.io.numbers import parse_number
+
+#: Where a remark begins: not within a token, which may be a name.
+_REMARK = re.compile(r"(?:^|(?<=\s))#")
 
 
 class Line(NamedTuple):
@@ -25,9 +29,10 @@ class Line(NamedTuple):
 
 
 def split_lines(source: Source, limit: int | None = None) -> list[Line]:
-    """Split a text, or its first `limit` lines, into tokens at blanks."""
+    """Split a text, or its first `limit` lines, into tokens at blanks; ``#`` begins a remark."""
     lines = source.text.split("\n") if limit is None else source.text.split("\n", limit)[:limit]
-    return [Line(tokens, i) for i, line in enumerate(lines, start=1) if (tokens := line.split())]
+    bare = (_REMARK.split(line, maxsplit=1)[0] if "#" in line else line for line in lines)
+    return [Line(tokens, i) for i, line in enumerate(bare, start=1) if (tokens := line.split())]
 
 
 def shape(source: Source, lines: int) -> tuple[int, ...]:

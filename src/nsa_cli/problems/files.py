@@ -13,7 +13,8 @@ from nsa_cli.core.record import Record, Source
 from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
 from nsa_cli.problems.datasets import read_arrays
-from nsa_cli.problems.solutions import read_answers
+from nsa_cli.problems.rows import spread_rows
+from nsa_cli.problems.solutions import choose_answer, read_answers
 
 
 class Unread(NamedTuple):
@@ -75,6 +76,9 @@ def read_each(
 def _instance(
     record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]
 ) -> tuple[Problem[Any], Instance]:
+    problems = [problem] if problem else all_problems()
+    if not any(_has_keys(record.data, p) for p in problems):
+        record = spread_rows(record, problems)
     settled = _settled(record, settings)
     its_problem = problem or _recognise(settled)
     return its_problem, _translated(settled, its_problem).build(its_problem.from_record)
@@ -151,6 +155,8 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
                 f"cannot tell the problem from {got}; expected ({heads}), or give --problem", cells.first
             )
         problem = fitting[0]
+    taken = {header for column in problem.columns for header in column.headers}
+    cells = table.with_constants(cells, set(problem.settings) - taken)
     # A note that is no setting is a remark that happens to have a colon.
     notes = {key: value for key, value in cells.notes.items() if key in problem.settings}
     record = table.to_record(replace(cells, notes=notes), problem.columns, problem.name)
@@ -200,11 +206,12 @@ def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> 
     Raises
     ------
     InputError
-        If the text holds no solution, or one that is not feasible; names the element.
+        If the text holds no solution, several of which none is the instance's by name, or one that is not
+        feasible; names the element.
     """
     if source.arrays is not None:
         raise source.error("holds arrays; expected a solution as text")
-    ids = read_answers(source, problem)[0].ids
+    ids = choose_answer(read_answers(source, problem), instance.name, source).ids
     solution = Record({"solution": ids}, source).build(lambda data: instance.from_ids(data["solution"]))
     if (why := instance.violation(solution)) is not None:
         raise source.error(f"is not feasible: {why}")

@@ -1,16 +1,17 @@
-"""From a file to solutions: our results in JSON, a format of the problem's, or ids in plain text."""
+"""From a file to solutions: our results in JSON or CSV, a format of the problem's, or ids in plain text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nsa_cli.core.errors import shown
 from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
-from nsa_cli.io import json_text
+from nsa_cli.io import json_text, table
 from nsa_cli.io.numbers import parse_number
 
 
@@ -31,7 +32,7 @@ class Answer:
 
 
 def read_answers(source: Source, problem: Problem[Any]) -> list[Answer]:
-    """Read all solutions of a text: results in JSON, a bare list of ids, a tour, or ids in plain text.
+    """Read all solutions of a text: results in JSON or CSV, a bare list of ids, a tour, or ids in plain text.
 
     Plain text has ids between blanks, commas or line breaks; a line each where they are names with blanks,
     and a line a group where a solution is a list of lists.
@@ -39,17 +40,53 @@ def read_answers(source: Source, problem: Problem[Any]) -> list[Answer]:
     Raises
     ------
     InputError
-        If the text holds no solution.
+        If the text holds no solution, or one of another problem.
     """
     if json_text.looks_like_json(source):
-        return _from_json(source)
+        return _from_json(source, problem)
     for fmt in problem.solution_formats:
         if fmt.recognises(source) or source.suffix in fmt.suffixes:
             return [Answer(fmt.read(source))]
+    if (ids := _from_table(source, problem)) is not None:
+        return [Answer(ids)]
     return [Answer(_from_text(source.text, problem.nested_ids))]
 
 
-def _from_json(source: Source) -> list[Answer]:
+def choose_answer(answers: Sequence[Answer], name: str | None, source: Source) -> Answer:
+    """Take the only solution, or the one that is said to be of the instance of this name.
+
+    Raises
+    ------
+    InputError
+        If there are several, and not one of that name.
+    """
+    if len(answers) == 1:
+        return answers[0]
+    named = [answer for answer in answers if name is not None and answer.claims.get("name") == name]
+    if len(named) != 1:
+        what = "an instance without a name" if name is None else shown(name)
+        raise source.error(f"holds {len(answers)} solutions; expected one, or one of {what}")
+    return named[0]
+
+
+def _from_table(source: Source, problem: Problem[Any]) -> list[Any] | None:
+    """Read a solution as `Instance.table` lays it out; None if the text has not its header."""
+    place, element = problem.answer_columns
+    first = source.text.lstrip().partition("\n")[0]
+    if not {place, element} <= {cell.strip() for cell in re.split(r"[,;\t|]", first.lower())}:
+        return None
+    cells = table.read_table(source)
+    headers = cells.headers or []
+    rows = [(row[headers.index(place)], row[headers.index(element)]) for row in cells.rows]
+    if problem.nested_ids:
+        groups = dict.fromkeys(group for group, _ in rows)
+        return [[_token(x) for other, x in rows if other == group] for group in groups]
+    numbers = [cells.number(number) for number, _ in rows]
+    order = sorted(range(len(rows)), key=lambda i: -1 if (x := numbers[i]) is None else x)
+    return [_token(rows[i][1]) for i in order]
+
+
+def _from_json(source: Source, problem: Problem[Any]) -> list[Answer]:
     if not re.match(r"\s*(\{|\[\s*\{)", source.text):
         return [Answer(_ids(json_text.loads(source), source))]
     answers = []
@@ -57,6 +94,10 @@ def _from_json(source: Source) -> list[Answer]:
         data = record.data
         if "solution" not in data and "error" in data:
             raise source.error(f"has no solution of {data.get('name')}: {data['error']}")
+        if data.get("problem") not in (None, problem.name):
+            raise source.error(
+                f"holds a solution of {shown(data['problem'])}, expected one of {problem.name}"
+            )
         answers.append(Answer(_ids(data.get("solution"), source), data))
     return answers
 
@@ -85,5 +126,6 @@ def _tokens(line: str) -> list[str | Number]:
 
 
 def _token(text: str) -> str | Number:
-    number = parse_number(text)
+    """Read a number as one, but for 007, which is a name if it is anything's."""
+    number = None if re.fullmatch("0[0-9]+", text) else parse_number(text)
     return text if number is None else number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +20,30 @@ from nsa_cli.train.loop import Run
 from nsa_cli.train.transitions import Critic, Rollout, transitions
 
 
+class Learner(NamedTuple):
+    """Actor and critic, and what changes them.
+
+    Attributes
+    ----------
+    policy : LearntPolicy
+    critic : Critic
+    weights : tuple of two Parameter
+        All of the policy's, all of the critic's; see `together`.
+    optimiser : torch.optim.Optimizer
+        Of both.
+    """
+
+    policy: LearntPolicy
+    critic: Critic
+    weights: tuple[nn.Parameter, nn.Parameter]
+    optimiser: torch.optim.Optimizer
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What a state to resume from holds."""
+        return {"policy": self.policy, "critic": self.critic, "optimiser": self.optimiser}
+
+
 def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
     """Train a policy; the best on the validation instances is in ``run.out``.
 
@@ -32,6 +56,39 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
     """
     config = run.config
     assert isinstance(config, PpoConfig)
+    learner, first = untrained(run, config), 0
+    if resume:
+        state = run.load_state()
+        for name, part in learner.parts.items():
+            part.load_state_dict(state[name])
+        first = state["epoch"]
+
+    for epoch in range(first, config.epochs):
+        # Everything random in an epoch comes from (seed, epoch): a resumed run is the same run.
+        generator = torch.Generator().manual_seed((run.seed << 24) + epoch)
+        instances = run.instances(epoch)
+        keys = run.keys(epoch, len(instances))
+        batch = run.operations.pack(instances, run.device, config.unit)
+        rollout = collect(run, learner.policy, batch, instances, keys)
+        value, targets = judge(config, learner.critic, rollout)
+        row = {
+            "cost": rollout["cost"],
+            "acceptance": rollout["acceptance"],
+            "explained_variance": explained_variance(value, targets.returns),
+            **improve(config, learner, rollout["transitions"], targets, generator),
+        }
+        run.report(epoch, learner.policy, row)
+        stopping = run.asked_to_stop()
+        if stopping or (epoch + 1) % config.validate_every == 0 or epoch + 1 == config.epochs:
+            run.save_state(epoch + 1, {name: part.state_dict() for name, part in learner.parts.items()})
+        if stopping:
+            run.save_on_stop(learner.policy, epoch)
+            break
+    return learner.policy
+
+
+def untrained(run: Run, config: PpoConfig) -> Learner:
+    """Make actor, critic and optimiser of this run's seed."""
     policy = run.new_policy().to(run.device)
     critic = Critic(run.operations, config.features, config.hidden).to(run.device)
     actor_weights, critic_weights = together(policy), together(critic)
@@ -43,66 +100,49 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
         weight_decay=config.weight_decay,
         fused=True,
     )
-    parts: dict[str, Any] = {"policy": policy, "critic": critic, "optimiser": optimiser}
-    first = 0
-    if resume:
-        state = run.load_state()
-        for name, part in parts.items():
-            part.load_state_dict(state[name])
-        first = state["epoch"]
+    return Learner(policy, critic, (actor_weights, critic_weights), optimiser)
 
-    for epoch in range(first, config.epochs):
-        generator = torch.Generator().manual_seed((run.seed << 24) + epoch)
 
-        # --- rollout: K steps of B chains; everything stored is [K, B, ...] ----------------------
-        instances = run.instances(epoch)
-        keys = run.keys(epoch, len(instances))
-        batch = run.operations.pack(instances, run.device, config.unit)
-        rollout = collect(run, policy, batch, instances, keys)
+@torch.no_grad()
+def judge(config: PpoConfig, critic: Critic, rollout: dict[str, Any]) -> tuple[Tensor, Targets]:
+    """Estimate advantages and returns of the moves of a rollout, L = K B of them.
 
-        # --- advantages --------------------------------------------------------------------------
-        K, B = rollout["reward"].shape
-        seen = rollout["transitions"]
-        with torch.no_grad():
-            every = torch.split(torch.arange((K + 1) * B, device=run.device), config.minibatch)
-            value = torch.cat([seen.values(critic, rows) for rows in every]).reshape(K + 1, B)
-        estimate = advantages(rollout["reward"], value[:-1], value[-1], config.discount, config.trace)
-        returns = estimate + value[:-1]
+    Returns
+    -------
+    values : float32[L]
+        What the critic thought of the states.
+    targets : Targets
+    """
+    K, B = rollout["reward"].shape
+    seen, device = rollout["transitions"], rollout["reward"].device
+    every = torch.split(torch.arange((K + 1) * B, device=device), config.minibatch)
+    value = torch.cat([seen.values(critic, rows) for rows in every]).reshape(K + 1, B)
+    estimate = advantages(rollout["reward"], value[:-1], value[-1], config.discount, config.trace)
+    parts_of = (rollout["log_prob"], rollout["possible"], estimate, estimate + value[:-1])
+    return value[:-1].flatten(), Targets(*(part.flatten() for part in parts_of))
 
-        # --- several passes in minibatches --------------------------------------------------------
-        parts_of = (rollout["log_prob"], rollout["possible"], estimate, returns)
-        targets = Targets(*(part.flatten() for part in parts_of))
-        sums = dict.fromkeys(("kl", "clip_fraction", "entropy", "gradient_norm", "value_loss"), 0.0)
-        updates = 0
-        for _ in range(config.passes):
-            order = torch.randperm(K * B, generator=generator).to(run.device)
-            for chosen in torch.split(order, config.minibatch):
-                found = seen.put_gradients(policy, critic, chosen, targets, config.clip, config.entropy)
-                norm = clip_gradient(actor_weights, config.gradient_norm)
-                clip_gradient(critic_weights, config.gradient_norm)
-                optimiser.step()
-                sums["kl"] += found.kl
-                sums["clip_fraction"] += found.clip_fraction
-                sums["entropy"] += found.entropy
-                sums["gradient_norm"] += norm
-                sums["value_loss"] += found.value
-                updates += 1
 
-        # --- log, validate, keep ------------------------------------------------------------------
-        row = {
-            "cost": rollout["cost"],
-            "acceptance": rollout["acceptance"],
-            "explained_variance": explained_variance(value[:-1].flatten(), targets.returns),
-            **{key: value / updates for key, value in sums.items()},
-        }
-        run.report(epoch, policy, row)
-        stopping = run.asked_to_stop()
-        if stopping or (epoch + 1) % config.validate_every == 0 or epoch + 1 == config.epochs:
-            run.save_state(epoch + 1, {name: part.state_dict() for name, part in parts.items()})
-        if stopping:
-            run.save_on_stop(policy, epoch)
-            break
-    return policy
+def improve(
+    config: PpoConfig, learner: Learner, seen: Any, targets: Targets, generator: torch.Generator
+) -> dict[str, float]:
+    """Learn from the moves of a rollout, in several passes of minibatches; give what the log has of them."""
+    sums = dict.fromkeys(("kl", "clip_fraction", "entropy", "gradient_norm", "value_loss"), 0.0)
+    updates = 0
+    for _ in range(config.passes):
+        order = torch.randperm(len(targets.returns), generator=generator).to(targets.returns.device)
+        for chosen in torch.split(order, config.minibatch):
+            found = seen.put_gradients(
+                learner.policy, learner.critic, chosen, targets, config.clip, config.entropy
+            )
+            norm, _ = (clip_gradient(weights, config.gradient_norm) for weights in learner.weights)
+            learner.optimiser.step()
+            sums["kl"] += found.kl
+            sums["clip_fraction"] += found.clip_fraction
+            sums["entropy"] += found.entropy
+            sums["gradient_norm"] += norm
+            sums["value_loss"] += found.value
+            updates += 1
+    return {key: value / updates for key, value in sums.items()}
 
 
 def together(network: nn.Module) -> nn.Parameter:

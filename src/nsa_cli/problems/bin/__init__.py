@@ -50,6 +50,7 @@ class Bin(Problem[BinInstance]):
         "paper": singletons,
     }
     nested_ids = True
+    answer_columns = ("bin", "item")
     settings = ("capacity", *Problem.settings)
     bound_share = 0.2
     paper_sizes = (50, 100, 200, 500, 1000, 2000)

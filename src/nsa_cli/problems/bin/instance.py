@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.exact import ExactWeights, exact_weights
+from nsa_cli.core.exact import ExactWeights, exact_sum, exact_weights
 from nsa_cli.core.instance import (
     Copies,
     IdSet,
@@ -117,7 +117,7 @@ class BinInstance(Instance):
         for number, members in enumerate(self.bins(solution), start=1):
             if not self.exact.fits(members):
                 items = ", ".join(str(self.items.ids[i]) for i in members)
-                load = sum(self.weights[members].tolist())
+                load = exact_sum(self.weights[members])
                 return f"bin {number} ({shown(items)}) holds {load}, more than the capacity {self.capacity}"
         return None
 

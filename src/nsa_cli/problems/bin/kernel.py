@@ -152,6 +152,21 @@ def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> Non
     spoil(work.item, begin, end)
 
 
+@inlined
+def draw_item(policy: Any, work: Any, member: int, heat: float, u: float, given: int) -> Any:
+    """Choose an item, of which the policy sees two features, and the temperature."""
+    slot, items = work.item, len(work.bin_of)
+    first, bias = policy.item.first[member], policy.item.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + first[2, h] * heat)
+    anew, largest = score_again(slot, policy.item.second[member])
+    if anew:
+        if items < len(slot.logits):
+            forbid_from(slot.logits, items)
+        weigh(slot, largest)
+    return draw(slot, u, policy.mode, given)
+
+
 @variant(parts.propose, batch=BinBatch, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
@@ -168,18 +183,11 @@ def _propose_uniformly(
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    heat, slot, blocks = np.float32(temperature), work.item, work.item.sums.shape[0]
-    first, bias = policy.item.first[member], policy.item.bias[member]
-    for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[2, h] * heat)
-    anew, largest = score_again(slot, policy.item.second[member])
-    if anew:
-        if len(work.bin_of) < len(slot.logits):
-            forbid_from(slot.logits, len(work.bin_of))
-        weigh(slot, largest)
-    item = draw(slot, uniform(at, 0), policy.mode, given[0])
+    heat = np.float32(temperature)
+    item = draw_item(policy, work, member, heat, uniform(at, 0), given[0])
 
-    weight, own, slot = batch.weights[row, item.index], work.bin_of[item.index], work.bin
+    slot, blocks = work.bin, work.bin.sums.shape[0]
+    weight, own = batch.weights[row, item.index], work.bin_of[item.index]
     first, bias = policy.bin.first[member], policy.bin.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[0, h] * work.seen[0, item.index] + first[2, h] * heat)

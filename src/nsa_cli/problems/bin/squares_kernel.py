@@ -11,7 +11,7 @@ from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_features, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, score_features, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
@@ -23,15 +23,12 @@ from nsa_cli.core.kernel.slots import (
     choose_allowed,
     choose_among,
     choose_uniformly,
-    draw,
     never,
-    score_again,
     slot_space,
     spoil,
-    weigh,
 )
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
-from nsa_cli.problems.bin.kernel import look, look_again, put, take
+from nsa_cli.problems.bin.kernel import draw_item, look, look_again, put, take
 
 _score = score_features(3)
 
@@ -190,16 +187,7 @@ def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     heat = np.float32(0.25 * math.log(max(temperature, 1e-30)))
-    slot, blocks = work.item, work.item.sums.shape[0]
-    first, bias = policy.item.first[member], policy.item.bias[member]
-    for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[2, h] * heat)
-    anew, largest = score_again(slot, policy.item.second[member])
-    if anew:
-        if len(work.bin_of) < len(slot.logits):
-            forbid_from(slot.logits, len(work.bin_of))
-        weigh(slot, largest)
-    item = draw(slot, uniform(at, 0), policy.mode, given[0])
+    item = draw_item(policy, work, member, heat, uniform(at, 0), given[0])
 
     weight, slot, blocks = batch.weights[row, item.index], work.other, work.other.sums.shape[0]
     _fit(work, item.index, weight)

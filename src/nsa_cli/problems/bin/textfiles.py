@@ -2,7 +2,8 @@
 
 ==========  ==============================================================================
 bpplib      ``n``, ``C``, then n weights (Scholl, Falkenauer, Schwerin, Wäscher, hard28)
-            or ``m``, ``C``, then m pairs ``weight demand`` (cutting stock)
+            or ``m``, ``C``, then m pairs ``weight demand`` (cutting stock); ``n C`` or
+            ``C n`` in one line, then one weight in each
 orlib       number of instances; each: its id, ``C n best``, n weights (OR-Library)
 ==========  ==============================================================================
 """
@@ -13,12 +14,13 @@ from typing import Any
 
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.record import Record, Source
+from nsa_cli.io.numbers import parse_number
 from nsa_cli.io.tokens import Line, locator, shape, split_lines, to_count, to_number
 
 
 def recognises_bpplib(source: Source) -> bool:
-    """One number in the first line and in the second, one or two in the third."""
-    return shape(source, 3) in ((1, 1, 1), (1, 1, 2))
+    """One number in the first line and in the second, one or two in the third; or both in the first."""
+    return shape(source, 3) in ((1, 1, 1), (1, 1, 2), (2, 1, 1))
 
 
 def read_bpplib(source: Source) -> list[Record]:
@@ -34,6 +36,8 @@ def read_bpplib(source: Source) -> list[Record]:
     if len(tokens) < 3:
         raise source.error("expected n, the capacity, then n weights", lines[0].number)
     (first, at_count), (second, at_capacity), *rest = tokens
+    if at_count == at_capacity and parse_number(second) == len(rest) != parse_number(first):
+        first, second = second, first
     count = to_count(source, first, at_count, "number of items")
     capacity = to_number(source, second, at_capacity, "capacity")
     width = 2 if len(rest) == 2 * count else 1

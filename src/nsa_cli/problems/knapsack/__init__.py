@@ -45,6 +45,7 @@ class Knapsack(Problem[KnapsackInstance]):
     aliases = {"profits": "values"}
     arrays = {"values": 1, "weights": 1, "capacity": 0, "copies": 1}
     starts = {"greedy": greedy, "empty": empty, "paper": empty}
+    answer_columns = ("item", "item")
     settings = ("capacity", *Problem.settings)
     bound_share = 0.5
     paper_sizes = (50, 100, 200, 500, 1000, 2000)

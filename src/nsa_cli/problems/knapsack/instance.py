@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError
-from nsa_cli.core.exact import ExactWeights, exact_weights
+from nsa_cli.core.exact import ExactWeights, exact_sum, exact_weights
 from nsa_cli.core.instance import (
     Copies,
     IdSet,
@@ -112,13 +111,13 @@ class KnapsackInstance(Instance):
         return exact_weights(self.weights, self.capacity)
 
     def objective(self, solution: Solution) -> Number:
-        return total(self.values[solution])
+        return exact_sum(self.values[solution])
 
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.size,):
             return f"the selection is over {len(solution)} items, expected {self.size}"
         if not self.exact.fits(np.flatnonzero(solution).tolist()):
-            return f"weight {total(self.weights[solution])} exceeds the capacity {self.capacity}"
+            return f"weight {exact_sum(self.weights[solution])} exceeds the capacity {self.capacity}"
         return None
 
     def to_ids(self, solution: Solution) -> list[Any]:
@@ -135,11 +134,4 @@ class KnapsackInstance(Instance):
         return ["item", "value", "weight"], [list(row) for row in zip(*columns, strict=True)]
 
     def details(self, solution: Solution) -> dict[str, Any]:
-        return {"weight": total(self.weights[solution]), "capacity": self.capacity}
-
-
-def total(numbers: NDArray[Any]) -> Number:
-    """Sum exactly: integers as integers, floats rounded once."""
-    if numbers.dtype == np.int64:
-        return sum(int(x) for x in numbers.tolist())
-    return math.fsum(numbers.tolist())
+        return {"weight": exact_sum(self.weights[solution]), "capacity": self.capacity}

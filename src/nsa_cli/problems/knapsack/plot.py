@@ -19,8 +19,9 @@ from nsa_cli.core.drawing import (
     plain,
     title,
 )
+from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.knapsack.instance import KnapsackInstance, total
+from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +69,9 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
                 label=f"critical ratio, {ratio:.4g} a unit of weight",
             )
             along = np.linspace(ends[0], ends[1], 400)
-        value, weight = (number(total(numbers[solution])) for numbers in (instance.values, instance.weights))
+        value, weight = (
+            number(exact_sum(numbers[solution])) for numbers in (instance.values, instance.weights)
+        )
         what = f"value {value}, weight {weight} of {number(instance.capacity)}"
         axes.set_title(title(instance.name, what))
         axes.set_xlabel("weight (file's units)")
@@ -174,6 +177,7 @@ def _probe(
     others[0] = False
     capacity = round(float(instance.capacity), 6)
     load = capacity - room - (weight if chosen[0] else 0.0)
-    weights[others] = np.floor(1e6 * max(load, 0.0) / others.sum()) / 1e6
+    if others.any():
+        weights[others] = np.floor(1e6 * max(load, 0.0) / others.sum()) / 1e6
     weights[0], values[0] = weight, value
     return KnapsackInstance(values=values, weights=weights, capacity=capacity)

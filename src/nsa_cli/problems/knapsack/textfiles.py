@@ -14,12 +14,14 @@ pisinger    blocks: name, ``n N``, ``c C``, ``z optimum``, ``time T``, lines
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from nsa_cli.core.errors import shown
+from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io.numbers import parse_number
 from nsa_cli.io.tokens import Line, locator, shape, split_lines, to_count, to_number
@@ -57,9 +59,9 @@ def read_standard(source: Source) -> list[Record]:
 
 
 def worth(values: Sequence[int | float], chosen: Sequence[Any]) -> int | float:
-    """Sum the values of what is chosen: integers as integers, floats rounded once."""
+    """Sum the values of what is chosen, exactly."""
     taken = [value for value, yes in zip(values, chosen, strict=True) if yes]
-    return sum(taken) if all(isinstance(x, int) for x in taken) else math.fsum(taken)
+    return sum(taken) if all(isinstance(x, int) for x in taken) else exact_sum(np.array(taken, np.float64))
 
 
 def _ends_with_selection(rows: list[Line]) -> bool:

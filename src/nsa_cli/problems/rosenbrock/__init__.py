@@ -43,6 +43,7 @@ class Rosenbrock(Problem[RosenbrockInstance]):
     summary = "Rosenbrock's function: the lowest point of a curved valley"
     record_keys = (("a",), ("b",))
     starts = {"given": given_or_normal, "random": normal, "paper": normal}
+    answer_columns = ("coordinate", "value")
     settings = ("a", "b", "dim", "x0", *Problem.settings)
 
     def from_record(self, data: Mapping[str, Any]) -> RosenbrockInstance:

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError
-from nsa_cli.core.instance import Instance, Number, Solution, list_of, number_array, number_of, text_of
+from nsa_cli.core.instance import (
+    LARGEST,
+    Instance,
+    Number,
+    Solution,
+    list_of,
+    number_array,
+    number_of,
+    text_of,
+)
 
 #: Dimensions beyond which an answer is a typing error.
 _LARGEST = 1_000_000
@@ -62,7 +71,7 @@ class RosenbrockInstance(Instance):
             dim = 2 if point is None else len(point)
         if not isinstance(dim, int):
             raise DataError(f"dim: expected an integer, got {dim}", "dim")
-        a, b = number_of(data, "a"), number_of(data, "b", minimum=0)
+        a, b = number_of(data, "a", largest=LARGEST), number_of(data, "b", minimum=0, largest=LARGEST)
         return cls(
             name=text_of(data, "name"),
             best_known=number_of(data, "best_known"),

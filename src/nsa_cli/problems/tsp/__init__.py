@@ -54,6 +54,7 @@ class Tsp(Problem[TspInstance]):
         "random": random_tour,
         "paper": random_tour,
     }
+    answer_columns = ("position", "id")
     instant_start = "quick"
     settings = ("edge_weight_type", *Problem.settings)
     paper_sizes = (20, 50, 100, 200, 500)

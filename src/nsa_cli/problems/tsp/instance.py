@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown
+from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.instance import (
     IdSet,
     Instance,
@@ -157,7 +158,7 @@ class TspInstance(Instance):
         lengths = self.edges(solution, np.roll(solution, -1))
         if lengths.dtype == np.int64 or (self.metric is not None and self.metric.rounded):
             return sum(int(x) for x in lengths.tolist())
-        return math.fsum(lengths.tolist())
+        return exact_sum(lengths) if self.metric is None else math.fsum(lengths.tolist())
 
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.size,):

@@ -190,6 +190,8 @@ def _probabilities(view: LearntView, tour: NDArray[Any]) -> tuple[NDArray[Any], 
 
     with torch.inference_mode():
         first = of(())
+        if np.isnan(first).all():
+            raise UsageError(f"a tour of {len(tour)} cities has no moves to show; give a larger --size")
         likeliest = int(np.nanargmax(first))
         return first, likeliest, of((torch.tensor([likeliest]),))
 

@@ -1,8 +1,8 @@
 """TSPLIB 95 files: instances and tours, as they are found and not only as they are specified.
 
 Keywords in any order and any case, before or after the data; blanks around the colon or no colon at all;
-data as a free stream of tokens whose line breaks mean nothing; ``EOF`` optional. What would change the
-answer and is not supported is refused by name.
+data as a free stream of tokens whose line breaks mean nothing, remarks after ``#``; ``EOF`` optional.
+What would change the answer and is not supported is refused by name.
 """
 
 from __future__ import annotations
@@ -58,6 +58,11 @@ class _Section:
     tokens: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
 
+    def add(self, text: str, line: int) -> None:
+        tokens = text.split()
+        self.tokens += tokens
+        self.lines += [line] * len(tokens)
+
 
 @dataclass
 class _Parsed:
@@ -98,12 +103,10 @@ def _split(source: Source) -> _Parsed:
     for number, line in enumerate(source.text.split("\n"), start=1):
         found = _KEYWORD.match(line)
         if found is None:
-            if line.strip() and not line.lstrip().startswith("#"):
+            if data := _bare(line):
                 if section is None:
-                    parsed.fail(f"expected a TSPLIB keyword, got {shown(line.strip())}", number)
-                tokens = line.split()
-                section.tokens += tokens
-                section.lines += [number] * len(tokens)
+                    parsed.fail(f"expected a TSPLIB keyword, got {shown(data)}", number)
+                section.add(data, number)
             continue
         word, rest = found.group(1).upper(), found.group(2).strip()
         if word not in ("NAME", "COMMENT"):
@@ -114,8 +117,7 @@ def _split(source: Source) -> _Parsed:
             if word in parsed.sections:
                 parsed.fail(f"{word} occurs twice", number)
             section = parsed.sections[word] = _Section(number)
-            section.tokens += rest.split()
-            section.lines += [number] * len(rest.split())
+            section.add(_bare(rest), number)
         elif word in _KEYS:
             section = None
             _add_key(parsed, word, rest, number)
@@ -124,6 +126,11 @@ def _split(source: Source) -> _Parsed:
         else:
             parsed.fail(f"there is no TSPLIB keyword {shown(found.group(1))}", number)
     return parsed
+
+
+def _bare(data: str) -> str:
+    """Cut a remark off a line of data, which has no other use for ``#``."""
+    return data.partition("#")[0].strip()
 
 
 def _add_key(parsed: _Parsed, key: str, value: str, line: int) -> None:

@@ -1,0 +1,208 @@
+"""What strangers do: files a little beside every format, options that make no sense, outputs onto inputs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+QUICK = ("--seed", 1, "--steps", 200, "--chains", 1)
+
+RECTANGLE = (
+    "DIMENSION : 4\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION{}\n1 0 0\n2 30 40\n3 0 40\n4 30 0{}\nEOF\n"
+)
+
+
+def written(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def one_line(done, *words):
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert all(word in done.err for word in words), done.err
+
+
+@pytest.mark.parametrize(
+    "remarks", [("", " # the last one"), (" # id x y", ""), ("\n# a\n  # b 1 2 3", "\n#")]
+)
+def test_remarks_among_tsplib_data(nsa, tmp_path, remarks):
+    """What follows a number sign is no coordinate."""
+    assert (
+        nsa("solve", written(tmp_path, "f.tsp", RECTANGLE.format(*remarks)), *QUICK).json["objective"] == 140
+    )
+
+
+TEXTS = {
+    "knapsack with remarks": ("# items\n3 50 # n C\n60 10\n100 20\n# best\n120 30\n", 220),
+    "bins with remarks": ("# bins\n3\n10 # capacity\n6\n5\n4\n", 2),
+    "bins, n and C in one line": ("5 10\n6\n5\n4\n4\n1\n", 2),
+    "bins, C and n in one line": ("10 5\n6\n5\n4\n4\n1\n", 2),
+    "a column of capacities": ("name,weight,capacity\na,.3,.5\nb,.3,.5\n", 2),
+    "a note with a decimal comma": ("# capacity = 3,5\nname;value;weight\na;60,5;1,5\nb;100;2\n", 160.5),
+    "objects": (
+        '{"capacity": 5, "x": [{"name": 1, "value": 3, "weight": 2}, {"Weight": 3, "Value": 4, "name": 7}]}',
+        7,
+    ),
+    "objects with copies": (
+        '{"capacity": 5, "pieces": [{"length": 3, "quantity": 3}, {"length": 2, "quantity": 1}]}',
+        3,
+    ),
+    "cities as objects": ('{"cities": [{"id": "a", "x": 0, "y": 0}, {"id": "b", "x": 3, "y": 4}]}', 10.0),
+    "decimal values": ('{"values": [0.1, 0.2, 0.7], "weights": [1, 1, 1], "capacity": 2}', 0.9),
+    "a matrix of decimals": ('{"matrix": [[0, 0.1, 0.2], [0.1, 0, 0.3], [0.2, 0.3, 0]]}', 0.6),
+}
+
+
+@pytest.mark.parametrize("name", list(TEXTS))
+def test_a_little_beside_the_formats(nsa, tmp_path, name):
+    """What can mean one thing only is read, and decimals sum as on paper."""
+    text, objective = TEXTS[name]
+    assert (
+        nsa("solve", written(tmp_path, "f.csv" if "name" in text else "f", text), *QUICK).json["objective"]
+        == objective
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (
+            '{"capacity": 5, "items": [\n{"value": 1, "weight": 1},\n{"value": "x", "weight": 1}]}',
+            3,
+            "values, element 2",
+        ),
+        ('{"capacity": 5, "items": [\n{"value": 1, "weight": 1},\n{"value": 2}]}', 3, "weights, element 2"),
+        ('{"items": [{"value": 1, "weight": 1}]}', 1, "capacity is missing"),
+        ('{"items": [{"colour": 1}]}', 1, "cannot tell the problem from the keys 'items'"),
+        (
+            '{"items": [{"value": 1, "profit": 2, "weight": 1}], "capacity": 1}',
+            1,
+            "value and profit mean the same",
+        ),
+    ],
+)
+def test_faults_of_objects_have_lines(nsa, tmp_path, text, line, words):
+    """The place is that of the object."""
+    path = written(tmp_path, "f.json", text)
+    one_line(nsa("solve", path), f"{path}:{line}: ", words)
+
+
+def test_a_column_of_several_capacities_has_none(nsa, tmp_path):
+    """Bins of several sizes are another problem."""
+    path = written(tmp_path, "f.csv", "name,weight,capacity\na,3,10\nb,7,12\n")
+    one_line(nsa("solve", path), f"{path}:3: capacity: expected '10' in all rows, got '12'")
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--time-limit", "nan"), "--time-limit: expected seconds"),
+        (("--time-limit", "inf"), "--time-limit: expected seconds"),
+        (("--capacity", 5), "--capacity: tsp has none"),
+    ],
+)
+def test_options_that_make_no_sense(nsa, square, options, word):
+    """They are refused, not taken for something else."""
+    one_line(nsa("solve", square, *options), word)
+
+
+def test_a_capacity_is_for_those_that_have_one(nsa, square, tmp_path):
+    """Tours do not mind the capacity of what is solved beside them."""
+    items = written(tmp_path, "k.csv", "value,weight\n1,1\n2,2\n")
+    done = nsa("solve", square, items, "--capacity", 2, *QUICK)
+    assert [json.loads(line)["objective"] for line in done.out.splitlines()] == [140, 2]
+
+
+def test_more_than_the_machine_holds_is_not_tried(nsa, square, monkeypatch):
+    """Linux would end the process, or another one."""
+    monkeypatch.setattr("nsa_cli.core.memory.os.sysconf", lambda _: 2**15)  # pages of so many bytes
+    for arguments in (("solve", square, "--chains", 10**7), ("generate", "bin", "-n", 9, "--count", 10**12)):
+        done = nsa(*arguments)
+        assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+        assert "out of memory; give fewer chains, fewer instances" in done.err
+
+
+@pytest.mark.parametrize("key", ["a", "b"])
+def test_a_function_that_is_finite_nowhere(nsa, key):
+    """Parameters whose squares are no numbers are refused."""
+    one_line(nsa("solve", "rosenbrock", "--set", f"{key}=1e300"), f"{key}: expected a number of at most")
+
+
+def test_a_file_without_a_name(nsa):
+    """An empty variable of a script is no directory."""
+    one_line(nsa("solve", ""), "'': expected the name of a file")
+
+
+@pytest.mark.parametrize("option", ["-o", "--trace", "--plot"])
+def test_an_instance_is_never_replaced(nsa, tmp_path, option):
+    """Not by its answer, nor under another name."""
+    path = written(tmp_path, "f.png", RECTANGLE.format("", ""))
+    (tmp_path / "link.png").symlink_to(path)
+    for output in (path, tmp_path / "link.png", tmp_path / "." / "f.png"):
+        one_line(nsa("solve", path, option, output, *QUICK), f"{option} {output}: would replace the instance")
+    assert path.read_text() == RECTANGLE.format("", "")
+
+
+def test_a_directory_of_answers_may_not_be_that_of_instances(nsa, tmp_path):
+    """A result in JSON has the name of its instance, which may be there."""
+    path = written(tmp_path, "f.json", '{"weights": [0.5]}')
+    one_line(nsa("solve", path, "-o", f"{tmp_path}/", *QUICK), "would replace the instance")
+    assert json.loads(path.read_text()) == {"weights": [0.5]}
+    tour = written(tmp_path, "f.tour", "TYPE : TOUR\nTOUR_SECTION\n1 3 2 4 -1\n")
+    one_line(nsa("check", written(tmp_path, "f.tsp", RECTANGLE), tour, "-o", tour), "would replace")
+
+
+INSTANCES = {
+    "tsp": '{"coords": [[0, 0], [9, 1], [1, 1], [8, 0]], "ids": ["d", "007", "7", "a b"]}',
+    "knapsack": '{"values": [3, 2, 1], "weights": [1, 1, 1], "capacity": 2, "names": ["x", "1.0", "y"]}',
+    "bin": '{"weights": [6, 5, 4, 5], "capacity": 10, "names": ["x", "x", "b c", "12"]}',
+    "rosenbrock": '{"a": 1, "b": 100, "dim": 3}',
+}
+
+
+@pytest.mark.parametrize("name", list(INSTANCES))
+def test_a_table_of_an_answer_is_one(nsa, tmp_path, name):
+    """What `--format csv` writes can be checked, and can be the start of another run."""
+    path, table = written(tmp_path, "f.json", INSTANCES[name]), tmp_path / "f.csv"
+    assert nsa("solve", path, *QUICK, "-o", table).code == 0
+    solved = nsa("solve", path, "--init", table, "--no-bound", "--steps", 0, "--seed", 1).json
+    checked = nsa("check", path, table, "--format", "json")
+    assert (checked.code, checked.json["objective"]) == (0, solved["objective"])
+    assert nsa("check", path, written(tmp_path, "g.csv", table.read_text().replace(",", ";"))).code == 0
+
+
+def test_rows_of_a_tour_may_be_sorted(nsa, square, tmp_path):
+    """The order is that of the positions, whatever a spreadsheet did to the rows."""
+    table = written(tmp_path, "t.csv", "position,id,length_to_next\n1,1,40\n4,4,30\n3,2,40\n2,3,30\n")
+    assert nsa("check", square, table, "--format", "json").json["objective"] == 140
+
+
+def test_an_empty_selection_is_a_table_without_rows(nsa, tmp_path):
+    """Nothing fits, nothing is taken, and that is feasible."""
+    path = written(tmp_path, "k.json", '{"values": [1], "weights": [2], "capacity": 1}')
+    assert nsa("check", path, written(tmp_path, "k.csv", "item,value,weight\n")).code == 0
+
+
+def test_a_solution_of_something_else(nsa, square, tmp_path):
+    """Another problem is refused, another instance is told."""
+    other = written(tmp_path, "o.json", '{"problem": "knapsack", "solution": [1, 2, 3, 4]}')
+    for command in (("check", square, other), ("solve", square, "--init", other)):
+        one_line(nsa(*command), f"{other}: holds a solution of 'knapsack', expected one of tsp")
+    other = written(tmp_path, "o.json", '{"name": "circle", "solution": [1, 2, 3, 4]}')
+    done = nsa("check", square, other)
+    assert (done.code, done.err) == (0, "nsa: warning: square: the file says that it solves 'circle'\n")
+
+
+def test_a_start_is_chosen_by_name(nsa, square, tmp_path):
+    """Of several solutions in a file the one of the instance is taken, or none."""
+    lines = '{"name": "circle", "solution": [1, 2, 3, 4]}\n{"name": "square", "solution": [1, 3, 2, 4]}\n'
+    start = ("--steps", 0, "--no-bound", "--seed", 1)
+    assert (
+        nsa("solve", square, "--init", written(tmp_path, "s.jsonl", lines), *start).json["objective"] == 140
+    )
+    path = written(tmp_path, "s.jsonl", lines.replace("square", "disc"))
+    one_line(
+        nsa("solve", square, "--init", path, *start), "holds 2 solutions; expected one, or one of 'square'"
+    )
