@@ -6,6 +6,7 @@ when the segments are long.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -100,8 +101,7 @@ def start_at(tours: Tours, order: NDArray[np.int64]) -> Kicked:
 
 @variant(steps.settle, data=Tours)
 def _settle(data: Tours, state: Kicked, limit: int) -> bool:
-    descend(data.cities, state.chain, data.depth, limit)
-    state.costs[CURRENT] = tour_length(data.cities.measure, state.chain.order)
+    state.costs[CURRENT] -= descend(data.cities, state.chain, data.depth, limit)
     state.counts[CHANGED] = len(state.best)
     return state.chain.counts[QUEUED] == 0
 
@@ -114,6 +114,8 @@ def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
     second = 1 + np.int64(uniform(draws, 3) * data.longest)
     swap_segments(chain, start, first, second)
     state.costs[RISE] = move_cost(data.cities.measure, chain.move)
+    if math.isnan(state.costs[RISE]):
+        return False  # one of the edges stands for what lies outside of a part
     apply_move(chain, chain.move)
     push_ends(chain, chain.move)
     return True

@@ -411,7 +411,7 @@ def _find_move(
     opened, choices = -1, 2 * width + 1
     for y in range(end * width, end * width + width):
         gain1 = gained - distances[np.uint32(y)]
-        if gain1 <= tolerance:
+        if not gain1 > tolerance:  # said so that what is no number ends the search, here and below
             break
         b = np.int64(neighbours[np.uint32(y)])
         at = np.int64(position[np.uint32(b)])
@@ -434,7 +434,7 @@ def _find_move(
                     open_gain, opened = gain2, choice
             for z in range(c * width, c * width + width):
                 gain3 = gain2 - distances[np.uint32(z)]
-                if gain3 <= tolerance:
+                if not gain3 > tolerance:
                     break
                 d = np.int64(neighbours[np.uint32(z)])
                 at2 = np.int64(position[np.uint32(d)])
