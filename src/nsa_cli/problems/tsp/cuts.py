@@ -54,7 +54,7 @@ class Cut(NamedTuple):
 
 @allocating
 def cut(
-    tour: NDArray[np.uint32], neighbours: NDArray[np.uint32], width: int, draws: NDArray[np.float64], least: float
+    tour: NDArray[np.uint32], neighbours: NDArray[np.uint32], width: int, draws: NDArray[np.float64], least: float, debt: NDArray[np.float64], tries: int
 ) -> Cut:
     """Cut a tour uint32[N] into parts of about the same size, one more than there are draws: a power of two.
 
@@ -80,7 +80,7 @@ def cut(
             if bounds[part + 1] - bounds[part] > bounds[widest + 1] - bounds[widest]:
                 widest = part
         low, high = bounds[widest], bounds[widest + 1]
-        middle = low + _halve(cities[low:high], place, low, scratch, neighbours, width, draws[made - 1], least)
+        middle = low + _halve(cities[low:high], place, low, scratch, neighbours, width, draws[made - 1], least, debt, tries)
         for part in range(made, widest, -1):
             bounds[part + 1] = bounds[part]
         bounds[widest + 1] = middle
@@ -97,28 +97,31 @@ def _halve(
     width: int,
     draw: float,
     least: float,
+    debt: NDArray[np.float64],
+    tries: int,
 ) -> int:
     """Put one half of a part's cities int64[M] first, and the other half behind it; return the size of the first.
 
     The chord is the first good one from a random city on. `place` counts from `base`.
     """
     size = len(cities)
-    shift = int(draw * size)
-    begin, count = shift, size // 2
-    best = int(least * size)
-    for k in range(size):
-        one = shift + k if shift + k < size else shift + k - size
-        city = cities[one]
-        for y in range(city * width, city * width + width):
-            other = place[neighbours[y]] - base
-            if other < 0 or other >= size:
-                continue
-            apart = abs(other - one)
-            if min(apart, size - apart) > best:
-                best = min(apart, size - apart)
-                begin, count = min(one, other), apart
-        if best > int(least * size):
-            break
+    begin, count, least_lost = 0, 0, np.inf
+    for trial in range(tries):
+        shift = int((draw + 0.6180339887498949 * trial) % 1.0 * size)
+        lost = 0.0
+        for k in range(int(size * (1.0 - least))):
+            one = shift + k if shift + k < size else shift + k - size
+            city = cities[one]
+            weight = debt[city]
+            for y in range(city * width, city * width + width):
+                other = place[neighbours[y]] - base
+                if other < 0 or other >= size:
+                    continue
+                along = other - shift if other >= shift else other - shift + size
+                lost += (weight + debt[neighbours[y]]) if along > k else - weight - debt[neighbours[y]]
+            if lost < least_lost and k + 1 >= least * size:
+                least_lost = lost
+                begin, count = (shift if shift > 0 else size) - 1, k + 1
     # The first half follows `begin`, and wraps round where there is no chord.
     for k in range(size):
         source = begin + 1 + k
