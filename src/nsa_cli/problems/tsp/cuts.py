@@ -1,14 +1,14 @@
-"""Tours cut into parts of cities that lie together, and joined again.
+"""Tours cut into parts that may be changed at the same time, and joined again.
 
-A part is several pieces of the tour; what the tour visits between two pieces is left out, and one edge stands
-for it. A part may be changed at will as long as these edges stay: put back in their places, the left-out
-pieces make it a whole tour again. All parts may be changed at once if they do not cross: of the two arcs
-between two pieces of one part, no other part has cities in both.
+A part is one or more pieces of the tour; what the tour visits between two of its pieces is left out, and one
+edge stands for it. A part may be changed at will as long as these edges stay: put back in their places, the
+left-out pieces make it a whole tour again. All parts may be changed at once if they do not cross: of the two
+arcs between two pieces of one part, no other part has cities in both. (Karp 1977 cuts the plane instead,
+Helsgaun 2009 the tour in single pieces.)
 
-Such parts come from chords, as polygons are cut: the tour is cut in two near both ends of a candidate edge
-that halves it, so that cities beside each other stay together however far apart along the tour, and so on
-with the halves. Parts of one piece, by contrast, part each long stretch of the tour from the one that runs
-beside it. (Karp 1977 cuts the plane instead, Helsgaun 2009 the tour in single pieces.)
+Parts come from cutting the tour in two, as a polygon is cut by a chord, and the larger part again. Cities near
+each other may lie far apart along the tour, and kicks cannot mend what is between two parts: the arc to cut off
+is the one that parts fewest candidates, and above all few that were parted before.
 """
 
 from __future__ import annotations
@@ -20,9 +20,14 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import allocating, kernel
 
-#: A chord halves a part if neither half is smaller than this share of it; if none does, the best one that
-#: leaves at least the second share to the smaller half; else a chord anywhere.
-_HALF, _LEAST = 0.47, 0.6
+#: An arc that is cut off has at least this share of a part's cities, and at most the rest.
+_LEAST = 0.3
+
+#: Random places where an arc to cut off may begin, of which the best counts.
+_TRIES = 4
+
+#: Spreads them over the part.
+_GOLDEN = 0.6180339887498949
 
 #: Stands for a gap among the cities of a part.
 GAP = -1
@@ -54,9 +59,13 @@ class Cut(NamedTuple):
 
 @allocating
 def cut(
-    tour: NDArray[np.uint32], neighbours: NDArray[np.uint32], width: int, draws: NDArray[np.float64], least: float, debt: NDArray[np.float64], tries: int
+    tour: NDArray[np.uint32],
+    neighbours: NDArray[np.uint32],
+    width: int,
+    weights: NDArray[np.float64],
+    draws: NDArray[np.float64],
 ) -> Cut:
-    """Cut a tour uint32[N] into parts of about the same size, one more than there are draws: a power of two.
+    """Cut a tour into parts, one more than there are draws.
 
     Parameters
     ----------
@@ -64,6 +73,8 @@ def cut(
     neighbours : uint32[N * width]
         Candidates of each city.
     width : int
+    weights : float64[N]
+        How bad it is to part a city from a candidate.
     draws : float64[P - 1]
         In (0, 1).
     """
@@ -75,67 +86,66 @@ def cut(
     bounds = np.zeros(parts + 1, np.int64)
     bounds[1] = size
     for made in range(1, parts):
-        widest = 0
+        largest = 0
         for part in range(made):
-            if bounds[part + 1] - bounds[part] > bounds[widest + 1] - bounds[widest]:
-                widest = part
-        low, high = bounds[widest], bounds[widest + 1]
-        middle = low + _halve(cities[low:high], place, low, scratch, neighbours, width, draws[made - 1], least, debt, tries)
-        for part in range(made, widest, -1):
+            if bounds[part + 1] - bounds[part] > bounds[largest + 1] - bounds[largest]:
+                largest = part
+        low, high = bounds[largest], bounds[largest + 1]
+        some = cities[low:high]
+        begin, count = _least_parting(some, place, low, neighbours, width, weights, draws[made - 1])
+        _turn(some, begin, scratch)
+        for k in range(low, high):
+            place[cities[k]] = k
+        for part in range(made, largest, -1):
             bounds[part + 1] = bounds[part]
-        bounds[widest + 1] = middle
+        bounds[largest + 1] = low + count
     return Cut(tour.copy(), cities, bounds, place, rank)
 
 
 @kernel
-def _halve(
+def _least_parting(
     cities: NDArray[np.int64],
     place: NDArray[np.int64],
     base: int,
-    scratch: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     width: int,
+    weights: NDArray[np.float64],
     draw: float,
-    least: float,
-    debt: NDArray[np.float64],
-    tries: int,
-) -> int:
-    """Put one half of a part's cities int64[M] first, and the other half behind it; return the size of the first.
+) -> tuple[int, int]:
+    """Choose an arc of a part's cities int64[M], which lie at the places from `base` on: begin and length.
 
-    The chord is the first good one from a random city on. `place` counts from `base`.
+    It grows city by city from each random begin; weights are what it parts at this length.
     """
     size = len(cities)
-    begin, count, least_lost = 0, 0, np.inf
-    for trial in range(tries):
-        shift = int((draw + 0.6180339887498949 * trial) % 1.0 * size)
-        lost = 0.0
-        for k in range(int(size * (1.0 - least))):
-            one = shift + k if shift + k < size else shift + k - size
-            city = cities[one]
-            weight = debt[city]
+    begin, count, least = 0, size // 2, np.inf
+    for trial in range(_TRIES):
+        first = int((draw + _GOLDEN * trial) % 1.0 * size)
+        parted = 0.0
+        for k in range(int(size * (1.0 - _LEAST))):
+            city = cities[first + k if first + k < size else first + k - size]
             for y in range(city * width, city * width + width):
                 other = place[neighbours[y]] - base
-                if other < 0 or other >= size:
-                    continue
-                along = other - shift if other >= shift else other - shift + size
-                lost += (weight + debt[neighbours[y]]) if along > k else - weight - debt[neighbours[y]]
-            if lost < least_lost and k + 1 >= least * size:
-                least_lost = lost
-                begin, count = (shift if shift > 0 else size) - 1, k + 1
-    # The first half follows `begin`, and wraps round where there is no chord.
-    for k in range(size):
-        source = begin + 1 + k
-        scratch[k] = cities[source if source < size else source - size]
-    for k in range(size):
-        cities[k] = scratch[k]
-        place[scratch[k]] = base + k
-    return count
+                if 0 <= other < size:
+                    along = other - first if other >= first else other - first + size
+                    weight = weights[city] + weights[neighbours[y]]
+                    parted += weight if along > k else -weight
+            if parted < least and k + 1 >= _LEAST * size:
+                begin, count, least = first, k + 1, parted
+    return begin, count
 
 
 @kernel
-def members(
-    cities: NDArray[np.int64], rank: NDArray[np.int64], found: NDArray[np.int64]
-) -> int:
+def _turn(cities: NDArray[np.int64], begin: int, scratch: NDArray[np.int64]) -> None:
+    """Let a part's cities begin elsewhere."""
+    size = len(cities)
+    for k in range(size):
+        scratch[k] = cities[begin + k if begin + k < size else begin + k - size]
+    for k in range(size):
+        cities[k] = scratch[k]
+
+
+@kernel
+def members(cities: NDArray[np.int64], rank: NDArray[np.int64], found: NDArray[np.int64]) -> int:
     """Write a part's cities with its gaps into int64[2 M]; return how many there are."""
     size, count = len(cities), 0
     for k in range(size):

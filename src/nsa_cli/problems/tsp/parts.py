@@ -16,15 +16,11 @@ from nsa_cli.problems.tsp.measure import AnyMeasure, Rows, tour_length
 #: Parts have about this many cities.
 PART = 1000
 
-LEAST = 0.3
-
-DECAY = .9
-BASE = .1
-POWER=1
-TRIES=3
-
 #: Kicks a city in a round.
-KICKS = 1.0
+KICKS = 0.5
+
+#: The weight of parting a city from a candidate: this, and how often it was parted, each round a share less.
+BASE, DECAY = 0.1, 0.9
 
 
 class _Part(NamedTuple):
@@ -50,18 +46,18 @@ class TourParts:
         self._parts: list[_Part] = []
         self._cut: Cut | None = None
         self._lost = np.zeros(size, dtype=np.uint8)
-        self._debt = np.zeros(size)
+        self._parted = np.zeros(size)
         self._local = np.empty(size, dtype=np.int64)
         self._scratch = np.empty(2 * size, dtype=np.int64)
 
     def cut(self, draws: Draws) -> list[LargeStepPart]:
         cities = self._tours.cities
         found = self._cut = cut(
-            self._state.chain.order, cities.neighbours, cities.width, draws(self.count - 1), LEAST, (BASE + self._debt)**POWER, TRIES
+            self._state.chain.order, cities.neighbours, cities.width, BASE + self._parted, draws(self.count - 1)
         )
         made = [self._part(found, part) for part in range(self.count)]
-        self._debt *= DECAY
-        self._debt += self._lost
+        self._parted *= DECAY
+        self._parted += self._lost
         self._parts = [part for part, _ in made]
         sizes = np.diff(found.bounds)
         return [
