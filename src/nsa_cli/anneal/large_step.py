@@ -254,7 +254,8 @@ class _InParts:
             owner = self._owner[self._done : self._done + len(some)]
             ends = np.cumsum(np.bincount(owner, minlength=len(self._cut)))[:-1]
             shares = np.split(some[np.argsort(owner, kind="stable")], ends)
-            each(self._take, [pair for pair in enumerate(shares) if len(pair[1])])
+            some_steps = [pair for pair in enumerate(shares) if len(pair[1])]
+            each(self._take, sorted(some_steps, key=lambda pair: -len(pair[1])))  # the largest first
             self._done += len(some)
             self._whole.counts[STEPS] += len(some)
             self._sum_up()
@@ -273,19 +274,18 @@ class _InParts:
         """Join the parts and cut again."""
         self.join()
         self._before = self._whole.energies.copy()
-        self._cut = self._parts.cut(partial(_draws, self._whole.key, self._round))
-        for tally in self._tallies:
-            tally.energies[:] = 0.0
-        each(self._settle_part, range(len(self._cut)))
+        shares = self._parts.cut(partial(_draws, self._whole.key, self._round))
+        self._cut = each(self._make, range(len(shares)))
         places = np.arange(self._parts.steps) * _GOLDEN % 1.0
-        shares = np.cumsum([part.share for part in self._cut])[:-1]
-        self._owner = np.searchsorted(shares, places, side="right").astype(np.uint16)
+        self._owner = np.searchsorted(np.cumsum(shares)[:-1], places, side="right").astype(np.uint16)
         self._round, self._done = self._round + 1, 0
 
-    def _settle_part(self, row: int) -> None:
-        part = self._cut[row]
-        while not self._settle(part.data, part.state, self._tallies[row], _SETTLE):
+    def _make(self, row: int) -> LargeStepPart:
+        part, tally = self._parts.part(row), self._tallies[row]
+        tally.energies[:] = 0.0
+        while not self._settle(part.data, part.state, tally, _SETTLE):
             pass
+        return part
 
     def _sum_up(self) -> None:
         """Tell what the parts have come to."""

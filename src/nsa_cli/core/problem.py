@@ -183,13 +183,10 @@ class LargeStepPart(NamedTuple):
     data, state
         As in `nsa_cli.core.kernel.steps`, of the same types as the whole chain's. The energy is what has been
         added since the cut; what is still to settle is settled first.
-    share : float
-        Of the steps; shares of all parts add up to 1.
     """
 
     data: Any
     state: Any
-    share: float
 
 
 class LargeStepParts(Protocol):
@@ -197,10 +194,8 @@ class LargeStepParts(Protocol):
 
     Attributes
     ----------
-    count : int
-        Most parts at a time; as `steps`, it must depend on nothing but the instance.
-    steps : int
-        Steps of a round.
+    count, steps : int
+        Parts and steps of a round; they depend on nothing but the instance.
     """
 
     @property
@@ -208,8 +203,11 @@ class LargeStepParts(Protocol):
     @property
     def steps(self) -> int: ...
 
-    def cut(self, draws: Draws) -> list[LargeStepPart]:
-        """Cut the run's current solution into parts that do not depend on each other."""
+    def cut(self, draws: Draws) -> NDArray[np.float64]:
+        """Cut the run's current solution into parts; give the share of the steps of each, float64[count]."""
+
+    def part(self, number: int) -> LargeStepPart:
+        """Make a part of the last cut; several threads may do so at once."""
 
     def join(self, *, improved: bool) -> tuple[float, float]:
         """Put what the parts have come to into the run's state; the parts may go on.

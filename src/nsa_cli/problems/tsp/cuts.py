@@ -144,68 +144,69 @@ def _turn(cities: NDArray[np.int64], begin: int, scratch: NDArray[np.int64]) -> 
         cities[k] = scratch[k]
 
 
-@kernel
-def members(cities: NDArray[np.int64], rank: NDArray[np.int64], found: NDArray[np.int64]) -> int:
-    """Write a part's cities with its gaps into int64[2 M]; return how many there are."""
+@allocating
+def members(found: Cut, part: int) -> NDArray[np.int64]:
+    """Give a part's cities in the order of the tour, with its gaps; int64[M]."""
+    cities, rank = found.cities[found.bounds[part] : found.bounds[part + 1]], found.rank
     size, count = len(cities), 0
+    some = np.empty(2 * size, np.int64)
     for k in range(size):
-        found[count] = cities[k]
+        some[count] = cities[k]
         count += 1
         following = rank[cities[k]] + 1
         if rank[cities[k + 1 if k + 1 < size else 0]] != (following if following < len(rank) else 0):
-            found[count] = GAP
+            some[count] = GAP
             count += 1
-    return count
+    return some[:count].copy()
 
 
-@kernel
+@allocating
 def restrict(
-    cut: Cut,
+    found: Cut,
     part: int,
-    members: NDArray[np.int64],
-    local: NDArray[np.int64],
+    some: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     distances: NDArray[np.float64],
     width: int,
-    near: NDArray[np.uint32],
-    lengths: NDArray[np.float64],
-    lost: NDArray[np.uint8],
-) -> None:
+    parted: NDArray[np.uint8],
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
     """Find the candidates of a part's cities among them.
 
     Parameters
     ----------
-    cut : Cut
+    found : Cut
     part : int
-    members : int64[M]
-        Cities and gaps of the part.
-    local : int64[N]
-        For each city of the part its place in `members`: filled in.
+    some : int64[M]
+        As `members` gives them.
     neighbours, distances : uint32[N * width], float64[N * width]
         Of all cities, nearest first.
     width : int
-    near, lengths : uint32[M * width], float64[M * width]
-        The same for the members: filled in; of a gap none.
-    lost : uint8[N]
-        Whether a city has candidates outside of its part: filled in.
+    parted : uint8[N]
+        Whether a city has candidates outside of its part: written for the part's cities.
+
+    Returns
+    -------
+    neighbours, distances : uint32[M * width], float64[M * width]
+        As places in `some`, nearest first; what is outside of the part, and a gap's, is no number away.
     """
-    low, high = cut.bounds[part], cut.bounds[part + 1]
-    for k in range(len(members)):
-        if members[k] != GAP:
-            local[members[k]] = k
-    for k in range(len(members)):
-        count, city = k * width, members[k]
-        if city != GAP:
-            for y in range(city * width, city * width + width):
-                other = neighbours[y]
-                if low <= cut.place[other] < high:
-                    near[count] = local[other]
-                    lengths[count] = distances[y]
-                    count += 1
-            lost[city] = count < (k + 1) * width
-        for y in range(count, (k + 1) * width):
-            near[y] = 0
-            lengths[y] = np.inf
+    low, high = found.bounds[part], found.bounds[part + 1]
+    near, lengths = np.zeros(len(some) * width, np.uint32), np.full(len(some) * width, np.nan)
+    local = np.empty(high - low, np.uint32)
+    for k in range(len(some)):
+        if some[k] != GAP:
+            local[found.place[some[k]] - low] = k
+    for k in range(len(some)):
+        if some[k] == GAP:
+            continue
+        count, city = k * width, some[k]
+        for y in range(city * width, city * width + width):
+            at = found.place[neighbours[y]]
+            if low <= at < high:
+                near[count] = local[at - low]
+                lengths[count] = distances[y]
+                count += 1
+        parted[city] = count < (k + 1) * width
+    return near, lengths
 
 
 @kernel

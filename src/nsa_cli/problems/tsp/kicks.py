@@ -6,7 +6,6 @@ when the segments are long.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from nsa_cli.problems.tsp.local_search import (
     apply_move,
     descend,
     forget,
+    is_at_border,
     move_cost,
     new_chain,
     push_ends,
@@ -113,9 +113,9 @@ def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
     first = 1 + np.int64(uniform(draws, 2) * data.longest)
     second = 1 + np.int64(uniform(draws, 3) * data.longest)
     swap_segments(chain, start, first, second)
+    if is_at_border(data.cities, chain.move):
+        return False
     state.costs[RISE] = move_cost(data.cities.measure, chain.move)
-    if math.isnan(state.costs[RISE]):
-        return False  # one of the edges stands for what lies outside of a part
     apply_move(chain, chain.move)
     push_ends(chain, chain.move)
     return True

@@ -13,7 +13,8 @@ from nsa_cli.core.problem import Budget, LargeStepRun
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kicks import start_at
 from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare
-from nsa_cli.problems.tsp.parts import TourParts
+from nsa_cli.problems.tsp.measure import Rows
+from nsa_cli.problems.tsp.parts import TourParts, parts_of
 from nsa_cli.problems.tsp.surroundings import is_measurable
 
 #: Fewer sites than this leave no room for kicks.
@@ -79,5 +80,7 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
         some_are_one = len(state.best) < instance.size
         return first if some_are_one and instance.objective(first) < instance.objective(tour) else tour
 
-    parts = TourParts(tours, state)
-    return LargeStepRun(tours, state, current, best, parts=parts if parts.count > 1 else None)
+    in_parts = parts_of(len(state.best)) > 1 and not isinstance(tours.cities.measure, Rows)
+    return LargeStepRun(
+        tours, state, current, best, parts=TourParts(tours, state) if in_parts else None
+    )

@@ -10,6 +10,7 @@ and what they overwrite goes to a log, so that undoing is the log backwards.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,8 @@ class Cities(NamedTuple):
     neighbours : uint32[N * width]
         Candidates of each city, nearest first.
     distances : float64[N * width]
-        Lengths of the edges to them; infinite where a city has fewer.
+        Lengths of the edges to them; infinite where a city has fewer, no numbers where the others are not in
+        this part of the tour.
     width : int
         Candidates a city.
     tolerance : float
@@ -224,6 +226,16 @@ def move_cost(measure: AnyMeasure, move: NDArray[np.int64]) -> float:
         cost += edge(measure, move[_CITY + k + 1], move[_CITY + following])
         cost -= edge(measure, move[_CITY + k], move[_CITY + k + 1])
     return cost
+
+
+@inlined
+def is_at_border(cities: Cities, move: NDArray[np.int64]) -> bool:
+    """Tell whether a city at the ends of a move has candidates that are not in this part of the tour."""
+    width = cities.width
+    for k in range(2 * move[_SIZE]):
+        if math.isnan(cities.distances[move[_CITY + k] * width + width - 1]):
+            return True
+    return False
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Large-step chains of tours in parts: short arrays, and work for several threads."""
+"""Large-step chains of many cities in parts: shorter arrays, and work for several threads."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from nsa_cli.core.problem import Draws, LargeStepPart
 from nsa_cli.problems.tsp.cuts import GAP, Cut, cut, link_gaps, link_part, members, restrict, walk
 from nsa_cli.problems.tsp.kicks import Kicked, Tours, start_at
 from nsa_cli.problems.tsp.local_search import HEAD, QUEUED
-from nsa_cli.problems.tsp.measure import AnyMeasure, Rows, tour_length
+from nsa_cli.problems.tsp.measure import AnyMeasure, tour_length
 
 #: Parts have about this many cities.
-PART = 1000
+PART = 5000
 
 #: Kicks a city in a round.
 KICKS = 0.5
@@ -24,6 +24,8 @@ BASE, DECAY = 0.1, 0.9
 
 
 class _Part(NamedTuple):
+    """Cities of a part, int64[M], with its gaps; and its chain, whose numbers are places among them."""
+
     members: NDArray[np.int64]
     state: Kicked
 
@@ -34,48 +36,33 @@ class TourParts:
     Parameters
     ----------
     tours : Tours
+        Not of a matrix: its parts are no shorter rows.
     state : Kicked
         Of the whole chain: its tour and its best tour are kept up to date, the rest is not.
     """
 
     def __init__(self, tours: Tours, state: Kicked) -> None:
         size = len(state.best)
-        self.count = parts_for(tours, size)
-        self.steps = int(KICKS * size)
+        self.count, self.steps = parts_of(size), int(KICKS * size)
         self._tours, self._state = tours, state
-        self._parts: list[_Part] = []
         self._cut: Cut | None = None
-        self._lost = np.zeros(size, dtype=np.uint8)
-        self._parted = np.zeros(size)
-        self._local = np.empty(size, dtype=np.int64)
-        self._scratch = np.empty(2 * size, dtype=np.int64)
+        self._parts: dict[int, _Part] = {}
+        #: Whether a city is parted from candidates; and by the cuts until now, the last ones above all.
+        self._parted, self._parted_often = np.zeros(size, dtype=np.uint8), np.zeros(size)
 
-    def cut(self, draws: Draws) -> list[LargeStepPart]:
-        cities = self._tours.cities
-        found = self._cut = cut(
-            self._state.chain.order, cities.neighbours, cities.width, BASE + self._parted, draws(self.count - 1)
-        )
-        made = [self._part(found, part) for part in range(self.count)]
-        self._parted *= DECAY
-        self._parted += self._lost
-        self._parts = [part for part, _ in made]
-        sizes = np.diff(found.bounds)
-        return [
-            LargeStepPart(tours, part.state, size / len(found.tour))
-            for (part, tours), size in zip(made, sizes, strict=True)
-        ]
+    def cut(self, draws: Draws) -> NDArray[np.float64]:
+        self._parted_often = DECAY * self._parted_often + self._parted
+        cities, weights = self._tours.cities, BASE + self._parted_often
+        tour = self._state.chain.order
+        self._cut = cut(tour, cities.neighbours, cities.width, weights, draws(self.count - 1))
+        return np.diff(self._cut.bounds) / len(tour)
 
-    def _part(self, found: Cut, part: int) -> tuple[_Part, Tours]:
-        """Make the cities of a part a chain of their own, numbered along the tour."""
-        whole = self._tours.cities
-        cities = found.cities[found.bounds[part] : found.bounds[part + 1]]
-        some = self._scratch[: members(cities, found.rank, self._scratch)].copy()
-        before = (self._lost[some] != 0) & (some != GAP)
-        near = np.empty(len(some) * whole.width, dtype=np.uint32)
-        lengths = np.empty(len(near))
-        restrict(
-            found, part, some, self._local, whole.neighbours, whole.distances, whole.width, near, lengths,
-            self._lost,
+    def part(self, number: int) -> LargeStepPart:
+        whole, found = self._tours.cities, self._found()
+        some = members(found, number)
+        waiting = (self._parted[some] != 0) & (some != GAP)
+        near, lengths = restrict(
+            found, number, some, whole.neighbours, whole.distances, whole.width, self._parted
         )
         measure = _gathered(whole.measure, some)
         tours = self._tours._replace(
@@ -84,40 +71,44 @@ class TourParts:
         )
         state = start_at(tours, np.arange(len(some)))
         state.costs[:] = 0.0
-        # Whoever had lost candidates may have found them again.
-        chain, waiting = state.chain, np.flatnonzero(before)
-        chain.counts[HEAD], chain.counts[QUEUED] = 0, len(waiting)
-        chain.queue[: len(waiting)] = waiting
-        chain.waiting[:] = before
-        return _Part(some, state), tours
+        # Who was parted from candidates may have some of them back.
+        chain, first = state.chain, np.flatnonzero(waiting)
+        chain.queue[: len(first)], chain.waiting[:] = first, waiting
+        chain.counts[HEAD], chain.counts[QUEUED] = 0, len(first)
+        self._parts[number] = _Part(some, state)
+        return LargeStepPart(tours, state)
 
     def join(self, *, improved: bool) -> tuple[float, float]:
         measure, order, best = self._tours.cities.measure, self._state.chain.order, self._state.best
-        self._put([part.state.chain.order for part in self._parts], order)
+        parts = list(self._parts.values())
+        self._join([(part.members, part.state.chain.order) for part in parts], order)
         if improved:
-            self._put([part.state.best for part in self._parts], best)
+            self._join([(part.members, part.state.best) for part in parts], best)
         return tour_length(measure, order), tour_length(measure, best)
 
-    def _put(self, tours: list[NDArray[np.uint32]], target: NDArray[np.uint32]) -> None:
+    def _join(
+        self, tours: list[tuple[NDArray[np.int64], NDArray[np.uint32]]], target: NDArray[np.uint32]
+    ) -> None:
+        """Write the tour that consists of the parts' tours."""
         links = np.full((len(target), 2), -1, dtype=np.int64)
-        for part, tour in zip(self._parts, tours, strict=True):
-            link_part(tour, part.members, links)
-        assert self._cut is not None
-        link_gaps(self._cut, links)
+        for some, tour in tours:
+            link_part(tour, some, links)
+        link_gaps(self._found(), links)
         if not walk(links, target):
             raise AssertionError("the parts make no tour")
 
+    def _found(self) -> Cut:
+        assert self._cut is not None
+        return self._cut
 
-def parts_for(tours: Tours, size: int) -> int:
-    """Choose the number of parts: a power of two, 1 where there are none."""
-    if isinstance(tours.cities.measure, Rows):
-        return 1
+
+def parts_of(size: int) -> int:
+    """Choose the number of parts: a power of two, to fill as many cores; 1 where there are none."""
     return 1 << max(round(np.log2(size / PART)), 0)
 
 
 def _gathered(measure: AnyMeasure, some: NDArray[np.int64]) -> AnyMeasure:
-    """Give some cities numbers of their own; nothing is a number of edges to a gap."""
-    axes = getattr(measure, "stride", 2)
-    data = measure.data.reshape(-1, axes)[some]
+    """Give some cities numbers of their own; an edge to a gap is no number long."""
+    data = measure.data.reshape(-1, getattr(measure, "stride", 2))[some]
     data[some == GAP] = np.nan
     return measure._replace(data=data.ravel())
