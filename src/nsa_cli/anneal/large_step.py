@@ -32,10 +32,11 @@ STEPS, ACCEPTED = range(2)
 #: Elements that a chain settles between two looks at the clock.
 _SETTLE = 2000
 
-#: Steps go to parts as this number's multiples, less whole numbers, fall into their shares: evenly at any time.
+#: Steps go to parts as this number's multiples, less whole numbers, fall into their shares: evenly all along.
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
-S, T = TypeVar("S"), TypeVar("T")
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 class Tally(NamedTuple):
@@ -163,8 +164,7 @@ class LargeStepChains:
             self.step += len(temperatures)
 
     def _each(self, work: Callable[[S], T], things: Sequence[S]) -> list[T]:
-        alone = self._pool is None or len(things) == 1
-        return list(map(work, things) if alone else self._pool.map(work, things))
+        return list(map(work, things) if self._pool is None else self._pool.map(work, things))
 
     def _go_on_settling(self) -> None:
         """Settle one of all that start alike, and put the others where it ends."""

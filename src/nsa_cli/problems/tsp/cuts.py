@@ -6,9 +6,9 @@ left-out pieces make it a whole tour again. All parts may be changed at once if 
 arcs between two pieces of one part, no other part has cities in both. (Karp 1977 cuts the plane instead,
 Helsgaun 2009 the tour in single pieces.)
 
-Parts come from cutting the tour in two, as a polygon is cut by a chord, and the larger part again. Cities near
-each other may lie far apart along the tour, and kicks cannot mend what is between two parts: the arc to cut off
-is the one that parts fewest candidates, and above all few that were parted before.
+Parts come from cutting the tour in two, as a polygon is cut by a chord, and then the largest part again.
+Cities near each other may lie far apart along the tour, and kicks cannot mend what lies between two parts:
+the arc that is cut off is one that parts few candidates, and above all few that were parted before.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def restrict(
 
 @kernel
 def link_part(order: NDArray[np.uint32], members: NDArray[np.int64], links: NDArray[np.int64]) -> None:
-    """Note who is beside whom in a part's tour uint32[M]; links int64[N, 2] are -1 where there are none yet."""
+    """Note who is beside whom in a part's tour uint32[M], in int64[N, 2]; -1 where nobody is yet."""
     before = members[order[len(order) - 1]]
     for k in range(len(order)):
         city = members[order[k]]
@@ -221,20 +221,21 @@ def link_part(order: NDArray[np.uint32], members: NDArray[np.int64], links: NDAr
 
 
 @kernel
-def link_gaps(cut: Cut, links: NDArray[np.int64]) -> None:
+def link_gaps(found: Cut, links: NDArray[np.int64]) -> None:
     """Note the edges of the tour that lead from part to part."""
-    bounds, before = cut.bounds, np.int64(cut.tour[len(cut.tour) - 1])
-    part = np.searchsorted(bounds, cut.place[before], side="right")
-    for k in range(len(cut.tour)):
-        city = np.int64(cut.tour[k])
-        if not bounds[part - 1] <= cut.place[city] < bounds[part]:
-            part = np.searchsorted(bounds, cut.place[city], side="right")
+    bounds, tour, place = found.bounds, found.tour, found.place
+    before = np.int64(tour[len(tour) - 1])
+    part = np.searchsorted(bounds, place[before], side="right")
+    for k in range(len(tour)):
+        city = np.int64(tour[k])
+        if not bounds[part - 1] <= place[city] < bounds[part]:
+            part = np.searchsorted(bounds, place[city], side="right")
             _link(links, before, city)
         before = city
 
 
 @kernel
-def _link(links: NDArray[np.int64], one: int, other: int) -> None:
+def _link(links: NDArray[np.int64], one: np.int64, other: np.int64) -> None:
     links[one, 0 if links[one, 0] < 0 else 1] = other
     links[other, 0 if links[other, 0] < 0 else 1] = one
 
@@ -249,4 +250,4 @@ def walk(links: NDArray[np.int64], tour: NDArray[np.uint32]) -> bool:
         tour[k] = city
         following = links[city, 0] if links[city, 0] != before else links[city, 1]
         before, city = city, following
-    return city == 0
+    return bool(city == 0)

@@ -49,10 +49,14 @@ class TspLargeStep:
         """
         kicks = int(np.clip(150 * instance.size, 5_000, 150_000))
         chains = _RUNS if instance.size <= _RUNS_UP_TO else 2
+        if _goes_in_parts(instance):
+            kicks, chains = chains * kicks, 1
         return Budget(kicks, 1.0, float(np.exp(-self.settings.decay)), chains)
 
     def chains(self, instance: TspInstance, seconds: float, threads: int) -> int:
-        """Choose the number of chains for a time limit: a multiple of the threads."""
+        """Choose the number of chains for a time limit: one in parts, or a multiple of the threads."""
+        if _goes_in_parts(instance):
+            return 1
         if instance.size > _RUNS_UP_TO:
             return threads
         runs = max(min(int(seconds * threads / _RUN_SECONDS / instance.size), _RUNS), 1)
@@ -81,6 +85,9 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
         return first if some_are_one and instance.objective(first) < instance.objective(tour) else tour
 
     in_parts = parts_of(len(state.best)) > 1 and not isinstance(tours.cities.measure, Rows)
-    return LargeStepRun(
-        tours, state, current, best, parts=TourParts(tours, state) if in_parts else None
-    )
+    return LargeStepRun(tours, state, current, best, parts=TourParts(tours, state) if in_parts else None)
+
+
+def _goes_in_parts(instance: TspInstance) -> bool:
+    """Tell whether one chain in parts does better than several chains; parts of a matrix are no smaller."""
+    return instance.matrix is None and parts_of(instance.size) > 1

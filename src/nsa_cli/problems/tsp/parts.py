@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -104,7 +105,7 @@ class TourParts:
 
 def parts_of(size: int) -> int:
     """Choose the number of parts: a power of two, to fill as many cores; 1 where there are none."""
-    return 1 << max(round(np.log2(size / PART)), 0)
+    return 1 << max(round(math.log2(size / PART)), 0)
 
 
 def _gathered(measure: AnyMeasure, some: NDArray[np.int64]) -> AnyMeasure:
