@@ -150,6 +150,9 @@ class LargeStepChains:
             for row, (run, tally) in enumerate(zip(runs, self._tallies, strict=True))
             if run.parts is not None
         }
+        # Chains in parts wait for their parts, in threads that the parts do not need.
+        waits = self._pool is not None and len(self._in_parts) > 1
+        self._each_chain = ThreadPoolExecutor(len(self._in_parts)).map if waits else map
         self._go_on_settling()  # a first part of it in any case: with no time for more, it still is an answer
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
@@ -159,8 +162,8 @@ class LargeStepChains:
         if not self._unsettled:
             whole = [row for row in range(len(self._runs)) if row not in self._in_parts]
             self._each(lambda row: self._run(row, temperatures), whole)
-            for chain in self._in_parts.values():
-                chain.advance(temperatures, self._each)
+            in_parts = self._in_parts.values()
+            list(self._each_chain(lambda chain: chain.advance(temperatures, self._each), in_parts))
             self.step += len(temperatures)
 
     def _each(self, work: Callable[[S], T], things: Sequence[S]) -> list[T]:

@@ -54,9 +54,9 @@ class TspLargeStep:
         return Budget(kicks, 1.0, float(np.exp(-self.settings.decay)), chains)
 
     def chains(self, instance: TspInstance, seconds: float, threads: int) -> int:
-        """Choose the number of chains for a time limit: one in parts, or a multiple of the threads."""
+        """Choose the number of chains for a time limit: as many as keep all threads busy, or a multiple."""
         if _goes_in_parts(instance):
-            return 1
+            return max(threads // parts_of(instance.size), 1)
         if instance.size > _RUNS_UP_TO:
             return threads
         runs = max(min(int(seconds * threads / _RUN_SECONDS / instance.size), _RUNS), 1)
