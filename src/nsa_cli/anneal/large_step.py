@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.acceptance import COLD
+from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.jit import anew, inlined, kernel
 from nsa_cli.core.kernel.steps import energy, keep, kick, note, repair, settle, undo
-from nsa_cli.core.problem import LargeStepRun
+from nsa_cli.core.problem import LargeStepPart, LargeStepParts, LargeStepRun
 
 #: Places in `Tally.energies`.
 CURRENT, BEST = range(2)
@@ -30,6 +32,10 @@ STEPS, ACCEPTED = range(2)
 #: Elements that a chain settles between two looks at the clock.
 _SETTLE = 2000
 
+#: Steps go to parts as this number's multiples, less whole numbers, fall into their shares: evenly all along.
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -129,7 +135,7 @@ class LargeStepChains:
         self.step = 0
         self._runs = runs
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
-        threads = min(threads, len(keys))
+        threads = min(threads, sum(1 if run.parts is None else run.parts.count for run in runs))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         kept = runs[0].kept
         first, self._settle, self._advance = (
@@ -139,6 +145,14 @@ class LargeStepChains:
             first(run.data, run.state, tally)
         #: Chains that are still to settle, each with those that start as it does.
         self._unsettled = _alike(runs)
+        self._in_parts = {
+            row: _InParts(run.parts, tally, self._settle, self._advance)
+            for row, (run, tally) in enumerate(zip(runs, self._tallies, strict=True))
+            if run.parts is not None
+        }
+        # Chains in parts wait for their parts, in threads that the parts do not need.
+        waits = self._pool is not None and len(self._in_parts) > 1
+        self._each_chain = ThreadPoolExecutor(len(self._in_parts)).map if waits else map
         self._go_on_settling()  # a first part of it in any case: with no time for more, it still is an answer
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
@@ -146,11 +160,14 @@ class LargeStepChains:
         if self._unsettled:
             self._go_on_settling()
         if not self._unsettled:
-            self._each(lambda row: self._run(row, temperatures), range(len(self._runs)))
+            whole = [row for row in range(len(self._runs)) if row not in self._in_parts]
+            self._each(lambda row: self._run(row, temperatures), whole)
+            in_parts = self._in_parts.values()
+            list(self._each_chain(lambda chain: chain.advance(temperatures, self._each), in_parts))
             self.step += len(temperatures)
 
-    def _each(self, work: Callable[[int], T], rows: Sequence[int]) -> list[T]:
-        return list(map(work, rows) if self._pool is None else self._pool.map(work, rows))
+    def _each(self, work: Callable[[S], T], things: Sequence[S]) -> list[T]:
+        return list(map(work, things) if self._pool is None else self._pool.map(work, things))
 
     def _go_on_settling(self) -> None:
         """Settle one of all that start alike, and put the others where it ends."""
@@ -169,12 +186,18 @@ class LargeStepChains:
         run = self._runs[row]
         self._advance(run.data, run.state, self._tallies[row], temperatures)
 
+    def _join(self) -> None:
+        for chain in self._in_parts.values():
+            chain.join()
+
     @property
     def x(self) -> NDArray[Any]:
+        self._join()
         return np.stack([run.current() for run in self._runs])
 
     @property
     def best(self) -> NDArray[Any]:
+        self._join()
         return np.stack([run.best() for run in self._runs])
 
     @property
@@ -192,6 +215,91 @@ class LargeStepChains:
     @property
     def accepted(self) -> NDArray[np.int64]:
         return np.array([tally.counts[ACCEPTED] for tally in self._tallies])
+
+
+class _InParts:
+    """A chain that is cut into parts, each of which does its share of a round's steps.
+
+    Which step is whose depends on nothing but its number in the round, and each part draws from a stream of
+    its own: chunks and threads change nothing.
+
+    Parameters
+    ----------
+    parts : LargeStepParts
+    tally : Tally
+        Of the whole chain; kept up to date.
+    settle, advance : callable
+        As compiled.
+    """
+
+    def __init__(
+        self,
+        parts: LargeStepParts,
+        tally: Tally,
+        settle: Callable[..., bool],
+        advance: Callable[..., None],
+    ) -> None:
+        self._parts, self._whole, self._settle, self._advance = parts, tally, settle, advance
+        keys = stream_keys(int(tally.key), np.arange(parts.count))
+        self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
+        self._cut: list[LargeStepPart] = []
+        self._owner = np.zeros(0, np.uint16)
+        self._round, self._done = 0, 0
+        self._before = tally.energies.copy()
+
+    def advance(self, temperatures: NDArray[np.float64], each: Callable[..., Any]) -> None:
+        """Take the chain through ``len(temperatures)`` steps; `each` applies a function to many things."""
+        while len(temperatures):
+            if self._done == len(self._owner):
+                self._begin_round(each)
+            some = temperatures[: len(self._owner) - self._done]
+            temperatures = temperatures[len(some) :]
+            owner = self._owner[self._done : self._done + len(some)]
+            ends = np.cumsum(np.bincount(owner, minlength=len(self._cut)))[:-1]
+            shares = np.split(some[np.argsort(owner, kind="stable")], ends)
+            some_steps = [pair for pair in enumerate(shares) if len(pair[1])]
+            each(self._take, sorted(some_steps, key=lambda pair: -len(pair[1])))  # the largest first
+            self._done += len(some)
+            self._whole.counts[STEPS] += len(some)
+            self._sum_up()
+
+    def _take(self, share: tuple[int, NDArray[np.float64]]) -> None:
+        part = self._cut[share[0]]
+        self._advance(part.data, part.state, self._tallies[share[0]], share[1])
+
+    def join(self) -> None:
+        """Make the whole chain's solutions those of its parts."""
+        if self._cut:
+            improved = bool(self._whole.energies[BEST] < self._before[BEST])
+            self._whole.energies[:] = self._parts.join(improved=improved)
+
+    def _begin_round(self, each: Callable[..., Any]) -> None:
+        """Join the parts and cut again."""
+        self.join()
+        self._before = self._whole.energies.copy()
+        shares = self._parts.cut(partial(_draws, self._whole.key, self._round))
+        self._cut = each(self._make, range(len(shares)))
+        places = np.arange(self._parts.steps) * _GOLDEN % 1.0
+        self._owner = np.searchsorted(np.cumsum(shares)[:-1], places, side="right").astype(np.uint16)
+        self._round, self._done = self._round + 1, 0
+
+    def _make(self, row: int) -> LargeStepPart:
+        part, tally = self._parts.part(row), self._tallies[row]
+        tally.energies[:] = 0.0
+        while not self._settle(part.data, part.state, tally, _SETTLE):
+            pass
+        return part
+
+    def _sum_up(self) -> None:
+        """Tell what the parts have come to."""
+        current, best = np.sum([tally.energies for tally in self._tallies], axis=0)
+        self._whole.energies[CURRENT] = self._before[CURRENT] + current
+        self._whole.energies[BEST] = min(self._before[BEST], self._before[CURRENT] + best)
+        self._whole.counts[ACCEPTED] = sum(int(tally.counts[ACCEPTED]) for tally in self._tallies)
+
+
+def _draws(key: np.int64, step: int, count: int) -> NDArray[np.float64]:
+    return uniforms(np.array([key]), step, count)[:, 0]
 
 
 def _alike(runs: Sequence[LargeStepRun]) -> dict[int, list[int]]:

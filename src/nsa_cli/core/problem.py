@@ -175,6 +175,55 @@ class FileSet:
     read: Callable[[str, Mapping[str, Source]], Record]
 
 
+class LargeStepPart(NamedTuple):
+    """A part of a large-step chain, which goes its own way for a while.
+
+    Attributes
+    ----------
+    data, state
+        As in `nsa_cli.core.kernel.steps`, of the same types as the whole chain's. The energy is what has been
+        added since the cut; what is still to settle is settled first.
+    """
+
+    data: Any
+    state: Any
+
+
+class LargeStepParts(Protocol):
+    """How a large-step chain is cut into parts, round after round, so that several threads advance it.
+
+    Attributes
+    ----------
+    count, steps : int
+        Parts and steps of a round; they depend on nothing but the instance.
+    """
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+
+    def cut(self, draws: Draws) -> NDArray[np.float64]:
+        """Cut the run's current solution into parts; give the share of the steps of each, float64[count]."""
+
+    def part(self, number: int) -> LargeStepPart:
+        """Make a part of the last cut; several threads may do so at once."""
+
+    def join(self, *, improved: bool) -> tuple[float, float]:
+        """Put what the parts have come to into the run's state; the parts may go on.
+
+        Parameters
+        ----------
+        improved : bool
+            Whether the best solution is now that of the best of each part.
+
+        Returns
+        -------
+        current, best : float
+            Energies in file units, not from sums of changes.
+        """
+
+
 class LargeStepRun(NamedTuple):
     """A large-step chain's share in the compiled loop, and how to read its solutions.
 
@@ -186,6 +235,8 @@ class LargeStepRun(NamedTuple):
         Give the current solution and the best one.
     kept : bool
         Whether the compiled loop is kept on disk; not where parts come from outside of this package.
+    parts : LargeStepParts, optional
+        Where steps are to be done in parts, once the first solution has settled.
     """
 
     data: Any
@@ -193,6 +244,7 @@ class LargeStepRun(NamedTuple):
     current: Callable[[], Solution]
     best: Callable[[], Solution]
     kept: bool = True
+    parts: LargeStepParts | None = None
 
 
 class LargeStep(Protocol):

@@ -23,6 +23,7 @@ from nsa_cli.problems.tsp.local_search import (
     apply_move,
     descend,
     forget,
+    has_lost_candidates,
     move_cost,
     new_chain,
     push_ends,
@@ -87,6 +88,11 @@ class Kicked(NamedTuple):
     changes: NDArray[np.int64]
 
 
+def fitting(longest: int, size: int) -> int:
+    """Shorten the segments of kicks so that three of them fit into a tour of so many cities."""
+    return max(min(longest, (size - 1) // 3), 1)
+
+
 def start_at(tours: Tours, order: NDArray[np.int64]) -> Kicked:
     """Put a chain at a tour int64[N]."""
     chain = new_chain(order)
@@ -101,8 +107,7 @@ def start_at(tours: Tours, order: NDArray[np.int64]) -> Kicked:
 
 @variant(steps.settle, data=Tours)
 def _settle(data: Tours, state: Kicked, limit: int) -> bool:
-    descend(data.cities, state.chain, data.depth, limit)
-    state.costs[CURRENT] = tour_length(data.cities.measure, state.chain.order)
+    state.costs[CURRENT] -= descend(data.cities, state.chain, data.depth, limit)
     state.counts[CHANGED] = len(state.best)
     return state.chain.counts[QUEUED] == 0
 
@@ -110,17 +115,40 @@ def _settle(data: Tours, state: Kicked, limit: int) -> bool:
 @variant(steps.kick, data=Tours)
 def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
     chain = state.chain
-    before = chain.order[np.int64(uniform(draws, 1) * len(chain.order))]
+    start = np.int64(uniform(draws, 1) * len(chain.order))
     first = 1 + np.int64(uniform(draws, 2) * data.longest)
-    state.costs[RISE] = 0.0
-    for draw in range(3, 5):  # the second segment goes before the first, then the third before both
-        following = 1 + np.int64(uniform(draws, draw) * data.longest)
-        swap_segments(chain, np.int64(chain.position[before]), first, following)
-        state.costs[RISE] += move_cost(data.cities.measure, chain.move)
-        apply_move(chain, chain.move)
-        push_ends(chain, chain.move)
-        first += following
+    second = 1 + np.int64(uniform(draws, 3) * data.longest)
+    third = 1 + np.int64(uniform(draws, 4) * data.longest)
+    if _is_at_border(data.cities, chain, start, (0, first, second, third)):
+        return False
+    before = chain.order[start]
+    swap_segments(chain, start, first, second)
+    state.costs[RISE] = _make_move(data.cities, chain)
+    swap_segments(chain, np.int64(chain.position[before]), first + second, third)
+    state.costs[RISE] += _make_move(data.cities, chain)
     return True
+
+
+@inlined
+def _is_at_border(cities: Cities, chain: Chain, start: int, lengths: tuple[int, int, int, int]) -> bool:
+    """Tell whether a city at one of the cuts has candidates outside of this part of the tour."""
+    order, size, place = chain.order, len(chain.order), start
+    for length in lengths:
+        place += length
+        here = order[place if place < size else place - size]
+        there = order[place + 1 if place + 1 < size else place + 1 - size]
+        if has_lost_candidates(cities, np.int64(here)) or has_lost_candidates(cities, np.int64(there)):
+            return True
+    return False
+
+
+@inlined
+def _make_move(cities: Cities, chain: Chain) -> float:
+    """Make the move that was written down; return what it adds to the length."""
+    rise = move_cost(cities.measure, chain.move)
+    apply_move(chain, chain.move)
+    push_ends(chain, chain.move)
+    return rise
 
 
 @variant(steps.repair, data=Tours)

@@ -13,6 +13,8 @@ from nsa_cli.core.problem import Budget, LargeStepRun
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kicks import start_at
 from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare
+from nsa_cli.problems.tsp.measure import Rows
+from nsa_cli.problems.tsp.parts import TourParts, parts_of
 from nsa_cli.problems.tsp.surroundings import is_measurable
 
 #: Fewer sites than this leave no room for kicks.
@@ -39,12 +41,14 @@ class TspLargeStep:
         Temperatures are in units of the mean distance of a city to its nearest neighbour. Measured on uniform
         cities: from three hundred kicks a city on, twice as many gain less than 0.01 %.
         """
-        kicks = int(np.clip(30 * instance.size, 1_000, 40_000))
-        return Budget(kicks, 1.0, float(np.exp(-self.settings.decay)), chains=2)
+        kicks, chains = int(np.clip(30 * instance.size, 1_000, 40_000)), 2
+        if _goes_in_parts(instance):
+            kicks, chains = chains * kicks, 1
+        return Budget(kicks, 1.0, float(np.exp(-self.settings.decay)), chains)
 
     def chains(self, instance: TspInstance, seconds: float, threads: int) -> int:
-        """Choose the number of chains for a time limit: as many as threads."""
-        return threads
+        """Choose the number of chains for a time limit: as many as keep all threads busy."""
+        return max(threads // parts_of(instance.size), 1) if _goes_in_parts(instance) else threads
 
     def runs(self, instances: Sequence[TspInstance], x: NDArray[Any]) -> list[LargeStepRun]:
         """Put chains at their first tours; the first one of an instance has a say in its candidates."""
@@ -68,4 +72,10 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
         some_are_one = len(state.best) < instance.size
         return first if some_are_one and instance.objective(first) < instance.objective(tour) else tour
 
-    return LargeStepRun(tours, state, current, best)
+    in_parts = parts_of(len(state.best)) > 1 and not isinstance(tours.cities.measure, Rows)
+    return LargeStepRun(tours, state, current, best, parts=TourParts(tours, state) if in_parts else None)
+
+
+def _goes_in_parts(instance: TspInstance) -> bool:
+    """Tell whether one chain in parts does better than several chains; parts of a matrix are no smaller."""
+    return instance.matrix is None and parts_of(instance.size) > 1

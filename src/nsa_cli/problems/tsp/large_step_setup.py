@@ -10,7 +10,7 @@ import numpy as np
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.candidates import alpha_nearness, choose, graph_of
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.kicks import Tours
+from nsa_cli.problems.tsp.kicks import Tours, fitting
 from nsa_cli.problems.tsp.local_search import Cities
 from nsa_cli.problems.tsp.measure import special, tour_length
 from nsa_cli.problems.tsp.surroundings import Sites, nearest_sites, surroundings_of
@@ -89,5 +89,4 @@ def prepare(
     chosen = choose(graph, alpha, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
     cities = Cities(special(measure), *chosen, candidates, tolerance)
-    longest = max(min(longest, (size - 1) // 3), 1)
-    return Setting(sites, Tours(cities, scale, tolerance, settings.depth, longest))
+    return Setting(sites, Tours(cities, scale, tolerance, settings.depth, fitting(longest, size)))

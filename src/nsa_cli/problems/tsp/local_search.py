@@ -10,6 +10,7 @@ and what they overwrite goes to a log, so that undoing is the log backwards.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,8 @@ class Cities(NamedTuple):
     neighbours : uint32[N * width]
         Candidates of each city, nearest first.
     distances : float64[N * width]
-        Lengths of the edges to them; infinite where a city has fewer.
+        Lengths of the edges to them; infinite where a city has fewer, no numbers where the others are not in
+        this part of the tour.
     width : int
         Candidates a city.
     tolerance : float
@@ -224,6 +226,12 @@ def move_cost(measure: AnyMeasure, move: NDArray[np.int64]) -> float:
         cost += edge(measure, move[_CITY + k + 1], move[_CITY + following])
         cost -= edge(measure, move[_CITY + k], move[_CITY + k + 1])
     return cost
+
+
+@inlined
+def has_lost_candidates(cities: Cities, city: int) -> bool:
+    """Tell whether a city has candidates that are not in this part of the tour."""
+    return math.isnan(cities.distances[city * cities.width + cities.width - 1])
 
 
 @inlined
@@ -411,7 +419,7 @@ def _find_move(
     opened, choices = -1, 2 * width + 1
     for y in range(end * width, end * width + width):
         gain1 = gained - distances[np.uint32(y)]
-        if gain1 <= tolerance:
+        if not gain1 > tolerance:  # said so that what is no number ends the search, here and below
             break
         b = np.int64(neighbours[np.uint32(y)])
         at = np.int64(position[np.uint32(b)])
@@ -434,7 +442,7 @@ def _find_move(
                     open_gain, opened = gain2, choice
             for z in range(c * width, c * width + width):
                 gain3 = gain2 - distances[np.uint32(z)]
-                if gain3 <= tolerance:
+                if not gain3 > tolerance:
                     break
                 d = np.int64(neighbours[np.uint32(z)])
                 at2 = np.int64(position[np.uint32(d)])

@@ -158,7 +158,7 @@ def _is_shorter_in_plane(measure: Plane, i: int, j: int, limit: float) -> bool:
 
 @variant(edge, measure=WholePlane)
 def _whole_edge(measure: WholePlane, i: int, j: int) -> float:
-    return float(math.floor(math.sqrt(_square(measure.data, i, j)) + 0.5))
+    return np.floor(math.sqrt(_square(measure.data, i, j)) + 0.5)
 
 
 @variant(edge, measure=Rows)
@@ -189,7 +189,8 @@ def _rarer(measure: Measure, i: int, j: int) -> float:
         if measure.formula == _MANHATTAN:
             total += abs(difference)
         elif measure.formula == _CHEBYSHEV:
-            largest = max(largest, math.floor(abs(difference) + 0.5))
+            rounded = np.floor(abs(difference) + 0.5)
+            largest = largest if rounded <= largest else rounded
         else:
             total += difference * difference
     if measure.formula == _CHEBYSHEV:
@@ -204,11 +205,11 @@ def _rarer(measure: Measure, i: int, j: int) -> float:
 @inlined
 def _rounded(x: float, rounding: int) -> float:
     if rounding == _NEAREST:
-        return float(math.floor(x + 0.5))
+        return np.floor(x + 0.5)
     if rounding == _UP:
-        return float(math.ceil(x))
+        return np.ceil(x)
     if rounding == _DOWN:
-        return float(math.floor(x))
+        return np.floor(x)
     return x
 
 
@@ -218,7 +219,7 @@ def _great_circle(latitude: float, longitude: float, latitude2: float, longitude
     q2 = math.cos(latitude - latitude2)
     q3 = math.cos(latitude + latitude2)
     cosine = min(max(0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3), -1.0), 1.0)
-    return float(math.floor(6378.388 * math.acos(cosine) + 1.0))
+    return np.floor(6378.388 * math.acos(cosine) + 1.0)
 
 
 @allocating
