@@ -245,7 +245,8 @@ class _InParts:
         self._cut: list[LargeStepPart] = []
         self._owner = np.zeros(0, np.uint16)
         self._round, self._done = 0, 0
-        self._before = tally.energies.copy()
+        #: Energies when the round began, and whether the parts have beaten the best one.
+        self._before, self._improved = tally.energies.copy(), False
 
     def advance(self, temperatures: NDArray[np.float64], each: Callable[..., Any]) -> None:
         """Take the chain through ``len(temperatures)`` steps; `each` applies a function to many things."""
@@ -270,13 +271,12 @@ class _InParts:
     def join(self) -> None:
         """Make the whole chain's solutions those of its parts."""
         if self._cut:
-            improved = bool(self._whole.energies[BEST] < self._before[BEST])
-            self._whole.energies[:] = self._parts.join(improved=improved)
+            self._whole.energies[:] = self._parts.join(improved=self._improved)
 
     def _begin_round(self, each: Callable[..., Any]) -> None:
         """Join the parts and cut again."""
         self.join()
-        self._before = self._whole.energies.copy()
+        self._before, self._improved = self._whole.energies.copy(), False
         shares = self._parts.cut(partial(_draws, self._whole.key, self._round))
         self._cut = each(self._make, range(len(shares)))
         places = np.arange(self._parts.steps) * _GOLDEN % 1.0
@@ -293,8 +293,9 @@ class _InParts:
     def _sum_up(self) -> None:
         """Tell what the parts have come to."""
         current, best = np.sum([tally.energies for tally in self._tallies], axis=0)
-        self._whole.energies[CURRENT] = self._before[CURRENT] + current
-        self._whole.energies[BEST] = min(self._before[BEST], self._before[CURRENT] + best)
+        best += self._before[CURRENT]
+        self._improved = bool(best < self._before[BEST])
+        self._whole.energies[:] = self._before[CURRENT] + current, min(self._before[BEST], best)
         self._whole.counts[ACCEPTED] = sum(int(tally.counts[ACCEPTED]) for tally in self._tallies)
 
 
