@@ -324,9 +324,14 @@ def test_candidates_are_what_they_say() -> None:
     )
     alpha = alpha_nearness(graph, 1, 0.0, 0.0)
     assert alpha.tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
-    neighbours, distances = choose(graph, alpha, 1)
+    neighbours, distances, kept = choose(graph, alpha, 2)
+    assert neighbours.tolist() == [1, 3, 0, 2, 1, 3, 2, 0]
+    assert distances.tolist() == [1.0, 4.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0]
+    assert kept.tolist() == alpha.tolist()
+    neighbours, distances, kept = choose(graph, alpha, 1)
     assert neighbours.tolist() == [1, 0, 1, 2]
     assert distances.tolist() == [1.0, 1.0, 2.0, 3.0]
+    assert kept.tolist() == [0.0] * 4
 
 
 def test_hilbert_goes_from_neighbour_to_neighbour() -> None:

@@ -119,9 +119,8 @@ def test_candidates_outside_of_a_part_are_no_number_away() -> None:
     parted = np.full(size, 9, np.uint8)
     for part in range(4):
         some = members(found, part)
-        kept, lengths = (
-            a.reshape(-1, width) for a in restrict(found, part, some, near, distances, width, parted)
-        )
+        found_lists = restrict(found, part, some, near, distances, -distances, width, parted)
+        kept, lengths, alpha = (a.reshape(-1, width) for a in found_lists)
         for k, city in enumerate(some):
             wanted = []
             if city != GAP:
@@ -130,6 +129,7 @@ def test_candidates_outside_of_a_part_are_no_number_away() -> None:
                 assert parted[city] == (len(wanted) < width)
             assert [(some[a], b) for a, b in zip(kept[k], lengths[k], strict=True)][: len(wanted)] == wanted
             assert np.isnan(lengths[k, len(wanted) :]).all()
+            assert (alpha[k, : len(wanted)] == -lengths[k, : len(wanted)]).all()
 
 
 @pytest.mark.parametrize("kind", METRICS)

@@ -356,17 +356,17 @@ def _heaviest_between(tree: Tree, a: int, b: int) -> float:
 @allocating
 def choose(
     graph: Graph, scores: NDArray[np.float64], width: int
-) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64]]:
     """Keep each city's edges of the lowest scores.
 
     Returns
     -------
-    neighbours, distances : uint32[N * width], float64[N * width]
+    neighbours, distances, kept_scores : uint32[N * width], float64[N * width], float64[N * width]
         Nearest first; cities with fewer edges repeat one, infinitely far.
     """
     size = len(graph.first) - 1
     neighbours = np.zeros(size * width, dtype=np.uint32)
-    distances = np.full(size * width, np.inf)
+    distances, kept_scores = np.full(size * width, np.inf), np.full(size * width, np.inf)
     kept = np.empty(width, dtype=np.int64)
     for i in range(size):
         begin, end = graph.first[i], graph.first[i + 1]
@@ -376,10 +376,11 @@ def choose(
             e = kept[k]
             while at > i * width and distances[at - 1] > graph.lengths[e]:
                 neighbours[at], distances[at] = neighbours[at - 1], distances[at - 1]
+                kept_scores[at] = kept_scores[at - 1]
                 at -= 1
-            neighbours[at], distances[at] = graph.to[e], graph.lengths[e]
+            neighbours[at], distances[at], kept_scores[at] = graph.to[e], graph.lengths[e], scores[e]
         neighbours[i * width + found : (i + 1) * width] = neighbours[i * width]
-    return neighbours, distances
+    return neighbours, distances, kept_scores
 
 
 @inlined

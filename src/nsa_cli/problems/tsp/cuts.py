@@ -167,9 +167,10 @@ def restrict(
     some: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
     distances: NDArray[np.float64],
+    alpha: NDArray[np.float64],
     width: int,
     parted: NDArray[np.uint8],
-) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64]]:
     """Find the candidates of a part's cities among them.
 
     Parameters
@@ -178,7 +179,7 @@ def restrict(
     part : int
     some : int64[M]
         As `members` gives them.
-    neighbours, distances : uint32[N * width], float64[N * width]
+    neighbours, distances, alpha : uint32[N * width], float64[N * width], float64[N * width]
         Of all cities, nearest first.
     width : int
     parted : uint8[N]
@@ -186,11 +187,12 @@ def restrict(
 
     Returns
     -------
-    neighbours, distances : uint32[M * width], float64[M * width]
+    neighbours, distances, alpha : uint32[M * width], float64[M * width], float64[M * width]
         As places in `some`, nearest first; what is outside of the part, and a gap's, is no number away.
     """
     low, high = found.bounds[part], found.bounds[part + 1]
     near, lengths = np.zeros(len(some) * width, np.uint32), np.full(len(some) * width, np.nan)
+    nearness = np.full(len(some) * width, np.inf)
     local = np.empty(high - low, np.uint32)
     for k in range(len(some)):
         if some[k] != GAP:
@@ -202,11 +204,10 @@ def restrict(
         for y in range(city * width, city * width + width):
             at = found.place[neighbours[y]]
             if low <= at < high:
-                near[count] = local[at - low]
-                lengths[count] = distances[y]
+                near[count], lengths[count], nearness[count] = local[at - low], distances[y], alpha[y]
                 count += 1
         parted[city] = count < (k + 1) * width
-    return near, lengths
+    return near, lengths, nearness
 
 
 @kernel

@@ -39,6 +39,10 @@ CURRENT, RISE = range(2)
 #: Places in `Kicked.counts`: pieces in `changes`; cities in them.
 CHANGES, CHANGED = range(2)
 
+#: Edges at random of which a kick cuts the worst, for each cut. Measured at 500 cities: 9 +- 6 % of the
+#: gap in 50 ms, nothing in .2 s, where 6 do no better than 1.
+_TRIES = 3
+
 #: Changed pieces that are remembered; with more, the whole best tour is copied.
 _CHANGES = 1 << 12
 
@@ -115,10 +119,10 @@ def _settle(data: Tours, state: Kicked, limit: int) -> bool:
 @variant(steps.kick, data=Tours)
 def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
     chain = state.chain
-    start = np.int64(uniform(draws, 1) * len(chain.order))
-    first = 1 + np.int64(uniform(draws, 2) * data.longest)
-    second = 1 + np.int64(uniform(draws, 3) * data.longest)
-    third = 1 + np.int64(uniform(draws, 4) * data.longest)
+    start = _place(data.cities, chain, draws, 0, 0, len(chain.order))
+    first = 1 + _place(data.cities, chain, draws, 1, start + 1, data.longest)
+    second = 1 + _place(data.cities, chain, draws, 2, start + first + 1, data.longest)
+    third = 1 + _place(data.cities, chain, draws, 3, start + first + second + 1, data.longest)
     if _is_at_border(data.cities, chain, start, (0, first, second, third)):
         return False
     before = chain.order[start]
@@ -127,6 +131,32 @@ def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
     swap_segments(chain, np.int64(chain.position[before]), first + second, third)
     state.costs[RISE] += _make_move(data.cities, chain)
     return True
+
+
+@inlined
+def _place(cities: Cities, chain: Chain, draws: np.uint64, cut: int, begin: int, count: int) -> int:
+    """Choose where to cut, among `count` edges from `begin` on: of some at random the worst by alpha."""
+    worst, chosen = -np.inf, np.int64(0)
+    for k in range(_TRIES):
+        some = np.int64(uniform(draws, 1 + _TRIES * cut + k) * count)
+        alpha = _alpha(cities, chain, begin + some)
+        if alpha > worst:
+            worst, chosen = alpha, some
+    return chosen
+
+
+@inlined
+def _alpha(cities: Cities, chain: Chain, place: int) -> float:
+    """Alpha-nearness of the edge after a place, which may count on beyond the end; infinite if unknown."""
+    order, size, width = chain.order, len(chain.order), cities.width
+    a = np.int64(order[place if place < size else place - size])
+    b = np.int64(order[place + 1 if place + 1 < size else place + 1 - size])
+    for y in range(width):
+        if cities.neighbours[a * width + y] == b:
+            return cities.alpha[a * width + y]
+        if cities.neighbours[b * width + y] == a:
+            return cities.alpha[b * width + y]
+    return np.inf
 
 
 @inlined

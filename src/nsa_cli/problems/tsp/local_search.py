@@ -46,6 +46,8 @@ class Cities(NamedTuple):
     distances : float64[N * width]
         Lengths of the edges to them; infinite where a city has fewer, no numbers where the others are not in
         this part of the tour.
+    alpha : float64[N * width]
+        Alpha-nearness of these edges, for kicks; the search itself does not look at it.
     width : int
         Candidates a city.
     tolerance : float
@@ -55,6 +57,7 @@ class Cities(NamedTuple):
     measure: AnyMeasure
     neighbours: NDArray[np.uint32]
     distances: NDArray[np.float64]
+    alpha: NDArray[np.float64]
     width: int
     tolerance: float
 

@@ -64,12 +64,11 @@ class TourParts:
         whole, found = self._tours.cities, self._found()
         some = members(found, number)
         waiting = (self._parted[some] != 0) & (some != GAP)
-        near, lengths = restrict(
-            found, number, some, whole.neighbours, whole.distances, whole.width, self._parted
-        )
+        lists = (whole.neighbours, whole.distances, whole.alpha)
+        near, lengths, alpha = restrict(found, number, some, *lists, whole.width, self._parted)
         measure = _gathered(whole.measure, some)
         tours = self._tours._replace(
-            cities=whole._replace(measure=measure, neighbours=near, distances=lengths),
+            cities=whole._replace(measure=measure, neighbours=near, distances=lengths, alpha=alpha),
             longest=fitting(self._tours.longest, len(some)),
         )
         state = start_at(tours, np.arange(len(some)))
