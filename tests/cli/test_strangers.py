@@ -89,6 +89,14 @@ def test_faults_of_objects_have_lines(nsa, tmp_path, text, line, words):
     one_line(nsa("solve", path), f"{path}:{line}: ", words)
 
 
+@pytest.mark.parametrize("name", ["f.txt", "f.bpp", "f.tsp", "q_w.txt", "q_c.txt"])
+def test_nothing_but_remarks(nsa, tmp_path, name):
+    """Whatever the file is called, alone or in a set."""
+    for part in ("q_c.txt", "q_w.txt", "q_p.txt"):
+        written(tmp_path, part, "10\n")
+    one_line(nsa("solve", written(tmp_path, name, "# 10\n# 5\n")), f"{tmp_path / name}")
+
+
 def test_a_column_of_several_capacities_has_none(nsa, tmp_path):
     """Bins of several sizes are another problem."""
     path = written(tmp_path, "f.csv", "name,weight,capacity\na,3,10\nb,7,12\n")

@@ -29,10 +29,19 @@ class Line(NamedTuple):
 
 
 def split_lines(source: Source, limit: int | None = None) -> list[Line]:
-    """Split a text, or its first `limit` lines, into tokens at blanks; ``#`` begins a remark."""
+    """Split a text, or its first `limit` lines, into tokens at blanks; ``#`` begins a remark.
+
+    Raises
+    ------
+    InputError
+        If the whole text holds nothing but remarks.
+    """
     lines = source.text.split("\n") if limit is None else source.text.split("\n", limit)[:limit]
     bare = (_REMARK.split(line, maxsplit=1)[0] if "#" in line else line for line in lines)
-    return [Line(tokens, i) for i, line in enumerate(bare, start=1) if (tokens := line.split())]
+    found = [Line(tokens, i) for i, line in enumerate(bare, start=1) if (tokens := line.split())]
+    if not found and limit is None:
+        raise source.error("holds nothing but remarks; expected numbers")
+    return found
 
 
 def shape(source: Source, lines: int) -> tuple[int, ...]:

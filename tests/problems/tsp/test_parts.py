@@ -28,7 +28,6 @@ from nsa_cli.run import solve_all
 def small_parts() -> Iterator[None]:
     """Parts of some fifty cities, so that few cities have several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "FROM", 50)
         patch.setattr(parts, "PART", 50)
         yield
 
@@ -169,7 +168,6 @@ def test_every_metric_in_parts(kind: str) -> None:
 
 def test_many_cities_on_the_globe_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where their lengths come from formulas."""
-    monkeypatch.setattr(parts, "FROM", 500)
     monkeypatch.setattr(parts, "PART", 500)
     coords = np.random.default_rng(4).uniform(-80, 80, (2100, 2)).round(2)
     instance = TspInstance(edge_weight_type="GEO", coords=coords)
@@ -214,7 +212,6 @@ def test_a_tour_at_any_moment(size: int, part: int, seed: int, levels: int, chun
     if len(np.unique(coords, axis=0)) < 13:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "FROM", part)
         patch.setattr(parts, "PART", part)
         watched, alone = chains_of(instance, seed), chains_of(instance, seed)
         for chunk in chunks:
@@ -293,7 +290,6 @@ def test_parts_do_about_as_well_as_the_whole(monkeypatch: pytest.MonkeyPatch) ->
         )
 
     whole = solved()
-    monkeypatch.setattr(parts, "FROM", 500)
     monkeypatch.setattr(parts, "PART", 500)
     assert solved() < 1.005 * whole
 
@@ -302,7 +298,7 @@ def test_many_cities_are_one_chain_in_parts() -> None:
     """It does the work of the two chains it stands for; a matrix is not cut."""
     steps = TspLargeStep()
     few, many = random_cities(5000), random_cities(20_000)
-    assert [parts_of(n) for n in (200, 6999, 7000, 10_000, 20_000, 85_900)] == [1, 1, 2, 4, 8, 32]
+    assert [parts_of(n) for n in (200, 7999, 8000, 10_000, 20_000, 85_900)] == [1, 1, 2, 2, 4, 16]
     assert (steps.budget(few).chains, steps.budget(many).chains) == (2, 1)
     assert steps.budget(many).steps == 2 * steps.budget(few).steps
     assert (steps.chains(few, 10.0, 2), steps.chains(many, 10.0, 2), steps.chains(many, 10.0, 16)) == (

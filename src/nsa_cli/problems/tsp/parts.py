@@ -13,11 +13,8 @@ from nsa_cli.problems.tsp.kicks import Kicked, Tours, fitting, start_at
 from nsa_cli.problems.tsp.local_search import HEAD, QUEUED
 from nsa_cli.problems.tsp.measure import AnyMeasure, tour_length
 
-#: Fewer cities than this do better in one piece, see benchmarks/RESULTS.md.
-FROM = 7000
-
-#: Parts have this many cities or more, up to twice as many.
-PART = 2500
+#: Parts have this many cities or more, up to twice as many; measured, see benchmarks/RESULTS.md.
+PART = 4000
 
 #: Kicks a city in a round.
 KICKS = 0.5
@@ -106,7 +103,7 @@ class TourParts:
 
 def parts_of(size: int) -> int:
     """Choose the number of parts: a power of two, to fill as many cores; 1 where there are none."""
-    return 1 if size < FROM else 1 << max((size // PART).bit_length() - 1, 0)
+    return 1 << max((size // PART).bit_length() - 1, 0)
 
 
 def _gathered(measure: AnyMeasure, some: NDArray[np.int64]) -> AnyMeasure:
