@@ -186,7 +186,12 @@ class LargeStepBackend:
     ) -> Chains:
         from nsa_cli.anneal.large_step import LargeStepChains
 
-        return LargeStepChains(self.chains.runs(instances, x), keys, threads=self.threads)
+        runs = self.chains.runs(instances, x)
+        if (
+            self.threads == 1 and self.seconds is not None
+        ):  # parts are for threads; steps alone give one answer
+            runs = [run._replace(parts=None) for run in runs]
+        return LargeStepChains(runs, keys, threads=self.threads)
 
 
 def large_step_backend(

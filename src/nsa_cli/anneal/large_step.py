@@ -150,6 +150,7 @@ class LargeStepChains:
             for row, (run, tally) in enumerate(zip(runs, self._tallies, strict=True))
             if run.parts is not None
         }
+        self._in_one = [row for row, run in enumerate(runs) if run.parts is None]
         # Chains in parts wait for their parts, in threads that the parts do not need.
         waits = self._pool is not None and len(self._in_parts) > 1
         self._each_chain = ThreadPoolExecutor(len(self._in_parts)).map if waits else map
@@ -160,8 +161,7 @@ class LargeStepChains:
         if self._unsettled:
             self._go_on_settling()
         if not self._unsettled:
-            whole = [row for row in range(len(self._runs)) if row not in self._in_parts]
-            self._each(lambda row: self._run(row, temperatures), whole)
+            self._each(lambda row: self._run(row, temperatures), self._in_one)
             in_parts = self._in_parts.values()
             list(self._each_chain(lambda chain: chain.advance(temperatures, self._each), in_parts))
             self.step += len(temperatures)
