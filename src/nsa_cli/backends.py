@@ -187,9 +187,8 @@ class LargeStepBackend:
         from nsa_cli.anneal.large_step import LargeStepChains
 
         runs = self.chains.runs(instances, x)
-        if (
-            self.threads == 1 and self.seconds is not None
-        ):  # parts are for threads; steps alone give one answer
+        if self.threads == 1 and self.seconds is not None:
+            # Parts are for threads. Without a time limit the answer is the same on any number of them.
             runs = [run._replace(parts=None) for run in runs]
         return LargeStepChains(runs, keys, threads=self.threads)
 
