@@ -41,7 +41,7 @@ class TspLargeStep:
         Temperatures are in units of the mean distance of a city to its nearest neighbour. Measured on uniform
         cities: from three hundred kicks a city on, twice as many gain less than 0.01 %.
         """
-        kicks, chains = int(np.clip(30 * instance.size, 1_000, 40_000)), 2
+        kicks, chains = int(np.clip(30 * instance.size, 1_000, max(40_000, instance.size))), 2
         if _goes_in_parts(instance):
             kicks, chains = chains * kicks, 1
         return Budget(kicks, 1.0, float(np.exp(-self.settings.decay)), chains)
