@@ -299,7 +299,7 @@ def test_many_cities_are_one_chain_in_parts() -> None:
     """It does the work of the two chains it stands for; a matrix is not cut."""
     steps = TspLargeStep()
     few, many = random_cities(5000), random_cities(20_000)
-    assert [parts_of(n) for n in (200, 7999, 8000, 10_000, 20_000, 85_900)] == [1, 1, 2, 2, 4, 16]
+    assert [parts_of(n) for n in (200, 7999, 8000, 10_000, 20_000, 85_900)] == [1, 1, 4, 4, 4, 16]
     assert (steps.budget(few).chains, steps.budget(many).chains) == (2, 1)
     assert steps.budget(many).steps == 2 * steps.budget(few).steps
     assert (steps.chains(few, 10.0, 2), steps.chains(many, 10.0, 2), steps.chains(many, 10.0, 8)) == (

@@ -16,6 +16,9 @@ from nsa_cli.problems.tsp.measure import AnyMeasure, tour_length
 #: Parts have this many cities or more, up to twice as many; measured, see benchmarks/RESULTS.md.
 PART = 4000
 
+#: But there are at least so many, smaller ones where need be: two of different sizes do not fill two threads.
+_FEWEST = 4
+
 #: Kicks a city in a round.
 KICKS = 0.5
 
@@ -103,7 +106,7 @@ class TourParts:
 
 def parts_of(size: int) -> int:
     """Choose the number of parts: a power of two, to fill as many cores; 1 where there are none."""
-    return 1 << max((size // PART).bit_length() - 1, 0)
+    return 1 if size < 2 * PART else max(1 << (size // PART).bit_length() - 1, _FEWEST)
 
 
 def _gathered(measure: AnyMeasure, some: NDArray[np.int64]) -> AnyMeasure:
