@@ -1,8 +1,8 @@
 """Tours in large-step chains: put three adjacent segments in the opposite order, repair that, or undo it.
 
 The parts of `nsa_cli.anneal.large_step` for tours. The kick is the double bridge of Martin, Otto and Felten
-(1991), which no chain of the local search's moves undoes: of two segments swapped, a move of three cuts, nine
-tenths were only put back.
+(1991), which is no move of the local search: two segments swapped are one, and nine tenths of those were only
+put back; of double bridges, half. Where it cuts, alpha-nearness has a say (`nsa_cli.problems.tsp.candidates`).
 """
 
 from __future__ import annotations

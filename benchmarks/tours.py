@@ -1,0 +1,150 @@
+"""`nsa solve` without options on tours, beside fast-tsp, and on TSPLIB's files.
+
+    python benchmarks/tours.py --references DIR           random cities; DIR holds ``tsp100_opt.npy`` …
+    python benchmarks/tours.py --references DIR --count 60     so many instances of the paper's sets, at most
+    python benchmarks/tours.py --tsplib DIR               files under 1,500 cities, a second each; DIR holds
+                                                          ``*.tsp`` and ``best-known.txt``
+
+One thread, both solvers in turn at each instance, limits by the clock, bounds and set-up included; fast-tsp's
+matrix is not charged. Kernels are compiled and loaded first: a file of each metric is solved beforehand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import nsa_cli as nsa
+
+#: Cities, instances, and limits in seconds. Where there are no references, tours are compared to each other.
+SETS = ((100, 1369, (0.005, 0.02)), (500, 128, (0.05, 0.2, 0.5)), (5000, 4, (1.0, 2.0, 5.0)))
+
+#: Gaps in per cent to be reached.
+TARGETS = {(100, 0.005): 0.02, (100, 0.02): 0.003, (500, 0.05): 0.12, (500, 0.2): 0.03, (500, 0.5): 0.015}
+
+#: Fast-tsp's matrix holds whole numbers of 16 bits.
+LARGEST = 46_000
+
+#: Files for warming up: distances in the plane, whole ones, those of a matrix, and all others.
+WARM = ("berlin52", "gr24", "att48", "bayg29", "brg180", "ali535", "bier127", "fl417")
+
+
+class Run(NamedTuple):
+    """A tour's length, and seconds of the processor."""
+
+    length: float
+    seconds: float
+
+
+def length(coords: NDArray[np.float64], tour: NDArray[np.int64]) -> float:
+    """Length of a closed tour through points float64[N, 2]."""
+    points = coords[tour]
+    return float(np.hypot(*(points - np.roll(points, -1, 0)).T).sum())
+
+
+def ours(task: nsa.Task, seconds: float) -> Run:
+    """Solve as the command line does."""
+    began = time.process_time()
+    result = nsa.solve(task, time_limit=seconds, seed=1, threads=1)
+    return Run(float(result.objective), time.process_time() - began)
+
+
+def fast_tsp(task: nsa.Task, seconds: float) -> Run:
+    """Let fast-tsp have the same time."""
+    import fast_tsp
+
+    coords = task.instance.measured
+    differences = coords[:, None] - coords[None, :]
+    matrix = np.rint(np.hypot(differences[..., 0], differences[..., 1]) * LARGEST).astype(np.uint16)
+    began = time.process_time()
+    tour = fast_tsp.find_tour(matrix, seconds)
+    return Run(length(coords, np.array(tour)), time.process_time() - began)
+
+
+def interval(values: NDArray[np.float64]) -> str:
+    """Give a mean and its 95 % interval."""
+    return f"{values.mean():.4f} ± {1.96 * values.std() / len(values) ** 0.5:.4f}"
+
+
+def random_cities(size: int, count: int, limits: tuple[float, ...], references: Path) -> None:
+    """Print a row for each limit."""
+    problem = nsa.find_problem("tsp")
+    if size in problem.paper_sizes:
+        tasks = [nsa.Task(problem, instance) for instance in problem.paper_set(size, count)]
+        best = np.load(references / f"tsp{size}_opt.npy")[:count]
+    else:
+        tasks, best = [nsa.generate("tsp", size, 1, 300 + k)[0] for k in range(count)], None
+    for limit in limits:
+        solvers: list[Callable[[nsa.Task, float], Run]] = [ours, fast_tsp]
+        runs: dict[str, list[Run]] = {solver.__name__: [] for solver in solvers}
+        for solver in solvers:
+            solver(tasks[0], limit)
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        for task in tasks:
+            for solver in solvers:
+                runs[solver.__name__].append(solver(task, limit))
+            solvers.reverse()
+        gc.enable()
+        lengths = {name: np.array([run.length for run in some]) for name, some in runs.items()}
+        base = lengths["ours"] if best is None else best
+        gaps = [interval(100 * (lengths[name] / base - 1)) for name in ("ours", "fast_tsp")]
+        cpu = [np.mean([run.seconds for run in runs[name]]) * 1e3 for name in ("ours", "fast_tsp")]
+        ahead = interval(100 * (lengths["fast_tsp"] - lengths["ours"]) / base)
+        target = TARGETS.get((size, limit), "")
+        print(
+            f"| {size}, {limit * 1e3:g} ms | {len(tasks)} | {gaps[0]} | {gaps[1]} | {ahead} | {target} "
+            f"| {cpu[0]:.1f}, {cpu[1]:.1f} |",
+            flush=True,
+        )
+
+
+def library(folder: Path) -> None:
+    """Print each file's gap after a second, and a summary."""
+    text = (folder / "best-known.txt").read_text()
+    best = {name: int(known) for name, known in re.findall(r"^\s*(\w+)\s*:\s*(\d+)", text, re.MULTILINE)}
+    for name in WARM:
+        nsa.solve(nsa.read(folder / f"{name}.tsp")[0], steps=20, method="large-step", threads=1, seed=1)
+    gaps, used = [], []
+    for path in sorted(folder.glob("*.tsp")):
+        if path.stem not in best or (task := nsa.read(path)[0]).instance.size >= 1_500:
+            continue
+        run = ours(task, 1.0)
+        gaps.append(100 * (run.length / best[path.stem] - 1))
+        used.append(run.seconds)
+        print(f"{path.stem} {gaps[-1]:.3f}", flush=True)
+    print(
+        f"{len(gaps)} files: mean {np.mean(gaps):.4f} %, worst {max(gaps):.3f} %, "
+        f"{sum(gap <= 0 for gap in gaps)} at the best known, {np.mean(used):.2f} s of the processor each"
+    )
+
+
+def main() -> None:
+    """Read what is asked for, and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--references", type=Path)
+    parser.add_argument("--tsplib", type=Path)
+    parser.add_argument("--count", type=int, default=10_000)
+    options = parser.parse_args()
+    if options.references:
+        print("| set | instances | nsa solve, gap % | fast-tsp | ahead by | target | CPU ms |")
+        print("|---|---|---|---|---|---|---|")
+        task = nsa.generate("tsp", 200, 1, 0)[0]
+        nsa.solve(task, steps=50, method="large-step", threads=1, seed=1)
+        for size, count, limits in SETS:
+            random_cities(size, min(count, options.count), limits, options.references)
+    if options.tsplib:
+        library(options.tsplib)
+
+
+if __name__ == "__main__":
+    main()
