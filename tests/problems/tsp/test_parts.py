@@ -246,7 +246,7 @@ def test_gaps_stay_where_they_are() -> None:
 
 @pytest.mark.usefixtures("small_parts")
 def test_the_same_answer_in_any_chunks_by_any_threads() -> None:
-    """Temperatures that differ from step to step go to the same parts' steps; another seed ends elsewhere."""
+    """Temperatures that differ from step to step go to the same parts' steps; another seed goes elsewhere."""
     instance, steps = random_cities(300), 700
     temperatures = np.exp(-3.5 * np.arange(steps) / steps)
     ends = []
@@ -257,9 +257,10 @@ def test_the_same_answer_in_any_chunks_by_any_threads() -> None:
         assert chains.step == steps
         ends.append((chains.x.tolist(), chains.best.tolist(), chains.best_energy.tolist()))
     assert all(end == ends[0] for end in ends)
-    other = chains_of(instance, key=8)
-    other.advance(temperatures)
-    assert other.x.tolist() != ends[0][0]
+    early = [chains_of(instance, key=key) for key in (7, 8)]  # late, both are at the optimum
+    for chains in early:
+        chains.advance(temperatures[:100])
+    assert early[0].accepted.tolist() != early[1].accepted.tolist() or (early[0].x != early[1].x).any()
 
 
 @pytest.mark.usefixtures("small_parts")

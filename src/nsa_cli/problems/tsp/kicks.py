@@ -2,7 +2,7 @@
 
 The parts of `nsa_cli.anneal.large_step` for tours. The kick is the double bridge of Martin, Otto and Felten
 (1991), which is no move of the local search: two segments swapped are one, and nine tenths of those were only
-put back; of double bridges, half. Where it cuts, alpha-nearness has a say (`nsa_cli.problems.tsp.candidates`).
+put back; of double bridges, half. In where it cuts, alpha-nearness has a say (see `candidates`).
 """
 
 from __future__ import annotations
