@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nsa_cli.anneal.schedule import KINDS, Schedule, parse_steps
+from nsa_cli.anneal.schedule import KINDS, Schedule, TimedSchedule, parse_steps
 from nsa_cli.core.errors import UsageError
 
 
@@ -89,3 +89,16 @@ def test_other_steps_are_refused(text):
     """What is no number of steps is shown to the user."""
     with pytest.raises(UsageError, match="--steps"):
         parse_steps(text, 50)
+
+
+def test_a_span_of_time_goes_on_at_the_pace_so_far(monkeypatch):
+    """After 100 steps in a quarter of the time, 400 take it all; before the first there is no pace."""
+    monkeypatch.setattr("nsa_cli.anneal.schedule.time.monotonic", lambda: 12.5)
+    timed = TimedSchedule(Schedule(1, 1.0, 0.01), began=10.0, until=20.0)
+    expected = Schedule(401, 1.0, 0.01).temperatures(100, 116)
+    np.testing.assert_allclose(timed.temperatures(100, 116), expected)
+    many = timed.temperatures(100, 1000)
+    assert (np.diff(many) <= 0).all()
+    np.testing.assert_allclose([many[0], many[-1]], [0.01**0.25, 0.01])
+    assert len(set(timed.temperatures(0, 50))) == 1
+    assert len(timed.temperatures(100, 100)) == 0

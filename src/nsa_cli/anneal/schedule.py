@@ -137,25 +137,21 @@ class TimedSchedule:
         return self.curve.t_end
 
     def fractions(self, first: int, last: int) -> NDArray[np.float64]:
-        """Tell how much of the time is used before each step, at the pace so far, float64[last - first]."""
-        levels, each = self._levels(first, last)
-        return np.repeat(levels, each)[: last - first]
+        """Tell how much of the time is used, float64[last - first]: one number for all steps done now."""
+        return np.full(last - first, self._used())
 
-    def _levels(self, first: int, last: int) -> tuple[NDArray[np.float64], int]:
-        """Give the used share of the time in a few levels, and the steps of each."""
-        used = min((time.monotonic() - self.began) / max(self.until - self.began, 1e-9), 1.0)
-        each = max(-(-(last - first) // _LEVELS), 1)
-        ahead = np.arange(0, last - first, each) * (used / first if first else 0.0)
-        return np.minimum(used + ahead, 1.0), each
+    def _used(self) -> float:
+        return min((time.monotonic() - self.began) / max(self.until - self.began, 1e-9), 1.0)
 
     def at(self, fraction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Temperatures where a fraction of the whole is done."""
         return self.curve.at(fraction)
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
-        """Temperatures of steps that are done now, float64[last - first]."""
-        levels, each = self._levels(first, last)
-        return np.repeat(self.at(levels), each)[: last - first]
+        """Temperatures of steps from now on, at the pace so far, float64[last - first]; in a few levels."""
+        used, each = self._used(), max(-(-(last - first) // _LEVELS), 1)
+        ahead = np.arange(0, last - first, each) * (used / first if first else 0.0)
+        return np.repeat(self.at(np.minimum(used + ahead, 1.0)), each)[: last - first]
 
 
 def parse_count(option: str, text: int | str | None) -> int | None:

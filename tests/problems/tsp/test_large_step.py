@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import ACCEPTED, BEST, CURRENT, STEPS, LargeStepChains
+from nsa_cli.core.kernel.draws import at_step
+from nsa_cli.core.kernel.steps import kick
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.tsp.candidates import (
     Graph,
@@ -284,6 +287,29 @@ def test_a_start_is_there_within_milliseconds() -> None:
         assert instance.violation(tour) is None
     few = random_cities(60)
     assert few.objective(start(few, lambda count: np.full(count, 0.5))) < 1.1 * few.objective(greedy(few))
+
+
+def test_kicks_are_double_bridges_and_cut_what_is_far_by_alpha() -> None:
+    """Four edges go and no piece is turned round; of three edges at random the worst is cut."""
+    size, bad = 200, 20
+    cities = np.arange(size)
+    near = np.stack([(cities + 1) % size, (cities - 1) % size], axis=1).astype(np.uint32)
+    alpha = np.zeros((size, 2))
+    alpha[::bad, 0] = alpha[1::bad, 1] = 1.0
+    tours = ready(random_cities(size)).tours
+    known = tours.cities._replace(neighbours=near.ravel(), distances=np.ones(2 * size), width=2)
+    run = numba.njit(lambda data, state, step: kick(data, state, at_step(np.int64(5), step)))
+    for values, low, high in ((alpha, 0.11, 0.18), (np.zeros((size, 2)), 0.03, 0.07)):
+        data, cut = tours._replace(cities=known._replace(alpha=values.ravel()), longest=60), []
+        for step in range(500):
+            state = start_at(data, cities)
+            assert run(data, state, step)
+            order = state.chain.order.astype(np.int64)
+            assert sorted(order) == list(range(size))
+            (broken,) = np.nonzero((np.roll(order, -1) - order) % size != 1)
+            assert len(broken) == 4
+            cut.extend(order[broken] % bad == 0)
+        assert low < np.mean(cut) < high
 
 
 def test_milliseconds_are_enough_for_many_kicks_and_are_kept() -> None:
