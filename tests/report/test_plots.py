@@ -217,6 +217,16 @@ def test_what_a_policy_has_learnt_is_drawn_for_any_features(problem, features, t
     assert len([axes for axes in figure.axes if axes.get_xlabel() and axes.get_title()]) >= 2
 
 
+@pytest.mark.parametrize(("size", "rooms"), [(2, {"0.25", "0.15"}), (50, {"1", "0.15"})])
+def test_titles_tell_the_room_that_there_is(size, rooms):
+    """Two items' knapsack holds a quarter, so no picture of it may speak of a free capacity of 1."""
+    problem = find_problem("knapsack")
+    figure = Figure(figsize=problem.drawing().policy_shape, layout="constrained")
+    problem.drawing().policy(figure, plot._view(problem, "knapsack-es-best", size, 5, 0))
+    titles = [axes.get_title() for axes in figure.axes]
+    assert {text.rpartition(" ")[2] for text in titles if "capacity" in text} == rooms
+
+
 def test_tsp_probabilities_are_those_of_the_policy():
     """They sum to one, and neither the first city nor its neighbours is a candidate for the second."""
     from nsa_cli.problems.tsp import plot as tsp_plot

@@ -94,7 +94,8 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
             for j, panel in enumerate(row):
                 image = _show(axes[i, j], panel, every.min(), every.max())
                 state = "in the knapsack, $x_i=1$" if j else "outside, $x_i=0$"
-                room = f"; free capacity {_ROOMS[i]:g}" if len(panels) > 1 else ""
+                free = min(_ROOMS[i], float(view.instance.capacity))  # few items have little room at most
+                room = f"; free capacity {free:.3g}" if len(panels) > 1 else ""
                 axes[i, j].set_title(f"item {state}{room}")
         for here in axes[-1]:
             here.set_xlabel("weight $w_i$")
