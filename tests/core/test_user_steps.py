@@ -13,6 +13,7 @@ import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.kernel.jit import cache_folder
 from nsa_cli.problems import find_problem
 
 
@@ -84,3 +85,11 @@ def test_without_scalar_functions_there_are_none() -> None:
     task = nsa.Task(problem, problem.generate(8, np.random.default_rng(1)))
     with pytest.raises(UsageError, match=r"need its scalar_cost, .* and scalar_allowed; use"):
         nsa.solve(task, method="large-step")
+
+
+def test_nothing_kept_on_disk_knows_a_users_module(problem: Any) -> None:
+    """Another process, with another file, could not read it; and an edit of the file would not be seen."""
+    chains_of(problem, problem.generate(12, np.random.default_rng(0)), 1).advance(np.full(5, 0.1))
+    indices = list(cache_folder().rglob("*.nbi"))
+    assert indices
+    assert [path for path in indices if b"nsa_user_" in path.read_bytes()] == []

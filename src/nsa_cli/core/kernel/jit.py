@@ -101,8 +101,12 @@ def kernel(function: FunctionT) -> FunctionT:
 
 
 def inlined(function: FunctionT) -> FunctionT:
-    """Compile such a function into its callers: many arrays are dear to pass."""
-    return _compiled(function, cache=True, forceinline=True, **_LEAN)
+    """Compile such a function into its callers: many arrays are dear to pass.
+
+    It is kept as part of them, and never by itself: its caller may be one of those that are compiled `anew`,
+    for types of a user's module, which no other process could read again.
+    """
+    return cast(FunctionT, numba.njit(forceinline=True, **_LEAN)(function))
 
 
 def allocating(function: FunctionT) -> FunctionT:
