@@ -274,7 +274,9 @@ def test_what_a_user_wrote_is_not_kept_on_disk():
     """An edit of it would go unnoticed."""
     task = nsa.Task(_spoiled(), _spoiled().generate(4, np.random.default_rng(0)))
     assert nsa.solve(task, steps=5, chains=2, device="cpu").backend == "numba"
-    assert list(cache_folder().rglob("draws.uniform*"))
+    ours = nsa.generate("knapsack", 5, seed=0)[0]
+    assert nsa.solve(ours, method="anneal", steps=5, device="cpu", bound=False).backend == "numba"
+    assert list(cache_folder().rglob("kernel.*.nbi"))
     theirs = ("user.", "test_contract.")
     assert not [path for path in cache_folder().rglob("*") if path.name.startswith(theirs)]
 
