@@ -66,7 +66,7 @@ def check_goals(settings: Settings) -> None:
     if settings.target is not None and not math.isfinite(settings.target):
         raise UsageError(f"--target: expected a number, got {settings.target}")
     if parse_gap(settings.gap) is not None and not settings.bound:
-        raise UsageError("--gap: is relative to the bound; leave out --no-bound")
+        raise UsageError("is relative to the bound", option="gap", drop={"bound": False})
     _no_improvement(settings.no_improvement, 1)
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from types import FrameType, TracebackType
 from typing import Any
 
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.json_text import dumps
 
@@ -66,6 +66,17 @@ def say(message: str) -> None:
         return
     with contextlib.suppress(OSError, ValueError):
         print(f"nsa: {text}", file=sys.stderr, flush=True)
+
+
+def describe(error: NsaError) -> str:
+    """Write an error with its options as the command line spells them."""
+    return error.text(_on_command_line)
+
+
+def _on_command_line(name: str, value: Any = None) -> str:
+    """Spell an option: ``--time-limit 3``, ``--greedy``, ``--no-bound``."""
+    flag = ("--no-" if value is False else "--") + name.replace("_", "-")
+    return flag if value is None or isinstance(value, bool) else f"{flag} {value}"
 
 
 def log_event(event: str, **fields: Any) -> None:

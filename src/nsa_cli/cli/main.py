@@ -13,7 +13,7 @@ from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.check import check
 from nsa_cli.cli.compile import compile_
 from nsa_cli.cli.config import configurable
-from nsa_cli.cli.console import log_format, say
+from nsa_cli.cli.console import describe, log_format, say
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.plot import policy as plot_policy
 from nsa_cli.cli.plot import run as plot_run
@@ -81,10 +81,10 @@ def _exit_code(arguments: list[str]) -> int:
         command = typer.main.get_command(app)
         returned = command.main(arguments or ["--help"], prog_name="nsa", standalone_mode=False)
     except StoppedError as error:
-        say(str(error))
+        say(describe(error))
         return error.exit_code
     except NsaError as error:
-        say(f"error: {error}")
+        say(f"error: {describe(error)}")
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted")

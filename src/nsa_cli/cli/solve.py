@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nsa_cli.api import Settings, Task, Unread, read_each
 from nsa_cli.cli import solve_options as option
 from nsa_cli.cli.compile import Compilation
-from nsa_cli.cli.console import Console, Signals, say, set_log_format
+from nsa_cli.cli.console import Console, Signals, describe, say, set_log_format
 from nsa_cli.cli.options import (
     Capacity,
     Device,
@@ -117,7 +117,7 @@ def _say_what_is_wrong(items: list[Task | Unread], console: Console) -> None:
     """Tell which instances could not be read, and what is odd about the others."""
     for item in items:
         if isinstance(item, Unread):
-            say(f"error: {item.error}")
+            say(f"error: {describe(item.error)}")
         else:
             for remark in item.instance.remarks():
                 console.warn(f"{item.instance.name or item.file}: {remark}")
@@ -142,7 +142,7 @@ def _run(
             for i, result in solve_each(tasks, settings, stop=stop, on_progress=watch, looks=watch.looks):
                 watch.end()
                 if isinstance(result, NsaError):
-                    say(f"error: {tasks[i].instance.name or tasks[i].file}: {result}")
+                    say(f"error: {tasks[i].instance.name or tasks[i].file}: {describe(result)}")
                 elif i == 0:
                     _note(console, result)
                 if not writer.take(places[i], result):

@@ -6,6 +6,17 @@ Every one carries the exit code of the contract, so that the command line has a 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+#: Spells an option with its value, or alone for None: ``--time-limit 3`` or ``time_limit=3``.
+Spelling: TypeAlias = Callable[[str, Any], str]
+
+
+def keyword(name: str, value: Any = None) -> str:
+    """Spell an option as Python does."""
+    return name if value is None else f"{name}={value!r}"
+
 
 def shown(value: object, limit: int = 40) -> str:
     """Quote what a user gave us, cut to `limit` characters and without line breaks."""
@@ -15,9 +26,46 @@ def shown(value: object, limit: int = 40) -> str:
 
 
 class NsaError(Exception):
-    """Base of all expected errors."""
+    """Base of all expected errors.
+
+    Parameters
+    ----------
+    message : str
+        What was expected and what was found.
+    option : str, optional
+        The option at fault, by its name in Python (``time_limit``).
+    use, drop : mapping, optional
+        Options that help, one of them is enough; and those to leave out. By their names in Python, with
+        their values, or None for an option alone.
+    """
 
     exit_code = 2
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        option: str | None = None,
+        use: Mapping[str, Any] | None = None,
+        drop: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message, self.option, self.use, self.drop = message, option, use or {}, drop or {}
+
+    @property
+    def hints(self) -> dict[str, Mapping[str, Any]]:
+        """`use` and `drop`, for an error made of this one."""
+        return {"use": self.use, "drop": self.drop}
+
+    def text(self, spell: Spelling = keyword) -> str:
+        """Write the error as one line, with options spelt as the reader knows them."""
+        place = f"{spell(self.option, None)}: " if self.option else ""
+        hints = [f"; use {' or '.join(spell(*pair) for pair in self.use.items())}" if self.use else ""]
+        hints += [f"; leave out {', '.join(spell(*pair) for pair in self.drop.items())}" if self.drop else ""]
+        return place + self.message + "".join(hints)
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 class UsageError(NsaError):
@@ -35,11 +83,13 @@ class InputError(NsaError):
         The file's name as the user gave it, or ``<stdin>``.
     line : int, optional
         Line number, counted from 1.
+    **hints
+        As for `NsaError`.
     """
 
-    def __init__(self, message: str, source: str, line: int | None = None) -> None:
-        self.message, self.source, self.line = message, source, line
-        super().__init__(f"{source}:{line}: {message}" if line else f"{source}: {message}")
+    def __init__(self, message: str, source: str, line: int | None = None, **hints: Any) -> None:
+        self.source, self.line = source, line
+        super().__init__(f"{source}:{line}: {message}" if line else f"{source}: {message}", **hints)
 
 
 class DataError(NsaError, ValueError):
@@ -55,11 +105,19 @@ class DataError(NsaError, ValueError):
         The key of the offending data, as in the JSON form (``weights``).
     index : int, optional
         Position of the offending element, counted from 0.
+    **hints
+        As for `NsaError`.
     """
 
-    def __init__(self, message: str, field: str | None = None, index: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        field: str | None = None,
+        index: int | None = None,
+        **hints: Any,
+    ) -> None:
         self.field, self.index = field, index
-        super().__init__(message)
+        super().__init__(message, **hints)
 
 
 class InfeasibleError(NsaError):

@@ -36,9 +36,9 @@ class Source:
     text: str
     arrays: Any = None
 
-    def error(self, message: str, line: int | None = None) -> InputError:
-        """Make the error that points into this text."""
-        return InputError(message, self.name, line)
+    def error(self, message: str, line: int | None = None, **hints: Any) -> InputError:
+        """Make the error that points into this text; hints as for `NsaError`."""
+        return InputError(message, self.name, line, **hints)
 
 
 #: Tells the line (from 1) on which an element stands: ``locate(key, index)``; either may be None.
@@ -82,4 +82,4 @@ class Record:
         except DataError as error:
             line = self.locate(error.field, error.index)
             source = self.sources.get(error.field or "", self.source)
-            raise source.error(str(error), line) from None
+            raise source.error(error.message, line, **error.hints) from None

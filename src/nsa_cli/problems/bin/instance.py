@@ -87,7 +87,7 @@ class BinInstance(Instance):
             )
         except DataError as error:  # the data may call the field by its other name, and have fewer rows
             field = key if error.field == "weights" else error.field
-            raise DataError(str(error), field, copies.row(error.index)) from None
+            raise DataError(error.message, field, copies.row(error.index), **error.hints) from None
 
     def record(self) -> dict[str, Any]:
         data: dict[str, Any] = {"problem": "bin", **self.head(), "capacity": self.capacity}

@@ -89,7 +89,7 @@ class KnapsackInstance(Instance):
                 names=copies.repeat_list(names),
             )
         except DataError as error:
-            raise DataError(str(error), error.field, copies.row(error.index)) from None
+            raise DataError(error.message, error.field, copies.row(error.index), **error.hints) from None
 
     def record(self) -> dict[str, Any]:
         data: dict[str, Any] = {"problem": "knapsack", **self.head(), "capacity": self.capacity}
