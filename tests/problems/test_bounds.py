@@ -312,7 +312,7 @@ def test_a_knapsack_of_2000_items_is_bounded_in_no_time():
 
 def test_tour_bounds_of_matrices_without_geometry():
     """Random lengths; the bound is below the optimum found by the subset programme."""
-    from nsa_cli.problems.tsp.subsets import shortest_tour
+    from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
 
     rng = np.random.default_rng(0)
     for _ in range(3):

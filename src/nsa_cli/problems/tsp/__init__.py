@@ -13,16 +13,16 @@ from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat, Trained
-from nsa_cli.problems.tsp import labelled, tsplib
-from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, quick, random_tour, strips
+from nsa_cli.problems.tsp.formats import labelled, tsplib
+from nsa_cli.problems.tsp.starts import greedy_edge, nearest_neighbour, quick, random_tour, strips
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.nearest import parse
+from nsa_cli.problems.tsp.two_opt.candidate_lists import parse
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.problems.tsp.large_step import TspLargeStep
-    from nsa_cli.problems.tsp.nearest_operations import NearestOperations
-    from nsa_cli.problems.tsp.operations import TspOperations
+    from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
+    from nsa_cli.problems.tsp.two_opt.candidate_operations import NearestOperations
+    from nsa_cli.problems.tsp.two_opt.operations import TspOperations
     from nsa_cli.problems.tsp.plot import TspDrawing
 
 
@@ -107,16 +107,16 @@ class Tsp(Problem[TspInstance]):
         return instance.size, instance.edge_weight_type
 
     def large_step(self) -> TspLargeStep:
-        from nsa_cli.problems.tsp.large_step import TspLargeStep
+        from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
 
         return TspLargeStep()
 
     def kernel(self) -> Fused:
         if self._near:
-            from nsa_cli.problems.tsp.nearest_kernel import fused_of
+            from nsa_cli.problems.tsp.two_opt.candidate_kernel import fused_of
 
             return fused_of(self._near)
-        from nsa_cli.problems.tsp.kernel import fused
+        from nsa_cli.problems.tsp.two_opt.kernel import fused
 
         return fused
 
@@ -127,21 +127,21 @@ class Tsp(Problem[TspInstance]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        from nsa_cli.problems.tsp import bounds
+        from nsa_cli.problems.tsp.bound import held_karp
 
-        return bounds.bound(instance, seconds, stop)
+        return held_karp.bound(instance, seconds, stop)
 
     def recompute_bound(self, instance: TspInstance, witness: Mapping[str, Any]) -> Number:
-        from nsa_cli.problems.tsp import bounds
+        from nsa_cli.problems.tsp.bound import held_karp
 
-        return bounds.recompute(instance, witness)
+        return held_karp.recompute(instance, witness)
 
     def operations(self) -> TspOperations | NearestOperations:
         if self._near:
-            from nsa_cli.problems.tsp.nearest_operations import NearestOperations
+            from nsa_cli.problems.tsp.two_opt.candidate_operations import NearestOperations
 
             return NearestOperations(self._near)
-        from nsa_cli.problems.tsp.operations import TspOperations
+        from nsa_cli.problems.tsp.two_opt.operations import TspOperations
 
         return TspOperations()
 

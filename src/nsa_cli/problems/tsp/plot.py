@@ -90,7 +90,7 @@ class TspDrawing(Drawing[TspInstance]):
 def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float]:
     """Places to draw the cities at, float64[N, 2], and the height of a unit of y in units of x."""
     if instance.coords is None and instance.display is None:
-        from nsa_cli.problems.tsp.operations import TspOperations
+        from nsa_cli.problems.tsp.two_opt.operations import TspOperations
 
         return TspOperations().pack([instance]).points[0].double().numpy(), 1.0
     if instance.edge_weight_type == "GEO":

@@ -13,7 +13,7 @@ import numpy as np
 
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.heuristics import integer_matrix
+from nsa_cli.problems.tsp.starts import integer_matrix
 from nsa_cli.problems.tsp.instance import TspInstance
 
 #: Seconds after which a program that was told its limit is ended.

@@ -16,7 +16,7 @@ from nsa_cli.io.source import decode, read_source
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances, read_solution
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.tsplib import read, read_tour, recognises, recognises_tour, write, write_tour
+from nsa_cli.problems.tsp.formats.tsplib import read, read_tour, recognises, recognises_tour, write, write_tour
 
 TSP = find_problem("tsp")
 
@@ -146,7 +146,7 @@ def test_recognised_by_its_keywords(text: str, yes: bool) -> None:
     ],
 )
 def test_types_of_edges(kind: str, rows: str, expected: float) -> None:
-    """Each type measures a triangle as by hand."""
+    """Each type metrics a triangle as by hand."""
     assert length(cities(kind, rows, 3)) == pytest.approx(expected, rel=1e-15)
     assert isinstance(length(cities(kind, rows, 3)), float if kind == "EXACT_2D" else int)
 

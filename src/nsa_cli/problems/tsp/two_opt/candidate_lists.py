@@ -21,12 +21,7 @@ from __future__ import annotations
 import math
 import re
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nsa_cli.core.errors import UsageError
-from nsa_cli.problems.tsp.heuristics import positions
-from nsa_cli.problems.tsp.instance import TspInstance
 
 #: Cities of a window, at most: what vectors of kernels hold.
 WINDOW = 16
@@ -64,22 +59,3 @@ def stride_of(size: int) -> int:
         stride += 1
     return stride % size if size > 1 else 0
 
-
-def near_cities(instance: TspInstance, count: int) -> NDArray[np.int32]:
-    """List the nearest other cities of each city, int32[N, min(count, N - 1)], nearest first.
-
-    Memory is linear in N where cities have coordinates; a matrix is sorted partially, a row at a time.
-    """
-    from nsa_cli.problems.tsp.candidates import nearest, nearest_in_matrix
-
-    size = instance.size
-    count = min(count, size - 1)
-    if count < 1:
-        return np.zeros((size, 0), np.int32)
-    if instance.matrix is not None:
-        found = nearest_in_matrix(instance.matrix.astype(np.float64, copy=False), count)
-    else:
-        found = nearest(positions(instance), count, instance.edge_weight_type)
-    lengths = instance.edges(np.repeat(np.arange(size), count), found.ravel()).reshape(found.shape)
-    order = np.argsort(lengths, axis=1, kind="stable")
-    return np.take_along_axis(found, order, 1).astype(np.int32)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.problem import Draws, LargeStepPart
-from nsa_cli.problems.tsp.cuts import GAP, Cut, cut, link_gaps, link_part, members, restrict, walk
-from nsa_cli.problems.tsp.kicks import Kicked, Tours, fitting, start_at
-from nsa_cli.problems.tsp.local_search import HEAD, QUEUED
-from nsa_cli.problems.tsp.measure import AnyMeasure, tour_length
+from nsa_cli.problems.tsp.large_steps.partition_kernel import GAP, Cut, cut, link_gaps, link_part, members, restrict, walk
+from nsa_cli.problems.tsp.large_steps.kicks import Kicked, Tours, fitting, start_at
+from nsa_cli.problems.tsp.large_steps.local_search import HEAD, QUEUED
+from nsa_cli.problems.tsp.metric_kernel import AnyMetric, tour_length
 
 #: Parts have this many cities or more, up to twice as many; measured, see benchmarks/RESULTS.md.
 PART = 4000
@@ -66,9 +66,9 @@ class TourParts:
         waiting = (self._parted[some] != 0) & (some != GAP)
         lists = (whole.neighbours, whole.distances, whole.alpha)
         near, lengths, alpha = restrict(found, number, some, *lists, whole.width, self._parted)
-        measure = _gathered(whole.measure, some)
+        metric = _gathered(whole.metric, some)
         tours = self._tours._replace(
-            cities=whole._replace(measure=measure, neighbours=near, distances=lengths, alpha=alpha),
+            cities=whole._replace(metric=metric, neighbours=near, distances=lengths, alpha=alpha),
             longest=fitting(self._tours.longest, len(some)),
         )
         state = start_at(tours, np.arange(len(some)))
@@ -81,12 +81,12 @@ class TourParts:
         return LargeStepPart(tours, state)
 
     def join(self, *, improved: bool) -> tuple[float, float]:
-        measure, order, best = self._tours.cities.measure, self._state.chain.order, self._state.best
+        metric, order, best = self._tours.cities.metric, self._state.chain.order, self._state.best
         parts = list(self._parts.values())
         self._join([(part.members, part.state.chain.order) for part in parts], order)
         if improved:
             self._join([(part.members, part.state.best) for part in parts], best)
-        return tour_length(measure, order), tour_length(measure, best)
+        return tour_length(metric, order), tour_length(metric, best)
 
     def _join(
         self, tours: list[tuple[NDArray[np.int64], NDArray[np.uint32]]], target: NDArray[np.uint32]
@@ -109,8 +109,8 @@ def parts_of(size: int) -> int:
     return 1 if size < 2 * PART else max(1 << (size // PART).bit_length() - 1, _FEWEST)
 
 
-def _gathered(measure: AnyMeasure, some: NDArray[np.int64]) -> AnyMeasure:
+def _gathered(metric: AnyMetric, some: NDArray[np.int64]) -> AnyMetric:
     """Give some cities numbers of their own; an edge to a gap is no number long."""
-    data = measure.data.reshape(-1, getattr(measure, "stride", 2))[some]
+    data = metric.data.reshape(-1, getattr(metric, "stride", 2))[some]
     data[some == GAP] = np.nan
-    return measure._replace(data=data.ravel())
+    return metric._replace(data=data.ravel())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.problems.tsp.local_search import (
+from nsa_cli.problems.tsp.large_steps.local_search import (
     PIECES,
     QUEUED,
     Chain,
@@ -31,7 +31,7 @@ from nsa_cli.problems.tsp.local_search import (
     roll_back,
     swap_segments,
 )
-from nsa_cli.problems.tsp.measure import tour_length
+from nsa_cli.problems.tsp.metric_kernel import tour_length
 
 #: Places in `Kicked.costs`: length of the current tour; what kick and repair have added to it.
 CURRENT, RISE = range(2)
@@ -103,7 +103,7 @@ def start_at(tours: Tours, order: NDArray[np.int64]) -> Kicked:
     return Kicked(
         chain,
         chain.order.copy(),
-        np.array([tour_length(tours.cities.measure, chain.order), 0.0]),
+        np.array([tour_length(tours.cities.metric, chain.order), 0.0]),
         np.zeros(2, dtype=np.int64),
         np.empty(2 * _CHANGES, dtype=np.int64),
     )
@@ -175,7 +175,7 @@ def _is_at_border(cities: Cities, chain: Chain, start: int, lengths: tuple[int, 
 @inlined
 def _make_move(cities: Cities, chain: Chain) -> float:
     """Make the move that was written down; return what it adds to the length."""
-    rise = move_cost(cities.measure, chain.move)
+    rise = move_cost(cities.metric, chain.move)
     apply_move(chain, chain.move)
     push_ends(chain, chain.move)
     return rise

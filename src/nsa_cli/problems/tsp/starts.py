@@ -35,8 +35,8 @@ def nearest_neighbour(instance: TspInstance, draws: Draws) -> Solution:
 
 
 def greedy_edge(instance: TspInstance, _: Draws) -> Solution:
-    """Take the shortest edge that leaves a set of paths, again and again; memory stays linear in N."""
-    from nsa_cli.problems.tsp.surroundings import greedy  # compiled
+    """Add the shortest edge that leaves a set of paths, again and again (Bentley 1992); memory linear in N."""
+    from nsa_cli.problems.tsp.greedy_edge import greedy  # compiled
 
     return greedy(instance)
 
@@ -49,7 +49,7 @@ def strips(instance: TspInstance, draws: Draws) -> Solution:
     """
     if instance.matrix is not None:
         return nearest_neighbour(instance, draws)
-    points = positions(instance)
+    points = instance.points
     low, extent = points.min(axis=0), np.ptp(points, axis=0)
     count = max(round(math.sqrt(instance.size / 3)), 1)
     strip = np.minimum((points[:, 0] - low[0]) / max(extent[0], 1e-300) * count, count - 1).astype(np.int64)
@@ -89,33 +89,6 @@ def edge_matrix(instance: TspInstance) -> NDArray[np.float64]:
     matrix = instance.edges(i.ravel(), j.ravel()).reshape(i.shape).astype(np.float64)
     np.fill_diagonal(matrix, 0.0)
     return matrix
-
-
-def neighbours(
-    instance: TspInstance, among: NDArray[np.int64], count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the nearest of some cities with coordinates, as positions in `among`.
-
-    Returns
-    -------
-    i, j : int64[M, count]
-        `j` are the neighbours of `i`. Nearness is that of the points, which for all metrics is near the
-        order of the lengths.
-    """
-    from nsa_cli.problems.tsp.candidates import nearest
-
-    found = nearest(positions(instance)[among], count)
-    return np.repeat(np.arange(len(among))[:, None], count, axis=1), found
-
-
-def positions(instance: TspInstance) -> NDArray[np.float64]:
-    """Points whose straight distance orders neighbours as the metric does, or nearly."""
-    points = instance.measured
-    if instance.edge_weight_type != "GEO":
-        return points
-    latitude, longitude = points[:, 0], points[:, 1]
-    flat = np.cos(latitude)
-    return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
 
 
 def integer_matrix(instance: TspInstance, largest: int = 1_000_000) -> NDArray[np.int64]:

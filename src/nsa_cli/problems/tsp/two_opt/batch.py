@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nsa_cli.problems.tsp.heuristics import neighbours
 from nsa_cli.problems.tsp.instance import TspInstance
 
 #: Mean distance of two uniform points in the unit square: 0.5214.
@@ -94,8 +93,9 @@ def _nearest_edges(instance: TspInstance) -> np.ndarray:
         lengths = instance.edges(i, j).reshape(size, size)
         np.fill_diagonal(lengths, np.inf)
         return np.asarray(lengths.min(1))
-    _, near = neighbours(instance, np.arange(size), 1)
-    return np.asarray(instance.edges(np.arange(size), near[:, 0]))
+    from nsa_cli.problems.tsp.neighbour_lists import nearest_points
+
+    return np.asarray(instance.edges(np.arange(size), nearest_points(instance.points, 1)[:, 0]))
 
 
 def _square(points: np.ndarray) -> tuple[np.ndarray, float]:

@@ -1,4 +1,4 @@
-"""The torch reference of 2-opt between near cities; see `nsa_cli.problems.tsp.nearest` for what moves are."""
+"""The torch reference of 2-opt between near cities; see `nsa_cli.problems.tsp.two_opt.candidate_lists` for what moves are."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
-from nsa_cli.problems.tsp.batch import pack
+from nsa_cli.problems.tsp.two_opt.batch import pack
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.nearest import WINDOW, near_cities, stride_of
-from nsa_cli.problems.tsp.operations import edge_lengths, tour_lengths
+from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
+from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
+from nsa_cli.problems.tsp.two_opt.operations import edge_lengths, tour_lengths
 
 
 class NearestBatch(NamedTuple):
@@ -51,7 +52,7 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         self.feature_sets = {"nearest": FeatureSet(slots, self._features)}
 
     def arrays(self, instances: Sequence[TspInstance], unit: float | None = None) -> NearestBatch:
-        made = {id(i): near_cities(i, self._count).astype(np.int64) for i in instances}
+        made = {id(i): candidate_lists(i, self._count).astype(np.int64) for i in instances}
         return NearestBatch(*pack(instances, unit), np.stack([made[id(i)] for i in instances]))
 
     def cost(self, batch: NearestBatch, x: Tensor) -> Tensor:

@@ -15,13 +15,13 @@ from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.api import Settings, Task
 from nsa_cli.backends import LargeStepBackend
 from nsa_cli.problems.tsp import parts
-from nsa_cli.problems.tsp.cuts import GAP, cut, link_gaps, link_part, members, restrict, walk
+from nsa_cli.problems.tsp.large_steps.partition_kernel import GAP, cut, link_gaps, link_part, members, restrict, walk
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_step import TspLargeStep
-from nsa_cli.problems.tsp.measure import length, measure_of
-from nsa_cli.problems.tsp.parts import TourParts, parts_of
-from nsa_cli.problems.tsp.surroundings import greedy
+from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
+from nsa_cli.problems.tsp.metric_kernel import length, kernel_metric
+from nsa_cli.problems.tsp.large_steps.partition import TourParts, parts_of
+from nsa_cli.problems.tsp.neighbour_lists import greedy
 from nsa_cli.run import solve_all
 
 
@@ -138,10 +138,10 @@ def test_no_edge_of_any_metric_leads_to_a_gap(kind: str) -> None:
     rng = np.random.default_rng(4)
     # GEO has formulas only above two thousand cities.
     instance = TspInstance(edge_weight_type=kind, coords=rng.uniform(-80, 80, (2001, METRICS[kind].axes)))
-    measure = measure_of(instance, np.arange(instance.size))
-    data = measure.data.copy().reshape(instance.size, -1)
+    metric = kernel_metric(instance, np.arange(instance.size))
+    data = metric.data.copy().reshape(instance.size, -1)
     data[5] = np.nan
-    gapped = measure._replace(data=data.ravel())
+    gapped = metric._replace(data=data.ravel())
     assert np.isnan(length(gapped, 5, 6))
     assert np.isnan(length(gapped, 6, 5))
     assert length(gapped, 6, 7) == instance.edges(np.array([6]), np.array([7]))[0]

@@ -10,22 +10,22 @@ import pytest
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.jit import kernel
-from nsa_cli.problems.tsp import measure as measures
+from nsa_cli.problems.tsp import metric as metrics
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.measure import lengths, measure_of, special, tour_length
+from nsa_cli.problems.tsp.metric_kernel import lengths, kernel_metric, special, tour_length
 
 
 @kernel
-def edge(measure: Any, i: int, j: int) -> float:
+def edge(metric: Any, i: int, j: int) -> float:
     """Ask for a length as a kernel does."""
-    return measures.edge(measure, i, j)
+    return metrics.edge(metric, i, j)
 
 
 @kernel
-def is_shorter(measure: Any, i: int, j: int, limit: float) -> bool:
+def is_shorter(metric: Any, i: int, j: int, limit: float) -> bool:
     """Compare a length as a kernel does."""
-    return measures.is_shorter(measure, i, j, limit)
+    return metrics.is_shorter(metric, i, j, limit)
 
 
 @pytest.mark.parametrize("kind", [*METRICS, "EXPLICIT"])
@@ -46,15 +46,15 @@ def test_kernels_measure_as_arrays_do(kind: str, spread: float) -> None:
     i, j = (index.ravel() for index in np.indices((size, size)))
     i, j = i[i != j], j[i != j]
     expected = instance.edges(cities[i], cities[j])
-    measure = measure_of(instance, cities)
-    assert np.array_equal(lengths(measure, i, j), expected)
+    metric = kernel_metric(instance, cities)
+    assert np.array_equal(lengths(metric, i, j), expected)
     pairs = list(zip(i[:200].tolist(), j[:200].tolist(), strict=True))
     limit = float(np.median(expected)) + 0.25
-    for one in (measure, special(measure)):
+    for one in (metric, special(metric)):
         assert [edge(one, a, b) for a, b in pairs] == expected[:200].tolist()
         assert [is_shorter(one, a, b, limit) for a, b in pairs] == (expected[:200] < limit).tolist()
     tour = rng.permutation(size)
-    assert tour_length(measure, tour.astype(np.uint32)) == pytest.approx(instance.objective(cities[tour]))
+    assert tour_length(metric, tour.astype(np.uint32)) == pytest.approx(instance.objective(cities[tour]))
 
 
 def test_great_circles_without_a_matrix() -> None:
@@ -62,10 +62,10 @@ def test_great_circles_without_a_matrix() -> None:
     instance = TspInstance(
         edge_weight_type="GEO", coords=np.random.default_rng(1).uniform(-80, 80, (2100, 2)).round(2)
     )
-    measure = measure_of(instance, np.arange(2100))
-    assert measure.data.size == 4200
+    metric = kernel_metric(instance, np.arange(2100))
+    assert metric.data.size == 4200
     i, j = np.random.default_rng(2).integers(0, 2100, (2, 20_000))
-    assert np.array_equal(lengths(measure, i, j), instance.edges(i, j))
+    assert np.array_equal(lengths(metric, i, j), instance.edges(i, j))
 
 
 def test_scalar_draws_are_those_of_arrays() -> None:

@@ -1,15 +1,17 @@
-"""The greedy edge tour, compiled: the shortest edge first, as long as what is there are paths."""
+"""Greedy edge construction (Bentley 1992), compiled: the shortest edge that leaves a set of paths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel.jit import allocating, inlined, kernel
-from nsa_cli.problems.tsp.measure import Measure, lengths
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.metric_kernel import lengths
+from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, nearest_cities, neighbour_lists
 
 #: Neighbours among the ends of paths that each end offers.
 _NEIGHBOURS = 5
@@ -35,43 +37,34 @@ class Paths(NamedTuple):
     root: NDArray[np.int64]
 
 
-def greedy_tour(
-    measure: Measure,
-    neighbours: NDArray[np.int64],
-    distances: NDArray[np.float64],
-    near: Callable[[NDArray[np.int64], int], NDArray[np.int64]],
-) -> NDArray[np.int64]:
-    """Join the shortest edges to a tour (Bentley 1992), with memory linear in N.
+def greedy(instance: TspInstance) -> Solution:
+    """Build the greedy edge tour, int64[N], with memory linear in N."""
+    if not instance.has_finite_lengths or instance.size < 3:
+        return np.arange(instance.size)
+    lists = neighbour_lists(instance)
+    size = len(lists.sites.numbers)
+    return lists.sites.tour(np.arange(size) if size < 3 else _tour(instance, lists))
 
-    Parameters
-    ----------
-    measure : Measure
-    neighbours, distances : int64[N, k], float64[N, k]
-        The edges to begin with.
-    near : callable
-        ``near(cities, count)`` of int64[M] gives int64[M, count], places in `cities` of the nearest others.
 
-    Returns
-    -------
-    int64[N]
-    """
-    size, width = neighbours.shape
+def _tour(instance: TspInstance, lists: NeighbourLists) -> NDArray[np.int64]:
+    """Join neighbours by their shortest edges, then near ends of the paths that are left, to a tour of sites."""
+    size, width = lists.neighbours.shape
     paths = Paths(
         np.full((size, 2), -1, dtype=np.int64),
         np.zeros(size, dtype=np.int64),
         np.arange(size, dtype=np.int64),
     )
-    left = _join(
-        paths, np.repeat(np.arange(size), width), neighbours.ravel(), np.argsort(distances, axis=None), size
-    )
+    i, j = np.repeat(np.arange(size), width), lists.neighbours.ravel()
+    left = _join(paths, i, j, np.argsort(lists.distances, axis=None), size)
     while left > 1:
         ends = np.flatnonzero(paths.degree < 2)
         if len(ends) <= _FEW:
             i, j = (ends[place] for place in np.triu_indices(len(ends), 1))
         else:
-            i, j = np.repeat(ends, _NEIGHBOURS), ends[near(ends, _NEIGHBOURS).ravel()]
-        left = _join(paths, i, j, np.argsort(lengths(measure, i, j), kind="stable"), left)
-    return _walk(paths)
+            near = nearest_cities(instance, lists.sites.numbers[ends], _NEIGHBOURS)
+            i, j = np.repeat(ends, _NEIGHBOURS), ends[near.ravel()]
+        left = _join(paths, i, j, np.argsort(lengths(lists.metric, i, j), kind="stable"), left)
+    return _read(paths)
 
 
 @inlined
@@ -103,7 +96,7 @@ def _join(
 
 
 @allocating
-def _walk(paths: Paths) -> NDArray[np.int64]:
+def _read(paths: Paths) -> NDArray[np.int64]:
     """Read the one path that is left."""
     links, degree = paths.links, paths.degree
     tour = np.empty(len(degree), dtype=np.int64)

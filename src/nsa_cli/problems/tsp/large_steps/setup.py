@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.candidates import alpha_nearness, choose, graph_of
+from nsa_cli.problems.tsp.spanning_tree import graph_of
+from nsa_cli.problems.tsp.large_steps.alpha_nearness import alpha_nearness, choose
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.kicks import Tours, fitting
-from nsa_cli.problems.tsp.local_search import Cities
-from nsa_cli.problems.tsp.measure import special, tour_length
-from nsa_cli.problems.tsp.surroundings import Sites, nearest_sites, surroundings_of
+from nsa_cli.problems.tsp.large_steps.kicks import Tours, fitting
+from nsa_cli.problems.tsp.large_steps.local_search import Cities
+from nsa_cli.problems.tsp.metric_kernel import special, tour_length
+from nsa_cli.problems.tsp.neighbour_lists import Sites, lists_of, neighbour_lists
 
 #: Up to this many cities the set-up weighs more, and half the subgradient steps do.
 _FEW = 150
@@ -76,17 +77,17 @@ def prepare(
     instance: TspInstance, start: Solution, settings: LargeStepSettings = LargeStepSettings()
 ) -> Setting:
     """Make an instance ready: candidates and scales; edges of the first tour int64[N] are among them."""
-    sites, measure, neighbours, distances = surroundings_of(instance)
+    sites, metric, neighbours, distances = neighbour_lists(instance)
     size, order = len(sites.numbers), sites.order(start)
     scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
     longest = settings.longest
-    if scale * size < _CLUSTERED_BELOW * tour_length(measure, order.astype(np.uint32)):
+    if scale * size < _CLUSTERED_BELOW * tour_length(metric, order.astype(np.uint32)):
         wider, candidates, longest = settings.clustered
-        neighbours, _ = nearest_sites(instance, sites, measure, wider)
-    graph = graph_of(measure, neighbours, order)
+        neighbours = lists_of(instance, sites, wider).neighbours
+    graph = graph_of(metric, neighbours, order)
     steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
     alpha = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
     chosen = choose(graph, alpha, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
-    cities = Cities(special(measure), *chosen, candidates, tolerance)
+    cities = Cities(special(metric), *chosen, candidates, tolerance)
     return Setting(sites, Tours(cities, scale, tolerance, settings.depth, fitting(longest, size)))

@@ -1,4 +1,4 @@
-"""The parts of a fused kernel for 2-opt between near cities; see `nsa_cli.problems.tsp.nearest`.
+"""The parts of a fused kernel for 2-opt between near cities; see `nsa_cli.problems.tsp.two_opt.candidate_lists`.
 
 A move is (first city, candidate) here: in which window the city was is known from the random numbers. What a
 step costs does not grow with N, but for the part of the tour that an accepted move turns round.
@@ -30,8 +30,9 @@ from nsa_cli.core.kernel.slots import (
     slot_space,
 )
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.kernel import TspArrays, arrays, edge_length
-from nsa_cli.problems.tsp.nearest import WINDOW, near_cities, stride_of
+from nsa_cli.problems.tsp.two_opt.kernel import TspArrays, arrays, edge_length
+from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
+from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
 
 _score_first, _score_near = score_features(4), score_features(5)
 
@@ -130,7 +131,7 @@ def near_arrays(count: int, instances: Sequence[TspInstance], unit: float | None
     """Make a kernel's batch, with `count` near cities."""
     tours = arrays(instances, unit)
     distinct, size = list({id(i): i for i in instances}.values()), instances[0].size
-    near = np.stack([near_cities(i, count) for i in distinct])
+    near = np.stack([candidate_lists(i, count) for i in distinct])
     edges, root = np.zeros((*near.shape[:2], 2), np.float32), np.float32(math.sqrt(size))
     for k, instance in enumerate(distinct):
         unit_of = tours.scale[np.argmax(tours.data_row == k)] / math.sqrt(size)
@@ -356,7 +357,7 @@ def _look(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
 
 @inlined
 def _measure(ends: Any, pair: Any, x: float, y: float) -> None:
-    """Measure edges in the plane, of all lanes: all float32, which the compiler vectorises."""
+    """KernelMetric edges in the plane, of all lanes: all float32, which the compiler vectorises."""
     for m in range(pair.shape[1]):
         pair[0, m] = _distance(ends[0, m] - x, ends[1, m] - y)
         pair[1, m] = _distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])

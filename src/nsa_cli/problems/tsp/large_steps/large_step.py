@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Budget, LargeStepRun
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.kicks import start_at
-from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare
-from nsa_cli.problems.tsp.measure import Rows
-from nsa_cli.problems.tsp.parts import TourParts, parts_of
-from nsa_cli.problems.tsp.surroundings import is_measurable
+from nsa_cli.problems.tsp.large_steps.kicks import start_at
+from nsa_cli.problems.tsp.large_steps.setup import LargeStepSettings, Setting, prepare
+from nsa_cli.problems.tsp.metric_kernel import DistanceMatrix
+from nsa_cli.problems.tsp.large_steps.partition import TourParts, parts_of
 
 #: Fewer sites than this leave no room for kicks.
 _LEAST = 13
@@ -28,7 +27,7 @@ class TspLargeStep:
 
     def fits(self, instance: TspInstance) -> bool:
         """Tell whether there are enough cities apart, at finite distances; nothing is compiled for that."""
-        if instance.size < _LEAST or not is_measurable(instance):
+        if instance.size < _LEAST or not instance.has_finite_lengths:
             return False
         if instance.matrix is not None:
             return True
@@ -72,7 +71,7 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
         some_are_one = len(state.best) < instance.size
         return first if some_are_one and instance.objective(first) < instance.objective(tour) else tour
 
-    in_parts = parts_of(len(state.best)) > 1 and not isinstance(tours.cities.measure, Rows)
+    in_parts = parts_of(len(state.best)) > 1 and not isinstance(tours.cities.metric, DistanceMatrix)
     return LargeStepRun(tours, state, current, best, parts=TourParts(tours, state) if in_parts else None)
 
 

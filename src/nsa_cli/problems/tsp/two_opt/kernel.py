@@ -41,9 +41,9 @@ from nsa_cli.core.kernel.slots import (
     spoil,
     weigh,
 )
-from nsa_cli.problems.tsp.batch import pack
+from nsa_cli.problems.tsp.two_opt.batch import pack
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.measure import Measure, length
+from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
 
 _score_four = score_features(4)
 
@@ -54,11 +54,11 @@ class TspArrays(NamedTuple):
     Attributes
     ----------
     data : float64[B', M]
-        Of each instance, what `Measure` calls so.
+        Of each instance, what `KernelMetric` calls so.
     data_row : int64[B]
         Which row of `data` a chain's instance has: chains of one instance share it.
     stride, formula, rounding : int
-        As in `Measure`.
+        As in `KernelMetric`.
     points : float32[B', N, 2]
     nearest : float64[B', N]
     scale : float64[B]
@@ -104,7 +104,7 @@ class Work(NamedTuple):
     ----------
     tour : int64[N]
     seen : float32[2, 16 blocks + 16]
-        Rows in the tour's order, from index 1 on, with the last city before the first and the first after the
+        DistanceMatrix in the tour's order, from index 1 on, with the last city before the first and the first after the
         last. Paper: x and y. Relative: length of the edge to the predecessor, and of the edge to the nearest
         city.
     plane : float32[2, 16 blocks + 16]
@@ -138,18 +138,18 @@ def workspace(x: Any) -> Work:
 
 def arrays(instances: Sequence[TspInstance], unit: float | None = None) -> TspArrays:
     """Make a kernel's batch; chains of one instance share what is large."""
-    from nsa_cli.problems.tsp.measure import measure_of
+    from nsa_cli.problems.tsp.metric_kernel import kernel_metric
 
     distinct = list({id(i): i for i in instances}.values())
     place = {id(instance): k for k, instance in enumerate(distinct)}
     rows = np.array([place[id(i)] for i in instances])
     batch = pack(distinct, unit)
     cities = np.arange(distinct[0].size)
-    measures = [measure_of(instance, cities) for instance in distinct]
+    metrics = [kernel_metric(instance, cities) for instance in distinct]
     return TspArrays(
-        np.stack([m.data for m in measures]),
+        np.stack([m.data for m in metrics]),
         rows,
-        *measures[0][1:],
+        *metrics[0][1:],
         batch.points,
         batch.nearest,
         batch.scale[rows],
@@ -160,8 +160,8 @@ def arrays(instances: Sequence[TspInstance], unit: float | None = None) -> TspAr
 @inlined
 def edge_length(batch: Any, row: int, u: int, v: int) -> float:
     """Length of the edge between two cities, in file units."""
-    measure = Measure(batch.data[batch.data_row[row]], batch.stride, batch.formula, batch.rounding)
-    return length(measure, u, v)
+    metric = KernelMetric(batch.data[batch.data_row[row]], batch.stride, batch.formula, batch.rounding)
+    return length(metric, u, v)
 
 
 @inlined

@@ -26,12 +26,12 @@ from nsa_cli.problems.tsp.candidates import (
 )
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.kicks import start_at
-from nsa_cli.problems.tsp.large_step import TspLargeStep
-from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare
-from nsa_cli.problems.tsp.local_search import PIECES, QUEUED, improve_city, repair, roll_back
-from nsa_cli.problems.tsp.measure import tour_length
-from nsa_cli.problems.tsp.surroundings import greedy, hilbert, sites_of, surroundings_of
+from nsa_cli.problems.tsp.large_steps.kicks import start_at
+from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
+from nsa_cli.problems.tsp.large_steps.setup import LargeStepSettings, Setting, prepare
+from nsa_cli.problems.tsp.large_steps.local_search import PIECES, QUEUED, improve_city, repair, roll_back
+from nsa_cli.problems.tsp.metric_kernel import tour_length
+from nsa_cli.problems.tsp.neighbour_lists import greedy, hilbert, sites_of, surroundings_of
 
 
 def random_cities(size: int, seed: int = 0) -> TspInstance:
@@ -161,7 +161,7 @@ def test_chains_keep_permutations_and_count_right(size: int, seed: int, levels: 
     chains, state, tally = one_chain(setting, setting.sites.order(greedy(instance)), seed)
     for _ in range(5):
         chains.advance(np.full(20, 0.5))
-        order, measure = state.chain.order, setting.tours.cities.measure
+        order, metric = state.chain.order, setting.tours.cities.metric
         everything = np.arange(len(order))
         assert np.array_equal(np.sort(order), everything)
         assert np.array_equal(order[state.chain.position], everything)
@@ -169,8 +169,8 @@ def test_chains_keep_permutations_and_count_right(size: int, seed: int, levels: 
         assert np.array_equal(np.sort(state.best), everything)
         assert not state.chain.waiting.any()
         current, best = tally.energies[CURRENT], tally.energies[BEST]
-        assert current == pytest.approx(tour_length(measure, order), rel=1e-12)
-        assert best == pytest.approx(tour_length(measure, state.best), rel=1e-12)
+        assert current == pytest.approx(tour_length(metric, order), rel=1e-12)
+        assert best == pytest.approx(tour_length(metric, state.best), rel=1e-12)
         assert best <= current + setting.tours.tolerance
     assert tally.counts[STEPS] == chains.step == 100
 
@@ -182,9 +182,9 @@ def test_undo_restores_the_tour_exactly() -> None:
     chain = state.chain
     before = chain.order.copy(), chain.position.copy()
     gained = sum(improve_city(setting.tours.cities, chain, city, 6) for city in range(40))
-    moved = tour_length(setting.tours.cities.measure, chain.order)
+    moved = tour_length(setting.tours.cities.metric, chain.order)
     assert chain.counts[PIECES] > 20
-    assert moved == pytest.approx(tour_length(setting.tours.cities.measure, before[0]) - gained)
+    assert moved == pytest.approx(tour_length(setting.tours.cities.metric, before[0]) - gained)
     roll_back(chain, 0)
     assert np.array_equal(chain.order, before[0])
     assert np.array_equal(chain.position, before[1])
@@ -338,8 +338,8 @@ def test_candidates_are_what_they_say() -> None:
     assert np.allclose(np.take_along_axis(far, nearest(points, 4), 1), expected)
     in_matrix = nearest_in_matrix(far, 4)
     assert np.allclose(np.sort(np.take_along_axis(far, in_matrix, 1), axis=1), expected)
-    sites, measure, _, _ = surroundings_of(instance := TspInstance(coords=points))
-    found, distances = nearest_of_few(measure, instance.size, 4)
+    sites, metric, _, _ = surroundings_of(instance := TspInstance(coords=points))
+    found, distances = nearest_of_few(metric, instance.size, 4)
     assert np.allclose(distances[np.argsort(sites.numbers)], expected)
     assert np.allclose(far[sites.numbers[:, None], sites.numbers[found]], distances)
     # A square with sides 1, 2, 3, 4: the tree leaves out 4, whose path has 3 as its longest edge.

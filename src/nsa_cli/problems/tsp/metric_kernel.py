@@ -40,13 +40,13 @@ _CODES = {
 _DEAR_UP_TO = 2000
 
 
-class Measure(NamedTuple):
+class KernelMetric(NamedTuple):
     """What edge lengths are computed from.
 
     Attributes
     ----------
     data : float64[N * stride]
-        Rows of coordinates (as `TspInstance.measured`) or of the matrix, flat: one multiplication an index.
+        DistanceMatrix of coordinates (as `TspInstance.measured`) or of the matrix, flat: one multiplication an index.
     stride : int
         Numbers a row.
     formula, rounding : int
@@ -58,7 +58,7 @@ class Measure(NamedTuple):
     rounding: int
 
 
-def measure_of(instance: TspInstance, cities: NDArray[np.int64]) -> Measure:
+def kernel_metric(instance: TspInstance, cities: NDArray[np.int64]) -> KernelMetric:
     """Take an instance's metric, with its cities renumbered.
 
     Parameters
@@ -70,100 +70,100 @@ def measure_of(instance: TspInstance, cities: NDArray[np.int64]) -> Measure:
     """
     if instance.matrix is not None:
         rows = instance.matrix[np.ix_(cities, cities)].astype(np.float64)
-        return Measure(rows.ravel(), len(cities), *_CODES["EXPLICIT"])
+        return KernelMetric(rows.ravel(), len(cities), *_CODES["EXPLICIT"])
     if instance.edge_weight_type == "GEO" and len(cities) <= _DEAR_UP_TO:
         rows = instance.edges(cities[:, None], cities[None, :])
-        return Measure(np.ascontiguousarray(rows, dtype=np.float64).ravel(), len(cities), *_CODES["EXPLICIT"])
+        return KernelMetric(np.ascontiguousarray(rows, dtype=np.float64).ravel(), len(cities), *_CODES["EXPLICIT"])
     coords = instance.measured[cities]
-    return Measure(coords.ravel(), coords.shape[1], *_CODES[instance.edge_weight_type])
+    return KernelMetric(coords.ravel(), coords.shape[1], *_CODES[instance.edge_weight_type])
 
 
 @inlined
-def length(measure: Measure, i: int, j: int) -> float:
+def length(metric: KernelMetric, i: int, j: int) -> float:
     """Length of the edge between cities `i` and `j`."""
-    if measure.formula == _REAL:
-        return math.sqrt(_square(measure.data, i, j))
-    if measure.formula == _MATRIX:
-        return measure.data[i * measure.stride + j]
-    if measure.formula == _STRAIGHT:
-        return _rounded(math.sqrt(_square(measure.data, i, j)), measure.rounding)
-    return _rarer(measure, i, j)
+    if metric.formula == _REAL:
+        return math.sqrt(_square(metric.data, i, j))
+    if metric.formula == _MATRIX:
+        return metric.data[i * metric.stride + j]
+    if metric.formula == _STRAIGHT:
+        return _rounded(math.sqrt(_square(metric.data, i, j)), metric.rounding)
+    return _rarer(metric, i, j)
 
 
 class Plane(NamedTuple):
-    """Points in the plane; data float64[2 N] as in `Measure`."""
+    """Points in the plane; data float64[2 N] as in `KernelMetric`."""
 
     data: NDArray[np.float64]
 
 
-class WholePlane(NamedTuple):
+class RoundedPlane(NamedTuple):
     """The same with lengths rounded to the nearest whole number."""
 
     data: NDArray[np.float64]
 
 
-class Rows(NamedTuple):
-    """A matrix; data float64[N * stride] as in `Measure`."""
+class DistanceMatrix(NamedTuple):
+    """A matrix; data float64[N * stride] as in `KernelMetric`."""
 
     data: NDArray[np.float64]
     stride: int
 
 
-#: What a search measures with.
-AnyMeasure: TypeAlias = Measure | Plane | WholePlane | Rows
+#: What a search metrics with.
+AnyMetric: TypeAlias = KernelMetric | Plane | RoundedPlane | DistanceMatrix
 
 
-def special(measure: Measure) -> AnyMeasure:
+def special(metric: KernelMetric) -> AnyMetric:
     """Give the common metrics types of their own, for `edge` and `is_shorter`."""
-    if measure.formula == _REAL:
-        return Plane(measure.data)
-    if measure.formula == _MATRIX:
-        return Rows(measure.data, measure.stride)
-    if (measure.formula, measure.rounding) == _CODES["EUC_2D"]:
-        return WholePlane(measure.data)
-    return measure
+    if metric.formula == _REAL:
+        return Plane(metric.data)
+    if metric.formula == _MATRIX:
+        return DistanceMatrix(metric.data, metric.stride)
+    if (metric.formula, metric.rounding) == _CODES["EUC_2D"]:
+        return RoundedPlane(metric.data)
+    return metric
 
 
 @generic
-def edge(measure: Any, i: int, j: int) -> float:
+def edge(metric: Any, i: int, j: int) -> float:
     """Length of the edge between two cities."""
     raise NotImplementedError
 
 
 @generic
-def is_shorter(measure: Any, i: int, j: int, limit: float) -> bool:
+def is_shorter(metric: Any, i: int, j: int, limit: float) -> bool:
     """Tell whether the edge is shorter than a positive limit, without a root where none is needed."""
     raise NotImplementedError
 
 
-@variant(edge, measure=Measure)
-def _any_edge(measure: Measure, i: int, j: int) -> float:
-    return length(measure, i, j)
+@variant(edge, metric=KernelMetric)
+def _any_edge(metric: KernelMetric, i: int, j: int) -> float:
+    return length(metric, i, j)
 
 
-@variant(is_shorter, measure=(Measure, Rows, WholePlane))
-def _is_shorter(measure: Any, i: int, j: int, limit: float) -> bool:
-    return edge(measure, i, j) < limit
+@variant(is_shorter, metric=(KernelMetric, DistanceMatrix, RoundedPlane))
+def _is_shorter(metric: Any, i: int, j: int, limit: float) -> bool:
+    return edge(metric, i, j) < limit
 
 
-@variant(edge, measure=Plane)
-def _plane_edge(measure: Plane, i: int, j: int) -> float:
-    return math.sqrt(_square(measure.data, i, j))
+@variant(edge, metric=Plane)
+def _plane_edge(metric: Plane, i: int, j: int) -> float:
+    return math.sqrt(_square(metric.data, i, j))
 
 
-@variant(is_shorter, measure=Plane)
-def _is_shorter_in_plane(measure: Plane, i: int, j: int, limit: float) -> bool:
-    return _square(measure.data, i, j) < limit * limit
+@variant(is_shorter, metric=Plane)
+def _is_shorter_in_plane(metric: Plane, i: int, j: int, limit: float) -> bool:
+    return _square(metric.data, i, j) < limit * limit
 
 
-@variant(edge, measure=WholePlane)
-def _whole_edge(measure: WholePlane, i: int, j: int) -> float:
-    return np.floor(math.sqrt(_square(measure.data, i, j)) + 0.5)
+@variant(edge, metric=RoundedPlane)
+def _whole_edge(metric: RoundedPlane, i: int, j: int) -> float:
+    return np.floor(math.sqrt(_square(metric.data, i, j)) + 0.5)
 
 
-@variant(edge, measure=Rows)
-def _matrix_edge(measure: Rows, i: int, j: int) -> float:
-    return measure.data[np.uint64(i) * np.uint64(measure.stride) + np.uint64(j)]
+@variant(edge, metric=DistanceMatrix)
+def _matrix_edge(metric: DistanceMatrix, i: int, j: int) -> float:
+    return metric.data[np.uint64(i) * np.uint64(metric.stride) + np.uint64(j)]
 
 
 @inlined
@@ -176,30 +176,30 @@ def _square(data: NDArray[np.float64], i: int, j: int) -> float:
 
 
 @kernel
-def _rarer(measure: Measure, i: int, j: int) -> float:
+def _rarer(metric: KernelMetric, i: int, j: int) -> float:
     """Lengths by the formulas that need not be inlined."""
-    data, axes = measure.data, measure.stride
+    data, axes = metric.data, metric.stride
     a, b = i * axes, j * axes
-    if measure.formula == _GEO:
+    if metric.formula == _GEO:
         return _great_circle(data[a], data[a + 1], data[b], data[b + 1])
     total = 0.0
     largest = 0.0
     for axis in range(axes):
         difference = data[a + axis] - data[b + axis]
-        if measure.formula == _MANHATTAN:
+        if metric.formula == _MANHATTAN:
             total += abs(difference)
-        elif measure.formula == _CHEBYSHEV:
+        elif metric.formula == _CHEBYSHEV:
             rounded = np.floor(abs(difference) + 0.5)
             largest = largest if rounded <= largest else rounded
         else:
             total += difference * difference
-    if measure.formula == _CHEBYSHEV:
+    if metric.formula == _CHEBYSHEV:
         return largest
-    if measure.formula == _PSEUDO:
+    if metric.formula == _PSEUDO:
         total = math.sqrt(total / 10.0)
-    elif measure.formula == _STRAIGHT_3D:
+    elif metric.formula == _STRAIGHT_3D:
         total = math.sqrt(total)
-    return _rounded(total, measure.rounding)
+    return _rounded(total, metric.rounding)
 
 
 @inlined
@@ -223,18 +223,18 @@ def _great_circle(latitude: float, longitude: float, latitude2: float, longitude
 
 
 @allocating
-def lengths(measure: Measure, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+def lengths(metric: KernelMetric, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
     """Lengths of many edges, float64 of the shape int64[M] of `i` and `j`."""
     result = np.empty(len(i))
     for k in range(len(i)):
-        result[k] = length(measure, i[k], j[k])
+        result[k] = length(metric, i[k], j[k])
     return result
 
 
 @kernel
-def tour_length(measure: AnyMeasure, order: NDArray[np.uint32]) -> float:
+def tour_length(metric: AnyMetric, order: NDArray[np.uint32]) -> float:
     """Length of a closed tour, summed in its order."""
-    total = edge(measure, order[-1], order[0])
+    total = edge(metric, order[-1], order[0])
     for k in range(len(order) - 1):
-        total += edge(measure, order[k], order[k + 1])
+        total += edge(metric, order[k], order[k + 1])
     return total
