@@ -14,16 +14,16 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat, Trained
 from nsa_cli.problems.tsp.formats import labelled, tsplib
-from nsa_cli.problems.tsp.starts import greedy_edge, nearest_neighbour, quick, random_tour, strips
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.starts import greedy_edge, nearest_neighbour, quick, random_tour, strips
 from nsa_cli.problems.tsp.two_opt.candidate_lists import parse
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
+    from nsa_cli.problems.tsp.plot import TspDrawing
     from nsa_cli.problems.tsp.two_opt.candidate_operations import NearestOperations
     from nsa_cli.problems.tsp.two_opt.operations import TspOperations
-    from nsa_cli.problems.tsp.plot import TspDrawing
 
 
 class Tsp(Problem[TspInstance]):

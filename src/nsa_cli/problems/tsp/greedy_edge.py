@@ -47,7 +47,7 @@ def greedy(instance: TspInstance) -> Solution:
 
 
 def _tour(instance: TspInstance, lists: NeighbourLists) -> NDArray[np.int64]:
-    """Join neighbours by their shortest edges, then near ends of the paths that are left, to a tour of sites."""
+    """Join sites to paths by the shortest edges between neighbours, then near ends of paths to a tour."""
     size, width = lists.neighbours.shape
     paths = Paths(
         np.full((size, 2), -1, dtype=np.int64),

@@ -1,4 +1,4 @@
-"""Edge lengths for kernels: the formulas of `distances`, one pair at a time, bit by bit the same.
+"""Edge lengths for kernels: the formulas of `distances`, a pair at a time, equal to the last bit.
 
 One function with a branch on an integer serves all metrics: the branch always goes the same way, and kernels
 are compiled once, not once a metric. Where lengths are most of the work, `special` gives a type of its own to
@@ -41,12 +41,12 @@ _DEAR_UP_TO = 2000
 
 
 class KernelMetric(NamedTuple):
-    """What edge lengths are computed from.
+    """A metric with its coordinates or its matrix.
 
     Attributes
     ----------
     data : float64[N * stride]
-        DistanceMatrix of coordinates (as `TspInstance.measured`) or of the matrix, flat: one multiplication an index.
+        Rows of coordinates (as `TspInstance.measured`) or of the matrix, flat: one multiplication an index.
     stride : int
         Numbers a row.
     formula, rounding : int
@@ -59,7 +59,7 @@ class KernelMetric(NamedTuple):
 
 
 def kernel_metric(instance: TspInstance, cities: NDArray[np.int64]) -> KernelMetric:
-    """Take an instance's metric, with its cities renumbered.
+    """Build an instance's metric, with its cities renumbered.
 
     Parameters
     ----------
@@ -73,7 +73,9 @@ def kernel_metric(instance: TspInstance, cities: NDArray[np.int64]) -> KernelMet
         return KernelMetric(rows.ravel(), len(cities), *_CODES["EXPLICIT"])
     if instance.edge_weight_type == "GEO" and len(cities) <= _DEAR_UP_TO:
         rows = instance.edges(cities[:, None], cities[None, :])
-        return KernelMetric(np.ascontiguousarray(rows, dtype=np.float64).ravel(), len(cities), *_CODES["EXPLICIT"])
+        return KernelMetric(
+            np.ascontiguousarray(rows, dtype=np.float64).ravel(), len(cities), *_CODES["EXPLICIT"]
+        )
     coords = instance.measured[cities]
     return KernelMetric(coords.ravel(), coords.shape[1], *_CODES[instance.edge_weight_type])
 
@@ -91,7 +93,7 @@ def length(metric: KernelMetric, i: int, j: int) -> float:
 
 
 class Plane(NamedTuple):
-    """Points in the plane; data float64[2 N] as in `KernelMetric`."""
+    """Euclidean lengths in the plane; data float64[2 N] as in `KernelMetric`."""
 
     data: NDArray[np.float64]
 
@@ -109,7 +111,7 @@ class DistanceMatrix(NamedTuple):
     stride: int
 
 
-#: What a search metrics with.
+#: What local search measures edges with.
 AnyMetric: TypeAlias = KernelMetric | Plane | RoundedPlane | DistanceMatrix
 
 

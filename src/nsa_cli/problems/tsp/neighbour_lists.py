@@ -1,4 +1,4 @@
-"""K-nearest neighbours and the order along Hilbert's curve, shared by starts, 2-opt, local search and bound."""
+"""K-nearest neighbours and Hilbert order, shared by starts, 2-opt, local search and bound."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.starts import integer_matrix
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.starts import integer_matrix
 
 #: Seconds after which a program that was told its limit is ended.
 _PATIENCE = 60.0

@@ -190,5 +190,3 @@ def grow_tree(graph: Graph, weights: NDArray[np.float64], tree: Tree) -> float:
                     waiting += 1
                 _rise(tree, place[other])
     return total
-
-

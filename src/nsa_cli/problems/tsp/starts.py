@@ -35,7 +35,7 @@ def nearest_neighbour(instance: TspInstance, draws: Draws) -> Solution:
 
 
 def greedy_edge(instance: TspInstance, _: Draws) -> Solution:
-    """Add the shortest edge that leaves a set of paths, again and again (Bentley 1992); memory linear in N."""
+    """Add the shortest edge that leaves a set of paths, again and again (Bentley 1992)."""
     from nsa_cli.problems.tsp.greedy_edge import greedy  # compiled
 
     return greedy(instance)

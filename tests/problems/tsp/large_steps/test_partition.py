@@ -15,12 +15,12 @@ from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.api import Settings, Task
 from nsa_cli.backends import LargeStepBackend
 from nsa_cli.problems.tsp import parts
-from nsa_cli.problems.tsp.large_steps.partition_kernel import GAP, cut, link_gaps, link_part, members, restrict, walk
+from nsa_cli.problems.tsp.large_steps.partition import GAP, partition, link_gaps, link_part, members, restrict, walk
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
 from nsa_cli.problems.tsp.metric_kernel import length, kernel_metric
-from nsa_cli.problems.tsp.large_steps.partition import TourParts, parts_of
+from nsa_cli.problems.tsp.large_steps.partition import TourPartition, part_count
 from nsa_cli.problems.tsp.neighbour_lists import greedy
 from nsa_cli.run import solve_all
 
@@ -65,7 +65,7 @@ def test_parts_make_the_tour_again_and_do_not_cross(size: int, count: int, seed:
     rng = np.random.default_rng(seed)
     tour = rng.permutation(size).astype(np.uint32)
     near, _ = candidates(size, 5, seed)
-    found = cut(tour, near, 5, rng.random(size), rng.random(count - 1))
+    found = partition(tour, near, 5, rng.random(size), rng.random(count - 1))
     assert sorted(found.cities.tolist()) == list(range(size))
     sizes = np.diff(found.bounds)
     assert sizes.min() >= 1
@@ -92,7 +92,7 @@ def test_cities_beside_each_other_are_not_parted() -> None:
     size = 100
     beside = np.arange(size, dtype=np.uint32)[::-1].copy()
     for draw in (0.1, 0.37, 0.8):
-        found = cut(np.arange(size, dtype=np.uint32), beside, 1, np.ones(size), np.array([draw]))
+        found = partition(np.arange(size, dtype=np.uint32), beside, 1, np.ones(size), np.array([draw]))
         part = np.searchsorted(found.bounds, found.place, side="right")
         assert (part == part[beside]).all()
         assert 30 <= found.bounds[1] <= 70
@@ -105,7 +105,7 @@ def test_cuts_go_where_little_was_parted_before() -> None:
     for low in (10, 35, 60, 85):
         weights = np.ones(size)
         weights[low : low + 5] = 0.01
-        found = cut(np.arange(size, dtype=np.uint32), around.ravel(), 4, weights, np.array([0.37]))
+        found = partition(np.arange(size, dtype=np.uint32), around.ravel(), 4, weights, np.array([0.37]))
         part = np.searchsorted(found.bounds, found.place, side="right")
         assert len(set(part[low : low + 5])) == 2
 
@@ -115,7 +115,7 @@ def test_candidates_outside_of_a_part_are_no_number_away() -> None:
     size, width = 40, 5
     near, distances = candidates(size, width, 3)
     tour = np.random.default_rng(1).permutation(size).astype(np.uint32)
-    found = cut(tour, near, width, np.ones(size), np.array([0.2, 0.7, 0.4]))
+    found = partition(tour, near, width, np.ones(size), np.array([0.2, 0.7, 0.4]))
     parted = np.full(size, 9, np.uint8)
     for part in range(4):
         some = members(found, part)
@@ -233,7 +233,7 @@ def test_gaps_stay_where_they_are() -> None:
     (run,) = TspLargeStep().runs([instance], greedy(instance)[None])
     chains = LargeStepChains([run], np.array([3]))
     chains.advance(np.full(150, 0.5))
-    assert isinstance(run.parts, TourParts)
+    assert isinstance(run.parts, TourPartition)
     seen = 0
     for some, state in run.parts._parts.values():
         order, size = state.chain.order, len(some)
@@ -300,7 +300,7 @@ def test_many_cities_are_one_chain_in_parts() -> None:
     """It does the work of the two chains it stands for; a matrix is not cut."""
     steps = TspLargeStep()
     few, many = random_cities(5000), random_cities(20_000)
-    assert [parts_of(n) for n in (200, 7999, 8000, 10_000, 20_000, 85_900)] == [1, 1, 4, 4, 4, 16]
+    assert [part_count(n) for n in (200, 7999, 8000, 10_000, 20_000, 85_900)] == [1, 1, 4, 4, 4, 16]
     assert (steps.budget(few).chains, steps.budget(many).chains) == (2, 1)
     assert steps.budget(many).steps == 2 * steps.budget(few).steps
     assert (steps.chains(few, 10.0, 2), steps.chains(many, 10.0, 2), steps.chains(many, 10.0, 8)) == (

@@ -106,9 +106,7 @@ def bound(instance: TspInstance, seconds: float, stop: Callable[[], bool]) -> Bo
     potentials = np.empty(instance.size, dtype=np.int64)
     potentials[cities.numbers] = best
     witness = {"scale": cities.scale, "potentials": potentials.tolist()}
-    return Bound(
-        value=in_file_units(instance, total, cities.scale), method="held-karp", witness=witness
-    )
+    return Bound(value=in_file_units(instance, total, cities.scale), method="held-karp", witness=witness)
 
 
 def _enumerated(instance: TspInstance) -> Bound:
@@ -187,7 +185,9 @@ def _best_potentials(
         short, gained = hoped - tree.total - tree.cut, math.inf if found is None else tree.total - found[0]
         if gained > 0:
             found = tree.total, potentials
-        if short <= _MUCH * abs(hoped) and (gained <= _LITTLE * abs(hoped) or (turn == 0 and _is_easy(cities.instance))):
+        if short <= _MUCH * abs(hoped) and (
+            gained <= _LITTLE * abs(hoped) or (turn == 0 and _is_easy(cities.instance))
+        ):
             break
         if 2 * time.monotonic() - began > end:  # no time for another turn
             break
@@ -222,7 +222,10 @@ def _raised(
 ) -> Ascent:
     """Raise the bound on few edges from given potentials, in scaled units."""
     size, began = len(start), time.monotonic()
-    tree, ascent = new_tree(size), Ascent(start.copy(), start.copy(), np.zeros(size), np.array([-np.inf, 0.0]))
+    tree, ascent = (
+        new_tree(size),
+        Ascent(start.copy(), start.copy(), np.zeros(size), np.array([-np.inf, 0.0])),
+    )
     weighing = _weighing_seconds(cities.instance)
     if not math.isinf(end):
         end -= weighing if is_dense(cities.instance) else max(0.5 * (end - began), weighing)

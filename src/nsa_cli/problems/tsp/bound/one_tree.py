@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,15 +217,15 @@ def _listed(
     light = limit
     listed: list[Edges] = []
     levels = _levels(tree)
-    for i, j in pairs:
+    for a, b in pairs:
         if stop():
             return None
-        weights = weigh(i, j)
-        useful = weights < light
-        for least, part in levels:
-            # What already hangs together by lighter edges gains nothing from the pair.
-            useful &= (weights < least) | (part[i] != part[j])
-        listed.append((i[useful], j[useful]))
+        pair_weights = weigh(a, b)
+        useful = pair_weights < light
+        for least, component in levels:
+            # Cities that are already connected by lighter edges gain nothing from the pair.
+            useful &= (pair_weights < least) | (component[a] != component[b])
+        listed.append((a[useful], b[useful]))
         if sum(len(ends[0]) for ends in listed) > _MANY * size:
             # The tree of what was listed stands for it, and leaves less to be listed.
             tree = _tree(cities.with_edges(graph, _ends(tree), *listed), potentials)

@@ -117,5 +117,3 @@ def _lowest(scores: NDArray[np.float64], begin: int, end: int, kept: NDArray[np.
             at -= 1
         kept[at] = e
     return found
-
-

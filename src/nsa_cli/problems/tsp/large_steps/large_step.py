@@ -12,9 +12,9 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Budget, LargeStepRun
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_steps.kicks import start_at
+from nsa_cli.problems.tsp.large_steps.partition import TourPartition, part_count
 from nsa_cli.problems.tsp.large_steps.setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.metric_kernel import DistanceMatrix
-from nsa_cli.problems.tsp.large_steps.partition import TourParts, parts_of
 
 #: Fewer sites than this leave no room for kicks.
 _LEAST = 13
@@ -47,7 +47,7 @@ class TspLargeStep:
 
     def chains(self, instance: TspInstance, seconds: float, threads: int) -> int:
         """Choose the number of chains for a time limit: as many as keep all threads busy."""
-        return max(threads // parts_of(instance.size), 1) if _goes_in_parts(instance) else threads
+        return max(threads // part_count(instance.size), 1) if _goes_in_parts(instance) else threads
 
     def runs(self, instances: Sequence[TspInstance], x: NDArray[Any]) -> list[LargeStepRun]:
         """Put chains at their first tours; the first one of an instance has a say in its candidates."""
@@ -71,10 +71,10 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
         some_are_one = len(state.best) < instance.size
         return first if some_are_one and instance.objective(first) < instance.objective(tour) else tour
 
-    in_parts = parts_of(len(state.best)) > 1 and not isinstance(tours.cities.metric, DistanceMatrix)
-    return LargeStepRun(tours, state, current, best, parts=TourParts(tours, state) if in_parts else None)
+    in_parts = part_count(len(state.best)) > 1 and not isinstance(tours.cities.metric, DistanceMatrix)
+    return LargeStepRun(tours, state, current, best, parts=TourPartition(tours, state) if in_parts else None)
 
 
 def _goes_in_parts(instance: TspInstance) -> bool:
     """Tell whether one chain in parts does better than several chains; parts of a matrix are no smaller."""
-    return instance.matrix is None and parts_of(instance.size) > 1
+    return instance.matrix is None and part_count(instance.size) > 1

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.spanning_tree import graph_of
-from nsa_cli.problems.tsp.large_steps.alpha_nearness import alpha_nearness, choose
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.large_steps.alpha_nearness import alpha_nearness, choose
 from nsa_cli.problems.tsp.large_steps.kicks import Tours, fitting
 from nsa_cli.problems.tsp.large_steps.local_search import Cities
 from nsa_cli.problems.tsp.metric_kernel import special, tour_length
 from nsa_cli.problems.tsp.neighbour_lists import Sites, lists_of, neighbour_lists
+from nsa_cli.problems.tsp.spanning_tree import graph_of
 
 #: Up to this many cities the set-up weighs more, and half the subgradient steps do.
 _FEW = 150

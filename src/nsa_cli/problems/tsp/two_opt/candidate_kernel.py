@@ -1,4 +1,4 @@
-"""The parts of a fused kernel for 2-opt between near cities; see `nsa_cli.problems.tsp.two_opt.candidate_lists`.
+"""The fused kernel of 2-opt with candidate lists; see `candidate_lists` for its moves.
 
 A move is (first city, candidate) here: in which window the city was is known from the random numbers. What a
 step costs does not grow with N, but for the part of the tour that an accepted move turns round.
@@ -30,9 +30,9 @@ from nsa_cli.core.kernel.slots import (
     slot_space,
 )
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.two_opt.kernel import TspArrays, arrays, edge_length
 from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
 from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
+from nsa_cli.problems.tsp.two_opt.kernel import TspArrays, arrays, edge_length
 
 _score_first, _score_near = score_features(4), score_features(5)
 

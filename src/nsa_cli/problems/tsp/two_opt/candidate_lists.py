@@ -58,4 +58,3 @@ def stride_of(size: int) -> int:
     while math.gcd(stride, size) > 1:
         stride += 1
     return stride % size if size > 1 else 0
-

@@ -1,4 +1,4 @@
-"""The parts of a fused kernel for tours; see `operations` for what they mean.
+"""The fused kernel of 2-opt over all pairs of cities; see `operations` for its moves.
 
 What a policy sees is kept in the order of the tour, so that the features of all candidates are rows to run
 along; a reversal turns a piece of each row round.
@@ -41,9 +41,9 @@ from nsa_cli.core.kernel.slots import (
     spoil,
     weigh,
 )
-from nsa_cli.problems.tsp.two_opt.batch import pack
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
+from nsa_cli.problems.tsp.two_opt.batch import pack
 
 _score_four = score_features(4)
 
@@ -104,7 +104,7 @@ class Work(NamedTuple):
     ----------
     tour : int64[N]
     seen : float32[2, 16 blocks + 16]
-        DistanceMatrix in the tour's order, from index 1 on, with the last city before the first and the first after the
+        Rows in the tour's order, from index 1 on, with the last city before the first and the first after the
         last. Paper: x and y. Relative: length of the edge to the predecessor, and of the edge to the nearest
         city.
     plane : float32[2, 16 blocks + 16]

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
-from nsa_cli.problems.tsp.two_opt.batch import TspBatch, pack
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.two_opt.batch import TspBatch, pack
 
 
 class TspOperations(DiscreteOperations[TspInstance, TspBatch]):
