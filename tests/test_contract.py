@@ -204,6 +204,10 @@ def _spoiled(**methods):
     return nsa.problems._as_problem(type("Spoiled", (Teams,), changed), "Spoiled")
 
 
+def _case(problem):
+    return Case(problem, problem.neighbourhood(), 5, 0)
+
+
 def test_sound_scalar_functions_pass():
     """The class that the faults below spoil is good itself."""
     check_problem(_spoiled(), size=5)
@@ -227,14 +231,14 @@ SCALAR_FAULTS = {
 def test_a_scalar_function_that_says_something_else_is_named(name):
     """Compiled chains would not be those of the reference."""
     with pytest.raises(ContractError, match=name):
-        scalar_functions_say_what_tensors_say(_spoiled(**{name: SCALAR_FAULTS[name]}), 5, 0)
+        scalar_functions_say_what_tensors_say(_case(_spoiled(**{name: SCALAR_FAULTS[name]})))
 
 
 def test_a_scalar_function_that_is_out_of_bounds_is_named():
     """In a compiled loop nobody looks."""
     beyond = _spoiled(scalar_cost=lambda data, x: data.costs[len(x), 0])
     with pytest.raises(ContractError, match=r"scalar_cost fails: IndexError"):
-        scalar_functions_say_what_tensors_say(beyond, 5, 0)
+        scalar_functions_say_what_tensors_say(_case(beyond))
 
 
 UNFIT = {
