@@ -10,22 +10,22 @@ import pytest
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.jit import kernel
-from nsa_cli.problems.tsp import metric as metrics
+from nsa_cli.problems.tsp import metric_kernel
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.metric_kernel import lengths, kernel_metric, special, tour_length
+from nsa_cli.problems.tsp.metric_kernel import kernel_metric, lengths, special, tour_length
 
 
 @kernel
 def edge(metric: Any, i: int, j: int) -> float:
     """Ask for a length as a kernel does."""
-    return metrics.edge(metric, i, j)
+    return metric_kernel.edge(metric, i, j)
 
 
 @kernel
 def is_shorter(metric: Any, i: int, j: int, limit: float) -> bool:
     """Compare a length as a kernel does."""
-    return metrics.is_shorter(metric, i, j, limit)
+    return metric_kernel.is_shorter(metric, i, j, limit)
 
 
 @pytest.mark.parametrize("kind", [*METRICS, "EXPLICIT"])

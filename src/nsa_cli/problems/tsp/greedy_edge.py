@@ -11,7 +11,7 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel.jit import allocating, inlined, kernel
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.metric_kernel import lengths
-from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, nearest_cities, neighbour_lists
+from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, nearest_among, neighbour_lists
 
 #: Neighbours among the ends of paths that each end offers.
 _NEIGHBOURS = 5
@@ -61,7 +61,7 @@ def _tour(instance: TspInstance, lists: NeighbourLists) -> NDArray[np.int64]:
         if len(ends) <= _FEW:
             i, j = (ends[place] for place in np.triu_indices(len(ends), 1))
         else:
-            near = nearest_cities(instance, lists.sites.numbers[ends], _NEIGHBOURS)
+            near = nearest_among(instance, lists.sites.numbers[ends], _NEIGHBOURS)
             i, j = np.repeat(ends, _NEIGHBOURS), ends[near.ravel()]
         left = _join(paths, i, j, np.argsort(lengths(lists.metric, i, j), kind="stable"), left)
     return _read(paths)

@@ -82,7 +82,7 @@ def lists_of(instance: TspInstance, sites: Sites, count: int = _NEIGHBOURS) -> N
     size, metric = len(sites.numbers), kernel_metric(instance, sites.numbers)
     if size <= _FEW:
         return NeighbourLists(sites, metric, *_nearest_of_all(metric, size, min(count, size - 1)))
-    neighbours = nearest_cities(instance, sites.numbers, count)
+    neighbours = nearest_among(instance, sites.numbers, count)
     ends = np.repeat(np.arange(size), neighbours.shape[1]), neighbours.ravel()
     distances = lengths(metric, *ends).reshape(neighbours.shape)
     return NeighbourLists(sites, metric, *_sorted(neighbours, distances))
@@ -96,12 +96,12 @@ def candidate_lists(instance: TspInstance, count: int) -> NDArray[np.int32]:
     size = instance.size
     if min(count, size - 1) < 1:
         return np.zeros((size, 0), np.int32)
-    found = nearest_cities(instance, np.arange(size), count)
+    found = nearest_among(instance, np.arange(size), count)
     distances = instance.edges(np.arange(size)[:, None], found)
     return _sorted(found, distances)[0].astype(np.int32)
 
 
-def nearest_cities(instance: TspInstance, cities: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def nearest_among(instance: TspInstance, cities: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Find the nearest others of some cities int64[M]: places among these, int64[M, min(count, M - 1)].
 
     In the order of the points' distances, unrounded; in no order where lengths are a matrix.

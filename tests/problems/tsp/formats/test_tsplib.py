@@ -15,8 +15,15 @@ from nsa_cli.core.record import Source
 from nsa_cli.io.source import decode, read_source
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances, read_solution
+from nsa_cli.problems.tsp.formats.tsplib import (
+    read,
+    read_tour,
+    recognises,
+    recognises_tour,
+    write,
+    write_tour,
+)
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.formats.tsplib import read, read_tour, recognises, recognises_tour, write, write_tour
 
 TSP = find_problem("tsp")
 

@@ -14,14 +14,23 @@ import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.api import Settings, Task
 from nsa_cli.backends import LargeStepBackend
-from nsa_cli.problems.tsp import parts
-from nsa_cli.problems.tsp.large_steps.partition import GAP, partition, link_gaps, link_part, members, restrict, walk
+from nsa_cli.problems.tsp.large_steps import partition
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
-from nsa_cli.problems.tsp.metric_kernel import length, kernel_metric
-from nsa_cli.problems.tsp.large_steps.partition import TourPartition, part_count
-from nsa_cli.problems.tsp.neighbour_lists import greedy
+from nsa_cli.problems.tsp.large_steps.partition import (
+    GAP,
+    TourPartition,
+    link_gaps,
+    link_part,
+    members,
+    part_count,
+    partition,
+    restrict,
+    walk,
+)
+from nsa_cli.problems.tsp.metric_kernel import kernel_metric, length
+from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.run import solve_all
 
 
@@ -29,7 +38,7 @@ from nsa_cli.run import solve_all
 def small_parts() -> Iterator[None]:
     """Parts of some fifty cities, so that few cities have several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "PART", 50)
+        patch.setattr(partition, "PART_SIZE", 50)
         yield
 
 
@@ -76,7 +85,7 @@ def test_parts_make_the_tour_again_and_do_not_cross(size: int, count: int, seed:
         link_part(np.arange(len(some), dtype=np.uint32), some, links)
     link_gaps(found, links)
     again = np.empty(size, np.uint32)
-    assert walk(links, again)
+    assert read_tour(links, again)
     edges = {frozenset(pair) for pair in zip(tour.tolist(), np.roll(tour, 1).tolist(), strict=True)}
     assert {frozenset(p) for p in zip(again.tolist(), np.roll(again, 1).tolist(), strict=True)} == edges
     part_of = np.searchsorted(found.bounds, found.place[tour], side="right")
@@ -169,7 +178,7 @@ def test_every_metric_in_parts(kind: str) -> None:
 
 def test_many_cities_on_the_globe_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where their lengths come from formulas."""
-    monkeypatch.setattr(parts, "PART", 500)
+    monkeypatch.setattr(partition, "PART_SIZE", 500)
     coords = np.random.default_rng(4).uniform(-80, 80, (2100, 2)).round(2)
     instance = TspInstance(edge_weight_type="GEO", coords=coords)
     chains = chains_of(instance)
@@ -213,7 +222,7 @@ def test_a_tour_at_any_moment(size: int, part: int, seed: int, levels: int, chun
     if len(np.unique(coords, axis=0)) < 13:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "PART", part)
+        patch.setattr(partition, "PART_SIZE", part)
         watched, alone = chains_of(instance, seed), chains_of(instance, seed)
         for chunk in chunks:
             before = watched.best_energy[0]
@@ -292,7 +301,7 @@ def test_parts_do_about_as_well_as_the_whole(monkeypatch: pytest.MonkeyPatch) ->
         )
 
     whole = solved()
-    monkeypatch.setattr(parts, "PART", 500)
+    monkeypatch.setattr(partition, "PART_SIZE", 500)
     assert solved() < 1.005 * whole
 
 

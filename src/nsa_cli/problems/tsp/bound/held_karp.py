@@ -41,7 +41,7 @@ POTENTIAL_BITS = 49
 
 #: Ascents at most, of few cities and as a number of cities over all of them; each begins where the last one
 #: ended, and has more edges.
-_TURNS, _WEIGHED = 10, 40_000
+_TURNS, _WEIGHED = 10, 25_000
 
 #: An ascent is the last one if the 1-tree over all edges falls short of that on few by no more than the first
 #: share, and the ascent gained no more than the second.
@@ -172,11 +172,11 @@ def _best_potentials(
     cities: Cities, graph: Graph, end: float, stop: Callable[[], bool]
 ) -> tuple[int, NDArray[np.int64]] | None:
     """Raise the bound on few edges and weigh it on all; where that falls short, add edges and go on."""
-    start = np.zeros(len(cities.numbers))
+    start, share = np.zeros(len(cities.numbers)), 1.0
     found: tuple[int, NDArray[np.int64]] | None = None
     for turn in range(max(min(_TURNS, _WEIGHED // len(start)), 1)):
         began = time.monotonic()
-        ascent = _raised(cities, graph, start, end, stop)
+        ascent = _raised(cities, graph, start, share, end, stop)
         limit, hoped = 2.0**POTENTIAL_BITS, ascent.tally[_HIGHEST]
         potentials = np.rint(ascent.best.clip(-limit, limit)).astype(np.int64)
         tree = None if stop() else one_tree(cities, graph, potentials, end, stop)
@@ -185,10 +185,10 @@ def _best_potentials(
         short, gained = hoped - tree.total - tree.cut, math.inf if found is None else tree.total - found[0]
         if gained > 0:
             found = tree.total, potentials
-        if short <= _MUCH * abs(hoped) and (
-            gained <= _LITTLE * abs(hoped) or (turn == 0 and _is_easy(cities.instance))
-        ):
-            break
+        if short <= _MUCH * abs(hoped):
+            if (share < 1.0 and gained <= _LITTLE * abs(hoped)) or (turn == 0 and _is_easy(cities.instance)):
+                break
+            share *= 0.5 if gained <= _MUCH * abs(hoped) else 1.0
         if 2 * time.monotonic() - began > end:  # no time for another turn
             break
         graph = cities.with_edges(graph, tree.edges, *([] if turn else _triangles(cities)))
@@ -218,7 +218,12 @@ def _rounds(size: int) -> int:
 
 
 def _raised(
-    cities: Cities, graph: Graph, start: NDArray[np.float64], end: float, stop: Callable[[], bool]
+    cities: Cities,
+    graph: Graph,
+    start: NDArray[np.float64],
+    share: float,
+    end: float,
+    stop: Callable[[], bool],
 ) -> Ascent:
     """Raise the bound on few edges from given potentials, in scaled units."""
     size, began = len(start), time.monotonic()
@@ -232,11 +237,11 @@ def _raised(
     done, most = 0, _rounds(size)
     rounds, look = most, max(min(_LOOK // size, 20), 1)
     while done < rounds and not stop():
-        done = ascend(graph, tree, ascent, done, min(done + min(max(done, 2), look), rounds), rounds)
+        done = ascend(graph, tree, ascent, share, done, min(done + min(max(done, 2), look), rounds), rounds)
         now = time.monotonic()
         if now > end:
             break
-        if done == 2:  # these may have waited for a compilation
+        if done <= 2:  # these may have waited for a compilation
             began = now
         elif done < rounds and not math.isinf(end):
             rounds = min(most, done + int((end - now) / (now - began) * (done - 2)) + 1)
@@ -244,7 +249,7 @@ def _raised(
 
 
 @kernel
-def ascend(graph: Graph, tree: Tree, ascent: Ascent, first: int, last: int, rounds: int) -> int:
+def ascend(graph: Graph, tree: Tree, ascent: Ascent, share: float, first: int, last: int, rounds: int) -> int:
     """Go through rounds ``first <= m < last`` of so many; give `last`, or `rounds` where nothing is higher.
 
     Steps fall to nothing along a parabola (Volgenant and Jonker 1982, "A branch and bound algorithm for the
@@ -255,7 +260,7 @@ def ascend(graph: Graph, tree: Tree, ascent: Ascent, first: int, last: int, roun
     for m in range(first + 1, last + 1):
         value = grow_tree(graph, potentials, tree) + _close(graph, potentials, tree)
         if value > tally[_HIGHEST]:
-            tally[_HIGHEST], tally[_STRIDE] = value, abs(value) / (2 * size)
+            tally[_HIGHEST], tally[_STRIDE] = value, share * abs(value) / (2 * size)
             for i in range(size):
                 ascent.best[i] = potentials[i]
         fall = (m * m - 3.0 * (rounds - 1) * m + rounds * (2.0 * rounds - 3)) / (
