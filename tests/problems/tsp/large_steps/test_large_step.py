@@ -16,22 +16,15 @@ from nsa_cli.anneal.large_step import ACCEPTED, BEST, CURRENT, STEPS, LargeStepC
 from nsa_cli.core.kernel.draws import at_step
 from nsa_cli.core.kernel.steps import kick
 from nsa_cli.core.problem import LargeStepRun
-from nsa_cli.problems.tsp.candidates import (
-    Graph,
-    alpha_nearness,
-    choose,
-    nearest,
-    nearest_in_matrix,
-    nearest_of_few,
-)
 from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_steps.kicks import start_at
 from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
 from nsa_cli.problems.tsp.large_steps.local_search import PIECES, QUEUED, improve_city, repair, roll_back
 from nsa_cli.problems.tsp.large_steps.setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.metric_kernel import tour_length
-from nsa_cli.problems.tsp.neighbour_lists import greedy, hilbert, sites_of, surroundings_of
+from nsa_cli.problems.tsp.neighbour_lists import sites_of
 
 
 def random_cities(size: int, seed: int = 0) -> TspInstance:
@@ -327,44 +320,6 @@ def test_more_chains_where_there_are_threads_for_them() -> None:
     chains = nsa.find_problem("tsp").large_step().chains
     for instance in (random_cities(100), random_cities(500)):
         assert [chains(instance, 0.01, threads) for threads in (1, 2, 3)] == [1, 2, 3]
-
-
-def test_candidates_are_what_they_say() -> None:
-    """Nearest neighbours by brute force; alpha of tree edges is 0, of others what the tree would gain."""
-    points = np.random.default_rng(1).random((50, 2))
-    far = np.linalg.norm(points[:, None] - points, axis=-1)
-    np.fill_diagonal(far, np.inf)
-    expected = np.sort(far, axis=1)[:, :4]
-    assert np.allclose(np.take_along_axis(far, nearest(points, 4), 1), expected)
-    in_matrix = nearest_in_matrix(far, 4)
-    assert np.allclose(np.sort(np.take_along_axis(far, in_matrix, 1), axis=1), expected)
-    sites, metric, _, _ = surroundings_of(instance := TspInstance(coords=points))
-    found, distances = nearest_of_few(metric, instance.size, 4)
-    assert np.allclose(distances[np.argsort(sites.numbers)], expected)
-    assert np.allclose(far[sites.numbers[:, None], sites.numbers[found]], distances)
-    # A square with sides 1, 2, 3, 4: the tree leaves out 4, whose path has 3 as its longest edge.
-    graph = Graph(
-        np.array([0, 2, 4, 6, 8]),
-        np.array([1, 3, 0, 2, 1, 3, 2, 0]),
-        np.array([1.0, 4.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0]),
-    )
-    alpha = alpha_nearness(graph, 1, 0.0, 0.0)
-    assert alpha.tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
-    neighbours, distances, kept = choose(graph, alpha, 2)
-    assert neighbours.tolist() == [1, 3, 0, 2, 1, 3, 2, 0]
-    assert distances.tolist() == [1.0, 4.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0]
-    assert kept.tolist() == alpha.tolist()
-    neighbours, distances, kept = choose(graph, alpha, 1)
-    assert neighbours.tolist() == [1, 0, 1, 2]
-    assert distances.tolist() == [1.0, 1.0, 2.0, 3.0]
-    assert kept.tolist() == [0.0] * 4
-
-
-def test_hilbert_goes_from_neighbour_to_neighbour() -> None:
-    """Sorted along the curve, a full grid is walked in unit steps."""
-    grid = np.stack(np.meshgrid(np.arange(16), np.arange(16)), -1).reshape(-1, 2).astype(float)
-    walk = grid[np.argsort(hilbert(grid))]
-    assert (np.abs(np.diff(walk, axis=0)).sum(axis=1) == 1).all()
 
 
 def test_reaches_what_is_known_on_the_papers_instances(shared: Any) -> None:

@@ -14,9 +14,10 @@ import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.api import Settings, Task
 from nsa_cli.backends import LargeStepBackend
-from nsa_cli.problems.tsp.large_steps import partition
 from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.large_steps import partition
 from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
 from nsa_cli.problems.tsp.large_steps.partition import (
     GAP,
@@ -25,12 +26,11 @@ from nsa_cli.problems.tsp.large_steps.partition import (
     link_part,
     members,
     part_count,
-    partition,
+    partition_tour,
+    read_tour,
     restrict,
-    walk,
 )
 from nsa_cli.problems.tsp.metric_kernel import kernel_metric, length
-from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.run import solve_all
 
 
@@ -74,7 +74,7 @@ def test_parts_make_the_tour_again_and_do_not_cross(size: int, count: int, seed:
     rng = np.random.default_rng(seed)
     tour = rng.permutation(size).astype(np.uint32)
     near, _ = candidates(size, 5, seed)
-    found = partition(tour, near, 5, rng.random(size), rng.random(count - 1))
+    found = partition_tour(tour, near, 5, rng.random(size), rng.random(count - 1))
     assert sorted(found.cities.tolist()) == list(range(size))
     sizes = np.diff(found.bounds)
     assert sizes.min() >= 1
@@ -101,7 +101,7 @@ def test_cities_beside_each_other_are_not_parted() -> None:
     size = 100
     beside = np.arange(size, dtype=np.uint32)[::-1].copy()
     for draw in (0.1, 0.37, 0.8):
-        found = partition(np.arange(size, dtype=np.uint32), beside, 1, np.ones(size), np.array([draw]))
+        found = partition_tour(np.arange(size, dtype=np.uint32), beside, 1, np.ones(size), np.array([draw]))
         part = np.searchsorted(found.bounds, found.place, side="right")
         assert (part == part[beside]).all()
         assert 30 <= found.bounds[1] <= 70
@@ -114,7 +114,7 @@ def test_cuts_go_where_little_was_parted_before() -> None:
     for low in (10, 35, 60, 85):
         weights = np.ones(size)
         weights[low : low + 5] = 0.01
-        found = partition(np.arange(size, dtype=np.uint32), around.ravel(), 4, weights, np.array([0.37]))
+        found = partition_tour(np.arange(size, dtype=np.uint32), around.ravel(), 4, weights, np.array([0.37]))
         part = np.searchsorted(found.bounds, found.place, side="right")
         assert len(set(part[low : low + 5])) == 2
 
@@ -124,7 +124,7 @@ def test_candidates_outside_of_a_part_are_no_number_away() -> None:
     size, width = 40, 5
     near, distances = candidates(size, width, 3)
     tour = np.random.default_rng(1).permutation(size).astype(np.uint32)
-    found = partition(tour, near, width, np.ones(size), np.array([0.2, 0.7, 0.4]))
+    found = partition_tour(tour, near, width, np.ones(size), np.array([0.2, 0.7, 0.4]))
     parted = np.full(size, 9, np.uint8)
     for part in range(4):
         some = members(found, part)

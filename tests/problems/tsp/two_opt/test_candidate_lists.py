@@ -71,7 +71,7 @@ def test_moves_join_a_city_to_a_near_one_and_cost_what_they_say(size):
         torch.testing.assert_close(operations.delta(batch, x, action)[possible], change[possible])
         for row in possible.nonzero()[:, 0].tolist():
             city = int((action[0][row] + action[1][row] * stride_of(size)) % size)
-            near = batch.near[row, city, action[2][row] % batch.near.shape[2]]
+            near = batch.candidates[row, city, action[2][row] % batch.candidates.shape[2]]
             place = moved[row].tolist().index(city)
             assert near in (moved[row, place - 1], moved[row, (place + 1) % size])
             assert sorted(moved[row].tolist()) == list(range(size))
@@ -89,9 +89,9 @@ def test_the_way_back_leads_back_or_is_not_allowed(size):
         assert torch.equal(again[allowed], x[allowed])
         for row in possible.nonzero()[:, 0].tolist():
             city = int((action[0][row] + action[1][row] * stride_of(size)) % size)
-            place, first = x[row].tolist().index(city), action[2][row] < batch.near.shape[2]
+            place, first = x[row].tolist().index(city), action[2][row] < batch.candidates.shape[2]
             left = x[row, place - 1 if first else (place + 1) % size]
-            assert bool(allowed[row]) == bool((batch.near[row, city] == left).any())
+            assert bool(allowed[row]) == bool((batch.candidates[row, city] == left).any())
             listed += int(allowed[row])
     assert listed > 20
 

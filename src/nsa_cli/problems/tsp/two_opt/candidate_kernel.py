@@ -1,7 +1,7 @@
 """The fused kernel of 2-opt with candidate lists; see `candidate_lists` for its moves.
 
-A move is (first city, candidate) here: in which window the city was is known from the random numbers. What a
-step costs does not grow with N, but for the part of the tour that an accepted move turns round.
+A move is (first city, candidate) here: the window follows from the random numbers. The cost of a step does
+not grow with N, but for the segment that an accepted move reverses.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
@@ -32,55 +33,55 @@ from nsa_cli.core.kernel.slots import (
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
 from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
-from nsa_cli.problems.tsp.two_opt.kernel import TspArrays, arrays, edge_length
+from nsa_cli.problems.tsp.two_opt.kernel import TspArrays, arrays, edge_length, reversal_delta, tour_energy
 
-_score_first, _score_near = score_features(4), score_features(5)
+_score_first, _score_candidates = score_features(4), score_features(5)
 
-#: Parts turned round since the best tour was stored that are remembered; with more, all of it is copied.
-_TURNS = 1 << 12
+#: Reversals since the best tour was stored that are logged; with more, all of the tour is copied.
+_REVERSALS = 1 << 12
 
-#: Places in `NearWork.counts`: such parts, and cities in them.
-TURNS, TURNED = range(2)
+#: Places in `CandidateWork.counts`: logged reversals, and cities in them.
+REVERSALS, REVERSED = range(2)
 
 
-class NearArrays(NamedTuple):
+class CandidateArrays(NamedTuple):
     """A batch for kernels.
 
     Attributes
     ----------
     tours : TspArrays
         Of I different instances.
-    near : int32[I, N, k]
+    candidates : int32[I, N, k]
     stride : int
         From a city of a window to the next.
     plane : float32[I, N, 2]
         Cities in units of the spacing of N cities.
-    near_edges : float32[I, N, 2]
+    nearest_edges : float32[I, N, 2]
         Lengths of the edges to the two nearest cities, in the same units.
     scale : float64[B]
     """
 
     tours: TspArrays
-    near: Any
-    stride: Any
-    plane: Any
-    near_edges: Any
-    scale: Any
+    candidates: NDArray[np.int32]
+    stride: int
+    plane: NDArray[np.float32]
+    nearest_edges: NDArray[np.float32]
+    scale: NDArray[np.float64]
 
 
-class Near(NamedTuple):
-    """A learnt choice of the first city, and among those near it.
+class NearestPolicy(NamedTuple):
+    """A policy for the first city, and for the candidate.
 
-    The weights of a near city's features are in this order: edges that come, (a, c) and the other one, edges
-    of c and of a that go, squashed gain; and in common, log T.
+    The weights of a candidate's features are in this order: added edges, (a, c) and the other one, removed
+    edges of c and of a, squashed gain; and in common, log T.
     """
 
     first: Network
-    near: Network
+    candidate: Network
     mode: Mode
 
 
-class NearWork(NamedTuple):
+class CandidateWork(NamedTuple):
     """One chain's state.
 
     Attributes
@@ -93,42 +94,44 @@ class NearWork(NamedTuple):
         Features of the candidates.
     ends : float32[6, 16 blocks]
         Scratch: where the ends of these edges lie.
-    turns : int64[2 * C]
-        First place and number of cities of the parts turned round since the best tour was stored.
+    reversals : int64[2 * C]
+        First place and number of cities of each reversal since the best tour was stored.
     counts : int64[2]
-        See `TURNS`.
+        See `REVERSALS`.
     first, second : Slots
     """
 
-    tour: Any
-    place: Any
-    seen: Any
-    pair: Any
-    ends: Any
-    turns: Any
-    counts: Any
+    tour: NDArray[np.int32]
+    place: NDArray[np.int32]
+    seen: NDArray[np.float32]
+    pair: NDArray[np.float32]
+    ends: NDArray[np.float32]
+    reversals: NDArray[np.int64]
+    counts: NDArray[np.int64]
     first: Slots
     second: Slots
 
 
-def workspace(count: int, x: Any) -> NearWork:
-    """Allocate what a thread needs for one chain at a time, with `count` near cities."""
+def workspace(count: int, x: Any) -> CandidateWork:
+    """Allocate a thread's scratch space, for one chain at a time with lists of `count` candidates."""
     size, candidates = len(x), 2 * min(count, len(x) - 1)
-    return NearWork(
+    return CandidateWork(
         aligned((size,), np.int32),
         aligned((size,), np.int32),
         aligned((4, LANES)),
         aligned((5, blocks_of(candidates) * LANES)),
         aligned((6, max(blocks_of(candidates), 1) * LANES)),
-        aligned((2 * _TURNS,), np.int64),
+        aligned((2 * _REVERSALS,), np.int64),
         aligned((2,), np.int64),
         slot_space(WINDOW),
         slot_space(candidates),
     )
 
 
-def near_arrays(count: int, instances: Sequence[TspInstance], unit: float | None = None) -> NearArrays:
-    """Make a kernel's batch, with `count` near cities."""
+def candidate_arrays(
+    count: int, instances: Sequence[TspInstance], unit: float | None = None
+) -> CandidateArrays:
+    """Build a kernel's batch, with lists of `count` candidates."""
     tours = arrays(instances, unit)
     distinct, size = list({id(i): i for i in instances}.values()), instances[0].size
     near = np.stack([candidate_lists(i, count) for i in distinct])
@@ -137,16 +140,16 @@ def near_arrays(count: int, instances: Sequence[TspInstance], unit: float | None
         unit_of = tours.scale[np.argmax(tours.data_row == k)] / math.sqrt(size)
         two = near[k, :, :2]
         edges[k, :, : two.shape[1]] = instance.edges(np.arange(size)[:, None], two) / unit_of
-    return NearArrays(tours, near, stride_of(size), tours.points * root, edges, tours.scale)
+    return CandidateArrays(tours, near, stride_of(size), tours.points * root, edges, tours.scale)
 
 
 def fused_of(count: int) -> Fused:
-    """Give the kernel for lists of `count` near cities; it is compiled once for all numbers."""
+    """Give the kernel for lists of `count` candidates; it is compiled once for all numbers."""
     return Fused(
-        arrays=partial(near_arrays, count),
+        arrays=partial(candidate_arrays, count),
         workspace=partial(workspace, count),
         draws=3,
-        policies={"nearest": Near},
+        policies={"nearest": NearestPolicy},
         features={"nearest": (0, 5, 6)},
         order={"nearest": (None, None, (0, 1, 2, 3, 5, 4))},
     )
@@ -162,11 +165,11 @@ def _wrapped(place: int, size: int) -> int:
 
 @inlined
 def _candidate(batch: Any, work: Any, row: int, action: Any) -> Any:
-    """Give a move's near city, and 0 for the first variant or 1 for the second.
+    """Give a move's candidate city, and 0 for the first variant or 1 for the second.
 
-    From 2 k on, candidates are cities that need not be near: 2 k + 2 c + variant, for ways back.
+    Candidates from 2 k on are cities outside of the list, for reverse moves: 2 k + 2 c + variant.
     """
-    near = batch.near[batch.tours.data_row[row], action[0]]
+    near = batch.candidates[batch.tours.data_row[row], action[0]]
     width = len(near)
     if action[1] < 2 * width:
         after = np.int64(action[1] >= width)
@@ -176,7 +179,7 @@ def _candidate(batch: Any, work: Any, row: int, action: Any) -> Any:
 
 @inlined
 def _ends(batch: Any, work: Any, row: int, action: Any) -> Any:
-    """First and last place of the part between the two edges that a move removes."""
+    """First and last place of the segment between the two edges that a move removes."""
     size = len(work.tour)
     city, after = _candidate(batch, work, row, action)
     i = _wrapped(np.int64(work.place[action[0]]) + after, size)
@@ -186,20 +189,20 @@ def _ends(batch: Any, work: Any, row: int, action: Any) -> Any:
 
 @inlined
 def _beside(work: Any, city: int) -> Any:
-    """Give the cities before and after one."""
+    """Give a city's predecessor and successor."""
     place, size = np.int64(work.place[city]), len(work.tour)
     return work.tour[_wrapped(place - 1, size)], work.tour[_wrapped(place + 1, size)]
 
 
-@variant(parts.load, batch=NearArrays)
+@variant(parts.load, batch=CandidateArrays)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for k in range(len(x)):
         work.tour[k] = x[k]
         work.place[x[k]] = k
-    work.counts[TURNS], work.counts[TURNED] = 0, len(x)
+    work.counts[REVERSALS], work.counts[REVERSED] = 0, len(x)
 
 
-@variant(parts.propose, batch=NearArrays, policy=Uniform)
+@variant(parts.propose, batch=CandidateArrays, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -207,7 +210,7 @@ def _propose_uniformly(
     window = choose_among(size, uniform(at, 0), -1)
     offset = choose_among(min(WINDOW, size), uniform(at, 1), -1)
     city = given[0] if given[0] >= 0 else (window.index + offset.index * batch.stride) % size
-    near = batch.near[batch.tours.data_row[row], city]
+    near = batch.candidates[batch.tours.data_row[row], city]
     width = len(near)
     before, after = _beside(work, city)
     free = 0
@@ -232,11 +235,11 @@ def _propose_uniformly(
     return (city, m), log_probability
 
 
-@variant(parts.propose, batch=NearArrays, policy=Near)
+@variant(parts.propose, batch=CandidateArrays, policy=NearestPolicy)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    size, width = len(work.tour), batch.near.shape[2]
+    size, width = len(work.tour), batch.candidates.shape[2]
     if size < 4 or given[1] >= 2 * width:
         return (np.int64(0), np.int64(-1)), -np.inf
     log_heat = np.float32(0.5 * math.log(max(temperature * math.sqrt(size), 1e-30)))
@@ -244,13 +247,15 @@ def _propose(
     first, city = _choose_city(
         batch, policy, work, row, member, log_heat, window.index, uniform(at, 1), given[0]
     )
-    _look(batch, work, row, city, temperature * math.sqrt(size))
-    slot, weights, bias = work.second, policy.near.first[member], policy.near.bias[member]
+    _candidate_features(batch, work, row, city, temperature * math.sqrt(size))
+    slot, weights, bias = work.second, policy.candidate.first[member], policy.candidate.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + weights[5, h] * log_heat)
     blocks = slot.sums.shape[0]
-    largest = _score_near(work.pair, weights, slot.floor, policy.near.second[member], slot.logits, blocks)
-    near = batch.near[batch.tours.data_row[row], city]
+    largest = _score_candidates(
+        work.pair, weights, slot.floor, policy.candidate.second[member], slot.logits, blocks
+    )
+    near = batch.candidates[batch.tours.data_row[row], city]
     before, after = _beside(work, city)
     for k in range(width):
         if near[k] == before or near[k] == after:
@@ -273,10 +278,10 @@ def _choose_city(
     u: float,
     given: int,
 ) -> Any:
-    """Choose a city of a window; give the log-probability of that, too."""
+    """Choose a city of a window; return its log-probability and the city."""
     size, slot = len(work.tour), work.first
     count, offset = min(WINDOW, size), np.int64(-1)
-    _look_at_window(batch, work, row, window, count)
+    _window_features(batch, work, row, window, count)
     weights, bias = policy.first.first[member], policy.first.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + weights[4, h] * log_heat)
@@ -292,9 +297,10 @@ def _choose_city(
 
 
 @inlined
-def _look_at_window(batch: Any, work: Any, row: int, window: int, count: int) -> None:
+def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -> None:
     """Compute the features of the first `count` cities of a window."""
     size, seen, instance, city = len(work.tour), work.seen, batch.tours.data_row[row], np.int64(window)
+    nearest = batch.nearest_edges[instance]
     if batch.tours.plane:
         plane, ends = batch.plane[instance], work.ends
         for o in range(count):
@@ -302,7 +308,10 @@ def _look_at_window(batch: Any, work: Any, row: int, window: int, count: int) ->
             ends[0, o], ends[1, o] = plane[city, 0], plane[city, 1]
             ends[2, o], ends[3, o] = plane[before, 0], plane[before, 1]
             ends[4, o], ends[5, o] = plane[after, 0], plane[after, 1]
-            seen[2, o], seen[3, o] = batch.near_edges[instance, city, 0], batch.near_edges[instance, city, 1]
+            seen[2, o], seen[3, o] = (
+                batch.nearest_edges[instance, city, 0],
+                batch.nearest_edges[instance, city, 1],
+            )
             city = _wrapped(city + batch.stride, size)
         for o in range(WINDOW):
             seen[0, o] = _distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
@@ -313,12 +322,15 @@ def _look_at_window(batch: Any, work: Any, row: int, window: int, count: int) ->
         before, after = _beside(work, city)
         seen[0, o] = edge_length(batch.tours, row, city, before) / spacing
         seen[1, o] = edge_length(batch.tours, row, city, after) / spacing
-        seen[2, o], seen[3, o] = batch.near_edges[instance, city, 0], batch.near_edges[instance, city, 1]
+        seen[2, o], seen[3, o] = (
+            batch.nearest_edges[instance, city, 0],
+            batch.nearest_edges[instance, city, 1],
+        )
         city = _wrapped(city + batch.stride, size)
 
 
 @inlined
-def _look(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
+def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
     """Compute the features of the candidates of a city; `heat` is in units of the spacing."""
     tour, size, instance, pair, ends = (
         work.tour,
@@ -327,7 +339,7 @@ def _look(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
         work.pair,
         work.ends,
     )
-    place, near, plane = np.int64(work.place[city]), batch.near[instance, city], batch.plane[instance]
+    place, near, plane = np.int64(work.place[city]), batch.candidates[instance, city], batch.plane[instance]
     width, spacing = len(near), batch.scale[row] / math.sqrt(size)
     for after in range(2):
         step = 2 * after - 1
@@ -349,14 +361,14 @@ def _look(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
                 pair[2, m] = edge_length(batch.tours, row, c, beyond) / spacing
                 pair[3, m] = old
     if batch.tours.plane:
-        _measure(ends, pair, plane[city, 0], plane[city, 1])
+        _plane_features(ends, pair, plane[city, 0], plane[city, 1])
     for m in range(pair.shape[1]):
         gain = (pair[2, m] + pair[3, m] - pair[0, m] - pair[1, m]) / np.float32(heat)
         pair[4, m] = gain / (np.float32(1.0) + abs(gain))
 
 
 @inlined
-def _measure(ends: Any, pair: Any, x: float, y: float) -> None:
+def _plane_features(ends: Any, pair: Any, x: float, y: float) -> None:
     """KernelMetric edges in the plane, of all lanes: all float32, which the compiler vectorises."""
     for m in range(pair.shape[1]):
         pair[0, m] = _distance(ends[0, m] - x, ends[1, m] - y)
@@ -370,36 +382,25 @@ def _distance(x: float, y: float) -> float:
     return np.float32(math.sqrt(x * x + y * y))
 
 
-@variant(parts.energy, batch=NearArrays)
+@variant(parts.energy, batch=CandidateArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
-    tour, total = work.tour, 0.0
-    for k in range(len(tour)):
-        total += edge_length(batch.tours, row, tour[k - 1 if k > 0 else len(tour) - 1], tour[k])
-    return total
+    return tour_energy(batch.tours, row, work.tour)
 
 
-@variant(parts.delta, batch=NearArrays)
+@variant(parts.delta, batch=CandidateArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
-    tour, size = work.tour, len(work.tour)
     begin, end = _ends(batch, work, row, action)
-    before, a, b, after = (
-        tour[_wrapped(begin - 1, size)],
-        tour[begin],
-        tour[end],
-        tour[_wrapped(end + 1, size)],
-    )
-    new = edge_length(batch.tours, row, before, b) + edge_length(batch.tours, row, a, after)
-    return new - edge_length(batch.tours, row, before, a) - edge_length(batch.tours, row, b, after)
+    return reversal_delta(batch.tours, row, work.tour, begin, end)
 
 
-@variant(parts.apply, batch=NearArrays)
+@variant(parts.apply, batch=CandidateArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     tour, place, size = work.tour, work.place, len(work.tour)
     low, high = _ends(batch, work, row, action)
     count = high - low + 1
-    if 2 * count > size:  # the other part, round the corner
+    if 2 * count > size:  # the other segment, across the array's end
         low, high, count = _wrapped(high + 1, size), _wrapped(low - 1, size), size - count
-    _remember(work, low, count)
+    _log_reversal(work, low, count)
     for _ in range(count >> 1):
         a, b = tour[high], tour[low]
         tour[low], tour[high] = a, b
@@ -408,26 +409,26 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
 
 
 @inlined
-def _remember(work: Any, begin: int, count: int) -> None:
+def _log_reversal(work: Any, begin: int, count: int) -> None:
     counts = work.counts
-    counts[TURNED] += count
-    if counts[TURNED] < len(work.tour) and 2 * counts[TURNS] < len(work.turns):
-        work.turns[2 * counts[TURNS]], work.turns[2 * counts[TURNS] + 1] = begin, count
-        counts[TURNS] += 1
+    counts[REVERSED] += count
+    if counts[REVERSED] < len(work.tour) and 2 * counts[REVERSALS] < len(work.reversals):
+        work.reversals[2 * counts[REVERSALS]], work.reversals[2 * counts[REVERSALS] + 1] = begin, count
+        counts[REVERSALS] += 1
     else:
-        counts[TURNED] = len(work.tour)  # to copy all is no more work, or too many to remember
+        counts[REVERSED] = len(work.tour)  # copying all is no more work, or the log is full
 
 
-@variant(parts.reverse, work=NearWork)
+@variant(parts.reverse, work=CandidateWork)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     size = len(work.tour)
     begin, end = _ends(batch, work, row, action)
     came, after = _candidate(batch, work, row, action)
     city, place = action[0], np.int64(work.place[action[0]])
     left = np.int64(work.tour[_wrapped(place + 2 * after - 1, size)])
-    before = _wrapped(_turned(place, begin, end, size) - 1, size)
-    back = np.int64(_turned(np.int64(work.place[came]), begin, end, size) != before)
-    near = batch.near[batch.tours.data_row[row], city]
+    before = _wrapped(_place_after(place, begin, end, size) - 1, size)
+    back = np.int64(_place_after(np.int64(work.place[came]), begin, end, size) != before)
+    near = batch.candidates[batch.tours.data_row[row], city]
     width = len(near)
     for k in range(width):
         if near[k] == left:
@@ -436,23 +437,23 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
 
 
 @inlined
-def _turned(place: int, begin: int, end: int, size: int) -> int:
-    """Tell where a city is after a move."""
+def _place_after(place: int, begin: int, end: int, size: int) -> int:
+    """Give a city's place after a move."""
     inside, short = begin <= place <= end, 2 * (end - begin + 1) <= size
     return np.int64((begin + end - place) % size) if inside == short else np.int64(place)
 
 
-@variant(parts.store, batch=NearArrays)
+@variant(parts.store, batch=CandidateArrays)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     tour, counts, size = work.tour, work.counts, len(work.tour)
-    if not best or counts[TURNED] >= size:
+    if not best or counts[REVERSED] >= size:
         for k in range(size):
             x[k] = tour[k]
     else:
-        for t in range(counts[TURNS]):
-            at = work.turns[2 * t]
-            for _ in range(work.turns[2 * t + 1]):
+        for t in range(counts[REVERSALS]):
+            at = work.reversals[2 * t]
+            for _ in range(work.reversals[2 * t + 1]):
                 x[at] = tour[at]
                 at = _wrapped(at + 1, size)
     if best:
-        counts[TURNS], counts[TURNED] = 0, 0
+        counts[REVERSALS], counts[REVERSED] = 0, 0

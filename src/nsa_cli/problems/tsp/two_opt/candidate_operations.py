@@ -18,14 +18,14 @@ from nsa_cli.problems.tsp.two_opt.operations import edge_lengths, tour_lengths
 
 
 class NearestBatch(NamedTuple):
-    """What `TspBatch` has, and near cities.
+    """A `TspBatch` with candidate lists.
 
     Attributes
     ----------
     kind, coords, matrix, points, nearest, scale
         As in `TspBatch`.
-    near : int64[B, N, k]
-        Nearest other cities of each city, nearest first.
+    candidates : int64[B, N, k]
+        Candidate lists: the nearest other cities of each city, nearest first.
     """
 
     kind: str
@@ -34,11 +34,11 @@ class NearestBatch(NamedTuple):
     points: Any
     nearest: Any
     scale: Any
-    near: Any
+    candidates: Any
 
 
 class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
-    """The TSP with candidates that do not grow in number with N.
+    """2-opt with candidate lists, 5-16-1 and 6-16-1 networks.
 
     Parameters
     ----------
@@ -69,20 +69,20 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         first, last = torch.minimum(i, j)[:, None], (torch.maximum(i, j) - 1).clamp(min=0)[:, None]
         position = torch.arange(size, device=x.device)
         inside = (position >= first) & (position <= last)
-        turned = inside == (2 * (last - first + 1) <= size)  # the shorter part, or all but the longer one
+        turned = inside == (2 * (last - first + 1) <= size)  # the shorter segment: inside, or the rest
         return x.gather(1, torch.where(turned, (first + last - position) % size, position))
 
     def reverse(self, batch: NearestBatch, x: Tensor, action: Action) -> Action:
-        """Give the same city its old neighbour back.
+        """Join the same city to its old neighbour.
 
-        If that is not in its list there is no way back, and what is returned is no move that is allowed:
-        to the city that is its neighbour now.
+        If that is not in its list there is no reverse, and a forbidden move is returned: to the city that is
+        its neighbour now.
         """
-        width, (window, offset, m) = batch.near.shape[2], action
+        width, (window, offset, m) = batch.candidates.shape[2], action
         if x.shape[1] < 4:
             return action
         city = _city(x, window, offset)[:, None]
-        near = batch.near.gather(1, city[:, :, None].expand(-1, -1, width))[:, 0]
+        near = batch.candidates.gather(1, city[:, :, None].expand(-1, -1, width))[:, 0]
         came = near.gather(1, (m % width)[:, None])
         left = _beside(x, city).gather(1, (m >= width).long()[:, None])
         listed = near == left
@@ -91,14 +91,14 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         return window, offset, torch.where(listed.any(1), back, m)
 
     def allowed(self, batch: NearestBatch, x: Tensor, chosen: Action) -> Tensor:
-        """Any first city; any near city but those beside it, where a move changes nothing."""
+        """Any first city; any candidate but its tour neighbours, which change nothing."""
         rows, size = x.shape
         if len(chosen) == 0 or size < 4:
             return torch.full((rows, size), size >= 4, device=x.device)
         if len(chosen) == 1:
             return torch.ones((rows, min(WINDOW, size)), dtype=torch.bool, device=x.device)
         city = _city(x, *chosen)[:, None]
-        near = batch.near.gather(1, city[:, :, None].expand(-1, -1, batch.near.shape[2]))[:, 0]
+        near = batch.candidates.gather(1, city[:, :, None].expand(-1, -1, batch.candidates.shape[2]))[:, 0]
         free: Tensor = (near[:, :, None] != _beside(x, city)[:, None, :]).all(2)
         return free.repeat(1, 2)
 
@@ -109,14 +109,14 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         if size < 4:
             return window, window
         rows = rows.reshape(-1, *[1] * (m.dim() - 1))
-        city, width = _city(x, window, offset).reshape(rows.shape), batch.near.shape[2]
+        city, width = _city(x, window, offset).reshape(rows.shape), batch.candidates.shape[2]
         where = x.argsort(1)
-        other = where[rows, batch.near[rows, city, m % width]]
+        other = where[rows, batch.candidates[rows, city, m % width]]
         after = (m >= width).long()
         return (where[rows, city] + after) % size, (other + after) % size
 
     def _exchange(self, batch: NearestBatch, x: Tensor, i: Tensor, j: Tensor) -> tuple[Tensor, Tensor]:
-        """Lengths of the edges that go, (i-1, i) and (j-1, j), and come, (i, j) and (i-1, j-1): [B, …, 2]."""
+        """Lengths of the edges removed, (i-1, i), (j-1, j), and added, (i, j), (i-1, j-1): each [B, …, 2]."""
         rows, size = torch.arange(len(x), device=x.device).reshape(-1, *[1] * (i.dim() - 1)), x.shape[1]
         a, before_a = x[rows, i], x[rows, (i - 1) % size]
         c, before_c = x[rows, j], x[rows, (j - 1) % size]
@@ -128,8 +128,8 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
     def _features(self, batch: NearestBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
         """Lengths in units of the spacing of N cities.
 
-        First city a: both its edges, those to its two nearest cities, log T / 2. Near city c: the edges that
-        come, (a, c) and the other one; the edge of c that goes, and that of a; log T / 2; and the gain per
+        First city a: both its edges, those to its two nearest cities, log T / 2. Candidate c: the added
+        edges, (a, c) and the other one; the removed edge of c, and that of a; log T / 2; and the gain per
         temperature, squashed to (-1, 1).
         """
         rows, size = x.shape
@@ -145,15 +145,15 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
             city = _city(x, chosen[0][:, None], offsets)
             ends = [
                 *_beside(x, city).chunk(2, 1),
-                *batch.near.gather(1, city[:, :, None].expand(-1, -1, 2)).unbind(2),
+                *batch.candidates.gather(1, city[:, :, None].expand(-1, -1, 2)).unbind(2),
             ]
             parts = [edge_lengths(batch, city, end) / spacing for end in ends]
             return torch.stack([*parts, log_heat.expand_as(city)], 2).float()
-        width = batch.near.shape[2]
+        width = batch.candidates.shape[2]
         m = torch.arange(2 * width, device=x.device).expand(rows, -1)
         i, j = self._places(batch, x, (*chosen, m))
         old, new = (lengths / spacing[:, :, None] for lengths in self._exchange(batch, x, i, j))
-        # Of the second variant, i and j stand behind the two cities: their edge is the other one.
+        # In the second variant, i and j are the successors of the two cities: their edge is the other one.
         new = torch.where((m >= width)[:, :, None], new.flip(2), new)
         gain = (old.sum(2) - new.sum(2)) / heat
         log_heat = log_heat.expand_as(gain)
@@ -162,12 +162,12 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
 
 
 def _city(x: Tensor, window: Tensor, offset: Tensor) -> Tensor:
-    """Give the cities at some places of some windows."""
+    """Give the cities at some offsets of some windows."""
     size = x.shape[1]
     return (window + offset * stride_of(size)) % size
 
 
 def _beside(x: Tensor, cities: Tensor) -> Tensor:
-    """Give the cities before and after each of some, int64[B, M]: int64[B, 2 M], first all before."""
+    """Give predecessors, then successors, of some cities int64[B, M]: int64[B, 2 M]."""
     place, size = x.argsort(1).gather(1, cities), x.shape[1]
     return x.gather(1, torch.cat([(place - 1) % size, (place + 1) % size], 1))

@@ -1,7 +1,7 @@
 """The fused kernel of 2-opt over all pairs of cities; see `operations` for its moves.
 
-What a policy sees is kept in the order of the tour, so that the features of all candidates are rows to run
-along; a reversal turns a piece of each row round.
+Features are kept in the order of the tour, as rows for the vector units; a 2-opt move reverses a segment of
+each row.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
@@ -66,19 +67,19 @@ class TspArrays(NamedTuple):
         Whether lengths are distances of `points`, unrounded.
     """
 
-    data: Any
-    data_row: Any
-    stride: Any
-    formula: Any
-    rounding: Any
-    points: Any
-    nearest: Any
-    scale: Any
-    plane: Any
+    data: NDArray[np.float64]
+    data_row: NDArray[np.int64]
+    stride: int
+    formula: int
+    rounding: int
+    points: NDArray[np.float32]
+    nearest: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    plane: bool
 
 
 class Paper(NamedTuple):
-    """Coordinates of a city and its neighbours; for the second city those of the first in common; T."""
+    """A policy of coordinates of a city and its neighbours, for the second city those of the first too; T."""
 
     first: Network
     second: Network
@@ -86,10 +87,10 @@ class Paper(NamedTuple):
 
 
 class Relative(NamedTuple):
-    """Lengths in units of the spacing of N cities.
+    """A policy of lengths in units of the spacing of N cities.
 
-    The weights of the second city's features are in this order: coming edges (i, j) and (i-1, j-1), going
-    edge (j-1, j), squashed gain; and in common, going edge (i-1, i), log T.
+    The weights of the second city's features are in this order: added edges (i, j) and (i-1, j-1), removed
+    edge (j-1, j), squashed gain; and in common, removed edge (i-1, i), log T.
     """
 
     first: Network
@@ -114,16 +115,16 @@ class Work(NamedTuple):
     first, second : Slots
     """
 
-    tour: Any
-    seen: Any
-    plane: Any
-    pair: Any
+    tour: NDArray[np.int64]
+    seen: NDArray[np.float32]
+    plane: NDArray[np.float32]
+    pair: NDArray[np.float32]
     first: Slots
     second: Slots
 
 
 def workspace(x: Any) -> Work:
-    """Allocate what a thread needs for one chain at a time."""
+    """Allocate a thread's scratch space, for one chain at a time."""
     size = len(x)
     padded = blocks_of(size) * LANES
     return Work(
@@ -137,7 +138,7 @@ def workspace(x: Any) -> Work:
 
 
 def arrays(instances: Sequence[TspInstance], unit: float | None = None) -> TspArrays:
-    """Make a kernel's batch; chains of one instance share what is large."""
+    """Build a kernel's batch; chains of one instance share its large arrays."""
     from nsa_cli.problems.tsp.metric_kernel import kernel_metric
 
     distinct = list({id(i): i for i in instances}.values())
@@ -173,7 +174,7 @@ def _spacing(batch: Any, work: Any, row: int) -> float:
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for k in range(len(x)):
         work.tour[k] = x[k]
-    look(batch, policy, work, row, member)
+    compute_features(batch, policy, work, row, member)
 
 
 @variant(parts.propose, batch=TspArrays, policy=Uniform)
@@ -197,7 +198,7 @@ def _propose_uniformly(
 
 @inlined
 def _leave_out(work: Any, first: int, logits: Any) -> None:
-    """Let nothing be chosen but a city that is neither the first nor beside it."""
+    """Forbid the first city and its two tour neighbours."""
     size = len(work.tour)
     if size < len(logits):
         forbid_from(logits, size)
@@ -227,18 +228,19 @@ def _propose(
     return (first.index, second.index), first.log_probability + second.log_probability
 
 
-@variant(parts.energy, batch=TspArrays)
-def _energy(batch: Any, work: Any, row: int) -> float:
-    tour, total = work.tour, 0.0
+@inlined
+def tour_energy(batch: Any, row: int, tour: Any) -> float:
+    """Length of a closed tour."""
+    total = 0.0
     for k in range(len(tour)):
         total += edge_length(batch, row, tour[k - 1 if k > 0 else len(tour) - 1], tour[k])
     return total
 
 
-@variant(parts.delta, batch=TspArrays)
-def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
-    tour, size = work.tour, len(work.tour)
-    begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
+@inlined
+def reversal_delta(batch: Any, row: int, tour: Any, begin: int, end: int) -> float:
+    """Length that the reversal of positions `begin` to `end` adds."""
+    size = len(tour)
     a, b = tour[begin], tour[end]
     before = tour[begin - 1 if begin > 0 else size - 1]
     after = tour[end + 1 if end < size - 1 else 0]
@@ -246,11 +248,22 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     return new - edge_length(batch, row, before, a) - edge_length(batch, row, b, after)
 
 
+@variant(parts.energy, batch=TspArrays)
+def _energy(batch: Any, work: Any, row: int) -> float:
+    return tour_energy(batch, row, work.tour)
+
+
+@variant(parts.delta, batch=TspArrays)
+def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
+    return reversal_delta(batch, row, work.tour, begin, end)
+
+
 @variant(parts.apply, batch=TspArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
     turn_round(work.tour, begin, end)
-    look_again(batch, policy, work, row, member, begin, end)
+    update_features(batch, policy, work, row, member, begin, end)
 
 
 @variant(parts.reverse, work=Work)
@@ -264,18 +277,18 @@ def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
         x[k] = work.tour[k]
 
 
-# --- what policies see -----------------------------------------------------------------------------
+# --- features of policies --------------------------------------------------------------------------
 
 
 @generic
-def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+def compute_features(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     """Compute all features and first-layer sums."""
     raise NotImplementedError
 
 
 @generic
-def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
-    """Bring them up to date after positions `begin` to `end` were turned round."""
+def update_features(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+    """Update them after positions `begin` to `end` were reversed."""
     raise NotImplementedError
 
 
@@ -289,19 +302,17 @@ def set_floor(policy: Any, work: Any, member: int, temperature: float) -> None:
 def score_second(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
 ) -> float:
-    """Score all second cities, given the first; return what is no smaller than the largest score."""
+    """Score all second cities, given the first; return an upper bound on the scores."""
     raise NotImplementedError
 
 
-@variant(look, batch=TspArrays, policy=Uniform)
-def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+@variant(compute_features, batch=TspArrays, policy=Uniform)
+def _compute_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     pass
 
 
-@variant(look_again, batch=TspArrays, policy=Uniform)
-def _look_again_uniform(
-    batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int
-) -> None:
+@variant(update_features, batch=TspArrays, policy=Uniform)
+def _update_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
     pass
 
 
@@ -326,8 +337,8 @@ def _sum_again(rows: Any, shifts: Any, weights: Any, slot: Any, begin: int, end:
             spoil(slot, first, behind)
 
 
-@variant(look, batch=TspArrays, policy=Paper)
-def _look_paper(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+@variant(compute_features, batch=TspArrays, policy=Paper)
+def _compute_paper(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     points, rows, size = batch.points[batch.data_row[row]], work.seen, len(work.tour)
     for k in range(size):
         rows[0, k + 1] = points[work.tour[k], 0]
@@ -335,10 +346,8 @@ def _look_paper(batch: Any, policy: Any, work: Any, row: int, member: int) -> No
     _sum_paper(policy, work, member, np.int64(0), size - 1)
 
 
-@variant(look_again, batch=TspArrays, policy=Paper)
-def _look_again_paper(
-    batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int
-) -> None:
+@variant(update_features, batch=TspArrays, policy=Paper)
+def _update_paper(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
     turn_round(work.seen[0], begin + 1, end + 1)
     turn_round(work.seen[1], begin + 1, end + 1)
     _sum_paper(policy, work, member, begin, end)
@@ -379,8 +388,8 @@ def _score_second_paper(
     return score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
 
 
-@variant(look, batch=TspArrays, policy=Relative)
-def _look_relative(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+@variant(compute_features, batch=TspArrays, policy=Relative)
+def _compute_relative(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
     spacing, instance, root = _spacing(batch, work, row), batch.data_row[row], np.float32(math.sqrt(size))
     for k in range(size):
@@ -391,10 +400,8 @@ def _look_relative(batch: Any, policy: Any, work: Any, row: int, member: int) ->
     _sum_relative(policy, work, member, np.int64(0), size - 1)
 
 
-@variant(look_again, batch=TspArrays, policy=Relative)
-def _look_again_relative(
-    batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int
-) -> None:
+@variant(update_features, batch=TspArrays, policy=Relative)
+def _update_relative(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
     tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
     for features in (rows[1], plane[0], plane[1]):
         turn_round(features, begin + 1, end + 1)

@@ -64,7 +64,7 @@ class TspOperations(DiscreteOperations[TspInstance, TspBatch]):
 
 
 def _ends(action: Action) -> tuple[Tensor, Tensor]:
-    """First and last position of the part that an action reverses."""
+    """First and last position of the segment that an action reverses."""
     i, j = action
     # Of an action that is not possible (up to three cities) only the index must be in range.
     return torch.minimum(i, j), (torch.maximum(i, j) - 1).clamp(min=0)
@@ -100,9 +100,9 @@ def _paper_features(batch: TspBatch, x: Tensor, chosen: Action, temperature: Ten
 def _relative_features(batch: TspBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
     """Lengths in units of the spacing of N cities, so that a policy means the same at every size.
 
-    First city i: edges (i-1, i) and (i, i+1), what their cities have as nearest neighbours (i's own and
-    that of i-1), log T / 2. Second city j: the edges (i, j) and (i-1, j-1) that come, (j-1, j) and
-    (i-1, i) that go, log T / 2, and the gain per temperature, squashed to (-1, 1).
+    First city i: edges (i-1, i) and (i, i+1), distances to the nearest neighbours of i and of i-1, log T / 2.
+    Second city j: the added edges (i, j) and (i-1, j-1), the removed ones (j-1, j) and (i-1, i), log T / 2,
+    and the gain per temperature, squashed to (-1, 1).
     """
     size = x.shape[1]
     spacing = (batch.scale / size**0.5)[:, None]
