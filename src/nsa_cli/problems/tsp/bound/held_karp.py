@@ -28,7 +28,7 @@ from nsa_cli.core.instance import Number, Solution
 from nsa_cli.core.kernel.jit import inlined, kernel
 from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
 from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, scale_of, scaled
-from nsa_cli.problems.tsp.bound.one_tree import Cities, Edges, is_dense, one_tree
+from nsa_cli.problems.tsp.bound.one_tree import Cities, Edges, is_compiled, least_seconds, one_tree
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbour_lists import lists_of, neighbour_lists, sites_of
 from nsa_cli.problems.tsp.spanning_tree import Graph, Tree, graph_of, grow_tree, new_tree
@@ -47,11 +47,14 @@ _TURNS, _WEIGHED = 10, 25_000
 #: share, and the ascent gained no more than the second.
 _MUCH, _LITTLE = 2e-3, 1e-4
 
+#: Cities up to which one ascent is enough as a rule.
+_EASY = 6_000
+
 #: Part of its last direction that a subgradient step keeps.
 _MOMENTUM = 0.4
 
-#: Seconds that the bound takes at least: of what is done once, a city, and a pair of cities.
-_ONCE, _CITY, _PAIR = 3e-4, 2e-6, 3e-9
+#: Seconds that the bound takes at least: of what is done once, and a city; 1-trees aside.
+_ONCE, _CITY = 3e-4, 2e-6
 
 #: Cities times rounds of the ascent between two looks at the clock.
 _LOOK = 20_000
@@ -96,7 +99,8 @@ def bound(instance: TspInstance, seconds: float, stop: Callable[[], bool]) -> Bo
     if instance.size <= _FEW:
         return _enumerated(instance)
     end = time.monotonic() + seconds
-    if stop() or seconds < _ONCE + _CITY * instance.size + _weighing_seconds(instance):
+    least = _ONCE + _CITY * instance.size + least_seconds(instance)
+    if stop() or seconds < least or not instance.has_finite_lengths:
         return None
     cities, graph = _renumbered(instance, scale_of(instance))
     found = _best_potentials(cities, graph, end, stop)
@@ -145,16 +149,10 @@ def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Number:
         raise DataError(f"witness: scale {scale} is too fine for these lengths", "witness")
     if size < 3:
         raise DataError("witness: there is one tour only", "witness")
-    cities, graph = _renumbered(instance, scale)
-    potentials = np.array(given, dtype=np.int64)[cities.numbers]
-    tree = one_tree(cities, graph, potentials, math.inf, lambda: False)
+    cities, _ = _renumbered(instance, scale)
+    tree = one_tree(cities, np.array(given, dtype=np.int64)[cities.numbers])
     assert tree is not None
     return in_file_units(instance, tree.total, scale)
-
-
-def _weighing_seconds(instance: TspInstance) -> float:
-    """Estimate the time that the 1-tree over all edges takes at least."""
-    return _PAIR * instance.size**2 if is_dense(instance) else 2e-3 + 2.8e-5 * instance.size
 
 
 def _renumbered(instance: TspInstance, scale: int) -> tuple[Cities, Graph]:
@@ -179,10 +177,10 @@ def _best_potentials(
         ascent = _raised(cities, graph, start, share, end, stop)
         limit, hoped = 2.0**POTENTIAL_BITS, ascent.tally[_HIGHEST]
         potentials = np.rint(ascent.best.clip(-limit, limit)).astype(np.int64)
-        tree = None if stop() else one_tree(cities, graph, potentials, end, stop)
+        tree = one_tree(cities, potentials, stop)
         if tree is None:
             break
-        short, gained = hoped - tree.total - tree.cut, math.inf if found is None else tree.total - found[0]
+        short, gained = hoped - tree.total, math.inf if found is None else tree.total - found[0]
         if gained > 0:
             found = tree.total, potentials
         if short <= _MUCH * abs(hoped):
@@ -198,7 +196,8 @@ def _best_potentials(
 
 def _is_easy(instance: TspInstance) -> bool:
     """Tell whether a further ascent is worth its time only where edges lack: few cities, all apart."""
-    return is_dense(instance) and len(neighbour_lists(instance).sites.numbers) == instance.size
+    few = instance.size <= _EASY and is_compiled(instance)
+    return few and len(neighbour_lists(instance).sites.numbers) == instance.size
 
 
 def _triangles(cities: Cities) -> Iterator[Edges]:
@@ -225,16 +224,10 @@ def _raised(
     end: float,
     stop: Callable[[], bool],
 ) -> Ascent:
-    """Raise the bound on few edges from given potentials, in scaled units."""
-    size, began = len(start), time.monotonic()
-    tree, ascent = (
-        new_tree(size),
-        Ascent(start.copy(), start.copy(), np.zeros(size), np.array([-np.inf, 0.0])),
-    )
-    weighing = _weighing_seconds(cities.instance)
-    if not math.isinf(end):
-        end -= weighing if is_dense(cities.instance) else max(0.5 * (end - began), weighing)
-    done, most = 0, _rounds(size)
+    """Raise the bound on few edges from given potentials, by steps of a share of the usual; scaled units."""
+    size, began, end = len(start), time.monotonic(), end - least_seconds(cities.instance)
+    ascent = Ascent(start.copy(), start.copy(), np.zeros(size), np.array([-np.inf, 0.0]))
+    tree, done, most = new_tree(size), 0, _rounds(size)
     rounds, look = most, max(min(_LOOK // size, 20), 1)
     while done < rounds and not stop():
         done = ascend(graph, tree, ascent, share, done, min(done + min(max(done, 2), look), rounds), rounds)

@@ -76,7 +76,7 @@ class TourPartition:
         #: Whether a city is separated from candidates; and how often it was, lately above all.
         self._separated, self._often = np.zeros(size, dtype=np.uint8), np.zeros(size)
 
-    def partition(self, draws: Draws) -> NDArray[np.float64]:
+    def cut(self, draws: Draws) -> NDArray[np.float64]:
         self._often = DECAY * self._often + self._separated
         cities, weights = self._tours.cities, BASE + self._often
         tour = self._state.chain.order

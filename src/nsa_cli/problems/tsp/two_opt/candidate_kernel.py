@@ -300,7 +300,6 @@ def _choose_city(
 def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -> None:
     """Compute the features of the first `count` cities of a window."""
     size, seen, instance, city = len(work.tour), work.seen, batch.tours.data_row[row], np.int64(window)
-    nearest = batch.nearest_edges[instance]
     if batch.tours.plane:
         plane, ends = batch.plane[instance], work.ends
         for o in range(count):
