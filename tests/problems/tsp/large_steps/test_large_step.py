@@ -21,7 +21,7 @@ from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_steps.kicks import start_at
 from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
-from nsa_cli.problems.tsp.large_steps.local_search import PIECES, QUEUED, improve_city, repair, roll_back
+from nsa_cli.problems.tsp.large_steps.local_search import QUEUED, SEGMENTS, improve_city, repair, roll_back
 from nsa_cli.problems.tsp.large_steps.setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.metric_kernel import tour_length
 from nsa_cli.problems.tsp.neighbour_lists import sites_of
@@ -176,7 +176,7 @@ def test_undo_restores_the_tour_exactly() -> None:
     before = chain.order.copy(), chain.position.copy()
     gained = sum(improve_city(setting.tours.cities, chain, city, 6) for city in range(40))
     moved = tour_length(setting.tours.cities.metric, chain.order)
-    assert chain.counts[PIECES] > 20
+    assert chain.counts[SEGMENTS] > 20
     assert moved == pytest.approx(tour_length(setting.tours.cities.metric, before[0]) - gained)
     roll_back(chain, 0)
     assert np.array_equal(chain.order, before[0])
@@ -283,7 +283,7 @@ def test_a_start_is_there_within_milliseconds() -> None:
 
 
 def test_kicks_are_double_bridges_and_cut_what_is_far_by_alpha() -> None:
-    """Four edges go and no piece is turned round; of three edges at random the worst is cut."""
+    """Four edges go and no segment is turned round; of three edges at random the worst is cut."""
     size, bad = 200, 20
     cities = np.arange(size)
     near = np.stack([(cities + 1) % size, (cities - 1) % size], axis=1).astype(np.uint32)

@@ -89,7 +89,7 @@ def test_parts_make_the_tour_again_and_do_not_cross(size: int, count: int, seed:
     edges = {frozenset(pair) for pair in zip(tour.tolist(), np.roll(tour, 1).tolist(), strict=True)}
     assert {frozenset(p) for p in zip(again.tolist(), np.roll(again, 1).tolist(), strict=True)} == edges
     part_of = np.searchsorted(found.bounds, found.place[tour], side="right")
-    for one in range(1, count + 1):  # within no arc between two pieces is a part that is elsewhere, too
+    for one in range(1, count + 1):  # within no arc between two segments is a part that is elsewhere, too
         own = np.flatnonzero(part_of == one)
         arcs = [set(part_of[a + 1 : b]) for a, b in itertools.pairwise(own)]
         arcs.append({*part_of[own[-1] + 1 :], *part_of[: own[0]]})

@@ -28,7 +28,7 @@ from nsa_cli.core.instance import Number, Solution
 from nsa_cli.core.kernel.jit import inlined, kernel
 from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
 from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, scale_of, scaled
-from nsa_cli.problems.tsp.bound.one_tree import Cities, Edges, is_compiled, least_seconds, one_tree
+from nsa_cli.problems.tsp.bound.one_tree import Edges, ScaledCities, is_compiled, least_seconds, one_tree
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbour_lists import lists_of, neighbour_lists, sites_of
 from nsa_cli.problems.tsp.spanning_tree import Graph, Tree, graph_of, grow_tree, new_tree
@@ -155,19 +155,19 @@ def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Number:
     return in_file_units(instance, tree.total, scale)
 
 
-def _renumbered(instance: TspInstance, scale: int) -> tuple[Cities, Graph]:
+def _renumbered(instance: TspInstance, scale: int) -> tuple[ScaledCities, Graph]:
     """Renumber cities along a curve, and join near ones, and all along the curve."""
     lists = neighbour_lists(instance)
     if len(lists.sites.numbers) < instance.size:  # each of the coincident cities has a potential
         lists = lists_of(instance, sites_of(instance, merge=False))
-    cities = Cities(instance, scale, lists.sites.numbers, lists.metric)
+    cities = ScaledCities(instance, scale, lists.sites.numbers, lists.metric)
     graph = graph_of(lists.metric, lists.neighbours, np.arange(instance.size))
     ends = np.repeat(np.arange(instance.size), np.diff(graph.first)), graph.to
     return cities, graph._replace(lengths=cities.lengths(*ends).astype(np.float64))
 
 
 def _best_potentials(
-    cities: Cities, graph: Graph, end: float, stop: Callable[[], bool]
+    cities: ScaledCities, graph: Graph, end: float, stop: Callable[[], bool]
 ) -> tuple[int, NDArray[np.int64]] | None:
     """Raise the bound on few edges and weigh it on all; where that falls short, add edges and go on."""
     start, share = np.zeros(len(cities.numbers)), 1.0
@@ -217,7 +217,7 @@ def _rounds(size: int) -> int:
 
 
 def _raised(
-    cities: Cities,
+    cities: ScaledCities,
     graph: Graph,
     start: NDArray[np.float64],
     share: float,

@@ -33,7 +33,7 @@ Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 _LAST, _LEFT = range(2)
 
 
-class Cities(NamedTuple):
+class ScaledCities(NamedTuple):
     """An instance's cities renumbered, and its lengths in whole multiples of ``2 ** -scale``.
 
     Attributes
@@ -111,13 +111,13 @@ class OneTree(NamedTuple):
 
 
 def one_tree(
-    cities: Cities, potentials: NDArray[np.int64], stop: Callable[[], bool] = lambda: False
+    cities: ScaledCities, potentials: NDArray[np.int64], stop: Callable[[], bool] = lambda: False
 ) -> OneTree | None:
     """Find the shortest 1-tree of the complete graph.
 
     Parameters
     ----------
-    cities : Cities
+    cities : ScaledCities
     potentials : int64[N]
         Of at most 49 bits, beside which lengths have 46.
     stop : callable

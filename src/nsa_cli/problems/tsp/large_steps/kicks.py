@@ -1,9 +1,12 @@
-"""Tours in large-step chains: put three adjacent segments in the opposite order, repair that, or undo it.
+"""Double-bridge kicks (Martin, Otto, Felten 1991), their repair by local search, and the undo.
 
-The parts of `nsa_cli.anneal.large_step` for tours. The kick is the double bridge of Martin, Otto and Felten
-(1991), which is no move of the local search: two segments swapped are one, and nine tenths of those were only
-put back; of double bridges, half. In where it cuts, alpha-nearness has a say (see `candidates`).
+The hooks of `nsa_cli.core.kernel.steps` for tours. A double bridge reverses the order of three adjacent
+segments, without reversing any. Local search has no such move; of its own moves, such as the swap of two
+segments, it puts nine tenths back, of double bridges half. Cuts favour edges that are bad by alpha-nearness.
 """
+
+# mypy: disable-error-code="arg-type, assignment, call-arg, no-any-return, return-value"
+# Numba's types: an int64 is an int to it, and a variant of a generic function returns what that says.
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.problems.tsp.large_steps.local_search import (
-    PIECES,
     QUEUED,
+    SEGMENTS,
     Chain,
     Cities,
     apply_move,
@@ -36,19 +39,19 @@ from nsa_cli.problems.tsp.metric_kernel import tour_length
 #: Places in `Kicked.costs`: length of the current tour; what kick and repair have added to it.
 CURRENT, RISE = range(2)
 
-#: Places in `Kicked.counts`: pieces in `changes`; cities in them.
+#: Places in `Kicked.counts`: segments in `changes`; cities in them.
 CHANGES, CHANGED = range(2)
 
 #: Edges at random of which a kick cuts the worst, for each cut. Measured at 500 cities: 9 +- 6 % of the
 #: gap in 50 ms, nothing in .2 s, where 6 do no better than 1.
 _TRIES = 3
 
-#: Changed pieces that are remembered; with more, the whole best tour is copied.
+#: Changed segments that are remembered; with more, the whole best tour is copied.
 _CHANGES = 1 << 12
 
 
 class Tours(NamedTuple):
-    """What the chains of an instance share; see `nsa_cli.core.kernel.steps`.
+    """An instance made ready, shared by its chains; see `nsa_cli.core.kernel.steps`.
 
     Attributes
     ----------
@@ -82,7 +85,7 @@ class Kicked(NamedTuple):
     costs : float64[2]
     counts : int64[2]
     changes : int64[2 * C]
-        Where the current tour may differ from the best: first position and size of pieces.
+        Where the current tour may differ from the best: first position and size of segments.
     """
 
     chain: Chain
@@ -207,12 +210,12 @@ def _energy(data: Tours, state: Kicked) -> float:
 @inlined
 def _remember_changes(state: Kicked) -> None:
     """Add what the log says was overwritten to the changes since the best tour."""
-    counts, pieces, changes = state.counts, state.chain.pieces, state.changes
-    for k in range(state.chain.counts[PIECES]):
-        counts[CHANGED] += pieces[2 * k + 1]
+    counts, segments, changes = state.counts, state.chain.segments, state.changes
+    for k in range(state.chain.counts[SEGMENTS]):
+        counts[CHANGED] += segments[2 * k + 1]
         if 2 * counts[CHANGES] < len(changes):
-            changes[2 * counts[CHANGES]] = pieces[2 * k]
-            changes[2 * counts[CHANGES] + 1] = pieces[2 * k + 1]
+            changes[2 * counts[CHANGES]] = segments[2 * k]
+            changes[2 * counts[CHANGES] + 1] = segments[2 * k + 1]
             counts[CHANGES] += 1
         else:
             counts[CHANGED] = len(state.best)  # too many to remember: copy all

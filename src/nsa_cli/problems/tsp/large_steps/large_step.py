@@ -1,4 +1,4 @@
-"""Tours as large-step chains: a step is a double bridge, and repairs what that breaks."""
+"""Large-step chains of tours: which instances they suit, budgets, and runs."""
 
 from __future__ import annotations
 

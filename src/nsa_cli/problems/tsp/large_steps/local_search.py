@@ -1,12 +1,15 @@
-"""Local search on a tour: 3-opt over candidate lists from a queue, then Lin-Kernighan chains, all undoable.
+"""Lin-Kernighan local search of tours: 2-opt and 3-opt moves over candidate lists, chained, and undoable.
 
-Lin and Kernighan (1973) for the chain of open moves, Bentley (1992) for the queue of cities whose
-neighbourhood changed, Johnson and McGeoch (1997) for both with neighbour lists.
+Lin and Kernighan (1973) for the chain of open moves, Bentley (1992) for don't-look bits, here as a queue of the
+cities to look at, Johnson and McGeoch (1997) for both with neighbour lists.
 
 The tour is an array of cities with its inverse. A *cut* at position p removes the edge from the city at p
-to the next. A move of two or three cuts leaves as many pieces; all but the longest are written again,
-and what they overwrite goes to a log, so that undoing is the log backwards.
+to the next. A move of two or three cuts leaves as many segments; all but the longest are rewritten, and what
+they overwrite goes to an undo log.
 """
+
+# mypy: disable-error-code="arg-type, assignment, call-arg, no-any-return, return-value"
+# Numba's types: an int64 is an int to it, and a variant of a generic function returns what that says.
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ from numpy.typing import NDArray
 from nsa_cli.core.kernel.jit import inlined, kernel
 from nsa_cli.problems.tsp.metric_kernel import AnyMetric, edge, is_shorter
 
-#: Undo log: cities it holds beside several times the tour's, and pieces.
+#: Undo log: cities it holds beside several times the tour's, and segments.
 _LOG_CITIES = 1 << 16
-_LOG_PIECES = 1 << 14
+_LOG_SEGMENTS = 1 << 14
 
 #: Places in `Chain.counts`.
-HEAD, QUEUED, PIECES, LOGGED, ATTEMPT = range(5)
+HEAD, QUEUED, SEGMENTS, LOGGED, ATTEMPT = range(5)
 
 # Places in a move: how many cuts; the cities t0, …, t5, of which (t0, t1), (t2, t3), (t4, t5) are cut apart
 # and (t1, t2), (t3, t4), (t5, t0) joined; the cuts' positions; whether t1, t3, t5 follow their cut.
@@ -36,7 +39,7 @@ _TOUCHED = 64
 
 
 class Cities(NamedTuple):
-    """What a search reads.
+    """A metric with candidate lists: read only, shared by chains.
 
     Attributes
     ----------
@@ -44,10 +47,10 @@ class Cities(NamedTuple):
     neighbours : uint32[N * width]
         Candidates of each city, nearest first.
     distances : float64[N * width]
-        Lengths of the edges to them; infinite where a city has fewer, no numbers where the others are not in
-        this part of the tour.
+        Lengths of the edges to them; infinite where a city has fewer, NaN where the others are not in this
+        part of a partitioned tour.
     alpha : float64[N * width]
-        Alpha-nearness of these edges, for kicks; the search itself does not look at it.
+        Alpha-nearness of these edges, for kicks only.
     width : int
         Candidates a city.
     tolerance : float
@@ -63,7 +66,7 @@ class Cities(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A tour and what a search writes; every array is changed in place.
+    """A tour with its queue, undo log and scratch space; every array is changed in place.
 
     Attributes
     ----------
@@ -75,11 +78,11 @@ class Chain(NamedTuple):
     queue : uint32[N]
         Cities to look at, in a ring.
     waiting : uint8[N]
-        Whether a city is in the queue.
-    pieces : int64[2 * P]
-        Undo log: first position and size of each piece that was overwritten.
+        Whether a city is in the queue: its don't-look bit is off.
+    segments : int64[2 * P]
+        Undo log: first position and size of each segment that was overwritten.
     logged : uint32[L]
-        Undo log: the cities of these pieces.
+        Undo log: the cities of these segments.
     move, opened : int64[13]
         The move found; the best move found that does not pay yet.
     links : int64[12]
@@ -95,7 +98,7 @@ class Chain(NamedTuple):
     position: NDArray[np.uint32]
     queue: NDArray[np.uint32]
     waiting: NDArray[np.uint8]
-    pieces: NDArray[np.int64]
+    segments: NDArray[np.int64]
     logged: NDArray[np.uint32]
     move: NDArray[np.int64]
     opened: NDArray[np.int64]
@@ -125,7 +128,7 @@ def new_chain(order: NDArray[np.int64]) -> Chain:
         position=position,
         queue=order.astype(np.uint32),
         waiting=np.ones(size, dtype=np.uint8),
-        pieces=np.empty(2 * _LOG_PIECES, dtype=np.int64),
+        segments=np.empty(2 * _LOG_SEGMENTS, dtype=np.int64),
         logged=np.empty(8 * size + _LOG_CITIES, dtype=np.uint32),
         move=np.zeros(_MOVE, dtype=np.int64),
         opened=np.zeros(_MOVE, dtype=np.int64),
@@ -138,7 +141,7 @@ def new_chain(order: NDArray[np.int64]) -> Chain:
 
 @inlined
 def push(chain: Chain, city: int) -> None:
-    """Queue a city unless it waits already."""
+    """Queue a city unless it is queued already."""
     if chain.waiting[city] == 0:
         chain.waiting[city] = 1
         size = len(chain.queue)
@@ -184,7 +187,7 @@ def _note(
     after: int,
     choice: int,
 ) -> None:
-    """Write down a move that `_find_move` has found, by the number of its choice."""
+    """Set up a move that `_find_move` has found, by the number of its choice."""
     order, position, size, width = chain.order, chain.position, len(chain.order), cities.width
     first, second = choice // (2 * width + 1), choice % (2 * width + 1) - 1
     b = np.int64(cities.neighbours[end * width + first // 2])
@@ -203,7 +206,7 @@ def _note(
 
 @inlined
 def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
-    """Make a move of swapping two adjacent segments, the first after position `start`, of these sizes."""
+    """Set up the 3-opt move that swaps two adjacent segments of these sizes, the first after position `start`."""
     order, size = chain.order, len(chain.order)
     a = start
     b = (start + first) % size
@@ -221,7 +224,7 @@ def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
 
 @inlined
 def move_cost(metric: AnyMetric, move: NDArray[np.int64]) -> float:
-    """What a move adds to the length of the tour."""
+    """Length that a move adds to the tour."""
     cost = 0.0
     ends = 2 * move[_SIZE]
     for k in range(0, ends, 2):
@@ -233,7 +236,7 @@ def move_cost(metric: AnyMetric, move: NDArray[np.int64]) -> float:
 
 @inlined
 def has_lost_candidates(cities: Cities, city: int) -> bool:
-    """Tell whether a city has candidates that are not in this part of the tour."""
+    """Tell whether a city has candidates outside of this part of a partitioned tour."""
     return math.isnan(cities.distances[city * cities.width + cities.width - 1])
 
 
@@ -248,15 +251,15 @@ def push_ends(chain: Chain, move: NDArray[np.int64]) -> None:
 def apply_move(chain: Chain, move: NDArray[np.int64]) -> None:
     """Change the tour, logging what is overwritten."""
     if move[_SIZE] == 2:
-        _turn_round(chain, move[_CUT], move[_CUT + 1])
+        _two_opt(chain, move[_CUT], move[_CUT + 1])
     else:
-        _join_three(chain, move)
+        _three_opt(chain, move)
     _close(chain)
 
 
 @inlined
-def _turn_round(chain: Chain, cut: int, cut1: int) -> None:
-    """Make a move of two cuts: the shorter piece is turned round."""
+def _two_opt(chain: Chain, cut: int, cut1: int) -> None:
+    """Make a 2-opt move: reverse the shorter segment."""
     size, low = len(chain.order), min(cut, cut1)
     count, start = max(cut, cut1) - low, low + 1
     if 2 * count >= size:
@@ -267,47 +270,47 @@ def _turn_round(chain: Chain, cut: int, cut1: int) -> None:
 
 
 @inlined
-def _join_three(chain: Chain, move: NDArray[np.int64]) -> None:
-    """Make a move of three cuts.
+def _three_opt(chain: Chain, move: NDArray[np.int64]) -> None:
+    """Make a 3-opt move.
 
-    The ends of the pieces are numbered along the tour: 2 r is the city at the r-th cut, 2 r + 1 the next, so
-    piece r runs from 2 r + 1 to 2 r + 2.
+    The ends of the segments are numbered along the tour: 2 r is the city at the r-th cut, 2 r + 1 the next, so
+    segment r runs from 2 r + 1 to 2 r + 2.
     """
     size, links = len(chain.order), chain.links
     cut = links[6:9]
-    pieces = links[9:12]
+    segments = links[9:12]
     for i in range(3):
         rank = 0
         for j in range(3):
             rank += move[_CUT + j] < move[_CUT + i]
         cut[rank] = move[_CUT + i]
-        pieces[i] = rank
+        segments[i] = rank
     for i in range(3):
         j = i + 1 if i < 2 else 0
-        first = 2 * pieces[i] + move[_AFTER + i]
-        second = 2 * pieces[j] + 1 - move[_AFTER + j]
+        first = 2 * segments[i] + move[_AFTER + i]
+        second = 2 * segments[j] + 1 - move[_AFTER + j]
         links[first], links[second] = second, first
     longest = 0
     for r in range(3):
         ahead = cut[r + 1 if r < 2 else 0] - cut[r]
-        pieces[r] = ahead if ahead > 0 else ahead + size
-        if pieces[r] > pieces[longest]:
+        segments[r] = ahead if ahead > 0 else ahead + size
+        if segments[r] > segments[longest]:
             longest = r
     last = longest + 1 if longest < 2 else 0
     start = cut[last] + 1 if cut[last] + 1 < size else 0
-    source = _log(chain, start, size - pieces[longest])
+    source = _log(chain, start, size - segments[longest])
     place, end = start, links[2 * last]
     for _ in range(2):
         forward = end & 1
         r = end >> 1 if forward else ((end >> 1) + 2) % 3
         first = source + (cut[r] + 1 - start + size) % size
         if forward:
-            _write(chain, place, first, 1, pieces[r])
+            _write(chain, place, first, 1, segments[r])
             end = links[end + 1 if end < 5 else 0]
         else:
-            _write(chain, place, first + pieces[r] - 1, -1, pieces[r])
+            _write(chain, place, first + segments[r] - 1, -1, segments[r])
             end = links[2 * r + 1]
-        place += pieces[r]
+        place += segments[r]
         if place >= size:
             place -= size
 
@@ -321,7 +324,7 @@ def _close(chain: Chain) -> None:
 
 @inlined
 def _log(chain: Chain, start: int, count: int) -> int:
-    """Keep the cities at `count` positions from `start` on; return where they lie in the log."""
+    """Log the cities at `count` positions from `start` on; return where they lie in the log."""
     order, logged, counts, size = chain.order, chain.logged, chain.counts, len(chain.order)
     base = counts[LOGGED]
     straight = min(count, size - start)
@@ -329,10 +332,10 @@ def _log(chain: Chain, start: int, count: int) -> int:
         logged[np.uint32(base + k)] = order[np.uint32(start + k)]
     for k in range(straight, count):
         logged[np.uint32(base + k)] = order[np.uint32(k - straight)]
-    place = 2 * counts[PIECES]
-    chain.pieces[place] = start
-    chain.pieces[place + 1] = count
-    counts[PIECES] += 1
+    place = 2 * counts[SEGMENTS]
+    chain.segments[place] = start
+    chain.segments[place + 1] = count
+    counts[SEGMENTS] += 1
     counts[LOGGED] = base + count
     return base
 
@@ -353,21 +356,21 @@ def _write(chain: Chain, place: int, first: int, step: int, count: int) -> None:
 
 
 @kernel
-def roll_back(chain: Chain, pieces: int) -> None:
-    """Undo everything logged after the first `pieces` pieces."""
+def roll_back(chain: Chain, segments: int) -> None:
+    """Undo everything logged after the first `segments` segments."""
     counts = chain.counts
-    for k in range(counts[PIECES] - 1, pieces - 1, -1):
-        count = chain.pieces[2 * k + 1]
+    for k in range(counts[SEGMENTS] - 1, segments - 1, -1):
+        count = chain.segments[2 * k + 1]
         counts[LOGGED] -= count
-        _write(chain, chain.pieces[2 * k], counts[LOGGED], 1, count)
-    counts[PIECES] = pieces
+        _write(chain, chain.segments[2 * k], counts[LOGGED], 1, count)
+    counts[SEGMENTS] = segments
     _close(chain)
 
 
 @inlined
 def forget(chain: Chain) -> None:
     """Make everything done so far final."""
-    chain.counts[PIECES] = 0
+    chain.counts[SEGMENTS] = 0
     chain.counts[LOGGED] = 0
 
 
@@ -452,7 +455,7 @@ def _find_move(
                 before2, beyond2 = np.int64(around[np.uint32(at2)]), np.int64(around[np.uint32(at2 + 2)])
                 if before2 == c or beyond2 == c:
                     continue
-                # Let t1, t3 and t5 follow their cuts or not: the pieces make one tour if at most one of them
+                # Let t1, t3 and t5 follow their cuts or not: the segments make one tour if at most one of them
                 # does where the cuts come in cyclic order, and if at least two do where they do not.
                 cyclic = np.int64(np.int64(cut < cut1) + np.int64(cut1 < at2) + np.int64(at2 <= cut) >= 2)
                 if not closes and cyclic == after:  # both ends of the first two cuts on the wrong side
@@ -493,7 +496,7 @@ def improve_city(cities: Cities, chain: Chain, base: int, depth: int) -> float:
         cut = at if after else (at - 1 if at > 0 else size - 1)
         end = np.int64(order[(at + 1 if at + 1 < size else 0) if after else cut])
         gained = edge(cities.metric, base, end)
-        pieces, steps, follows = counts[PIECES], 0, after
+        segments, steps, follows = counts[SEGMENTS], 0, after
         counts[ATTEMPT] += 1
         for tries in range(depth + 1):
             wanted = -1.0 if tries < depth else np.inf
@@ -512,8 +515,8 @@ def improve_city(cities: Cities, chain: Chain, base: int, depth: int) -> float:
             here, there = np.int64(position[base]), np.int64(position[end])
             follows = 1 if there == (here + 1 if here + 1 < size else 0) else 0
             cut = here if follows else there
-        if counts[PIECES] > pieces:
-            roll_back(chain, pieces)
+        if counts[SEGMENTS] > segments:
+            roll_back(chain, segments)
     return 0.0
 
 
@@ -532,12 +535,14 @@ def _touch(chain: Chain, steps: int) -> int:
 def _log_is_full(chain: Chain, depth: int) -> bool:
     """Tell whether another attempt might not find room in the log."""
     room = len(chain.logged) - chain.counts[LOGGED]
-    return room < (depth + 1) * len(chain.order) or 2 * (chain.counts[PIECES] + depth + 1) > len(chain.pieces)
+    return room < (depth + 1) * len(chain.order) or 2 * (chain.counts[SEGMENTS] + depth + 1) > len(
+        chain.segments
+    )
 
 
 @inlined
 def repair(cities: Cities, chain: Chain, depth: int) -> float:
-    """Look at queued cities until none is left; return the length gained. All of it can be rolled back."""
+    """Improve queued cities until none is left; return the length gained. All of it can be rolled back."""
     gained = 0.0
     while chain.counts[QUEUED] > 0:
         city = _pop(chain)
@@ -554,7 +559,7 @@ def repair(cities: Cities, chain: Chain, depth: int) -> float:
 
 @kernel
 def descend(cities: Cities, chain: Chain, depth: int, limit: int) -> float:
-    """Look at up to `limit` queued cities, and make what is gained final; return it."""
+    """Improve up to `limit` queued cities, for good; return the length gained."""
     gained = 0.0
     for _ in range(limit):
         if chain.counts[QUEUED] == 0:

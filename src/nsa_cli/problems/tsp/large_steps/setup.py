@@ -1,4 +1,4 @@
-"""What large-step chains of an instance share: candidates, scales, and what depends on its size."""
+"""Set-up of large-step chains: candidate lists by alpha-nearness, and scales."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FIRST_STEP, _LAST_STEP = 0.3, 0.02
 
 @dataclass(frozen=True)
 class LargeStepSettings:
-    """What a chain is made of; the defaults are measured, one set for all sizes.
+    """Parameters of chains; the defaults are measured, one set for all sizes.
 
     Attributes
     ----------

@@ -4,6 +4,9 @@ A move is (first city, candidate) here: the window follows from the random numbe
 not grow with N, but for the segment that an accepted move reverses.
 """
 
+# mypy: disable-error-code="arg-type, assignment, call-arg, no-any-return, return-value"
+# Numba's types: an int64 is an int to it, and a variant of a generic function returns what that says.
+
 from __future__ import annotations
 
 import math

@@ -4,6 +4,9 @@ Features are kept in the order of the tour, as rows for the vector units; a 2-op
 each row.
 """
 
+# mypy: disable-error-code="arg-type, assignment, call-arg, no-any-return, return-value"
+# Numba's types: an int64 is an int to it, and a variant of a generic function returns what that says.
+
 from __future__ import annotations
 
 import math
