@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nsa_cli import __version__
+from nsa_cli.version import __version__
 from nsa_cli.bench.runner import Measured
 from nsa_cli.bench.summary import RUN_COLUMNS, Row, run_rows
 from nsa_cli.core.errors import UsageError

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nsa_cli import __version__
+from nsa_cli.version import __version__
 from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.check import check
 from nsa_cli.cli.compile import compile_

@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsa_cli.api import Settings, Task, Unread, read_each
+from nsa_cli.api import Task, Unread, read_each
 from nsa_cli.cli import solve_options as option
 from nsa_cli.cli.compile import Compilation
 from nsa_cli.cli.console import Console, Signals, describe, say, set_log_format
 from nsa_cli.cli.options import (
     Capacity,
+    Candidates,
     Device,
+    Neighbourhood,
     Owner,
     Pairs,
     Quiet,
     Seed,
     Verbose,
-    Walk,
     check_destination,
     parse_settings,
 )
@@ -26,6 +27,7 @@ from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.kernel import on_first_compilation
+from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
     from nsa_cli.core.result import Result
@@ -47,7 +49,8 @@ def solve(
     threads: option.Threads = None,
     chains: option.Chains = None,
     policy: option.Policy = None,
-    walk: Walk = None,
+    neighbourhood: Neighbourhood = None,
+    candidates: Candidates = None,
     greedy: option.Greedy = False,
     t_start: option.TStart = None,
     t_end: option.TEnd = None,
@@ -68,8 +71,6 @@ def solve(
     verbose: Verbose = False,
 ) -> int:
     """Solve the instances of all FILEs and print the best solutions found."""
-    from nsa_cli.anneal.schedule import parse_count
-
     started = began()
     set_log_format(log_format)
     console = Console(quiet, verbose)
@@ -85,16 +86,17 @@ def solve(
     extras = Extras(trace, plot, plot_run)
     extras.check(tasks)
     _say_what_is_wrong(items, console)
-    settings = Settings(
+    options: dict[str, Any] = dict(
         steps=steps,
         seed=seed,
         device=device,
         method=method,
         backend=backend,
         threads=threads,
-        chains=parse_count("--chains", chains),
+        chains=chains,
         policy=policy,
-        walk=walk,
+        neighbourhood=neighbourhood,
+        candidates=candidates,
         greedy=greedy,
         t_start=t_start,
         t_end=t_end,
@@ -109,6 +111,7 @@ def solve(
         bound=not no_bound,
         started=started,
     )
+    settings = Settings(**options)
     watch = Watch(extras, console, tasks, settings)
     return _run(items, settings, console, Writer(items, output, fmt), watch)
 
@@ -135,7 +138,7 @@ def _run(
     compilation = Compilation(console)
     with Signals() as signals, on_first_compilation(compilation.begins):
         from nsa_cli.anneal.stop import Interrupt
-        from nsa_cli.run import solve_each
+        from nsa_cli.solver.solve import solve_each
 
         stop = (Interrupt(lambda: signals.received != 0),)
         try:

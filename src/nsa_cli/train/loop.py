@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nsa_cli import __version__
+from nsa_cli.version import __version__
 from nsa_cli.anneal.engine import anneal
 from nsa_cli.anneal.fused import FusedChains, cores
 from nsa_cli.anneal.schedule import Schedule, parse_steps
