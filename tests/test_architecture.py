@@ -27,7 +27,19 @@ BELOW = {
     "api": {"core", "io", "problems", "solver"},
     "contract": {"core", "io", "policy", "problems", "api"},
     "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report"},
-    "cli": {"core", "io", "problems", "policy", "anneal", "train", "bench", "report", "solver", "api", "version"},
+    "cli": {
+        "core",
+        "io",
+        "problems",
+        "policy",
+        "anneal",
+        "train",
+        "bench",
+        "report",
+        "solver",
+        "api",
+        "version",
+    },
     "version": set(),
 }
 

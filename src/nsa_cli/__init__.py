@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 
-from nsa_cli.version import __version__
+from nsa_cli.version import __version__ as __version__
 
 # Not that of `typing`, whose import takes longer than all else here: an interrupt in it would be a traceback.
 TYPE_CHECKING = False
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from nsa_cli.contract import check_problem
     from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
     from nsa_cli.core.instance import Instance
-    from nsa_cli.core.problem import Budget, Column, Problem
+    from nsa_cli.core.neighbourhood import Budget, Neighbourhood
+    from nsa_cli.core.problem import Column, Problem
     from nsa_cli.core.result import Result
     from nsa_cli.core.task import Task
     from nsa_cli.core.user import UserProblem
@@ -29,7 +30,8 @@ _HOMES = {
     "nsa_cli.api": ("Unread", "generate", "read", "read_each", "solve", "solve_many"),
     "nsa_cli.core.errors": ("DataError", "InputError", "NsaError", "UsageError"),
     "nsa_cli.core.instance": ("Instance",),
-    "nsa_cli.core.problem": ("Budget", "Column", "Problem"),
+    "nsa_cli.core.neighbourhood": ("Budget", "Neighbourhood"),
+    "nsa_cli.core.problem": ("Column", "Problem"),
     "nsa_cli.core.result": ("Result",),
     "nsa_cli.core.task": ("Task",),
     "nsa_cli.core.user": ("UserProblem",),
@@ -44,6 +46,7 @@ __all__ = [
     "DataError",
     "InputError",
     "Instance",
+    "Neighbourhood",
     "NsaError",
     "Problem",
     "Result",

@@ -50,7 +50,7 @@ def test_steps_are_read_in_terms_of_the_size(text, steps):
 @pytest.mark.parametrize("text", ["", "ten", "-5", "10M2", "1e3", "N5", "10N2x", "1.5", -5, True, 2.5])
 def test_other_steps_are_refused(text):
     """What is no number of steps is shown to the user."""
-    with pytest.raises(UsageError, match="^steps: expected"):
+    with pytest.raises(UsageError, match=r"^steps: expected"):
         parse_steps("steps", text)
 
 
@@ -105,7 +105,7 @@ def test_gaps_are_shares_or_per_cents(text, value):
 )
 def test_an_error_names_the_option_and_what_was_expected(parse, bad):
     """In Python's spelling, with the value that was given."""
-    with pytest.raises(UsageError, match="^some_option: expected .*, got ") as caught:
+    with pytest.raises(UsageError, match=r"^some_option: expected .*, got ") as caught:
         parse("some_option", bad)
     assert caught.value.option == "some_option"
 

@@ -74,5 +74,3 @@ def test_options_that_contradict_each_other_are_refused_with_what_to_leave_out()
     assert (caught.value.option, caught.value.drop) == ("gap", {"bound": False})
     with pytest.raises(nsa.UsageError, match="use schedule='geometric'"):
         Settings(reheat=2, schedule="adaptive")
-    with pytest.raises(nsa.UsageError, match="leave out neighbourhood"):
-        Settings(candidates=5, neighbourhood="paper")

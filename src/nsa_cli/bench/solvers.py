@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.schedule import parse_steps
 from nsa_cli.anneal.stop import Interrupt, Progress
-from nsa_cli.api import Settings
 from nsa_cli.bench.paper import Cell
 from nsa_cli.bench.suite import Suite
 from nsa_cli.core.bench import Temperatures
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Instance, Solution
+from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Draws, Problem, Start
-from nsa_cli.run import solve_all
+from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.solve import solve_all
 
 #: Size of the instance, and seconds, of a rehearsal.
 _SMALL, _REHEARSAL = 8, 0.05
@@ -139,8 +140,8 @@ class Annealer(Solver):
     Attributes
     ----------
     policy : str
-    walk : str, optional
-        Energy and moves, where they are not the policy's.
+    neighbourhood : str, optional
+        Where it is not the policy's.
     temperatures : callable
         By size; None leaves them, and the unit, to the problem's own budget.
     device : str
@@ -148,7 +149,7 @@ class Annealer(Solver):
 
     kind: ClassVar[str] = "nsa"
     policy: str = "uniform"
-    walk: str | None = None
+    neighbourhood: str | None = None
     temperatures: Callable[[int], Temperatures] | None = None
     device: str = "cpu"
 
@@ -172,12 +173,12 @@ class Annealer(Solver):
     def _settings(self, problem: Problem[Any], size: int, steps: int, seed: int) -> Settings:
         start, end = (None, None) if self.temperatures is None else self.temperatures(size)
         return Settings(
-            steps=steps,
+            steps=Steps(steps),
             seed=seed,
             device=self.device,
             chains=1,
             policy=self.policy,
-            walk=self.walk,
+            neighbourhood=self.neighbourhood,
             greedy=self.mode == "greedy",
             t_start=start,
             t_end=end,

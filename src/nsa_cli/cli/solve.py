@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,8 @@ from nsa_cli.cli import solve_options as option
 from nsa_cli.cli.compile import Compilation
 from nsa_cli.cli.console import Console, Signals, describe, say, set_log_format
 from nsa_cli.cli.options import (
-    Capacity,
     Candidates,
+    Capacity,
     Device,
     Neighbourhood,
     Owner,
@@ -31,6 +32,9 @@ from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
     from nsa_cli.core.result import Result
+
+#: Options that are settings as they are.
+_SETTINGS = {f.name for f in fields(Settings)} - {"init", "bound", "started", "unit"}
 
 
 def solve(
@@ -71,7 +75,7 @@ def solve(
     verbose: Verbose = False,
 ) -> int:
     """Solve the instances of all FILEs and print the best solutions found."""
-    started = began()
+    options, started = locals(), began()
     set_log_format(log_format)
     console = Console(quiet, verbose)
     check_destination(output, files)
@@ -86,32 +90,12 @@ def solve(
     extras = Extras(trace, plot, plot_run)
     extras.check(tasks)
     _say_what_is_wrong(items, console)
-    options: dict[str, Any] = dict(
-        steps=steps,
-        seed=seed,
-        device=device,
-        method=method,
-        backend=backend,
-        threads=threads,
-        chains=chains,
-        policy=policy,
-        neighbourhood=neighbourhood,
-        candidates=candidates,
-        greedy=greedy,
-        t_start=t_start,
-        t_end=t_end,
-        schedule=schedule,
-        reheat=reheat,
-        acceptance=acceptance,
+    settings = Settings(
+        **{name: options[name] for name in _SETTINGS},
         init=_start(init, tasks),
-        time_limit=time_limit,
-        target=target,
-        gap=gap,
-        no_improvement=no_improvement,
         bound=not no_bound,
         started=started,
     )
-    settings = Settings(**options)
     watch = Watch(extras, console, tasks, settings)
     return _run(items, settings, console, Writer(items, output, fmt), watch)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -39,7 +40,7 @@ class Steps:
 
     def of(self, size: int) -> int:
         """Give the number of steps for an instance of a size."""
-        return round(self.factor * size**self.power)
+        return round(self.factor * int(size**self.power))
 
     def plain(self) -> int | str:
         """Give the number, or the text, that reads back as this."""
@@ -70,8 +71,9 @@ def _unexpected(option: str, expected: str, got: object) -> UsageError:
     return UsageError(f"expected {expected}, got {shown(got)}", option=option)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def _whole(value: object) -> int | None:
+    """Give a whole number of any type as an int; None if it is none."""
+    return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
 
 
 def parse_choice(option: str, value: Any, choices: Sequence[str]) -> str:
@@ -100,11 +102,10 @@ def parse_count(option: str, value: Any, minimum: int = 1) -> int | None:
     """Read a whole number from `minimum` on, or None."""
     if value is None:
         return None
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value):
-        value = int(value)
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value) else _whole(value)
+    if number is None or number < minimum:
         raise _unexpected(option, f"a whole number from {minimum} on", value)
-    return int(value)
+    return number
 
 
 def parse_chains(option: str, value: Any) -> int | None:
@@ -119,18 +120,23 @@ def parse_chains(option: str, value: Any) -> int | None:
 
 def parse_seed(option: str, value: Any) -> int:
     """Insist on a seed in range."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not 0 <= value < 2**63:
+    seed = _whole(value)
+    if seed is None or not 0 <= seed < 2**63:
         raise _unexpected(option, "0 <= seed < 2^63", value)
-    return int(value)
+    return seed
 
 
-def parse_number(option: str, value: Any, minimum: float = -math.inf, expected: str = "a number") -> float | None:
+def parse_number(
+    option: str, value: Any, minimum: float = -math.inf, expected: str = "a number"
+) -> float | None:
     """Read a finite number from `minimum` on, or None; whole ones stay so."""
     if value is None:
         return None
-    if not _is_number(value) or not minimum <= value < math.inf or value == -math.inf:
+    whole = _whole(value)
+    number = float(value) if whole is None and isinstance(value, Real) else whole
+    if number is None or not max(minimum, -sys.float_info.max) <= number < math.inf:
         raise _unexpected(option, expected, value)
-    return value  # type: ignore[no-any-return]
+    return number
 
 
 def parse_seconds(option: str, value: Any) -> float | None:
@@ -142,8 +148,8 @@ def parse_steps(option: str, value: Any) -> Steps | None:
     """Read a number of steps: ``20000``, or in terms of the size N: ``10N``, ``10N2`` for 10 N^2; or None."""
     if value is None or isinstance(value, Steps):
         return value
-    if isinstance(value, Integral) and not isinstance(value, bool) and value >= 0:
-        return Steps(int(value))
+    if (whole := _whole(value)) is not None and whole >= 0:
+        return Steps(whole)
     found = _STEPS.fullmatch(value.strip().replace("_", "")) if isinstance(value, str) else None
     if found is None:
         raise _unexpected(option, "a number of steps, or one with the size as 10N or 10N2", value)

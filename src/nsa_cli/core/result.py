@@ -77,7 +77,7 @@ class Evaluation:
     def worth(self) -> dict[str, Any]:
         """Give bound and gap under the keys of the contract."""
         bound = None
-        if self.bound is not None:
+        if self.bound is not None and self.objective is not None:
             bound = self.bound.to_dict(self.objective, self.sense)
         return {"bound": bound, "gap": self.gap, "best_known": self.instance.best_known}
 

@@ -1,4 +1,4 @@
-"""From chains that have ended to results: the best solution by exact evaluation, checked before it is told."""
+"""Results of chains that have ended: the best solution by exact evaluation, checked before it is told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.version import __version__
 from nsa_cli.anneal.goals import Settled
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.instance import Number, Solution
@@ -16,6 +15,7 @@ from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
 from nsa_cli.solver.plan import Plan
 from nsa_cli.solver.settings import Settings
+from nsa_cli.version import __version__
 
 
 def solved(bound: Bound | None) -> bool:

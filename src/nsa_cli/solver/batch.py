@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
-from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.goals import Settled
-from nsa_cli.anneal.loop import End, run_chains
+from nsa_cli.anneal.loop import Chains, End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.core.bound import Bound
@@ -135,7 +134,7 @@ class Batch:
         if not self.plan.estimated or not isinstance(search, AnnealingSearch):
             return self.plan
         began, (task,), init = time.monotonic(), self.tasks, settings.init
-        start = partial(task.problem.start(None if isinstance(init, np.ndarray) else init), task.instance)
+        start = task.problem.start(None if isinstance(init, np.ndarray) else init)
         found = estimate_temperatures(replace(search, acceptance="metropolis"), task.instance, start)
         known = dict(zip(("t_start", "t_end"), found or (), strict=False))
         chosen: dict[str, Any] = {name: known[name] for name in self.plan.estimated if name in known}
@@ -235,14 +234,16 @@ def _noting(key: np.int64, drawn: list[int]) -> Draws:
 
 
 def batches(
-    tasks: Sequence[Task], settings: Settings, hooks: Hooks = Hooks()  # noqa: B008
+    tasks: Sequence[Task],
+    settings: Settings,
+    hooks: Hooks = Hooks(),  # noqa: B008
 ) -> Iterator[Batch]:
-    """Plan the batches of some instances, each with its share of the time that is left when its turn comes."""
+    """Plan the batches of some instances, each with its share of the time left when its turn comes."""
     settings = replace(settings, seed=draw_seed()) if settings.seed is None else settings
     waiting = len(tasks)
     for one in plan(tasks, settings):
         deadline = _deadline(settings, len(one.places) / waiting)
-        rules = hooks.stop if deadline is None else (Deadline(deadline), *hooks.stop)
+        rules: tuple[StopRule, ...] = hooks.stop if deadline is None else (Deadline(deadline), *hooks.stop)
         some = [tasks[place] for place in one.places]
         yield Batch(some, one, settings, deadline, hooks._replace(stop=rules))
         waiting -= len(some)

@@ -41,17 +41,11 @@ def choose_policy(task: Task, settings: Settings) -> str:
     if settings.policy is not None:
         return settings.policy
     problem = task.problem
-    best = asked_neighbourhood(problem, settings) or problem.neighbourhood()
-    if settings.acceptance == "hastings" and not best.reversible:
+    requested = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
+    best = requested or problem.neighbourhood()
+    if requested is None and settings.acceptance == "hastings" and not best.reversible:
         best = problem.neighbourhoods[0]
     return best.default_policy(task.instance)
-
-
-def asked_neighbourhood(problem: Problem[Any], settings: Settings) -> Neighbourhood[Any] | None:
-    """Find the neighbourhood that is asked for, by name or by the length of its candidate lists."""
-    if settings.candidates is not None:
-        return problem.with_candidates(settings.candidates)
-    return None if settings.neighbourhood is None else problem.neighbourhood(settings.neighbourhood)
 
 
 def choose(task: Task, policy: str, settings: Settings, device: str, instances: int) -> Search:
@@ -112,9 +106,7 @@ def _against_large_steps(settings: Settings, device: str) -> dict[str, Any]:
     options = ["policy", "neighbourhood", "candidates", "unit"]
     if settings.method == "auto":
         options += ["steps", "t_start", "t_end"]
-    against: dict[str, Any] = {
-        name: None for name in options if getattr(settings, name) is not None
-    }
+    against: dict[str, Any] = {name: None for name in options if getattr(settings, name) is not None}
     against |= {"greedy": None} if settings.greedy else {}
     against |= {"acceptance": settings.acceptance} if settings.acceptance != "metropolis" else {}
     against |= {"device": device} if device != "cpu" else {}
@@ -122,9 +114,7 @@ def _against_large_steps(settings: Settings, device: str) -> dict[str, Any]:
     return against
 
 
-def _annealing(
-    problem: Problem[Any], policy: str, size: int, settings: Settings, device: str
-) -> Search:
+def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings, device: str) -> Search:
     """Find the policy, and what runs it: kernels on a CPU wherever there are some for this policy.
 
     Raises
@@ -134,7 +124,8 @@ def _annealing(
     """
     stored = find_stored(policy, problem.name)
     check_greedy(stored, settings.greedy)
-    neighbourhood = neighbourhood_for(problem, stored, asked_neighbourhood(problem, settings))
+    requested = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
+    neighbourhood = neighbourhood_for(problem, stored, None if requested is None else requested.name)
     if settings.acceptance == "hastings" and not neighbourhood.reversible:
         raise UsageError(
             f"hastings: moves of the neighbourhood {neighbourhood.name} cannot all be undone",

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nsa_cli.anneal.schedule import Schedule
-from nsa_cli.core.draws import start_draws, stream_keys
-from nsa_cli.core.instance import Solution
+from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.machine import check_memory
-from nsa_cli.core.problem import Budget, Draws
+from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.core.problem import Start
 from nsa_cli.core.task import Task
 from nsa_cli.solver.choose import choose, choose_device, choose_policy
 from nsa_cli.solver.search import AnnealingSearch, Search
@@ -84,7 +83,7 @@ def _temperatures(budget: Budget, settings: Settings) -> tuple[float, float, tup
     """Take the first and last temperature from the user or the budget; tell which are to be estimated."""
     given = {"t_start": settings.t_start, "t_end": settings.t_end}
     estimated = tuple(name for name, g in given.items() if g == "auto" or (g is None and budget.auto))
-    first, last = (getattr(budget, name) if g in (None, "auto") else g for name, g in given.items())
+    first, last = (g if isinstance(g, float) else float(getattr(budget, name)) for name, g in given.items())
     return first, last, estimated
 
 
@@ -96,9 +95,7 @@ def _batches(plans: Sequence[Plan], tasks: Sequence[Task]) -> list[Plan]:
     return [plans[0]._replace(places=places[i : i + width]) for i in range(0, len(places), width)]
 
 
-def estimate_temperatures(
-    search: AnnealingSearch, instance: Any, start: Callable[[Draws], Solution]
-) -> tuple[float, float] | None:
+def estimate_temperatures(search: AnnealingSearch, instance: Any, start: Start) -> tuple[float, float] | None:
     """Estimate the first and last temperature from a sample of moves (`nsa_cli.anneal.auto`).
 
     The same each time, whatever the seed.
@@ -109,12 +106,12 @@ def estimate_temperatures(
         With Metropolis acceptance.
     instance : Instance
     start : callable
-        Makes a first solution from a chain's draws.
+        See `nsa_cli.core.problem.Start`.
     """
     from nsa_cli.anneal.auto import sampled_temperatures
 
     keys = stream_keys(0, np.arange(_SAMPLING_CHAINS))
-    x = np.stack([start(partial(start_draws, key)) for key in keys])
+    x = start_solutions(start, [instance] * len(keys), keys)
     chains = search.start([instance] * len(keys), x, keys)
     few = {"most": _SLOW_STEPS} if search.backend == "torch" else {}
     candidate_lists = search.neighbourhood.uses_candidate_lists

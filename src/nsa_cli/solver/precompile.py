@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
 from nsa_cli.policy.checkpoint import available
@@ -25,9 +26,9 @@ def variants(problem: Problem[Any], instance: Any) -> Iterator[Settings]:
     """Give every way to solve an instance that kernels may differ in."""
     large_step = problem.large_step()
     if large_step is not None and large_step.fits(instance):
-        yield Settings(method="large-step", steps=2, bound=False)
+        yield Settings(method="large-step", steps=Steps(2), bound=False)
     for neighbourhood in problem.neighbourhoods:
-        yield Settings(policy="uniform", neighbourhood=neighbourhood.name, steps=2, bound=False)
+        yield Settings(policy="uniform", neighbourhood=neighbourhood.name, steps=Steps(2), bound=False)
     for policy in available(problem.name):
-        yield Settings(policy=policy, steps=2, bound=False)
-    yield Settings(policy="uniform", steps=2)
+        yield Settings(policy=policy, steps=Steps(2), bound=False)
+    yield Settings(policy="uniform", steps=Steps(2))

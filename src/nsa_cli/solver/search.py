@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.chains import Chains
-from nsa_cli.core.neighbourhood import Neighbourhood
-from nsa_cli.core.problem import Budget, Trained
+from nsa_cli.anneal.loop import Chains
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

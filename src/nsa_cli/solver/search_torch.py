@@ -10,11 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.engine import TorchChains
+from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.neighbourhood import Neighbourhood
-from nsa_cli.core.problem import Budget
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
 from nsa_cli.solver.search import AnnealingSearch

@@ -135,8 +135,6 @@ class Settings:
             raise UsageError(
                 "an adaptive schedule heats again by itself", option="reheat", use={"schedule": "geometric"}
             )
-        if self.candidates is not None and self.neighbourhood is not None:
-            raise UsageError("names a neighbourhood, too", option="candidates", drop={"neighbourhood": None})
 
     def given(self) -> dict[str, Any]:
         """Give the fields that are not at their defaults, except seed and clock, ready for JSON."""
