@@ -200,7 +200,7 @@ def _is_easy(instance: TspInstance) -> bool:
     return few and len(neighbour_lists(instance).sites.numbers) == instance.size
 
 
-def _triangles(cities: Cities) -> Iterator[Edges]:
+def _triangles(cities: ScaledCities) -> Iterator[Edges]:
     """Edges of the Delaunay triangulation, which join clusters as well; none for a line, or a matrix."""
     from scipy.spatial import Delaunay, QhullError
 

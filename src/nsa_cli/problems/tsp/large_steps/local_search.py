@@ -1,7 +1,7 @@
 """Lin-Kernighan local search of tours: 2-opt and 3-opt moves over candidate lists, chained, and undoable.
 
-Lin and Kernighan (1973) for the chain of open moves, Bentley (1992) for don't-look bits, here as a queue of the
-cities to look at, Johnson and McGeoch (1997) for both with neighbour lists.
+Lin and Kernighan (1973) for the chain of open moves, Bentley (1992) for don't-look bits, here as a queue of
+the cities to look at, Johnson and McGeoch (1997) for both with neighbour lists.
 
 The tour is an array of cities with its inverse. A *cut* at position p removes the edge from the city at p
 to the next. A move of two or three cuts leaves as many segments; all but the longest are rewritten, and what
@@ -206,7 +206,7 @@ def _note(
 
 @inlined
 def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
-    """Set up the 3-opt move that swaps two adjacent segments of these sizes, the first after position `start`."""
+    """Set up the 3-opt move that swaps two adjacent segments of these sizes, from position `start` + 1 on."""
     order, size = chain.order, len(chain.order)
     a = start
     b = (start + first) % size
@@ -273,7 +273,7 @@ def _two_opt(chain: Chain, cut: int, cut1: int) -> None:
 def _three_opt(chain: Chain, move: NDArray[np.int64]) -> None:
     """Make a 3-opt move.
 
-    The ends of the segments are numbered along the tour: 2 r is the city at the r-th cut, 2 r + 1 the next, so
+    The ends of segments are numbered along the tour: 2 r is the city at the r-th cut, 2 r + 1 the next, so
     segment r runs from 2 r + 1 to 2 r + 2.
     """
     size, links = len(chain.order), chain.links
@@ -455,7 +455,7 @@ def _find_move(
                 before2, beyond2 = np.int64(around[np.uint32(at2)]), np.int64(around[np.uint32(at2 + 2)])
                 if before2 == c or beyond2 == c:
                     continue
-                # Let t1, t3 and t5 follow their cuts or not: the segments make one tour if at most one of them
+                # Let t1, t3 and t5 follow their cuts or not: segments make one tour if at most one of them
                 # does where the cuts come in cyclic order, and if at least two do where they do not.
                 cyclic = np.int64(np.int64(cut < cut1) + np.int64(cut1 < at2) + np.int64(at2 <= cut) >= 2)
                 if not closes and cyclic == after:  # both ends of the first two cuts on the wrong side
@@ -534,10 +534,9 @@ def _touch(chain: Chain, steps: int) -> int:
 @inlined
 def _log_is_full(chain: Chain, depth: int) -> bool:
     """Tell whether another attempt might not find room in the log."""
+    attempt, segments = depth + 1, chain.counts[SEGMENTS]
     room = len(chain.logged) - chain.counts[LOGGED]
-    return room < (depth + 1) * len(chain.order) or 2 * (chain.counts[SEGMENTS] + depth + 1) > len(
-        chain.segments
-    )
+    return room < attempt * len(chain.order) or 2 * (segments + attempt) > len(chain.segments)
 
 
 @inlined
