@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nsa_cli as nsa
-from nsa_cli.problems.tsp.bound import one_tree
+from nsa_cli.problems.tsp.bound import held_karp
 from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
 from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, scale_of, scaled
 
@@ -65,7 +65,7 @@ def test_any_potentials_give_a_valid_tour_bound(data, metric, seed):
 )
 @pytest.mark.parametrize("kind", ["uniform", "clustered", "line", "grid", "coincident"])
 def test_the_1_tree_over_all_edges_is_that_of_a_dense_matrix(monkeypatch, metric, kind):
-    """The search for near pairs leaves out nothing that matters, and a limit only lowers the bound."""
+    """Compiled or a row at a time, Prim's algorithm gives the same whole numbers."""
     rng = np.random.default_rng(5)
     points = {
         "uniform": rng.random((60, 2)) * 80,
@@ -85,12 +85,8 @@ def test_the_1_tree_over_all_edges_is_that_of_a_dense_matrix(monkeypatch, metric
     exact = dense_1_tree(instance, scale, potentials)
     witness = {"scale": scale, "potentials": potentials.tolist()}
     assert TSP.recompute_bound(instance, witness) == exact
-    monkeypatch.setattr(one_tree, "ALL_PAIRS", 0)  # as for many cities
-    monkeypatch.setattr(one_tree, "_LISTED", (1000, 1000))
-    monkeypatch.setattr(one_tree, "_MANY", 1)
+    monkeypatch.setattr(held_karp, "is_compiled", lambda _: False)  # rows by NumPy, as of large numbers
     assert TSP.recompute_bound(instance, witness) == exact
-    monkeypatch.setattr(one_tree, "_LISTED", (0, 0))
-    assert TSP.recompute_bound(instance, witness) <= exact
 
 
 def dense_1_tree(instance, scale, potentials):
@@ -144,7 +140,7 @@ def test_a_few_milliseconds_bound_some_hundred_cities(metric):
 
 
 def test_cities_on_the_same_place_are_bounded_too():
-    """They have no compiled bound of their own: their potentials would be one."""
+    """Each has a potential of its own, though local search merges them."""
     rng = np.random.default_rng(9)
     coords = rng.integers(0, 9, (60, 2)).tolist()
     instance = TSP.from_record({"coords": coords, "edge_weight_type": "EUC_2D"})
@@ -200,3 +196,23 @@ def test_held_karp_never_crosses_an_optimum_of_tsplib(shared, names):
         assert 0.9 * known[path.stem] < bound.value <= known[path.stem], path.stem
         if names is not None and bound.witness is not None:
             assert TSP.recompute_bound(task.instance, bound.witness) == bound.value
+
+
+def test_matrices_of_large_whole_numbers_are_bounded_exactly():
+    """Beyond 52 bits lengths are no float64; the witness is still one of integers."""
+    rng = np.random.default_rng(1)
+    lengths = np.triu(rng.integers(0, 2**58, (30, 30)), 1)
+    instance = TSP.from_record({"matrix": (lengths + lengths.T).tolist()})
+    bound = TSP.bound(instance)
+    tour = nsa.solve(instance, steps=500, seed=1, threads=1, bound=False)
+    assert 0.7 * tour.objective < bound.value <= tour.objective
+    assert TSP.recompute_bound(instance, bound.witness) == bound.value
+
+
+def test_clusters_are_bounded_by_further_ascents():
+    """Neighbours alone do not join clusters; the edges of the 1-tree and triangulation do."""
+    rng = np.random.default_rng(3)
+    coords = rng.normal(0, 0.03, (300, 2)) + rng.random((6, 2))[rng.integers(0, 6, 300)]
+    instance = TSP.from_record({"coords": coords.tolist()})
+    tour = nsa.solve(instance, method="large-step", steps=3000, seed=1, threads=1, bound=False)
+    assert 0.99 * tour.objective < TSP.bound(instance).value <= tour.objective

@@ -99,7 +99,7 @@ def bound(instance: TspInstance, seconds: float, stop: Callable[[], bool]) -> Bo
     if instance.size <= _FEW:
         return _enumerated(instance)
     end = time.monotonic() + seconds
-    least = _ONCE + _CITY * instance.size + least_seconds(instance)
+    least = _ONCE + _CITY * instance.size + least_seconds(instance.size, compiled=is_compiled(instance))
     if stop() or seconds < least or not instance.has_finite_lengths:
         return None
     cities, graph = _renumbered(instance, scale_of(instance))
@@ -160,10 +160,9 @@ def _renumbered(instance: TspInstance, scale: int) -> tuple[ScaledCities, Graph]
     lists = neighbour_lists(instance)
     if len(lists.sites.numbers) < instance.size:  # each of the coincident cities has a potential
         lists = lists_of(instance, sites_of(instance, merge=False))
-    cities = ScaledCities(instance, scale, lists.sites.numbers, lists.metric)
+    cities = ScaledCities(instance, scale, lists.sites.numbers, lists.metric, is_compiled(instance))
     graph = graph_of(lists.metric, lists.neighbours, np.arange(instance.size))
-    ends = np.repeat(np.arange(instance.size), np.diff(graph.first)), graph.to
-    return cities, graph._replace(lengths=cities.lengths(*ends).astype(np.float64))
+    return cities, graph._replace(lengths=np.floor(np.ldexp(graph.lengths, scale)))
 
 
 def _best_potentials(
@@ -184,7 +183,7 @@ def _best_potentials(
         if gained > 0:
             found = tree.total, potentials
         if short <= _MUCH * abs(hoped):
-            if (share < 1.0 and gained <= _LITTLE * abs(hoped)) or (turn == 0 and _is_easy(cities.instance)):
+            if (share < 1.0 and gained <= _LITTLE * abs(hoped)) or (turn == 0 and _is_easy(cities)):
                 break
             share *= 0.5 if gained <= _MUCH * abs(hoped) else 1.0
         if 2 * time.monotonic() - began > end:  # no time for another turn
@@ -194,10 +193,10 @@ def _best_potentials(
     return found
 
 
-def _is_easy(instance: TspInstance) -> bool:
+def _is_easy(cities: ScaledCities) -> bool:
     """Tell whether a further ascent is worth its time only where edges lack: few cities, all apart."""
-    few = instance.size <= _EASY and is_compiled(instance)
-    return few and len(neighbour_lists(instance).sites.numbers) == instance.size
+    size, sites = len(cities.numbers), neighbour_lists(cities.instance).sites
+    return cities.compiled and size <= _EASY and len(sites.numbers) == size
 
 
 def _triangles(cities: ScaledCities) -> Iterator[Edges]:
@@ -225,7 +224,8 @@ def _raised(
     stop: Callable[[], bool],
 ) -> Ascent:
     """Raise the bound on few edges from given potentials, by steps of a share of the usual; scaled units."""
-    size, began, end = len(start), time.monotonic(), end - least_seconds(cities.instance)
+    size, began = len(start), time.monotonic()
+    end -= least_seconds(size, compiled=cities.compiled)
     ascent = Ascent(start.copy(), start.copy(), np.zeros(size), np.array([-np.inf, 0.0]))
     tree, done, most = new_tree(size), 0, _rounds(size)
     rounds, look = most, max(min(_LOOK // size, 20), 1)

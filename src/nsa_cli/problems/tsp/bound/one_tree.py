@@ -45,12 +45,15 @@ class ScaledCities(NamedTuple):
         The city of the file of each number.
     metric : KernelMetric
         Of the numbers.
+    compiled : bool
+        As `is_compiled` says.
     """
 
     instance: TspInstance
     scale: int
     numbers: NDArray[np.int64]
     metric: KernelMetric
+    compiled: bool
 
     def lengths(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
         """Lengths of edges, rounded down."""
@@ -134,12 +137,11 @@ def one_tree(
     left = np.roll(np.arange(size), -1)
     ends, row = np.zeros((size, 3), np.int64), np.empty(size, np.int64)
     prim = Prim(potentials, weights, ends, lightest, second, left, row, np.array([0, size - 1]))
-    compiled, unit = is_compiled(cities.instance), math.ldexp(1.0, cities.scale)
     while (count := int(prim.counts[_LEFT])) > 0:
         if stop():
             return None
-        if compiled:
-            grow(cities.metric, unit, prim, int(_LOOK) // count + 1)
+        if cities.compiled:
+            grow(cities.metric, math.ldexp(1.0, cities.scale), prim, int(_LOOK) // count + 1)
         else:
             row[:count] = cities.lengths(np.full(count, prim.counts[_LAST]), left[:count])
             join(prim)
@@ -157,9 +159,9 @@ def is_compiled(instance: TspInstance) -> bool:
     return instance.edge_weight_type != "GEO" or instance.size <= 2_000
 
 
-def least_seconds(instance: TspInstance) -> float:
+def least_seconds(size: int, *, compiled: bool) -> float:
     """Estimate the time that a 1-tree takes."""
-    return (_PAIR if is_compiled(instance) else _ARRAY_PAIR) * instance.size**2
+    return (_PAIR if compiled else _ARRAY_PAIR) * size**2
 
 
 @kernel
