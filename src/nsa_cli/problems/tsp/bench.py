@@ -1,4 +1,4 @@
-"""What benchmarks know about tours: the paper's protocol, a local search, and solvers of others."""
+"""Benchmarks of tours: the paper's protocol, 2-opt descent, and external solvers."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class TspInstance(Instance):
 
     @property
     def metric(self) -> Metric | None:
-        """How edges are measured; None for a matrix."""
+        """The metric; None for a matrix."""
         return METRICS.get(self.edge_weight_type)
 
     @functools.cached_property

@@ -114,7 +114,7 @@ class DistanceMatrix(NamedTuple):
     stride: int
 
 
-#: What local search measures edges with.
+#: Metrics of local search.
 AnyMetric: TypeAlias = KernelMetric | Plane | RoundedPlane | DistanceMatrix
 
 

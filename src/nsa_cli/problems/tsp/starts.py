@@ -1,4 +1,4 @@
-"""Tours without annealing: random, nearest neighbour, greedy edge, 2-opt descent."""
+"""Tour construction: random, nearest neighbour, greedy edge, strips; and 2-opt descent."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def strips(instance: TspInstance, draws: Draws) -> Solution:
 
 
 def quick(instance: TspInstance, draws: Draws) -> Solution:
-    """Take the best tour that is there within some milliseconds, with nothing compiled."""
+    """Choose by size the best heuristic that takes some milliseconds, with nothing compiled."""
     if instance.size <= _DESCENT_UP_TO:
         return two_opt(instance, draws)
     return (nearest_neighbour if instance.size <= _NEAREST_UP_TO else strips)(instance, draws)
@@ -85,8 +85,9 @@ def two_opt(instance: TspInstance, draws: Draws) -> Solution:
 
 def edge_matrix(instance: TspInstance) -> NDArray[np.float64]:
     """All edge lengths, float64[N, N]."""
-    i, j = np.indices((instance.size, instance.size))
-    matrix = instance.edges(i.ravel(), j.ravel()).reshape(i.shape).astype(np.float64)
+    cities = np.arange(instance.size)
+    lengths = instance.edges(cities[:, None], cities) if instance.matrix is None else instance.matrix
+    matrix = lengths.astype(np.float64)
     np.fill_diagonal(matrix, 0.0)
     return matrix
 

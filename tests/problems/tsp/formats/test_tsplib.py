@@ -290,7 +290,7 @@ FULL = (
         (swap("DIMENSION : 4", "DIMENSION : 4\nDIMENSION : 5"), 4, "DIMENSION is given twice: '4' in line 3"),
         (swap("TYPE : TSP", "TYPE : ATSP"), 2, "TYPE 'ATSP' (asymmetric instances) is not supported"),
         (swap("TYPE : TSP", "TYPE : CVRP"), 2, "TYPE 'CVRP' is not supported; expected TSP"),
-        (swap("TYPE : TSP", "TYPE : TOUR"), 2, "is a tour, not an instance"),
+        (swap("TYPE : TSP", "TYPE : TOUR"), 2, "expected an instance, got a tour"),
         (swap("EUC_2D", "XRAY1"), 4, "EDGE_WEIGHT_TYPE 'XRAY1' is not supported; there are EXPLICIT, EUC_2D"),
         (swap("EUC_2D", "EXPLICIT"), 4, "EDGE_WEIGHT_FORMAT is missing"),
         (swap("EUC_2D", "EUC_3D"), 6, "expected an id and 3 coordinates for EUC_3D, got 3 numbers"),

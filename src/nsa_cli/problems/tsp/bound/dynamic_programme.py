@@ -1,4 +1,4 @@
-"""The shortest of all tours of few cities, by dynamic programming over subsets."""
+"""The optimal tour of few cities by dynamic programming over subsets (Bellman 1962, Held and Karp 1962)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Edge lengths as whole numbers, so that sums and comparisons of them are exact.
 
-Lengths are cut down to whole multiples of ``2 ** -scale``; what is computed from them is never above the
-truth.
+Lengths are rounded down to whole multiples of ``2 ** -scale``, so bounds computed from them stay valid.
 """
 
 from __future__ import annotations

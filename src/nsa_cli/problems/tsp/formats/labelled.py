@@ -1,4 +1,4 @@
-"""Labelled tours of the learning community: one instance a line, with the tour that a network should learn.
+"""Labelled tours for supervised learning: one instance a line, with its tour.
 
 ``x1 y1 x2 y2 … output i1 i2 … i1``: cities from 1, the tour closed, real Euclidean lengths (the files of
 Joshi, Laurent, Bresson 2019, and of those who took them over). The tour's length is the best known.

@@ -2,7 +2,7 @@
 
 Keywords in any order and any case, before or after the data; blanks around the colon or no colon at all;
 data as a free stream of tokens whose line breaks mean nothing, remarks after ``#``; ``EOF`` optional.
-What would change the answer and is not supported is refused by name.
+Sections that would change the answer and are not supported are refused by name.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class _Parsed:
     def line(self, key: str | None) -> int | None:
         return self.spec[key][1] if key in self.spec else None
 
-    def fail(self, message: str, line: int | None = None) -> NoReturn:
-        raise self.source.error(message, line)
+    def fail(self, message: str, line: int | None = None, **hints: Any) -> NoReturn:
+        raise self.source.error(message, line, **hints)
 
 
 def recognises(source: Source) -> bool:
@@ -183,9 +183,7 @@ def _refuse_unsupported(parsed: _Parsed) -> None:
     words = (parsed.value("TYPE") or "TSP").upper().split()
     kind = re.split(r"[^A-Z0-9_]", words[0])[0] if words else "TSP"
     if kind == "TOUR":
-        parsed.fail(
-            "is a tour, not an instance; give the instance, and the tour with --init", parsed.line("TYPE")
-        )
+        parsed.fail("expected an instance, got a tour", parsed.line("TYPE"), use={"init": None})
     if kind != "TSP":
         note = " (asymmetric instances)" if kind == "ATSP" else ""
         parsed.fail(f"TYPE {shown(kind)}{note} is not supported; expected TSP", parsed.line("TYPE"))

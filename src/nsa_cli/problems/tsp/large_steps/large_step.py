@@ -22,7 +22,7 @@ _LEAST = 13
 
 
 class TspLargeStep:
-    """What `nsa_cli.backends` asks of a problem that has large-step chains."""
+    """Large-step chains of tours; see `nsa_cli.core.problem.LargeStep`."""
 
     settings = LargeStepSettings()
 

@@ -410,12 +410,12 @@ def _find_move(
     steps : int
         Cities in `Chain.touched`.
     open_gain : float
-        What an open move has to gain to be of interest.
+        Least gain of an open move that is of interest.
 
     Returns
     -------
     gain, open_gain : float
-        What `Chain.move` gains, the first found that does; 0 if there is none. What `Chain.opened` gains
+        Gain of `Chain.move`, the first improving one; 0 if there is none. Gain of `Chain.opened`
         before its tour is closed; as given if none gains more.
     """
     around, position = chain.around, chain.position

@@ -1,4 +1,4 @@
-"""Instances of the travelling salesperson problem as arrays, for operations and kernels alike."""
+"""Batches of instances as arrays, for torch operations and kernels alike."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.starts import edge_matrix
 
 #: Mean distance of two uniform points in the unit square: 0.5214.
 MEAN_DISTANCE = (2 + 2**0.5 + 5 * float(np.log(1 + 2**0.5))) / 15
@@ -30,11 +31,13 @@ class TspBatch(NamedTuple):
         As the metric measures them.
     matrix : float64[B, N, N], or None
     points : float32[B, N, 2]
-        What a policy sees: the cities in about the unit square.
+        Features of policies: the cities in about the unit square.
     nearest : float64[B, N]
         Length of the edge to each city's nearest neighbour.
     scale : float64[B]
         Length, in file units, of the side of that square.
+    candidates : int64[B, N, k], or None
+        Candidate lists: the nearest other cities of each city, nearest first.
     """
 
     kind: str
@@ -43,6 +46,7 @@ class TspBatch(NamedTuple):
     points: Any
     nearest: Any
     scale: Any
+    candidates: Any = None
 
 
 def pack(instances: Sequence[TspInstance], unit: float | None = None) -> TspBatch:
@@ -64,7 +68,7 @@ def pack(instances: Sequence[TspInstance], unit: float | None = None) -> TspBatc
 
 
 def _arrays(instance: TspInstance, unit: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """What is measured (coordinates or matrix), what is seen, nearest edges and scale of one instance."""
+    """Coordinates or matrix, points, nearest edges and scale of one instance."""
     points = _plane(instance)
     low, side = (np.zeros(2), unit) if unit is not None else _square(points)
     metric = instance.metric
@@ -84,13 +88,8 @@ def _nearest_edges(instance: TspInstance) -> np.ndarray:
     size = instance.size
     if size < 2:
         return np.zeros(size)
-    if instance.matrix is not None:
-        lengths = instance.matrix.astype(np.float64)
-        np.fill_diagonal(lengths, np.inf)
-        return np.asarray(lengths.min(1))
-    if size <= _SMALL:
-        i, j = (index.ravel() for index in np.indices((size, size)))
-        lengths = instance.edges(i, j).reshape(size, size)
+    if instance.matrix is not None or size <= _SMALL:
+        lengths = edge_matrix(instance)
         np.fill_diagonal(lengths, np.inf)
         return np.asarray(lengths.min(1))
     from nsa_cli.problems.tsp.neighbour_lists import nearest_points

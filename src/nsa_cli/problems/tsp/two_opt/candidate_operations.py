@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,32 +11,12 @@ from torch import Tensor
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
-from nsa_cli.problems.tsp.two_opt.batch import pack
+from nsa_cli.problems.tsp.two_opt.batch import TspBatch, pack
 from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
 from nsa_cli.problems.tsp.two_opt.operations import edge_lengths, tour_lengths
 
 
-class NearestBatch(NamedTuple):
-    """A `TspBatch` with candidate lists.
-
-    Attributes
-    ----------
-    kind, coords, matrix, points, nearest, scale
-        As in `TspBatch`.
-    candidates : int64[B, N, k]
-        Candidate lists: the nearest other cities of each city, nearest first.
-    """
-
-    kind: str
-    coords: Any
-    matrix: Any
-    points: Any
-    nearest: Any
-    scale: Any
-    candidates: Any
-
-
-class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
+class NearestOperations(DiscreteOperations[TspInstance, TspBatch]):
     """2-opt with candidate lists, 5-16-1 and 6-16-1 networks.
 
     Parameters
@@ -48,22 +27,22 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
 
     def __init__(self, count: int) -> None:
         self._count = count
-        slots = (Slot("window", 0), Slot("first city", 5), Slot("near city", 6))
+        slots = (Slot("window", 0), Slot("first city", 5), Slot("candidate", 6))
         self.feature_sets = {"nearest": FeatureSet(slots, self._features)}
 
-    def arrays(self, instances: Sequence[TspInstance], unit: float | None = None) -> NearestBatch:
+    def arrays(self, instances: Sequence[TspInstance], unit: float | None = None) -> TspBatch:
         made = {id(i): candidate_lists(i, self._count).astype(np.int64) for i in instances}
-        return NearestBatch(*pack(instances, unit), np.stack([made[id(i)] for i in instances]))
+        return pack(instances, unit)._replace(candidates=np.stack([made[id(i)] for i in instances]))
 
-    def cost(self, batch: NearestBatch, x: Tensor) -> Tensor:
+    def cost(self, batch: TspBatch, x: Tensor) -> Tensor:
         return tour_lengths(batch, x)
 
-    def delta(self, batch: NearestBatch, x: Tensor, action: Action) -> Tensor:
+    def delta(self, batch: TspBatch, x: Tensor, action: Action) -> Tensor:
         i, j = self._places(batch, x, action)
         old, new = self._exchange(batch, x, torch.minimum(i, j), torch.maximum(i, j))
         return new[:, 1] + new[:, 0] - old[:, 0] - old[:, 1]  # as a kernel does: the same to the last bit
 
-    def apply(self, batch: NearestBatch, x: Tensor, action: Action) -> Tensor:
+    def apply(self, batch: TspBatch, x: Tensor, action: Action) -> Tensor:
         size = x.shape[1]
         i, j = self._places(batch, x, action)
         first, last = torch.minimum(i, j)[:, None], (torch.maximum(i, j) - 1).clamp(min=0)[:, None]
@@ -72,7 +51,7 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         turned = inside == (2 * (last - first + 1) <= size)  # the shorter segment: inside, or the rest
         return x.gather(1, torch.where(turned, (first + last - position) % size, position))
 
-    def reverse(self, batch: NearestBatch, x: Tensor, action: Action) -> Action:
+    def reverse(self, batch: TspBatch, x: Tensor, action: Action) -> Action:
         """Join the same city to its old neighbour.
 
         If that is not in its list there is no reverse, and a forbidden move is returned: to the city that is
@@ -90,7 +69,7 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         back = listed.long().argmax(1) + torch.where(first_variant[:, 0], 0, width)
         return window, offset, torch.where(listed.any(1), back, m)
 
-    def allowed(self, batch: NearestBatch, x: Tensor, chosen: Action) -> Tensor:
+    def allowed(self, batch: TspBatch, x: Tensor, chosen: Action) -> Tensor:
         """Any first city; any candidate but its tour neighbours, which change nothing."""
         rows, size = x.shape
         if len(chosen) == 0 or size < 4:
@@ -102,7 +81,7 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         free: Tensor = (near[:, :, None] != _beside(x, city)[:, None, :]).all(2)
         return free.repeat(1, 2)
 
-    def _places(self, batch: NearestBatch, x: Tensor, action: Action) -> tuple[Tensor, Tensor]:
+    def _places(self, batch: TspBatch, x: Tensor, action: Action) -> tuple[Tensor, Tensor]:
         """Turn actions, int64[B] or candidates int64[B, M], into positions as in `TspOperations`."""
         window, offset, m = action
         rows, size = torch.arange(len(x), device=x.device), x.shape[1]
@@ -115,7 +94,7 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         after = (m >= width).long()
         return (where[rows, city] + after) % size, (other + after) % size
 
-    def _exchange(self, batch: NearestBatch, x: Tensor, i: Tensor, j: Tensor) -> tuple[Tensor, Tensor]:
+    def _exchange(self, batch: TspBatch, x: Tensor, i: Tensor, j: Tensor) -> tuple[Tensor, Tensor]:
         """Lengths of the edges removed, (i-1, i), (j-1, j), and added, (i, j), (i-1, j-1): each [B, …, 2]."""
         rows, size = torch.arange(len(x), device=x.device).reshape(-1, *[1] * (i.dim() - 1)), x.shape[1]
         a, before_a = x[rows, i], x[rows, (i - 1) % size]
@@ -125,7 +104,7 @@ class NearestOperations(DiscreteOperations[TspInstance, NearestBatch]):
         lengths = edge_lengths(batch, u.reshape(len(x), -1), v.reshape(len(x), -1)).reshape(u.shape)
         return lengths[..., :2], lengths[..., 2:]
 
-    def _features(self, batch: NearestBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
+    def _features(self, batch: TspBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
         """Lengths in units of the spacing of N cities.
 
         First city a: both its edges, those to its two nearest cities, log T / 2. Candidate c: the added

@@ -8,7 +8,6 @@ outside the reversed part. Direction matters because a policy sees a city's pred
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -70,12 +69,12 @@ def _ends(action: Action) -> tuple[Tensor, Tensor]:
     return torch.minimum(i, j), (torch.maximum(i, j) - 1).clamp(min=0)
 
 
-def tour_lengths(batch: Any, x: Tensor) -> Tensor:
+def tour_lengths(batch: TspBatch, x: Tensor) -> Tensor:
     """Lengths of closed tours, int64[B, N]: float64[B]."""
     return edge_lengths(batch, x, x.roll(-1, 1)).sum(1)
 
 
-def edge_lengths(batch: Any, u: Tensor, v: Tensor) -> Tensor:
+def edge_lengths(batch: TspBatch, u: Tensor, v: Tensor) -> Tensor:
     """Edge lengths between cities `u` and `v`, int64[B, K]: float64[B, K]."""
     rows = torch.arange(len(u), device=u.device)[:, None]
     if batch.matrix is not None:
