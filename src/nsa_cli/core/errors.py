@@ -88,8 +88,12 @@ class InputError(NsaError):
     """
 
     def __init__(self, message: str, source: str, line: int | None = None, **hints: Any) -> None:
+        super().__init__(message, **hints)
         self.source, self.line = source, line
-        super().__init__(f"{source}:{line}: {message}" if line else f"{source}: {message}", **hints)
+
+    def text(self, spell: Spelling = keyword) -> str:
+        place = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{place}: {super().text(spell)}"
 
 
 class DataError(NsaError, ValueError):
