@@ -39,9 +39,9 @@ _FEW = 12
 #: Potentials have at most so many bits, some more than lengths.
 POTENTIAL_BITS = 49
 
-#: Ascents at most, of few cities and as a number of cities over all of them; each begins where the last one
-#: ended, and has more edges.
-_TURNS, _WEIGHED = 10, 25_000
+#: Ascents at most: so many, and so many cities over all of them, or half as many where lengths are not
+#: compiled. Each begins where the last one ended, and has more edges.
+_TURNS, _WEIGHED = 10, 30_000
 
 #: An ascent is the last one if the 1-tree over all edges falls short of that on few by no more than the first
 #: share, and the ascent gained no more than the second.
@@ -169,8 +169,9 @@ def _best_potentials(
 ) -> tuple[int, NDArray[np.int64]] | None:
     """Raise the bound on few edges and weigh it on all; where that falls short, add edges and go on."""
     start, share = np.zeros(len(cities.numbers)), 1.0
+    affordable = _WEIGHED // (len(start) if cities.compiled else 2 * len(start))
     found: tuple[int, NDArray[np.int64]] | None = None
-    for turn in range(max(min(_TURNS, _WEIGHED // len(start)), 1)):
+    for turn in range(max(min(_TURNS, affordable), 1)):
         began = time.monotonic()
         ascent = _raised(cities, graph, start, share, end, stop)
         limit, hoped = 2.0**POTENTIAL_BITS, ascent.tally[_HIGHEST]
