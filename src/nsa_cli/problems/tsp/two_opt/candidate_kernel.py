@@ -61,6 +61,7 @@ class CandidateArrays(NamedTuple):
         Cities in units of the spacing of N cities.
     nearest_edges : float32[I, N, 2]
         Lengths of the edges to the two nearest cities, in the same units.
+    scale : float64[B]
     """
 
     tours: TspArrays
@@ -68,6 +69,7 @@ class CandidateArrays(NamedTuple):
     stride: int
     plane: NDArray[np.float32]
     nearest_edges: NDArray[np.float32]
+    scale: NDArray[np.float64]
 
 
 class NearestPolicy(NamedTuple):
@@ -141,7 +143,7 @@ def candidate_arrays(
         unit_of = tours.scale[np.argmax(tours.data_row == k)] / math.sqrt(size)
         two = near[k, :, :2]
         edges[k, :, : two.shape[1]] = instance.edges(np.arange(size)[:, None], two) / unit_of
-    return CandidateArrays(tours, near, stride_of(size), tours.points * root, edges)
+    return CandidateArrays(tours, near, stride_of(size), tours.points * root, edges, tours.scale)
 
 
 def fused_of(count: int) -> Fused:
@@ -317,7 +319,7 @@ def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -
             seen[0, o] = _distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
             seen[1, o] = _distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
         return
-    spacing = batch.tours.scale[row] / math.sqrt(size)
+    spacing = batch.scale[row] / math.sqrt(size)
     for o in range(count):
         before, after = _beside(work, city)
         seen[0, o] = edge_length(batch.tours, row, city, before) / spacing
@@ -340,7 +342,7 @@ def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float)
         work.ends,
     )
     place, near, plane = np.int64(work.place[city]), batch.candidates[instance, city], batch.plane[instance]
-    width, spacing = len(near), batch.tours.scale[row] / math.sqrt(size)
+    width, spacing = len(near), batch.scale[row] / math.sqrt(size)
     for after in range(2):
         step = 2 * after - 1
         left = tour[_wrapped(place + step, size)]
