@@ -57,11 +57,11 @@ def policy(
 
 def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, seed: int) -> Any:
     """Put a policy on a random instance."""
+    from nsa_cli.anneal.rollout import rollout
     from nsa_cli.anneal.schedule import Schedule
     from nsa_cli.core.drawing import LearntView
     from nsa_cli.policy.build import find_policy
     from nsa_cli.policy.checkpoint import find_stored, neighbourhood_for
-    from nsa_cli.rollout import rollout
 
     neighbourhood = neighbourhood_for(owner, find_stored(name, owner.name))
     operations = neighbourhood.operations()

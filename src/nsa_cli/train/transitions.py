@@ -178,7 +178,7 @@ class KernelTransitions(Transitions):
 
             states = steps + 1 if slot == 0 else steps
             self._slots.append(
-                _Slot(
+                _SlotTransitions(
                     torch.stack([features(k).mT for k in range(states)]).flatten(0, 1).numpy(),
                     torch.stack([allowed(k) for k in range(steps)]).flatten(0, 1).numpy(),
                     index.flatten().clamp(min=0).numpy(),
@@ -225,7 +225,7 @@ def _bytes(rollout: Trajectories, policy: SlotPolicy) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Slot:
+class _SlotTransitions:
     """One choice in all transitions: float32[M, F, N], bool[L, N], int64[L]."""
 
     features: NDArray[np.float32]
