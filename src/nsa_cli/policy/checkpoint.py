@@ -77,9 +77,7 @@ def _locate(spec: str, problem: str) -> Path:
         return Path(spec)
     known = ", ".join([_UNIFORM, *available(problem)])
     purpose = "" if problem == "*" else f" for {problem}"
-    raise UsageError(
-        f"there is no {shown(spec)}{purpose}; there are {known}, or give a file", option="policy"
-    )
+    raise UsageError(f"there is no policy {shown(spec)}{purpose}; there are {known}, or give a file")
 
 
 def save(
