@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import generate, read
-from nsa_cli.cli.options import Capacity, Owner, Pairs, check_output, parse_settings
+from nsa_cli.cli.options import Capacity, Owner, Pairs, check_output, record_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import parse_seed
 from nsa_cli.core.problem import Problem
@@ -99,7 +99,7 @@ def solution(
     check_picture("output", output)
     from nsa_cli.io.source import read_source
 
-    tasks = read(instance, problem, parse_settings(set_ or [], capacity))
+    tasks = read(instance, problem, record_keys(set_, capacity))
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
     task = tasks[0]
