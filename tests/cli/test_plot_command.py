@@ -123,9 +123,9 @@ def test_a_shipped_policy_is_drawn(nsa, tmp_path):
             ("solve", "INSTANCE", "--plot", "a.gif"),
             "--plot: expected a file name that ends in .png, .svg, .pdf",
         ),
-        (("solve", "INSTANCE", "--plot", "-"), "--plot: standard output is for the result"),
+        (("solve", "INSTANCE", "--plot", "-"), "--plot: expected a file name, got -"),
         (("solve", "INSTANCE", "--trace", "nowhere/a.csv"), "--trace nowhere/a.csv: there is no directory"),
-        (("solve", "TWO", "--plot", "a.png"), "--plot: shows the run of one instance, not of 2"),
+        (("solve", "TWO", "--plot", "a.png"), "--plot: expected one instance, got 2"),
         (("plot", "policy", "uniform", "-o", "a.png"), "uniform proposals are not learnt"),
         (("plot", "policy", "nope", "-o", "a.png"), "there is no policy 'nope'"),
         (("plot", "policy", "INSTANCE", "-o", "a.png"), "is no policy file"),
@@ -156,7 +156,7 @@ def test_without_matplotlib_one_line_says_what_to_install(nsa, square, tmp_path,
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     done = nsa("solve", square, "--plot", tmp_path / "a.png")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "nsa: error: --plot: pictures need matplotlib: pip install 'nsa-cli[plot]'\n"
+    assert done.err == "nsa: error: --plot: needs the package matplotlib: pip install 'nsa-cli[plot]'\n"
 
 
 def test_a_log_for_programs_is_json_line_by_line(nsa, tmp_path):

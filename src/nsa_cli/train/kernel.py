@@ -1,7 +1,7 @@
 """Kernels for networks over candidates and their gradients, without a tensor of hidden units.
 
-A step of PPO puts a hundred thousand candidates through 16 hidden units, forwards and backwards. As tensor
-operations that is memory going to and fro; here a few hundred candidates at a time stay in the nearest cache.
+A step of PPO puts a hundred thousand candidates through 16 hidden units, forwards and backwards. Tensor
+operations are bound by memory there; here a few hundred candidates at a time stay in the L1 cache.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from nsa_cli.core.kernel.gradient_lanes import add_row_gradients, exponentials, 
 from nsa_cli.core.kernel.jit import reordered
 from nsa_cli.core.kernel.slots import blocks_of
 
-#: Candidates that are worked on together: their scores stay in the nearest cache.
+#: Candidates processed together: their scores fit into the L1 cache.
 _GROUP = 1024
 
-#: No score of what may be chosen is as low.
+#: Below every allowed score.
 _LOWEST = np.float32(-3e38)
 
 
@@ -33,9 +33,9 @@ class Choices(NamedTuple):
     shifts : tuple of int64
         Where in the flattened features each feature begins.
     allowed : uint8[R N + LANES]
-        1 for what may be chosen.
+        1 for allowed candidates.
     index : int64[R]
-        What was chosen.
+        Candidate chosen.
     size : int
         N.
     """
@@ -80,7 +80,7 @@ def gather(features: Any, allowed: Any, index: Any, rows: Any, begin: int, end: 
     allowed : bool[L, N]
     index : int64[L]
     rows : int64[R]
-        Which to take.
+        Rows to take.
     begin, end : int
         Of the rows, which are done.
     into : Choices
@@ -107,7 +107,7 @@ def _copy(numbers: Any, into: Any) -> None:
 def log_probabilities(
     network: Any, rows: Any, begin: int, end: int, score: Any, shares: Any, result: Any
 ) -> None:
-    """Fill in the log-probabilities of what was chosen.
+    """Fill in the log-probabilities of the choices.
 
     Parameters
     ----------
