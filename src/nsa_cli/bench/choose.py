@@ -16,7 +16,7 @@ from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, TemperaturesB
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import find_policy
-from nsa_cli.policy.checkpoint import Stored, available, find_stored, walking_with
+from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourhood_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +46,10 @@ class Request:
         Folder of reference objectives; for files, a list of them.
     device : str
         Of a benchmark by steps.
-    walk : str, optional
+    neighbourhood : str, optional
         Of one more row of uniform proposals.
+    candidates : int, optional
+        The same by the length of candidate lists.
     """
 
     what: tuple[str, ...]
@@ -61,7 +63,8 @@ class Request:
     time_limit: float = 1.0
     references: Path | None = None
     device: str = "cpu"
-    walk: str | None = None
+    neighbourhood: str | None = None
+    candidates: int | None = None
 
 
 def choose_solvers(suite: Suite, contribution: BenchContribution, request: Request) -> list[Solver]:
@@ -107,17 +110,18 @@ def _by_steps(
     yield uniform("nsa-sa", contribution.paper_temperatures("sa"), OURS["sa"])
     if contribution.tuned:
         yield uniform("nsa-sa-tuned", contribution.tuned)
-    for walk, tuned in contribution.walks.items():
-        yield uniform(f"nsa-sa-{walk}", tuned, walk=walk)
-    if request.walk is not None and request.walk not in contribution.walks:
-        walk = problem.walking(request.walk).walk
-        yield uniform(f"nsa-sa-{walk}", None, walk=walk)
+    tuned: dict[str, TemperaturesBySize | None] = {**contribution.neighbourhoods}
+    asked = problem.requested_neighbourhood(request.neighbourhood, request.candidates)
+    if asked is not None:
+        tuned.setdefault(asked.name, None)
+    for name, temperatures in tuned.items():
+        yield uniform(f"nsa-sa-{name}", temperatures, neighbourhood=name)
     for policy in _policies(
         problem, available(problem.name) if request.policies is None else request.policies
     ):
         method = next((part for part in policy.label.split("-") if part in OURS), "")
         temperatures = None
-        if ":" not in policy.walk:  # with the number of candidates, what a temperature means changes
+        if ":" not in policy.neighbourhood:  # with the number of candidates, what a temperature means changes
             temperatures = policy.temperatures() or contribution.paper_temperatures(method)
         learnt = partial(row, temperatures=temperatures, paper=OURS.get(method), policy=policy.name)
         yield learnt(f"nsa-{policy.label}")
@@ -140,13 +144,17 @@ def _by_seconds(suite: Suite, contribution: BenchContribution, request: Request)
     names = request.policies
     if names is None:
         largest = max((task.instance for task in suite.tasks), key=lambda instance: instance.size)
-        names = (problem.walking(problem.default_walk).default_policy(largest),)
+        names = (problem.neighbourhood().default_policy(largest),)
     for policy in _policies(problem, names):
         yield row(f"nsa-{policy.label}", policy=policy.name, **one_chain)
-    walk = problem.default_walk if problem.default_walk in contribution.walks else None
-    tuned = contribution.walks[walk] if walk else contribution.tuned
-    suffix = f"-{walk}" if walk else "-tuned" if tuned else ""
-    yield row(f"nsa-sa{suffix}", tuned, policy="uniform", walk=walk, **one_chain)
+    best = (
+        problem.default_neighbourhood
+        if problem.default_neighbourhood in contribution.neighbourhoods
+        else None
+    )
+    tuned = contribution.neighbourhoods[best] if best else contribution.tuned
+    suffix = f"-{best}" if best else "-tuned" if tuned else ""
+    yield row(f"nsa-sa{suffix}", tuned, policy="uniform", neighbourhood=best, **one_chain)
 
 
 class _Policy(NamedTuple):
@@ -155,7 +163,7 @@ class _Policy(NamedTuple):
     name: str
     label: str
     stored: Stored
-    walk: str
+    neighbourhood: str
 
     def temperatures(self) -> TemperaturesBySize | None:
         """Temperatures that it was trained at; None where the file has none."""
@@ -175,14 +183,14 @@ def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_Policy]:
     for name in names:
         if (stored := find_stored(name, problem.name)) is None:
             continue  # uniform proposals have rows of their own
-        walk = walking_with(problem, stored)
-        find_policy(name, problem.name, walk.operations())
+        neighbourhood = neighbourhood_for(problem, stored)
+        find_policy(name, problem.name, neighbourhood.operations())
         label = Path(name).stem.removeprefix(f"{problem.name}-")
         if label in seen:
             message = f"{seen[label]} and {name} would share a row; rename one"
             raise UsageError(message, option="policies")
         seen[label] = name
-        yield _Policy(name, label, stored, walk.walk)
+        yield _Policy(name, label, stored, neighbourhood.name)
 
 
 def _heuristics(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
-from nsa_cli.cli.options import Device, Quiet, parse_names, parse_numbers, problem_names
+from nsa_cli.cli.options import Candidates, Device, Quiet, parse_names, parse_numbers, problem_names
 from nsa_cli.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,12 +46,11 @@ def benchmark(
     policies: Annotated[
         str | None, typer.Option("--policies", help="Names or files; none; default: all that are shipped.")
     ] = None,
-    walk: Annotated[
+    neighbourhood: Annotated[
         str | None,
-        typer.Option(
-            "--walk", "--candidates", help="Uniform proposals by this walk, too: nearest:10 for tours."
-        ),
+        typer.Option("--neighbourhood", help="Uniform proposals in this one, too: nearest:10 for tours."),
     ] = None,
+    candidates: Candidates = None,
     against: Annotated[
         str | None, typer.Option("--against", help="Solvers of others, or all that are installed.")
     ] = None,
@@ -95,7 +94,8 @@ def benchmark(
         time_limit=time_limit,
         references=None if references is None else Path(references),
         device="cpu" if budget is not None else choose_device(device),
-        walk=walk,
+        neighbourhood=neighbourhood,
+        candidates=candidates,
     )
     return _run(request, out, Console(quiet))
 

@@ -112,8 +112,8 @@ class BenchContribution:
         The paper's temperatures by method: ``sa``, ``ppo``, ``es``.
     tuned : callable, optional
         Best temperatures of uniform proposals at K = 10 N (10 N^2).
-    walks : mapping
-        The same on the problem's other walks.
+    neighbourhoods : mapping
+        The same in the problem's other neighbourhoods, by name.
     heuristics : mapping
         Heuristics by name, beside the problem's starts.
     peers : mapping
@@ -124,7 +124,7 @@ class BenchContribution:
     steps: Literal["N", "N2"] = "N"
     temperatures: Mapping[str, Temperatures] = field(default_factory=dict)
     tuned: TemperaturesBySize | None = None
-    walks: Mapping[str, TemperaturesBySize] = field(default_factory=dict)
+    neighbourhoods: Mapping[str, TemperaturesBySize] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
     peers: Mapping[str, Peer] = field(default_factory=dict)
     references: References | None = None
