@@ -80,8 +80,8 @@ def test_interrupted(command, tmp_path, monkeypatch):
 
     write = files.write_files
 
-    def write_and_press(*arguments):
-        write(*arguments)
+    def write_and_press(*arguments, **options):
+        write(*arguments, **options)
         os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(files, "write_files", write_and_press)
@@ -112,7 +112,7 @@ def test_interrupted(command, tmp_path, monkeypatch):
         (("rosenbrock", "--sizes", "2", "--against", "x"), "it has none"),
         (("tsp", "--sizes", "20", "--references", "/nowhere"), "tsp20_opt.npy: No such file"),
         (("rosenbrock", "--sizes", "2", "--references", "."), "has no reference files"),
-        (("tsp", "--sizes", "20", "--out", "README.md"), "--out README.md"),
+        (("tsp", "--sizes", "20", "--out", "README.md"), "--out: README.md"),
         (("tsp", "--sizes", "20", "--device", "tpu"), "expected auto, cpu or cuda"),
         (("nothing", "--sizes", "20"), "there is no problem 'nothing'"),
         (("tsp",), "--sizes"),

@@ -3,17 +3,21 @@
 import csv
 import json
 import shlex
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.bench import curves
-from nsa_cli.bench.contenders import Contender, Found, choose_contenders
-from nsa_cli.bench.curve_points import COLUMNS, is_busy, points_of
-from nsa_cli.bench.curves import format_budget, measure_curves, parse_budgets, read_objectives, sets_of_sizes
+from nsa_cli.bench import runs as runs_module
+from nsa_cli.bench.benchmark import processor_share
+from nsa_cli.bench.choose import Request, choose_solvers
 from nsa_cli.bench.paper import find_contribution
-from nsa_cli.bench.solvers import Watch
+from nsa_cli.bench.runs import Run, run_by_seconds
+from nsa_cli.bench.solvers import Answer, Monitor, Solver, format_budget, parse_budgets
+from nsa_cli.bench.suites import read_references, suite_of_size
+from nsa_cli.bench.summary import COLUMNS, summarise
+from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import NsaError
 from nsa_cli.ready import _ways
 
@@ -30,107 +34,132 @@ def test_budgets():
         (90.0,),
     ]
     for text in ("", "5 hours", "0ms", "-1s", "5ms,", "nan"):
-        with pytest.raises(nsa.UsageError, match="--budget"):
+        with pytest.raises(nsa.UsageError, match="budget: expected times above 0"):
             parse_budgets(text)
 
 
-def exact(objectives):
-    """Make a contender that packs so many items of each instance, the first ones."""
+@dataclass(frozen=True, kw_only=True)
+class Packs(Solver):
+    """Packs so many of the first items of each instance, and notes instances and budgets."""
 
-    def solve(task, _seconds, _seed):
-        taken = np.zeros(task.instance.size, dtype=bool)
-        taken[: objectives[task.stream]] = True
-        return Found(taken)
+    counts: tuple[int, ...] = (0, 0)
+    seen: list = field(default_factory=list)
 
-    return solve
-
-
-def two_sets():
-    """Two knapsacks of the paper's, with and without references."""
-    return sets_of_sizes(nsa.find_problem("knapsack"), [50], 2, None, None)[0]
+    def solve(self, tasks, seed, monitor):
+        self.seen.append((tasks[0].instance, self.budget))
+        taken = np.zeros(tasks[0].instance.size, dtype=bool)
+        taken[: self.counts[tasks[0].stream]] = True
+        return [Answer(taken)]
 
 
-def test_points_are_means_over_instances_and_differences_on_the_same_ones():
-    """Gaps to the best of each instance; the first contender is what the others are behind."""
-    chosen = two_sets()
-    contenders = [
-        Contender(name="nsa-solve", kind="nsa", solve=exact([2, 1])),
-        Contender(name="other", kind="peer", solve=exact([1, 2])),
-        Contender(name="fixed", kind="heuristic", solve=exact([1, 1]), timed=False),
+class Ours(Packs):
+    kind = "nsa"
+
+
+class Peers(Packs):
+    kind = "peer"
+
+
+def knapsacks():
+    """Two knapsacks of the paper's, without references."""
+    return suite_of_size(nsa.find_problem("knapsack"), 50, 2)
+
+
+def measured(*solvers):
+    """Run solvers on two knapsacks."""
+    return [run for some in run_by_seconds(knapsacks(), solvers, 1, Monitor()) for run in some]
+
+
+def test_rows_are_means_over_instances_and_differences_on_the_same_ones():
+    """Gaps to the best of each instance; the first solver of a budget is what the others are behind."""
+    solvers = [Peers(name="fixed", counts=(1, 1))]
+    for budget in (0.01, 0.02):
+        solvers += [
+            Ours(name="nsa-solve", counts=(2, 1), budget=budget),
+            Peers(name="other", counts=(1, 2), budget=budget),
+        ]
+    runs = measured(*solvers)
+    assert [(run.solver.name, run.solver.budget) for run in runs if run.place == 1][:3] == [
+        ("fixed", None),
+        ("other", 0.01),
+        ("nsa-solve", 0.01),
     ]
-    samples = [s for some in measure_curves(chosen, contenders, (0.01, 0.02), 1, Watch()) for s in some]
-    assert [(s.place, s.contender.name, s.budget) for s in samples if s.place == 1][:3] == [
-        (1, "fixed", None),
-        (1, "other", 0.01),
-        (1, "nsa-solve", 0.01),
-    ]
-    points = {(p.solver, p.budget): p for p in points_of(samples)}
-    values = [task.instance.values[:2].astype(float) for task in chosen.tasks]
+    rows = summarise(runs)
+    assert [(row.solver, row.budget) for row in rows] == [(s.name, format_budget(s.budget)) for s in solvers]
+    rows = {(row.solver, row.budget): row for row in rows}
+    values = [task.instance.values[:2].astype(float) for task in knapsacks().tasks]
     share = [1 - v[0] / v.sum() for v in values]  # what one item is short of two
-    assert points["nsa-solve", 0.01].gap == pytest.approx(share[1] / 2, rel=1e-5)
-    assert points["other", 0.02].behind == pytest.approx((share[0] - share[1]) / 2, rel=1e-5)
-    assert points["other", 0.02].worst == pytest.approx(share[0], rel=1e-5)
-    assert points["fixed", None].behind is None
-    assert points["nsa-solve", 0.01].instances == 2
-    assert len(points) == 5
+    assert rows["nsa-solve", "10ms"].gap == pytest.approx(share[1] / 2, rel=1e-5)
+    assert rows["other", "20ms"].behind == pytest.approx((share[0] - share[1]) / 2, rel=1e-5)
+    assert rows["other", "20ms"].worst == pytest.approx(share[0], rel=1e-5)
+    assert rows["fixed", ""].behind is None
+    assert rows["nsa-solve", "10ms"].instances == 2
+
+
+def test_seeds_are_no_further_instances():
+    """The interval is over means of instances: another seed with the same answers makes it no smaller."""
+    suite, solver = knapsacks(), Ours(name="nsa-solve", counts=(1, 2), budget=0.01)
+    best = Peers(name="best", counts=(2, 2), budget=0.01)
+    once, twice = (
+        [
+            run
+            for seed in seeds
+            for some in run_by_seconds(suite, [solver, best], seed, Monitor())
+            for run in some
+        ]
+        for seeds in ((1,), (1, 2))
+    )
+    (first, _), (second, _) = summarise(once), summarise(twice)
+    assert (first.instances, first.seeds, second.instances, second.seeds) == (2, 1, 2, 2)
+    assert second.gap_ci95 == pytest.approx(first.gap_ci95)
 
 
 def test_what_is_infeasible_is_not_measured():
     """A wrong answer ends the benchmark, and says whose it is."""
-    wrong = Contender(name="wrong", kind="peer", solve=exact([50, 50]))
     with pytest.raises(NsaError, match=r"wrong returned an infeasible solution of knap50-1: weight"):
-        list(measure_curves(two_sets(), [wrong], (0.01,), 1, Watch()))
+        measured(Peers(name="wrong", counts=(50, 50), budget=0.01))
 
 
 def test_each_run_pays_for_its_own_set_up():
     """What a run leaves on an instance is not there for the next one."""
-    seen = []
-
-    def solve(task, _seconds, _seed):
-        seen.append(task.instance)
-        return Found(np.zeros(task.instance.size, dtype=bool))
-
-    chosen = two_sets()
-    list(measure_curves(chosen, [Contender(name="x", kind="peer", solve=solve)], (0.01,), 1, Watch()))
-    assert len({id(instance) for instance in seen}) == len(seen)
-    assert not any(task.instance is instance for task in chosen.tasks for instance in seen)
+    solver = Peers(name="x", budget=0.01)
+    runs = measured(solver)
+    assert len({id(instance) for instance, _ in solver.seen}) == len(solver.seen)
+    own = [task.instance for task in runs[0].suite.tasks]
+    assert not any(instance is mine for mine in own for instance, _ in solver.seen)
 
 
 def test_a_short_run_that_had_to_wait_is_repeated(monkeypatch):
     """It keeps the run that waited least; a long one is done once."""
-    monkeypatch.setattr(curves, "_REHEARSALS", 0)
-    runs = []
-
-    def solve(task, seconds, _seed):
-        runs.append(seconds)
-        return Found(np.zeros(task.instance.size, dtype=bool))
-
-    class Idle:
-        def read(self):
-            return 0.01, 0.001 * len(runs)
-
-    monkeypatch.setattr(curves, "Clock", Idle)
-    contender = Contender(name="x", kind="peer", solve=solve)
-    some = next(measure_curves(two_sets(), [contender], (0.01, 10.0), 1, Watch()))
-    assert runs == [0.01, 0.01, 0.01, 10.0]
-    assert [s.cpu_seconds for s in some] == [0.003, 0.004]
+    monkeypatch.setattr(runs_module, "_REHEARSALS", 0)
+    short = Peers(name="x", budget=0.01)
+    long = Peers(name="x", budget=10.0, seen=short.seen)
+    times = iter(x for k in range(1, 9) for x in (0.0, 0.001 * k))
+    monkeypatch.setattr(runs_module, "_processor_time", lambda: next(times))
+    monkeypatch.setattr(runs_module.time, "perf_counter", iter(0.01 * k for k in range(99)).__next__)
+    some = next(run_by_seconds(knapsacks(), [short, long], 1, Monitor()))
+    assert [budget for _, budget in short.seen] == [0.01, 0.01, 0.01, 10.0]
+    assert [run.cpu_seconds for run in some] == [0.003, 0.004]
 
 
 def test_a_busy_machine_is_said_to_be_one():
     """Budgets are by the clock: where a thread had half a processor, the figures are not what they seem."""
-    chosen, ours = two_sets(), Contender(name="nsa-solve", kind="nsa", solve=exact([1, 1]))
-    sample = curves.Sample(chosen, 0, ours, 1.0, 1, None, 1.0, 1.0, 0.5)
-    assert "50 % of a processor" in (is_busy([sample]) or "")
-    assert is_busy([sample._replace(cpu_seconds=0.95)]) is None
-    assert is_busy([]) is None
+    run = Run(knapsacks(), 0, Ours(name="nsa-solve", budget=1.0), 1, None, 1.0, 1.0, 0.5, 1, True)
+    assert processor_share([run]) == 0.5
+    assert processor_share([run._replace(solver=Ours(name="greedy"))]) == 1
+    assert processor_share([]) == 1
+
+
+def chosen(name, size, contribution):
+    """Rows by seconds for random instances."""
+    suite = suite_of_size(nsa.find_problem(name), size, 1)
+    return suite, choose_solvers(suite, contribution, Request(what=(name,), budget=(0.5,)))
 
 
 def test_rows_that_are_always_there():
     """The default solve, large steps where there are any, the learnt policy, and uniform annealing."""
     for name, size in (("tsp", 100), ("bin", 100), ("rosenbrock", 2)):
-        problem = nsa.find_problem(name)
-        instance = nsa.generate(problem, size, 1, 0)[0].instance
-        ours = [c.name for c in choose_contenders(problem, None, instance, None, ()) if c.kind == "nsa"]
+        ours = [s.name for s in chosen(name, size, BenchContribution())[1] if s.kind == "nsa"]
         learnt = "nsa-es-nearest" if name == "tsp" else "nsa-es-best"
         expected = ["nsa-solve", "nsa-large-step", learnt, "nsa-sa"]
         assert ours == [c for c in expected if name != "rosenbrock" or c != "nsa-large-step"]
@@ -142,13 +171,11 @@ def test_rows_that_are_always_there():
 )
 def test_tuned_plain_annealing_is_always_a_row(name, row):
     """In the neighbourhood that suits uniform proposals best: candidate lists, or squared loads."""
-    problem = nsa.find_problem(name)
-    task = nsa.generate(problem, 60, 1, 0)[0]
-    rows = choose_contenders(problem, find_contribution(problem), task.instance, None, ())
-    (plain,) = (c for c in rows if c.name == row)
-    assert not [c for c in rows if c.name.startswith("nsa-sa") and c.name != row]
-    found = plain.solve(task, 0.5, 1)
-    assert task.instance.violation(found.solution) is None
+    suite, rows = chosen(name, 60, find_contribution(nsa.find_problem(name)))
+    (plain,) = (solver for solver in rows if solver.name.startswith("nsa-sa"))
+    assert plain.name == row
+    (answer,) = plain.solve(suite.tasks, 1, Monitor())
+    assert suite.tasks[0].instance.violation(answer.solution) is None
 
 
 @pytest.mark.parametrize("name", ["tsp", "bin", "knapsack"])
@@ -173,9 +200,9 @@ def test_the_command_writes_table_files_and_picture(command, tmp_path):
     assert {r["budget"] for r in runs if r["solver"] == "greedy"} == {""}
     assert all(float(r["gap"]) >= 0 and float(r["cpu_seconds"]) > 0 for r in runs)
     summary = json.loads((tmp_path / "summary.json").read_text(), parse_constant=pytest.fail)
-    points = {(p["solver"], p["budget"]) for p in summary["points"]}
-    assert points >= {("nsa-solve", 0.002), ("nsa-sa-tuned", 0.01), ("greedy", None)}
-    assert {p["threads"] for p in summary["points"] if p["kind"] == "nsa"} == {1}
+    rows = {(row["solver"], row["budget"]) for row in summary["rows"]}
+    assert rows >= {("nsa-solve", "2ms"), ("nsa-sa-tuned", "10ms"), ("greedy", "")}
+    assert {row["threads"] for row in summary["rows"] if row["kind"] == "nsa"} == {1}
     assert shlex.split(summary["command"])[:4] == ["nsa", "benchmark", "knapsack", "--sizes"]
     assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
 
@@ -201,10 +228,10 @@ def test_a_list_of_optima_is_read_or_refused(tmp_path):
     """As TSPLIB's own list; a line that is something else is named."""
     path = tmp_path / "best.txt"
     path.write_text("a280 : 2579\n\ndsj1000 : 18659688 (EUC_2D)\n")
-    assert read_objectives(path) == {"a280": 2579.0, "dsj1000": 18659688.0}
+    assert read_references(path) == {"a280": 2579.0, "dsj1000": 18659688.0}
     path.write_text("a280 : 2579\nnothing\n")
     with pytest.raises(nsa.UsageError, match=r"best.txt:2: expected NAME : OBJECTIVE"):
-        read_objectives(path)
+        read_references(path)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +244,7 @@ def test_a_list_of_optima_is_read_or_refused(tmp_path):
             "--sizes: is for a PROBLEM's own sets",
         ),
         (("examples/capitals.tsp", "examples/packing.csv", "--budget", "5ms"), "files of one problem"),
-        (("examples/capitals.tsp", "examples/packing.csv"), "give --budget"),
+        (("examples/capitals.tsp", "examples/packing.csv"), "use --budget"),
         (("examples/capitals.tsp", "--budget", "5ms", "--references", "nowhere"), "nowhere: No such file"),
         (("tsp", "--sizes", "20", "--budget", "5ms", "--against", "nobody"), "it has fast-tsp"),
     ],
