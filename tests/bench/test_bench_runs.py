@@ -5,7 +5,6 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.bench import statistics
-from nsa_cli.bench.paper import find_contribution
 from nsa_cli.bench.solvers import Monitor, format_budget
 from nsa_cli.bench.suites import suite_of_size
 from nsa_cli.bench.summary import COLUMNS, run_rows
@@ -25,7 +24,12 @@ def policy_file(folder, problem, method="es", **notes):
     )
     path = folder / f"{problem}-{method}-test.json"
     policy = SlotPolicy(features.slots, feature_set, 16, path.stem)
-    save(path, policy, problem, {"schedule": {"t_start": 0.5, "t_end": 0.25}, **notes})
+    save(
+        path,
+        policy,
+        problem,
+        {"schedule": {"t_start": 0.5, "t_end": 0.25}, "training": {"size": 50}, **notes},
+    )
     return path
 
 
@@ -189,7 +193,7 @@ def test_too_few_references_are_refused(tmp_path):
     np.savez(tmp_path / "bin50_ref.npz", ffd=np.ones(2))
     problem = nsa.find_problem("bin")
     with pytest.raises(UsageError, match="2 of size 50 for 3 instances; use count=2"):
-        suite_of_size(problem, 50, 3, tmp_path, find_contribution(problem).references)
+        suite_of_size(problem, 50, 3, tmp_path)
 
 
 def test_random_instances_where_the_paper_has_none():

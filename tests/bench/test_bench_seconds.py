@@ -67,7 +67,7 @@ def knapsacks():
 
 def measured(*solvers):
     """Run solvers on two knapsacks."""
-    return [run for some in run_by_seconds(knapsacks(), solvers, 1, Monitor()) for run in some]
+    return [run for some in run_by_seconds(knapsacks(), solvers, (1,), Monitor()) for run in some]
 
 
 def test_rows_are_means_over_instances_and_differences_on_the_same_ones():
@@ -101,12 +101,7 @@ def test_seeds_are_no_further_instances():
     suite, solver = knapsacks(), Ours(name="nsa-solve", counts=(1, 2), budget=0.01)
     best = Peers(name="best", counts=(2, 2), budget=0.01)
     once, twice = (
-        [
-            run
-            for seed in seeds
-            for some in run_by_seconds(suite, [solver, best], seed, Monitor())
-            for run in some
-        ]
+        [run for some in run_by_seconds(suite, [solver, best], seeds, Monitor()) for run in some]
         for seeds in ((1,), (1, 2))
     )
     (first, _), (second, _) = summarise(once), summarise(twice)
@@ -137,7 +132,7 @@ def test_a_short_run_that_had_to_wait_is_repeated(monkeypatch):
     times = iter(x for k in range(1, 9) for x in (0.0, 0.001 * k))
     monkeypatch.setattr(runs_module, "_processor_time", lambda: next(times))
     monkeypatch.setattr(runs_module.time, "perf_counter", iter(0.01 * k for k in range(99)).__next__)
-    some = next(run_by_seconds(knapsacks(), [short, long], 1, Monitor()))
+    some = next(run_by_seconds(knapsacks(), [short, long], (1,), Monitor()))
     assert [budget for _, budget in short.seen] == [0.01, 0.01, 0.01, 10.0]
     assert [run.cpu_seconds for run in some] == [0.003, 0.004]
 
@@ -152,7 +147,7 @@ def test_a_busy_machine_is_said_to_be_one():
 
 def chosen(name, size, contribution):
     """Rows by seconds for random instances."""
-    suite = suite_of_size(nsa.find_problem(name), size, 1)
+    suite = suite_of_size(nsa.find_problem(name), size, 1, any_size=True)
     return suite, choose_solvers(suite, contribution, Request(what=(name,), budget=(0.5,)))
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nsa_cli.bench.choose import Request, choose_solvers
 from nsa_cli.bench.paper import Figure, find_contribution, load_figures
 from nsa_cli.bench.runs import Run, run_by_seconds, run_by_steps
-from nsa_cli.bench.solvers import Monitor, Solver, Stopped
-from nsa_cli.bench.suites import Suite, check_sizes, suite_of_files, suite_of_size
+from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver, Stopped
+from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
 from nsa_cli.bench.summary import SummaryRow, summarise
 from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.problem import Problem
 from nsa_cli.problems import builtin_names, find_problem
 
 #: With this share of a processor a thread has not been kept waiting.
@@ -28,7 +27,6 @@ class Benchmark(NamedTuple):
     Attributes
     ----------
     request : Request
-    problem : Problem
     contribution : BenchContribution
     suites : list of Suite
     solvers : list of list of Solver
@@ -38,7 +36,6 @@ class Benchmark(NamedTuple):
     """
 
     request: Request
-    problem: Problem[Any]
     contribution: BenchContribution
     suites: list[Suite]
     solvers: list[list[Solver]]
@@ -46,15 +43,16 @@ class Benchmark(NamedTuple):
 
     def runs(self, monitor: Monitor) -> Iterator[list[Run]]:
         """Run, and yield runs as they are done; end early when asked to stop."""
-        seeds, pairs = self.request.seeds, [*zip(self.suites, self.solvers, strict=True)]
+        run = run_by_seconds if self.request.budget else run_by_steps
         with contextlib.suppress(Stopped):
-            if self.request.budget:
-                for seed in seeds:
-                    for suite, solvers in pairs:
-                        yield from run_by_seconds(suite, solvers, seed, monitor)
-            else:
-                for suite, solvers in pairs:
-                    yield from run_by_steps(suite, solvers, seeds, monitor)
+            for suite, solvers in zip(self.suites, self.solvers, strict=True):
+                yield from run(suite, solvers, self.request.seeds, monitor)
+
+    def packages(self) -> list[str]:
+        """List the packages of the peers that run."""
+        solvers = [solver for solvers in self.solvers for solver in solvers]
+        peers = [solver.peer for solver in solvers if isinstance(solver, PeerSolver)]
+        return sorted({peer.package for peer in peers if peer.program is None})
 
     def rows(self, runs: Sequence[Run]) -> list[SummaryRow]:
         """Make the table's rows of the runs done so far."""
@@ -65,7 +63,7 @@ class Benchmark(NamedTuple):
         return self._caption_by_seconds(runs) if self.request.budget else self._caption_by_steps()
 
     def _caption_by_steps(self) -> list[str]:
-        problem, seeds, known = self.problem, self.request.seeds, self.contribution.references
+        problem, seeds, known = self.suites[0].problem, self.request.seeds, self.contribution.references
         sets = "of the paper's test sets" if problem.paper_sizes else "drawn at random, seed 0"
         counts = ", ".join(f"{len(suite.tasks)} of size {suite.size}" for suite in self.suites)
         start = "one chain from the paper's start"
@@ -116,39 +114,28 @@ def prepare(request: Request) -> Benchmark:
     UsageError
         If a size, a name or a file is missing, or options do not go together.
     """
-    problem = _named_problem(request)
-    if problem is None:
-        suites = [suite_of_files(request.what, request.count, request.references)]
-        problem = suites[0].problem
-        contribution = find_contribution(problem)
-    else:
-        contribution = find_contribution(problem)
-        if not request.budget:
-            check_sizes(problem, request.sizes or ())
-        suites = [
-            suite_of_size(problem, size, request.count, request.references, contribution.references)
-            for size in request.sizes or ()
-        ]
+    suites = _suites(request)
+    contribution = find_contribution(suites[0].problem)
     solvers = [choose_solvers(suite, contribution, request) for suite in suites]
-    figures = () if request.budget else load_figures(problem)
-    return Benchmark(request, problem, contribution, suites, solvers, figures)
+    figures = () if request.budget else load_figures(suites[0].problem)
+    return Benchmark(request, contribution, suites, solvers, figures)
 
 
-def _named_problem(request: Request) -> Problem[Any] | None:
-    """Find the problem that a user names; None for files and folders."""
-    first = request.what[0]
+def _suites(request: Request) -> list[Suite]:
+    """Take a problem's sets, or by seconds also files and folders."""
+    first, count, references = request.what[0], request.count, request.references
     named = first in builtin_names() or first.endswith(".py") or not Path(first).exists()
     if request.budget and (len(request.what) > 1 or not named):
         if request.sizes is not None:
             raise UsageError("is for a PROBLEM's own sets; files have their sizes", option="sizes")
-        return None
+        return [suite_of_files(request.what, count, references)]
     if len(request.what) > 1:
         message = "several files; the paper's protocol is for a PROBLEM's own sets"
         raise UsageError(message, use={"budget": None})
-    problem = find_problem(first)
+    problem, random = find_problem(first), request.budget is not None
     if request.sizes is None:
         raise UsageError("expected sizes of instances, as 50,100; got none", option="sizes")
-    return problem
+    return [suite_of_size(problem, size, count, references, any_size=random) for size in request.sizes]
 
 
 def processor_share(runs: Sequence[Run]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +12,7 @@ from nsa_cli.bench.paper import OURS
 from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver, PeerSolver, Solver, Steps
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, TemperaturesBySize, constant
-from nsa_cli.core.errors import InputError, UsageError
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourhood_for
@@ -116,13 +115,14 @@ def _by_steps(
         tuned.setdefault(asked.name, None)
     for name, temperatures in tuned.items():
         yield uniform(f"nsa-sa-{name}", temperatures, neighbourhood=name)
-    for policy in _policies(
-        problem, available(problem.name) if request.policies is None else request.policies
-    ):
+    names = available(problem.name) if request.policies is None else request.policies
+    for policy in _policies(problem, names):
         method = next((part for part in policy.label.split("-") if part in OURS), "")
-        temperatures = None
-        if ":" not in policy.neighbourhood:  # with the number of candidates, what a temperature means changes
-            temperatures = policy.temperatures() or contribution.paper_temperatures(method)
+        temperatures, trained = contribution.paper_temperatures(method), policy.stored.trained
+        if ":" in policy.neighbourhood:  # what a temperature means changes with the number of candidates
+            temperatures = None
+        elif trained is not None:
+            temperatures = constant((trained.t_start, trained.t_end))
         learnt = partial(row, temperatures=temperatures, paper=OURS.get(method), policy=policy.name)
         yield learnt(f"nsa-{policy.label}")
         if policy.stored.feature_set != "gaussian":  # whose likeliest step is no step
@@ -147,34 +147,21 @@ def _by_seconds(suite: Suite, contribution: BenchContribution, request: Request)
         names = (problem.neighbourhood().default_policy(largest),)
     for policy in _policies(problem, names):
         yield row(f"nsa-{policy.label}", policy=policy.name, **one_chain)
-    best = (
-        problem.default_neighbourhood
-        if problem.default_neighbourhood in contribution.neighbourhoods
-        else None
-    )
-    tuned = contribution.neighbourhoods[best] if best else contribution.tuned
-    suffix = f"-{best}" if best else "-tuned" if tuned else ""
+    best: str | None = problem.default_neighbourhood
+    suffix, tuned = f"-{best}", contribution.neighbourhoods.get(problem.default_neighbourhood)
+    if tuned is None:
+        best, tuned = None, contribution.tuned
+        suffix = "-tuned" if tuned else ""
     yield row(f"nsa-sa{suffix}", tuned, policy="uniform", neighbourhood=best, **one_chain)
 
 
 class _Policy(NamedTuple):
-    """A policy, and the row's name for it."""
+    """A policy with the label of its rows."""
 
     name: str
     label: str
     stored: Stored
     neighbourhood: str
-
-    def temperatures(self) -> TemperaturesBySize | None:
-        """Temperatures that it was trained at; None where the file has none."""
-        schedule = json.loads(Path(self.stored.source).read_text(encoding="utf-8")).get("schedule")
-        if schedule is None:
-            return None
-        try:
-            return constant((float(schedule["t_start"]), float(schedule["t_end"])))
-        except (KeyError, TypeError, ValueError):
-            message = "damaged policy: its schedule lacks t_start or t_end"
-            raise InputError(message, self.stored.source) from None
 
 
 def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_Policy]:

@@ -41,22 +41,17 @@ def make_directory(path: str | Path) -> Path:
 
 
 def write_files(
-    directory: Path,
-    runs: Sequence[Run],
-    rows: Sequence[SummaryRow],
-    about: Mapping[str, Any],
-    *,
-    picture: bool = False,
+    path: Path, runs: Sequence[Run], rows: Sequence[SummaryRow], about: Mapping[str, Any], *, picture: bool
 ) -> None:
     """Write ``runs.csv``, ``summary.json`` and, on request, ``curves.png``, each whole or not at all."""
-    write_text(directory / "runs.csv", format_table(COLUMNS, run_rows(runs)))
+    write_text(path / "runs.csv", format_table(COLUMNS, run_rows(runs)))
     head = [f"  {dumps(key)}: {dumps(value)}" for key, value in about.items()]
     body = ",\n".join(f"    {dumps(row._asdict())}" for row in rows)
-    write_text(directory / "summary.json", "{\n" + ",\n".join([*head, f'  "rows": [\n{body}\n  ]']) + "\n}\n")
+    write_text(path / "summary.json", "{\n" + ",\n".join([*head, f'  "rows": [\n{body}\n  ]']) + "\n}\n")
     if picture:
         from nsa_cli.bench.curves import save_curves
 
-        save_curves(directory / "curves.png", rows)
+        save_curves(path / "curves.png", rows)
 
 
 def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:

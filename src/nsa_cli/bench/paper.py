@@ -82,13 +82,10 @@ def find_contribution(problem: Problem[Any]) -> BenchContribution:
 def load_figures(problem: Problem[Any]) -> tuple[Figure, ...]:
     """Read the paper's figures of a problem; none for a problem without."""
     try:
-        file = resources.files(type(problem).__module__) / "paper.csv"
-        if not file.is_file():
-            return ()
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (ModuleNotFoundError, TypeError):  # a problem in one file is no package
+        text = (resources.files(type(problem).__module__) / "paper.csv").read_text(encoding="utf-8")
+    except (FileNotFoundError, ModuleNotFoundError, TypeError):  # a problem in one file is no package
         return ()
-    return tuple(map(_figure, csv.DictReader(line for line in lines if not line.startswith("#"))))
+    return tuple(map(_figure, csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))))
 
 
 def _figure(row: dict[str, str]) -> Figure:

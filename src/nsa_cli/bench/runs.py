@@ -12,7 +12,7 @@ import gc
 import os
 import time
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from typing import NamedTuple
 
 from nsa_cli.api import Task
@@ -73,27 +73,25 @@ def run_by_steps(
     Stopped
         When asked to stop.
     """
+    count = len(suite.tasks)
     for solver in solvers:
         solver.rehearsal().solve([_fresh(suite.tasks[0])], 0, Monitor())
+        batch = count if solver.batched else 1
         for seed in seeds:
             runs: list[Run] = []
-            for places in _batches(solver, len(suite.tasks)):
-                head = f"{suite.label}  {solver.name} {format_budget(solver.budget)}  seed {seed}  "
-                monitor.report(f"{head}instance {places[0] + 1}/{len(suite.tasks)}")
-                runs += measure(solver, suite, places, seed, monitor.within(head))
+            head = f"{suite.label}  {solver.name} {format_budget(solver.budget)}  seed {seed}  "
+            for first in range(0, count, batch):
+                monitor.report(f"{head}instance {first + 1}/{count}")
+                runs += measure(solver, suite, range(first, first + batch), seed, monitor.within(head))
             yield runs
             if not any(run.random for run in runs):
                 break
 
 
-def _batches(solver: Solver, count: int) -> list[list[int]]:
-    return [[*range(count)]] if solver.batched else [[place] for place in range(count)]
-
-
 def run_by_seconds(
-    suite: Suite, solvers: Sequence[Solver], seed: int, monitor: Monitor
+    suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int], monitor: Monitor
 ) -> Iterator[list[Run]]:
-    """Yield the runs of an instance, one of each solver.
+    """Yield the runs of an instance with a seed, one of each solver.
 
     Raises
     ------
@@ -107,11 +105,11 @@ def run_by_seconds(
     # and would fall on any of the runs.
     gc.collect()
     gc.freeze()
-    for place, name in enumerate(suite.names):
+    for seed, (place, name) in product(seeds, enumerate(suite.names)):
         runs: list[Run] = []
+        head = f"{suite.label}  {name} {place + 1}/{len(suite.names)}  seed {seed}  "
         for solver in _turns(solvers, place):
-            head = f"{suite.label}  {name} {place + 1}/{len(suite.names)}  "
-            monitor.report(f"{head}{solver.name} {format_budget(solver.budget)}  {len(runs) + 1}")
+            monitor.report(f"{head}{solver.name} {format_budget(solver.budget)}")
             runs.append(_measure_alone(solver, suite, place, seed, monitor))
         yield runs
 

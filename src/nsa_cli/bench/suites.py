@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.api import Task, Unread, generate, read_each
-from nsa_cli.core.bench import References
+from nsa_cli.bench.paper import find_contribution
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.problem import Problem
 
@@ -44,25 +44,10 @@ class Suite(NamedTuple):
         return max(task.instance.size for task in self.tasks)
 
 
-def check_sizes(problem: Problem[Any], sizes: Sequence[int]) -> None:
-    """Refuse sizes without a test set of the paper's, for problems that have some.
-
-    Raises
-    ------
-    UsageError
-        Naming the sizes that there are.
-    """
-    for size in sizes:
-        if problem.paper_sizes and size not in problem.paper_sizes:
-            known = ", ".join(map(str, problem.paper_sizes))
-            message = f"the paper has no {problem.name} test set of size {size}; it has {known}"
-            raise UsageError(message, option="sizes")
-
-
 def suite_of_size(
-    problem: Problem[Any], size: int, count: int, folder: Path | None = None, known: References | None = None
+    problem: Problem[Any], size: int, count: int, folder: Path | None = None, *, any_size: bool = False
 ) -> Suite:
-    """Take the first `count` instances of the paper's test set, or random ones of a size that it lacks.
+    """Take the first `count` instances of the paper's test set; random ones of a problem without sets.
 
     Parameters
     ----------
@@ -70,22 +55,26 @@ def suite_of_size(
     size, count : int
     folder : Path, optional
         Folder with files of reference objectives.
-    known : References, optional
-        The problem's files there.
+    any_size : bool
+        Whether to take random instances also of a size that the paper has no set of.
 
     Raises
     ------
     UsageError
-        If references are asked for, and are missing, damaged or too few.
+        If the paper has sets of other sizes only, or references are missing, damaged or too few.
     """
-    if size in problem.paper_sizes:
+    sizes = problem.paper_sizes
+    if size in sizes:
         tasks = [Task(problem, instance) for instance in problem.paper_set(size, count)]
+    elif sizes and not any_size:
+        message = f"the paper has no {problem.name} test set of size {size}; it has "
+        raise UsageError(message + ", ".join(map(str, sizes)), option="sizes")
     else:
         tasks = generate(problem, size, count, seed=_SEED)
     names = [task.instance.name or f"{problem.name}{size}-{k}" for k, task in enumerate(tasks, 1)]
     references: list[float | None] = [None] * len(tasks)
-    if folder is not None and (size in problem.paper_sizes or not problem.paper_sizes):
-        references = [*load_references(folder, known, size)]
+    if folder is not None and (size in sizes or not sizes):
+        references = [*load_references(folder, problem, size)]
     if len(references) < len(tasks):
         message = f"{len(references)} of size {size} for {len(tasks)} instances"
         raise UsageError(message, option="references", use={"count": len(references)})
@@ -138,7 +127,7 @@ def _read(paths: Sequence[str]) -> Iterator[Task]:
                 raise task.error
 
 
-def load_references(folder: Path, known: References | None, size: int) -> list[float]:
+def load_references(folder: Path, problem: Problem[Any], size: int) -> list[float]:
     """Read the reference objectives of a paper set: a NumPy file, in the order of the instances.
 
     Raises
@@ -146,7 +135,7 @@ def load_references(folder: Path, known: References | None, size: int) -> list[f
     UsageError
         If the problem has none, or the file is missing or damaged.
     """
-    if known is None:
+    if (known := find_contribution(problem).references) is None:
         raise UsageError("this problem has no reference files", drop={"references": None})
     path = folder / known.file.format(size=size)
     try:

@@ -45,13 +45,13 @@ def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_second
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    notes = list(dict.fromkeys(row.paper_note for row in rows if row.paper_note))
-    lines = [*caption, *(f"({k}) {note}" for k, note in enumerate(notes, 1))]
+    notes = dict.fromkeys(row.paper_note for row in rows if row.paper_note)
+    marks = {note: f"({k})" for k, note in enumerate(notes, 1)}
+    lines = [*caption, *(f"{mark} {note}" for note, mark in marks.items())]
     style: dict[str, Any] = {"title_justify": "left", "title_style": "", "box": SIMPLE_HEAD}
     style |= {"caption_justify": "left", "caption_style": "", "pad_edge": False}
     table = Table(title=rows[0].problem, caption="\n".join(lines), **style)
-    marks = {note: f" ({k})" for k, note in enumerate(notes, 1)}
-    marked = [row._replace(paper_note=marks[row.paper_note]) if row.paper_note else row for row in rows]
+    marked = [row._replace(paper_note=row.paper_note and f" {marks[row.paper_note]}") for row in rows]
     columns = _BY_SECONDS if by_seconds else _BY_STEPS
     cells = {name: [cell(row) for row in marked] for name, cell in columns.items()}
     used = {name: texts for name, texts in cells.items() if any(texts)}

@@ -14,7 +14,6 @@ from nsa_cli.cli.options import Candidates, Device, Quiet, parse_names, parse_nu
 from nsa_cli.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from nsa_cli.bench.benchmark import Benchmark
     from nsa_cli.bench.choose import Request
     from nsa_cli.bench.runs import Run
 
@@ -34,9 +33,7 @@ def benchmark(
     sizes: Annotated[str | None, typer.Option("--sizes", help="Sizes of instances: 50,100.")] = None,
     budget: Annotated[
         str | None,
-        typer.Option(
-            "--budget", metavar="TIMES", help="Curves instead: what is found in 5ms,20ms,1s an instance."
-        ),
+        typer.Option("--budget", metavar="TIMES", help="Quality against time: 5ms,20ms,1s an instance."),
     ] = None,
     steps: Annotated[
         str, typer.Option("--steps", help="Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.")
@@ -60,9 +57,7 @@ def benchmark(
     ] = 1.0,
     references: Annotated[
         str | None,
-        typer.Option(
-            "--references", metavar="DIR", help="Reference objectives for the gaps; a file for files."
-        ),
+        typer.Option("--references", metavar="DIR", help="Reference objectives; for files, a list of them."),
     ] = None,
     device: Device = "auto",
     out: Annotated[
@@ -72,8 +67,6 @@ def benchmark(
     quiet: Quiet = False,
 ) -> int:
     """Measure annealing, heuristics and solvers of others on the paper's test sets of PROBLEM."""
-    numbers = None if sizes is None else parse_numbers("--sizes", sizes)
-    chosen_seeds, multiples = parse_numbers("--seeds", seeds, minimum=0), parse_numbers("--steps", steps)
     if count < 1:
         raise UsageError(f"expected at least 1, got {count}", option="count")
     if not 0 < time_limit < float("inf"):
@@ -84,10 +77,10 @@ def benchmark(
 
     request = Request(
         what=tuple(what),
-        sizes=numbers,
-        seeds=chosen_seeds,
+        sizes=None if sizes is None else parse_numbers("--sizes", sizes),
+        seeds=parse_numbers("--seeds", seeds, minimum=0),
         count=count,
-        steps=multiples,
+        steps=parse_numbers("--steps", steps),
         budget=None if budget is None else parse_budgets(budget),
         policies=None if policies is None else () if policies == "none" else parse_names(policies),
         against=None if against is None else parse_names(against),
@@ -114,7 +107,7 @@ def _run(request: Request, out: str | None, console: Console) -> int:
         directory = None if out is None else files.make_directory(out)
         if directory is not None and timed and not has_matplotlib():
             console.warn("no picture: it needs matplotlib: pip install 'nsa-cli[plot]'")
-        about = files.circumstances(_packages(ready)) | {"device": request.device}
+        about = files.circumstances(ready.packages()) | {"device": request.device}
         status, runs, written = Status(console), list["Run"](), float("-inf")
 
         def write(*, picture: bool) -> None:
@@ -136,13 +129,6 @@ def _run(request: Request, out: str | None, console: Console) -> int:
         if signals.received:
             say(f"interrupted: {len(runs)} runs are complete, of what was asked for")
         return signals.exit_code
-
-
-def _packages(ready: Benchmark) -> list[str]:
-    """Packages of the peers that run, for their versions."""
-    names = {solver.name for solvers in ready.solvers for solver in solvers}
-    peers = [peer for name, peer in ready.contribution.peers.items() if name in names]
-    return sorted({peer.package for peer in peers if peer.program is None})
 
 
 def _command(request: Request) -> str:
