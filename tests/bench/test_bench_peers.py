@@ -1,4 +1,4 @@
-"""Solvers of others, where they are installed."""
+"""Peers, where they are installed."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Runs of a few instances: what is measured is what the solutions are worth."""
+"""Benchmarks by steps: objectives, rows and references of a few instances."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Quality against time: what is read, measured, averaged, written and drawn."""
+"""Benchmarks by seconds: budgets, turns, rows, files and the picture."""
 
 import csv
 import json

@@ -101,7 +101,7 @@ class ScoredRun(NamedTuple):
 
 
 def score(runs: Sequence[Run]) -> list[ScoredRun]:
-    """Compare runs with what is known of their instances, or else with the best of these runs."""
+    """Compare runs with the references of their instances, or else with the best of these runs."""
     references: dict[tuple[str, int], float] = {}
     for run in runs:
         key, known = (run.suite.label, run.place), run.suite.references[run.place]
@@ -171,6 +171,8 @@ def _measured(group: Sequence[ScoredRun], first: Sequence[ScoredRun], figure: Fi
     paired = solver.budget is not None and first is not group and len(first) == len(group)
     behind = gaps - [scored.gap for scored in first] if paired else np.full(len(gaps), np.nan)
     instances, reference = len(set(places.tolist())), np.mean([scored.reference for scored in group])
+    value = None if figure is None else figure.value
+    difference = None if value is None else statistics.better_by(mean, value, sense)
     return SummaryRow(
         set=suite.label,
         problem=suite.problem.name,
@@ -195,7 +197,7 @@ def _measured(group: Sequence[ScoredRun], first: Sequence[ScoredRun], figure: Fi
         seconds=seconds,
         cpu_seconds=float(np.mean([run.cpu_seconds for run in runs])),
         seconds_total=seconds * instances,
-        difference=figure and figure.value and statistics.better_by(mean, figure.value, sense),
+        difference=difference,
         **_paper_columns(figure),
     )
 

@@ -41,7 +41,7 @@ def benchmark(
     seeds: Annotated[str, typer.Option("--seeds", help="1..5, or 1,2,3.")] = "1",
     count: Annotated[int, typer.Option("--count", help="Instances of each size, at most.")] = 100,
     policies: Annotated[
-        str | None, typer.Option("--policies", help="Names or files; none; default: all that are shipped.")
+        str | None, typer.Option("--policies", help="Names or files; none; all shipped ones by default.")
     ] = None,
     neighbourhood: Annotated[
         str | None,
@@ -49,11 +49,11 @@ def benchmark(
     ] = None,
     candidates: Candidates = None,
     against: Annotated[
-        str | None, typer.Option("--against", help="Solvers of others, or all that are installed.")
+        str | None, typer.Option("--against", help="Peers, other projects' solvers, by name; or all.")
     ] = None,
     time_limit: Annotated[
         float,
-        typer.Option("--time-limit", metavar="SECONDS", help="For each instance, of the solvers of others."),
+        typer.Option("--time-limit", metavar="SECONDS", help="Of peers, for each instance."),
     ] = 1.0,
     references: Annotated[
         str | None,
@@ -66,7 +66,7 @@ def benchmark(
     ] = None,
     quiet: Quiet = False,
 ) -> int:
-    """Measure annealing, heuristics and solvers of others on the paper's test sets of PROBLEM."""
+    """Measure annealing, heuristics and peers on the paper's test sets of PROBLEM, or on files."""
     if count < 1:
         raise UsageError(f"expected at least 1, got {count}", option="count")
     if not 0 < time_limit < float("inf"):
@@ -83,7 +83,7 @@ def benchmark(
         steps=parse_numbers("--steps", steps),
         budget=None if budget is None else parse_budgets(budget),
         policies=None if policies is None else () if policies == "none" else parse_names(policies),
-        against=None if against is None else parse_names(against),
+        against=parse_names(against or "") or None,
         time_limit=time_limit,
         references=None if references is None else Path(references),
         device="cpu" if budget is not None else choose_device(device),

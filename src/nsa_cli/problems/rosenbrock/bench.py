@@ -1,4 +1,4 @@
-"""What benchmarks know about Rosenbrock's function: the temperatures; the paper prints no figures."""
+"""Benchmark data of Rosenbrock's function: temperatures; the paper prints no figures."""
 
 from nsa_cli.core.bench import BenchContribution
 
