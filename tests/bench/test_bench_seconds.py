@@ -14,20 +14,21 @@ from nsa_cli.bench.benchmark import processor_share
 from nsa_cli.bench.choose import Request, choose_solvers
 from nsa_cli.bench.paper import find_contribution
 from nsa_cli.bench.runs import Run, run_by_seconds
-from nsa_cli.bench.solvers import Answer, Monitor, Solver, format_budget, parse_budgets
+from nsa_cli.bench.solvers import Answer, Monitor, Solver, format_budget
 from nsa_cli.bench.suites import read_references, suite_of_size
 from nsa_cli.bench.summary import COLUMNS, summarise
 from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import NsaError
-from nsa_cli.ready import _ways
+from nsa_cli.core.options import parse_budgets
+from nsa_cli.solver.precompile import variants
 
 QUICK = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")
 
 
 def test_budgets():
     """Units, order, repetition; what is no time is refused by name."""
-    assert parse_budgets("1s, 5ms,0.02,5ms,1min") == (0.005, 0.02, 1.0, 60.0)
-    assert [parse_budgets(format_budget(x)) for x in (0.0005, 0.02, 1.0, 90.0)] == [
+    assert parse_budgets("budget", "1s, 5ms,0.02,5ms,1min") == (0.005, 0.02, 1.0, 60.0)
+    assert [parse_budgets("budget", format_budget(x)) for x in (0.0005, 0.02, 1.0, 90.0)] == [
         (0.0005,),
         (0.02,),
         (1.0,),
@@ -35,7 +36,7 @@ def test_budgets():
     ]
     for text in ("", "5 hours", "0ms", "-1s", "5ms,", "nan"):
         with pytest.raises(nsa.UsageError, match="budget: expected times above 0"):
-            parse_budgets(text)
+            parse_budgets("budget", text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +178,7 @@ def test_tuned_plain_annealing_is_always_a_row(name, row):
 def test_kernels_of_every_neighbourhood_are_made_ready(name):
     """A row that waited for a compilation would be measured at nothing."""
     problem = nsa.find_problem(name)
-    ways = list(_ways(problem, nsa.generate(problem, 20, 1, 0)[0].instance))
+    ways = list(variants(problem, nsa.generate(problem, 20, 1, 0)[0].instance))
     names = {n.name for n in problem.neighbourhoods}
     assert {way.neighbourhood for way in ways if way.policy == "uniform"} >= names
 

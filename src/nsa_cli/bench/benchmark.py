@@ -56,7 +56,7 @@ class Benchmark(NamedTuple):
 
     def rows(self, runs: Sequence[Run]) -> list[SummaryRow]:
         """Make the table's rows of the runs done so far."""
-        return summarise(runs, self.figures, self.request.steps, self.contribution.steps)
+        return summarise(runs, self.figures, self.request.steps, self.contribution.power)
 
     def caption(self, runs: Sequence[Run]) -> list[str]:
         """Say what the columns mean, in sentences of a line each."""

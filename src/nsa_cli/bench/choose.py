@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nsa_cli.bench.paper import OURS
-from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver, PeerSolver, Solver, Steps
+from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, TemperaturesBySize, constant
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourhood_for
@@ -81,7 +82,7 @@ def choose_solvers(suite: Suite, contribution: BenchContribution, request: Reque
         timed = [*_by_seconds(suite, contribution, request), *peers]
         return [*heuristics, *(replace(s, budget=seconds) for seconds in request.budget for s in timed)]
     ours = [
-        replace(solver, budget=Steps(multiple, contribution.steps))
+        replace(solver, budget=Steps(multiple, contribution.power))
         for solver in _by_steps(suite.problem, contribution, request)
         for multiple in request.steps
         if multiple == 1 or solver.mode != "greedy"

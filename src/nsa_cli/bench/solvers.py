@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,57 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.stop import Interrupt, Progress
-from nsa_cli.api import Settings, Task
 from nsa_cli.bench.paper import Cell
 from nsa_cli.core.bench import Heuristic, Peer, TemperaturesBySize
 from nsa_cli.core.draws import start_draws, stream_keys
-from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
-from nsa_cli.run import solve_all
-
-_SECONDS = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|ms|s|min)?")
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, None: 1.0, "min": 60.0}
+from nsa_cli.core.options import Steps
+from nsa_cli.core.task import Task
+from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.solve import solve_all
 
 #: Seconds of a rehearsal.
 REHEARSAL = 0.3
 
 
-class Steps(NamedTuple):
-    """A number of steps as a multiple of ``N`` or ``N2``, N the size; or as it is, without a unit."""
-
-    multiple: int
-    unit: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.multiple}{self.unit}"
-
-
-#: Steps, or seconds for each instance; None for a solver that knows no limit.
+#: Steps, or seconds for each instance; None for a solver without limit.
 Budget: TypeAlias = Steps | float | None
 
 
-def parse_budgets(text: str) -> tuple[float, ...]:
-    """Read budgets in seconds, in rising order: ``5ms,20ms,1s``; a number alone is seconds.
-
-    Raises
-    ------
-    UsageError
-        If one is no time above 0.
-    """
-    budgets = set()
-    for part in text.split(","):
-        found = _SECONDS.fullmatch(part.strip())
-        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-        if not 0.0 < seconds < float("inf"):
-            raise UsageError(f"expected times above 0 as 5ms,20ms,1s, got {shown(text)}", option="budget")
-        budgets.add(seconds)
-    return tuple(sorted(budgets))
-
-
 def format_budget(budget: Budget) -> str:
-    """Write a budget as `parse_budgets` reads it, steps as ``10N2``, and nothing for none."""
+    """Write a budget as ``10N2``, ``20ms`` or ``1s``; nothing for none."""
     if not isinstance(budget, float):
-        return "" if budget is None else str(budget)
+        return "" if budget is None else str(budget.plain())
     return f"{budget:g}s" if budget >= 1 else f"{1e3 * budget:g}ms"
 
 
@@ -158,7 +127,7 @@ class Solver(ABC):
 
     def cell(self, size: int) -> Cell | None:
         """Give the cell of the paper's tables that the solver is compared with at a size."""
-        multiple = self.budget.multiple if isinstance(self.budget, Steps) else None
+        multiple = int(self.budget.factor) if isinstance(self.budget, Steps) else None
         return None if self.paper is None else Cell(self.paper, size, multiple, self.mode)
 
 
@@ -183,7 +152,7 @@ class NsaSolver(Solver):
         size = tasks[0].instance.size
         start, end = (None, None) if self.temperatures is None else self.temperatures(size)
         settings = Settings(
-            steps=str(self.budget) if isinstance(self.budget, Steps) else None,
+            steps=self.budget if isinstance(self.budget, Steps) else None,
             time_limit=None if isinstance(self.budget, Steps) else self.budget,
             seed=seed,
             t_start=start,

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nsa_cli.api import Task, Unread, generate, read_each
+from nsa_cli.api import Unread, generate, read_each
 from nsa_cli.bench.paper import find_contribution
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.task import Task
 
 #: Seed of random instances, for sizes that the paper has no test set of.
 _SEED = 0

@@ -10,8 +10,9 @@ import numpy as np
 from nsa_cli.bench import statistics
 from nsa_cli.bench.paper import Cell, Figure, best_figures, published
 from nsa_cli.bench.runs import Run
-from nsa_cli.bench.solvers import Steps, format_budget
+from nsa_cli.bench.solvers import format_budget
 from nsa_cli.bench.suites import Suite
+from nsa_cli.core.options import Steps
 
 #: Columns of ``runs.csv``.
 COLUMNS = (
@@ -129,7 +130,7 @@ def run_rows(runs: Sequence[Run]) -> list[list[Any]]:
 
 
 def summarise(
-    runs: Sequence[Run], figures: Iterable[Figure] = (), steps: Sequence[int] = (), unit: str = "N"
+    runs: Sequence[Run], figures: Iterable[Figure] = (), steps: Sequence[int] = (), power: int = 1
 ) -> list[SummaryRow]:
     """Average the runs, suite by suite in the order of the solvers, then list the paper's other figures.
 
@@ -140,8 +141,8 @@ def summarise(
         The paper's.
     steps : sequence of int
         Multiples asked for: no others of the paper's are shown.
-    unit : {'N', 'N2'}
-        What they are multiples of.
+    power : {1, 2}
+        They are multiples of N, or N^2.
     """
     best, rows = best_figures(figures), list[SummaryRow]()
     suites: dict[str, dict[tuple[str, str], list[ScoredRun]]] = {}
@@ -157,7 +158,7 @@ def summarise(
             taken.append(group[0].run.solver.cell(suite.size))
             figure = None if taken[-1] is None else best.get(taken[-1])
             rows.append(_measured(group, first.setdefault(budget, group), figure))
-        rows += [_published(suite, figure, unit) for figure in published(best, suite.size, steps, taken)]
+        rows += [_published(suite, figure, power) for figure in published(best, suite.size, steps, taken)]
     return rows
 
 
@@ -202,7 +203,7 @@ def _measured(group: Sequence[ScoredRun], first: Sequence[ScoredRun], figure: Fi
     )
 
 
-def _published(suite: Suite, figure: Figure, unit: str) -> SummaryRow:
+def _published(suite: Suite, figure: Figure, power: int) -> SummaryRow:
     """Give the row of a figure that no row of ours is compared with."""
     return SummaryRow(
         set=suite.label,
@@ -210,7 +211,7 @@ def _published(suite: Suite, figure: Figure, unit: str) -> SummaryRow:
         size=suite.size,
         solver=f"{figure.solver} {figure.mode}".strip(),
         kind="published",
-        budget="" if figure.steps is None else str(Steps(figure.steps, unit)),
+        budget="" if figure.steps is None else format_budget(Steps(figure.steps, power)),
         mode=figure.mode,
         **_paper_columns(figure),
     )

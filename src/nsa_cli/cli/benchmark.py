@@ -12,6 +12,7 @@ import typer
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
 from nsa_cli.cli.options import Candidates, Device, Quiet, parse_names, parse_numbers, problem_names
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.options import parse_budgets
 
 if TYPE_CHECKING:
     from nsa_cli.bench.choose import Request
@@ -71,9 +72,8 @@ def benchmark(
         raise UsageError(f"expected at least 1, got {count}", option="count")
     if not 0 < time_limit < float("inf"):
         raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
-    from nsa_cli.backends import choose_device
     from nsa_cli.bench.choose import Request
-    from nsa_cli.bench.solvers import parse_budgets
+    from nsa_cli.solver.choose import choose_device
 
     request = Request(
         what=tuple(what),
@@ -81,7 +81,7 @@ def benchmark(
         seeds=parse_numbers("--seeds", seeds, minimum=0),
         count=count,
         steps=parse_numbers("--steps", steps),
-        budget=None if budget is None else parse_budgets(budget),
+        budget=None if budget is None else parse_budgets("budget", budget),
         policies=None if policies is None else () if policies == "none" else parse_names(policies),
         against=parse_names(against or "") or None,
         time_limit=time_limit,

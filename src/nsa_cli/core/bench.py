@@ -106,8 +106,8 @@ class BenchContribution:
 
     Attributes
     ----------
-    steps : {'N', 'N2'}
-        Unit of the paper's numbers of steps 1, 2, 5, 10.
+    power : {1, 2}
+        The paper's numbers of steps are 1, 2, 5, 10 times N, or N^2.
     temperatures : mapping
         The paper's temperatures by method: ``sa``, ``ppo``, ``es``.
     tuned : callable, optional
@@ -121,7 +121,7 @@ class BenchContribution:
     references : References, optional
     """
 
-    steps: Literal["N", "N2"] = "N"
+    power: Literal[1, 2] = 1
     temperatures: Mapping[str, Temperatures] = field(default_factory=dict)
     tuned: TemperaturesBySize | None = None
     neighbourhoods: Mapping[str, TemperaturesBySize] = field(default_factory=dict)

@@ -80,7 +80,6 @@ def _no_draws(count: int) -> np.ndarray:
 
 
 contribution = BenchContribution(
-    steps="N",
     temperatures={"sa": (1.0, 0.1), "ppo": (1.0, 0.1), "es": (0.1, 1e-4)},
     tuned=tuned,
     neighbourhoods={"squares": tuned_by_squares},

@@ -60,7 +60,6 @@ def highs(instance: KnapsackInstance, seconds: float) -> Solution:
 
 
 contribution = BenchContribution(
-    steps="N",
     temperatures={"sa": (1.0, 0.1), "ppo": (1.0, 0.1), "es": (1.0, 0.1)},
     tuned=tuned,
     heuristics={

@@ -2,4 +2,4 @@
 
 from nsa_cli.core.bench import BenchContribution
 
-contribution = BenchContribution(steps="N", temperatures={"sa": (1.0, 0.01), "es": (1.0, 0.01)})
+contribution = BenchContribution(temperatures={"sa": (1.0, 0.01), "es": (1.0, 0.01)})

@@ -86,7 +86,7 @@ def pyvrp(instance: TspInstance, seconds: float) -> Solution:
 
 
 contribution = BenchContribution(
-    steps="N2",
+    power=2,
     temperatures={"sa": (1.0, 0.01), "ppo": (1.0, 0.01), "es": (1.0, 1e-4)},
     tuned=tuned,
     neighbourhoods={"nearest:10": tuned_nearest},
