@@ -26,7 +26,7 @@ BELOW = {
     "solver": {"core", "problems", "policy", "anneal", "version"},
     "api": {"core", "io", "problems", "solver"},
     "contract": {"core", "io", "policy", "problems", "api"},
-    "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report"},
+    "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report", "version"},
     "cli": {
         "core",
         "io",

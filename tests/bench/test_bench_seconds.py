@@ -13,8 +13,8 @@ from nsa_cli.bench import runs as runs_module
 from nsa_cli.bench.benchmark import processor_share
 from nsa_cli.bench.choose import Request, choose_solvers
 from nsa_cli.bench.paper import find_contribution
-from nsa_cli.bench.runs import Run, run_by_seconds
-from nsa_cli.bench.solvers import Answer, Monitor, Solver, format_budget
+from nsa_cli.bench.runs import MeasuredRun, run_by_seconds
+from nsa_cli.bench.solvers import Monitor, Solved, Solver, format_budget
 from nsa_cli.bench.suites import read_references, suite_of_size
 from nsa_cli.bench.summary import COLUMNS, summarise
 from nsa_cli.core.bench import BenchContribution
@@ -50,7 +50,7 @@ class Packs(Solver):
         self.seen.append((tasks[0].instance, self.budget))
         taken = np.zeros(tasks[0].instance.size, dtype=bool)
         taken[: self.counts[tasks[0].stream]] = True
-        return [Answer(taken)]
+        return [Solved(taken)]
 
 
 class Ours(Packs):
@@ -140,7 +140,7 @@ def test_a_short_run_that_had_to_wait_is_repeated(monkeypatch):
 
 def test_a_busy_machine_is_said_to_be_one():
     """Budgets are by the clock: where a thread had half a processor, the figures are not what they seem."""
-    run = Run(knapsacks(), 0, Ours(name="nsa-solve", budget=1.0), 1, None, 1.0, 1.0, 0.5, 1, True)
+    run = MeasuredRun(knapsacks(), 0, Ours(name="nsa-solve", budget=1.0), 1, None, 1.0, 1.0, 0.5, 1, True)
     assert processor_share([run]) == 0.5
     assert processor_share([run._replace(solver=Ours(name="greedy"))]) == 1
     assert processor_share([]) == 1

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nsa_cli.bench.choose import Request, choose_solvers
 from nsa_cli.bench.paper import Figure, find_contribution, load_figures
-from nsa_cli.bench.runs import Run, run_by_seconds, run_by_steps
+from nsa_cli.bench.runs import MeasuredRun, run_by_seconds, run_by_steps
 from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver, Stopped
 from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
 from nsa_cli.bench.summary import SummaryRow, summarise
@@ -41,7 +41,7 @@ class Benchmark(NamedTuple):
     solvers: list[list[Solver]]
     figures: tuple[Figure, ...]
 
-    def runs(self, monitor: Monitor) -> Iterator[list[Run]]:
+    def runs(self, monitor: Monitor) -> Iterator[list[MeasuredRun]]:
         """Run, and yield runs as they are done; end early when asked to stop."""
         run = run_by_seconds if self.request.budget else run_by_steps
         with contextlib.suppress(Stopped):
@@ -54,11 +54,11 @@ class Benchmark(NamedTuple):
         peers = [solver.peer for solver in solvers if isinstance(solver, PeerSolver)]
         return sorted({peer.package for peer in peers if peer.program is None})
 
-    def rows(self, runs: Sequence[Run]) -> list[SummaryRow]:
+    def rows(self, runs: Sequence[MeasuredRun]) -> list[SummaryRow]:
         """Make the table's rows of the runs done so far."""
         return summarise(runs, self.figures, self.request.steps, self.contribution.power)
 
-    def caption(self, runs: Sequence[Run]) -> list[str]:
+    def caption(self, runs: Sequence[MeasuredRun]) -> list[str]:
         """Say what the columns mean, in sentences of a line each."""
         return self._caption_by_seconds(runs) if self.request.budget else self._caption_by_steps()
 
@@ -88,7 +88,7 @@ class Benchmark(NamedTuple):
             ]
         return caption
 
-    def _caption_by_seconds(self, runs: Sequence[Run]) -> list[str]:
+    def _caption_by_seconds(self, runs: Sequence[MeasuredRun]) -> list[str]:
         counts = ", ".join(f"{len(suite.tasks)} of {suite.label}" for suite in self.suites)
         references = [reference for suite in self.suites for reference in suite.references]
         known, rest = sum(reference is not None for reference in references), "the best of this table"
@@ -138,7 +138,7 @@ def _suites(request: Request) -> list[Suite]:
     return [suite_of_size(problem, size, count, references, any_size=random) for size in request.sizes]
 
 
-def processor_share(runs: Sequence[Run]) -> float:
+def processor_share(runs: Sequence[MeasuredRun]) -> float:
     """Give the share of a processor that single-threaded solvers by seconds had; 1 if there are none."""
     ours = [run for run in runs if run.solver.threads == 1 and isinstance(run.solver.budget, float)]
     seconds = sum(run.seconds for run in ours)

@@ -156,7 +156,7 @@ def _by_seconds(suite: Suite, contribution: BenchContribution, request: Request)
     yield row(f"nsa-sa{suffix}", tuned, policy="uniform", neighbourhood=best, **one_chain)
 
 
-class _Policy(NamedTuple):
+class _LabelledPolicy(NamedTuple):
     """A policy with the label of its rows."""
 
     name: str
@@ -165,7 +165,7 @@ class _Policy(NamedTuple):
     neighbourhood: str
 
 
-def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_Policy]:
+def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_LabelledPolicy]:
     """Find policies, and refuse damaged ones before anything runs."""
     seen: dict[str, str] = {}
     for name in names:
@@ -178,7 +178,7 @@ def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_Policy]:
             message = f"{seen[label]} and {name} would share a row; rename one"
             raise UsageError(message, option="policies")
         seen[label] = name
-        yield _Policy(name, label, stored, neighbourhood.name)
+        yield _LabelledPolicy(name, label, stored, neighbourhood.name)
 
 
 def _heuristics(

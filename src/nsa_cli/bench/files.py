@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nsa_cli.bench.runs import Run
+from nsa_cli.bench.runs import MeasuredRun
 from nsa_cli.bench.summary import COLUMNS, SummaryRow, run_rows
 from nsa_cli.core.errors import UsageError
 from nsa_cli.io.atomic import write_text
@@ -41,7 +41,12 @@ def make_directory(path: str | Path) -> Path:
 
 
 def write_files(
-    path: Path, runs: Sequence[Run], rows: Sequence[SummaryRow], about: Mapping[str, Any], *, picture: bool
+    path: Path,
+    runs: Sequence[MeasuredRun],
+    rows: Sequence[SummaryRow],
+    about: Mapping[str, Any],
+    *,
+    picture: bool,
 ) -> None:
     """Write ``runs.csv``, ``summary.json`` and, on request, ``curves.png``, each whole or not at all."""
     write_text(path / "runs.csv", format_table(COLUMNS, run_rows(runs)))

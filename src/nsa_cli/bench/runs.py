@@ -29,7 +29,7 @@ _SHARE, _TRIES, _SHORT = 0.9, 3, 0.25
 _REHEARSALS = 5
 
 
-class Run(NamedTuple):
+class MeasuredRun(NamedTuple):
     """One instance solved once: a row of ``runs.csv``.
 
     Attributes
@@ -65,7 +65,7 @@ class Run(NamedTuple):
 
 def run_by_steps(
     suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int], monitor: Monitor
-) -> Iterator[list[Run]]:
+) -> Iterator[list[MeasuredRun]]:
     """Yield the runs of a solver with a seed, all instances of them; one seed if none changes the answer.
 
     Raises
@@ -78,7 +78,7 @@ def run_by_steps(
         solver.rehearsal().solve([_fresh(suite.tasks[0])], 0, Monitor())
         batch = count if solver.batched else 1
         for seed in seeds:
-            runs: list[Run] = []
+            runs: list[MeasuredRun] = []
             head = f"{suite.label}  {solver.name} {format_budget(solver.budget)}  seed {seed}  "
             for first in range(0, count, batch):
                 monitor.report(f"{head}instance {first + 1}/{count}")
@@ -90,7 +90,7 @@ def run_by_steps(
 
 def run_by_seconds(
     suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int], monitor: Monitor
-) -> Iterator[list[Run]]:
+) -> Iterator[list[MeasuredRun]]:
     """Yield the runs of an instance with a seed, one of each solver.
 
     Raises
@@ -106,7 +106,7 @@ def run_by_seconds(
     gc.collect()
     gc.freeze()
     for seed, (place, name) in product(seeds, enumerate(suite.names)):
-        runs: list[Run] = []
+        runs: list[MeasuredRun] = []
         head = f"{suite.label}  {name} {place + 1}/{len(suite.names)}  seed {seed}  "
         for solver in _turns(solvers, place):
             monitor.report(f"{head}{solver.name} {format_budget(solver.budget)}")
@@ -131,10 +131,10 @@ def _rehearse(solver: Solver, task: Task) -> None:
             return
 
 
-def _measure_alone(solver: Solver, suite: Suite, place: int, seed: int, monitor: Monitor) -> Run:
+def _measure_alone(solver: Solver, suite: Suite, place: int, seed: int, monitor: Monitor) -> MeasuredRun:
     """Solve once; repeat a short run that the machine kept waiting, and keep the one that waited least."""
     budget = solver.budget if isinstance(solver.budget, float) else 0.0
-    runs: list[Run] = []
+    runs: list[MeasuredRun] = []
     for _ in range(_TRIES if 0 < budget <= _SHORT else 1):
         runs += measure(solver, suite, [place], seed, monitor)
         if runs[-1].cpu_seconds >= _SHARE * min(runs[-1].seconds, budget):
@@ -142,7 +142,9 @@ def _measure_alone(solver: Solver, suite: Suite, place: int, seed: int, monitor:
     return max(runs, key=lambda run: run.cpu_seconds)
 
 
-def measure(solver: Solver, suite: Suite, places: Sequence[int], seed: int, monitor: Monitor) -> list[Run]:
+def measure(
+    solver: Solver, suite: Suite, places: Sequence[int], seed: int, monitor: Monitor
+) -> list[MeasuredRun]:
     """Solve instances side by side, and evaluate the solutions.
 
     Raises
@@ -156,14 +158,14 @@ def measure(solver: Solver, suite: Suite, places: Sequence[int], seed: int, moni
     wall, cpu = time.perf_counter(), _processor_time()
     answers = solver.solve(tasks, seed, monitor)
     seconds, cpu_seconds = time.perf_counter() - wall, _processor_time() - cpu
-    runs: list[Run] = []
+    runs: list[MeasuredRun] = []
     for place, (solution, steps, random) in zip(places, answers, strict=True):
         instance = suite.tasks[place].instance
         if (why := instance.violation(solution)) is not None:
             raise NsaError(f"{solver.name} returned an infeasible solution of {suite.names[place]}: {why}")
         objective, count = float(instance.objective(solution)), len(places)
         share = (seconds / count, cpu_seconds / count, count)
-        runs.append(Run(suite, place, solver, seed, steps, objective, *share, random))
+        runs.append(MeasuredRun(suite, place, solver, seed, steps, objective, *share, random))
     return runs
 
 

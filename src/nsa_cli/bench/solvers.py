@@ -66,8 +66,8 @@ class Monitor(NamedTuple):
         return self._replace(show=lambda text: self.show(head + text))
 
 
-class Answer(NamedTuple):
-    """A solver's answer to one instance.
+class Solved(NamedTuple):
+    """A solution with the steps that it took.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Solver(ABC):
     threads: int | None = 1
 
     @abstractmethod
-    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Answer]:
+    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
         """Solve instances of one size.
 
         Raises
@@ -148,7 +148,7 @@ class NsaSolver(Solver):
     settings: Mapping[str, Any] = field(default_factory=dict)
     temperatures: TemperaturesBySize | None = None
 
-    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Answer]:
+    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
         size = tasks[0].instance.size
         start, end = (None, None) if self.temperatures is None else self.temperatures(size)
         settings = Settings(
@@ -164,7 +164,7 @@ class NsaSolver(Solver):
         results = solve_all(tasks, settings, stop=stop, on_progress=show)
         if any(result.stop_reason == "interrupted" for result in results):
             raise Stopped
-        return [Answer(result.solution, result.steps, random=True) for result in results]
+        return [Solved(result.solution, result.steps, random=True) for result in results]
 
 
 def _show_steps(monitor: Monitor) -> Callable[[Progress], None]:
@@ -178,18 +178,18 @@ class HeuristicSolver(Solver):
     kind: ClassVar[str] = "heuristic"
     heuristic: Heuristic
 
-    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Answer]:
+    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
         keys = stream_keys(seed, np.array([task.stream << 32 for task in tasks]))
         return [self._answer(task, key) for task, key in zip(tasks, keys, strict=True)]
 
-    def _answer(self, task: Task, key: np.int64) -> Answer:
+    def _answer(self, task: Task, key: np.int64) -> Solved:
         drawn: list[int] = []
 
         def draws(count: int) -> NDArray[np.float64]:
             drawn.append(count)
             return start_draws(key, count)
 
-        return Answer(self.heuristic.solve(task.instance, draws), random=bool(drawn))
+        return Solved(self.heuristic.solve(task.instance, draws), random=bool(drawn))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,10 +200,10 @@ class PeerSolver(Solver):
     threads: int | None = None
     peer: Peer
 
-    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Answer]:
+    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
         assert isinstance(self.budget, float)
         with stdout_closed():
-            return [Answer(self.peer.solve(task.instance, self.budget)) for task in tasks]
+            return [Solved(self.peer.solve(task.instance, self.budget)) for task in tasks]
 
 
 @contextlib.contextmanager

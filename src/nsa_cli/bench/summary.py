@@ -9,7 +9,7 @@ import numpy as np
 
 from nsa_cli.bench import statistics
 from nsa_cli.bench.paper import Cell, Figure, best_figures, published
-from nsa_cli.bench.runs import Run
+from nsa_cli.bench.runs import MeasuredRun
 from nsa_cli.bench.solvers import format_budget
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.options import Steps
@@ -96,12 +96,12 @@ class SummaryRow(NamedTuple):
 class ScoredRun(NamedTuple):
     """A run beside the reference objective of its instance; the gap is NaN where nothing is relative to 0."""
 
-    run: Run
+    run: MeasuredRun
     reference: float
     gap: float
 
 
-def score(runs: Sequence[Run]) -> list[ScoredRun]:
+def score(runs: Sequence[MeasuredRun]) -> list[ScoredRun]:
     """Compare runs with the references of their instances, or else with the best of these runs."""
     references: dict[tuple[str, int], float] = {}
     for run in runs:
@@ -116,7 +116,7 @@ def score(runs: Sequence[Run]) -> list[ScoredRun]:
     ]
 
 
-def run_rows(runs: Sequence[Run]) -> list[list[Any]]:
+def run_rows(runs: Sequence[MeasuredRun]) -> list[list[Any]]:
     """Lay runs out under `COLUMNS`."""
     rows: list[list[Any]] = []
     for run, reference, gap in score(runs):
@@ -130,13 +130,13 @@ def run_rows(runs: Sequence[Run]) -> list[list[Any]]:
 
 
 def summarise(
-    runs: Sequence[Run], figures: Iterable[Figure] = (), steps: Sequence[int] = (), power: int = 1
+    runs: Sequence[MeasuredRun], figures: Iterable[Figure] = (), steps: Sequence[int] = (), power: int = 1
 ) -> list[SummaryRow]:
     """Average the runs, suite by suite in the order of the solvers, then list the paper's other figures.
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of MeasuredRun
     figures : iterable of Figure
         The paper's.
     steps : sequence of int

@@ -16,7 +16,7 @@ from nsa_cli.core.options import parse_budgets
 
 if TYPE_CHECKING:
     from nsa_cli.bench.choose import Request
-    from nsa_cli.bench.runs import Run
+    from nsa_cli.bench.runs import MeasuredRun
 
 #: Seconds between two writings of all files while the benchmark runs.
 _PAUSE = 5.0
@@ -74,6 +74,7 @@ def benchmark(
         raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
     from nsa_cli.bench.choose import Request
     from nsa_cli.solver.choose import choose_device
+    from nsa_cli.solver.settings import Settings
 
     request = Request(
         what=tuple(what),
@@ -86,7 +87,7 @@ def benchmark(
         against=parse_names(against or "") or None,
         time_limit=time_limit,
         references=None if references is None else Path(references),
-        device="cpu" if budget is not None else choose_device(device),
+        device="cpu" if budget is not None else choose_device(Settings(device=device).device),
         neighbourhood=neighbourhood,
         candidates=candidates,
     )
@@ -108,7 +109,7 @@ def _run(request: Request, out: str | None, console: Console) -> int:
         if directory is not None and timed and not has_matplotlib():
             console.warn("no picture: it needs matplotlib: pip install 'nsa-cli[plot]'")
         about = files.circumstances(ready.packages()) | {"device": request.device}
-        status, runs, written = Status(console), list["Run"](), float("-inf")
+        status, runs, written = Status(console), list["MeasuredRun"](), float("-inf")
 
         def write(*, picture: bool) -> None:
             if runs and directory is not None:
