@@ -26,7 +26,6 @@ from nsa_cli.solver.solve import solve_all
 #: Seconds of a rehearsal.
 REHEARSAL = 0.3
 
-
 #: Steps, or seconds for each instance; None for a solver without limit.
 Budget: TypeAlias = Steps | float | None
 
