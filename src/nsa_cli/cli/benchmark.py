@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
-from nsa_cli.cli.options import Candidates, Device, Quiet, parse_names, parse_numbers, problem_names
+from nsa_cli.cli.options import Candidates, Device, Quiet, problem_names
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.options import parse_budgets
+from nsa_cli.core.options import parse_budgets, parse_names, parse_numbers
 
 if TYPE_CHECKING:
     from nsa_cli.bench.choose import Request
@@ -78,10 +78,10 @@ def benchmark(
 
     request = Request(
         what=tuple(what),
-        sizes=None if sizes is None else parse_numbers("--sizes", sizes),
-        seeds=parse_numbers("--seeds", seeds, minimum=0),
+        sizes=None if sizes is None else parse_numbers("sizes", sizes),
+        seeds=parse_numbers("seeds", seeds, minimum=0),
         count=count,
-        steps=parse_numbers("--steps", steps),
+        steps=parse_numbers("steps", steps),
         budget=None if budget is None else parse_budgets("budget", budget),
         policies=None if policies is None else () if policies == "none" else parse_names(policies),
         against=parse_names(against or "") or None,
