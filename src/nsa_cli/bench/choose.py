@@ -169,7 +169,11 @@ def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_Labelled
     """Find policies, and refuse damaged ones before anything runs."""
     seen: dict[str, str] = {}
     for name in names:
-        if (stored := find_stored(name, problem.name)) is None:
+        try:
+            stored = find_stored(name, problem.name)
+        except UsageError as error:
+            raise UsageError(error.message, option="policies") from None
+        if stored is None:
             continue  # uniform proposals have rows of their own
         neighbourhood = neighbourhood_for(problem, stored)
         find_policy(name, problem.name, neighbourhood.operations())
