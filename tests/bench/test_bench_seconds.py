@@ -14,7 +14,7 @@ from nsa_cli.bench.benchmark import processor_share
 from nsa_cli.bench.choose import Request, choose_solvers
 from nsa_cli.bench.paper import find_contribution
 from nsa_cli.bench.runs import MeasuredRun, run_by_seconds
-from nsa_cli.bench.solvers import Monitor, Solved, Solver, format_budget
+from nsa_cli.bench.solvers import Monitor, Solved, Solver, Stopped, format_budget
 from nsa_cli.bench.suites import read_references, suite_of_size
 from nsa_cli.bench.summary import COLUMNS, summarise
 from nsa_cli.core.bench import BenchContribution
@@ -114,6 +114,16 @@ def test_what_is_infeasible_is_not_measured():
     """A wrong answer ends the benchmark, and says whose it is."""
     with pytest.raises(NsaError, match=r"wrong returned an infeasible solution of knap50-1: weight"):
         measured(Peers(name="wrong", counts=(50, 50), budget=0.01))
+
+
+def test_stopping_leaves_whole_instances():
+    """Runs of an instance that not every solver had are left out."""
+    solvers = [Ours(name="nsa-solve", budget=0.01), Peers(name="other", budget=0.01)]
+    asked, runs = iter([False] * 3), []
+    with pytest.raises(Stopped):
+        for some in run_by_seconds(knapsacks(), solvers, (1,), Monitor(lambda: next(asked, True))):
+            runs += some
+    assert [(run.place, run.solver.name) for run in runs] == [(0, "nsa-solve"), (0, "other")]
 
 
 def test_each_run_pays_for_its_own_set_up():
