@@ -159,7 +159,7 @@ class Stored:
     temperature_steps: int = 1
 
     def shapes(self, features: Sequence[int]) -> dict[str, tuple[int, ...]]:
-        """Compute the shapes of all weights, for networks of so many features: one a slot, or the Gaussian's."""
+        """Compute the shapes of all weights, for networks of so many features: one a slot, or one."""
         if self.feature_set == "gaussian":
             bias = self.weights.get("second.bias") if isinstance(self.weights, dict) else None
             axes = len(bias) if isinstance(bias, list) else 2

@@ -10,6 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel.gradient_lanes import add_row_gradients, exponentials, mask_row, score_rows
@@ -40,11 +41,11 @@ class Choices(NamedTuple):
         N.
     """
 
-    features: Any
-    shifts: Any
-    allowed: Any
-    index: Any
-    size: Any
+    features: NDArray[np.float32]
+    shifts: tuple[int, ...]
+    allowed: NDArray[np.uint8]
+    index: NDArray[np.int64]
+    size: int
 
 
 def empty_choices(features: int, rows: int, candidates: int) -> Choices:
@@ -59,12 +60,12 @@ def empty_choices(features: int, rows: int, candidates: int) -> Choices:
     )
 
 
-def scratch(candidates: int) -> Any:
+def scratch(candidates: int) -> NDArray[np.float32]:
     """Allocate for the scores of a group of transitions of so many candidates, or their gradients."""
     return np.empty((blocks_of(max(_GROUP, candidates)) + 1) * LANES, np.float32)
 
 
-def row_shares(rows: int, candidates: int) -> Any:
+def row_shares(rows: int, candidates: int) -> NDArray[np.float32]:
     """Allocate probabilities of all candidates of so many transitions: float32[R, whole blocks]."""
     return np.empty((rows, blocks_of(candidates) * LANES), np.float32)
 
