@@ -10,7 +10,7 @@ clock. The fraction of peak counts three operations a hidden unit and candidate 
 addition), against what a loop of nothing but fused multiply-adds reaches on one core in the same run.
 
 Three rows are three things. ``tsp100`` does what the authors' code does. ``tsp100 held`` shows the policy one
-temperature for 16 steps (`nsa_cli.anneal.held`). ``tsp100 near`` is another walk: a city is joined to one of
+temperature for 16 steps (`nsa_cli.anneal.hold`). ``tsp100 near`` is another walk: a city is joined to one of
 its ten nearest, by the shipped policy for it and at that policy's temperatures; its ratio is to the authors'
 code at the same size, which scores all cities.
 """

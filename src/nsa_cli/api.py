@@ -91,7 +91,7 @@ class Settings:
         ``adaptive`` goes slowly where energy falls, as a pilot of a tenth of the run tells.
     reheat : int
         How often temperatures begin anew, each time for an equal part of the steps or the time.
-    acceptance : {'metropolis', 'hastings'}
+    acceptance : {'metropolis', 'hastings', 'threshold'}
     init : str or ndarray, optional
         Name of a start of the problem's, or a solution.
     time_limit : float, optional

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.engine import TorchChains
-from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Budget, Problem, Trained
 from nsa_cli.policy.build import find_policy
@@ -79,7 +79,7 @@ class TorchBackend:
     ) -> Chains:
         batch = self.operations.pack(instances, self.device, unit)
         first, streams = (torch.from_numpy(array).to(self.device) for array in (x, keys))
-        return TorchChains(self.operations, batch, self.module, first, streams, rule=rule)  # type: ignore[arg-type]
+        return TorchChains(self.operations, batch, self.module, first, streams, acceptance=rule)
 
 
 def cuda_device(name: str) -> str:

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.loop import Chains
+from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.anneal.chains import Chains
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
@@ -104,7 +105,7 @@ class Backend(Protocol):
             Random streams.
         unit : float, optional
             As for `nsa_cli.core.operations.Operations.pack`.
-        rule : {'metropolis', 'hastings'}
+        rule : {'metropolis', 'hastings', 'threshold'}
         """
 
 
@@ -148,7 +149,7 @@ class KernelBackend:
             self.layout,
             x,
             keys,
-            hastings=rule == "hastings",
+            acceptance=rule,
             threads=self.threads,
             temperature_steps=self.temperature_steps,
         )
@@ -189,8 +190,8 @@ class LargeStepBackend:
         runs = self.chains.runs(instances, x)
         if self.threads == 1 and self.seconds is not None:
             # Parts are for threads. Without a time limit the answer is the same on any number of them.
-            runs = [run._replace(parts=None) for run in runs]
-        return LargeStepChains(runs, keys, threads=self.threads)
+            runs = [run._replace(partition=None) for run in runs]
+        return LargeStepChains(runs, keys, acceptance=rule, threads=self.threads)
 
 
 def large_step_backend(
@@ -267,7 +268,7 @@ def choose_backend(
         CPU threads; all cores by default.
     walk : str, optional
         Energy and moves, one of the problem's; by default the policy's.
-    rule : {'metropolis', 'hastings'}
+    rule : {'metropolis', 'hastings', 'threshold'}
 
     Raises
     ------
@@ -277,9 +278,9 @@ def choose_backend(
     stored = find_stored(spec, problem.name)
     check_greedy(stored, greedy)
     problem = walking_with(problem, stored, walk)
-    if rule == "hastings" and not problem.reversible:
+    if RULES[rule].uses_reverse and not problem.reversible:
         raise UsageError(
-            f"--acceptance hastings: moves of the walk {problem.walk} cannot all be undone; use --walk paper"
+            f"--acceptance {rule}: moves of the walk {problem.walk} cannot all be undone; use --walk paper"
         )
     if backend != "torch" and device == "cpu" and (fused := problem.kernel()) is not None:
         from nsa_cli.anneal.fused import cores

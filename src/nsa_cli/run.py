@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli import __version__
-from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.anneal.acceptance import find_rule
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
+from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.goals import Settled
-from nsa_cli.anneal.loop import Chains, End, run_chains
+from nsa_cli.anneal.loop import End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_count, parse_steps, parse_temperature
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.api import Settings, Task, check_seed, draw_seed
@@ -115,8 +116,7 @@ def solve_each(
     """
     check_goals(settings)
     check_choices(settings.backend, settings.method, settings.threads)
-    if settings.acceptance not in RULES:
-        raise UsageError(f"acceptance: expected one of {', '.join(RULES)}, got {settings.acceptance!r}")
+    find_rule(settings.acceptance)
     seed = draw_seed() if settings.seed is None else check_seed(settings.seed)
     device = choose_device(settings.device)
     if settings.time_limit is not None and not 0 <= settings.time_limit < math.inf:
@@ -171,7 +171,7 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
 def _walk(problem: Problem[Any], settings: Settings) -> Problem[Any]:
     """Choose energy and moves where no policy does: the best, unless they cannot be what is asked for."""
     best = problem.walking(settings.walk or problem.default_walk)
-    unfit = settings.walk is None and settings.acceptance == "hastings" and not best.reversible
+    unfit = settings.walk is None and find_rule(settings.acceptance).uses_reverse and not best.reversible
     return problem if unfit else best
 
 
@@ -181,7 +181,7 @@ def _backend(task: Task, policy: str, settings: Settings, device: str, count: in
     moves = (settings.policy, settings.walk, settings.unit)
     course = (settings.steps, settings.t_start, settings.t_end) if settings.method == "auto" else ()
     plain = all(x is None for x in (*moves, *course))
-    plain = plain and not settings.greedy and settings.acceptance == "metropolis"
+    plain = plain and not settings.greedy and not find_rule(settings.acceptance).uses_reverse
     plain = plain and device == "cpu" and settings.backend != "torch"
     large = large_step_backend(
         task.problem,

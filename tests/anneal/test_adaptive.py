@@ -35,7 +35,7 @@ class Steps:
         self.step += len(temperatures)
 
     @property
-    def walk_energy(self) -> Any:
+    def search_energy(self) -> Any:
         return np.array([self._energy(self.temperatures[-1])])
 
 

@@ -11,15 +11,11 @@ known beforehand, so that any number of steps or seconds ends cold.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.schedule import NEVER, Schedule, TimedSchedule
-
-if TYPE_CHECKING:
-    from nsa_cli.anneal.loop import Chains
 
 #: Share of the run that is the pilot, and how often it looks at the energy.
 _PILOT, _LOOKS = 0.1, 64
@@ -82,7 +78,7 @@ class AdaptiveSchedule:
             return
         fraction = float(self._course.fractions(chains.step - 1, chains.step)[0])
         temperature = float(self._course.at(np.array([min(fraction / _PILOT, 1.0)]))[0])
-        self._seen.append((temperature, float(chains.walk_energy.mean())))
+        self._seen.append((temperature, float(chains.search_energy.mean())))
         self.due = next((border for border in self._borders if border > chains.step), NEVER)
         if self.planned is None:
             self.due = 0 if fraction < _PILOT else NEVER

@@ -10,13 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from nsa_cli.anneal.loop import Chains
+from nsa_cli.anneal.chains import Chains
 
 #: Running sums of real energies may be off by this share.
 _DRIFT = 1e-9

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
+from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.goals import Goal, Settled, Watch
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.anneal.stop import Progress, StopRule, first_reason
@@ -27,45 +25,6 @@ _WATCHED_SHARE = 1 / 300
 
 #: Steps of the first chunk; how much longer the next one may be.
 _FIRST_CHUNK, _GROWTH = 8, 8.0
-
-
-class Chains(Protocol):
-    """Chains between two chunks, of either backend; arrays are what they are now and may change."""
-
-    @property
-    def step(self) -> int:
-        """Steps done."""
-
-    @property
-    def most(self) -> int:
-        """Steps that one chunk may have at most."""
-
-    def advance(self, temperatures: NDArray[np.float64]) -> None:
-        """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
-
-    @property
-    def x(self) -> NDArray[Any]:
-        """Current solutions, [B, …]."""
-
-    @property
-    def best(self) -> NDArray[Any]:
-        """Best solutions, [B, …]."""
-
-    @property
-    def energy(self) -> NDArray[np.float64]:
-        """Of `x`, float64[B], in file units: objectives, without what a walk adds to them."""
-
-    @property
-    def walk_energy(self) -> NDArray[np.float64]:
-        """Of `x`, float64[B], in any unit: what the chains go down, with what a walk adds to objectives."""
-
-    @property
-    def best_energy(self) -> NDArray[np.float64]:
-        """Of `best`."""
-
-    @property
-    def accepted(self) -> NDArray[np.int64]:
-        """Moves made, int64[B]."""
 
 
 class End(NamedTuple):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from nsa_cli.anneal.loop import Chains
+from nsa_cli.anneal.chains import Chains
 
 
 class Progress(NamedTuple):

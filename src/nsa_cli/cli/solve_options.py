@@ -67,7 +67,9 @@ Schedule = Annotated[str, typer.Option("--schedule", help="geometric, linear, co
 Reheat = Annotated[
     int, typer.Option("--reheat", metavar="N", help="Begin at the first temperature again N times.")
 ]
-Acceptance = Annotated[str, typer.Option("--acceptance", help="metropolis (the paper's) or hastings.")]
+Acceptance = Annotated[
+    str, typer.Option("--acceptance", help="metropolis (the paper's), hastings or threshold.")
+]
 Init = Annotated[
     str | None, typer.Option("--init", help="Named start (greedy, random, paper, …) or a solution file.")
 ]

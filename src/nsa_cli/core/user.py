@@ -24,7 +24,7 @@ from nsa_cli.core.problem import Budget, Draws, LargeStep, Problem, Trained
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.core.operations import Action, Operations
 
 

@@ -149,7 +149,7 @@ class Stored:
     weights : object
         As read; `arrays` checks them.
     temperature_steps : int
-        Steps for which it is shown one temperature, see `nsa_cli.anneal.held`; 1 where the file says nothing.
+        Steps for which it is shown one temperature, see `nsa_cli.anneal.hold`; 1 where the file says nothing.
     """
 
     name: str

@@ -47,7 +47,7 @@ class TrainConfig:
     validation_steps : str
         As ``--steps``.
     temperature_steps : int
-        Steps for which the finished policy is shown one temperature, see `nsa_cli.anneal.held`. Training
+        Steps for which the finished policy is shown one temperature, see `nsa_cli.anneal.hold`. Training
         itself shows it each step's, so the weights are the same whatever this is.
     """
 

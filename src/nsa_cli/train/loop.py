@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from nsa_cli import __version__
-from nsa_cli.anneal.engine import anneal
+from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.fused import FusedChains, cores
+from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule, parse_steps
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import InputError, UsageError
@@ -159,7 +160,9 @@ class Run:
         else:
             batch = self.operations.pack(everything, self.device, self.config.unit)
             streams_ = torch.from_numpy(streams).to(self.device)
-            state = anneal(self.operations, batch, policy, starts, schedule, streams_).state
+            reference = TorchChains(self.operations, batch, policy, starts, streams_)
+            run_chains(reference, schedule)
+            state = reference.state
             best, accepted = state.best_energy / batch.scale, state.accepted
         return self.losses(best, x.shape[1]).reshape(members, -1), accepted.reshape(members, -1)
 

@@ -103,7 +103,7 @@ def kernel(function: FunctionT) -> FunctionT:
 def inlined(function: FunctionT) -> FunctionT:
     """Compile such a function into its callers: many arrays are dear to pass.
 
-    It is kept as part of them, and never by itself: its caller may be one of those that are compiled `anew`,
+    It is kept as part of them, and never by itself: its caller may be one of those that are compiled `uncached`,
     for types of a user's module, which no other process could read again.
     """
     return cast(FunctionT, numba.njit(forceinline=True, **_LEAN)(function))
@@ -119,7 +119,7 @@ def reordered(function: FunctionT) -> FunctionT:
     return _compiled(function, cache=True, fastmath={"reassoc", "contract", "nsz"}, **_LEAN)
 
 
-def anew(function: FunctionT, *, forceinline: bool = False) -> FunctionT:
+def uncached(function: FunctionT, *, forceinline: bool = False) -> FunctionT:
     """Compile a function that allocates nothing in each process again: it is, or calls, what a user wrote.
 
     No hash of this package's sources knows when that was edited.
@@ -204,16 +204,16 @@ class _Announcer(event.Listener):  # type: ignore[misc]
     """
 
     def __init__(self) -> None:
-        self._anew = 0  # such compilations under way
+        self._uncached = 0  # such compilations under way
 
     def on_start(self, event: Any) -> None:
         if event.data["dispatcher"] not in _kept:
-            self._anew += 1
-        elif not self._anew:
+            self._uncached += 1
+        elif not self._uncached:
             compiling()
 
     def on_end(self, event: Any) -> None:
-        self._anew -= event.data["dispatcher"] not in _kept
+        self._uncached -= event.data["dispatcher"] not in _kept
 
 
 event.register("numba:compile", _Announcer())

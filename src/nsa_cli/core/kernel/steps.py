@@ -1,6 +1,6 @@
 """The parts of a large-step chain that a problem gives, as generic functions: *kick*, *repair*, and the rest.
 
-As with `nsa_cli.core.kernel.parts`, a problem registers an implementation of each with
+As with `nsa_cli.core.kernel.hooks`, a problem registers an implementation of each with
 `nsa_cli.core.kernel.jit.variant`, by the NamedTuple class of `data`. The loop over them is
 `nsa_cli.anneal.large_step`.
 

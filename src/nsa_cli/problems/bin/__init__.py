@@ -17,7 +17,7 @@ from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decre
 from nsa_cli.problems.bin.instance import BinInstance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.problems.bin.large_step import BinLargeStep
     from nsa_cli.problems.bin.operations import BinOperations
     from nsa_cli.problems.bin.plot import BinDrawing

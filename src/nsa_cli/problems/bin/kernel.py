@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_sums, sum_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
     Mode,
@@ -85,7 +85,7 @@ def workspace(x: Any) -> Work:
     )
 
 
-@variant(parts.load, batch=BinBatch)
+@variant(hooks.load, batch=BinBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for b in range(len(x)):
         work.needs[b] = -batch.capacity[row]
@@ -167,7 +167,7 @@ def draw_item(policy: Any, work: Any, member: int, heat: float, u: float, given:
     return draw(slot, u, policy.mode, given)
 
 
-@variant(parts.propose, batch=BinBatch, policy=Uniform)
+@variant(hooks.propose, batch=BinBatch, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -179,7 +179,7 @@ def _propose_uniformly(
     return (item.index, target.index), item.log_probability + target.log_probability
 
 
-@variant(parts.propose, batch=BinBatch, policy=Paper)
+@variant(hooks.propose, batch=BinBatch, policy=Paper)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -198,7 +198,7 @@ def _propose(
     return (item.index, target.index), item.log_probability + target.log_probability
 
 
-@variant(parts.energy, batch=BinBatch)
+@variant(hooks.energy, batch=BinBatch)
 def _energy(batch: Any, work: Any, row: int) -> float:
     used = 0
     for b in range(len(work.count)):
@@ -206,14 +206,14 @@ def _energy(batch: Any, work: Any, row: int) -> float:
     return np.float64(used)
 
 
-@variant(parts.delta, batch=BinBatch)
+@variant(hooks.delta, batch=BinBatch)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     closes = work.count[work.bin_of[action[0]]] == 1
     opens = work.count[action[1]] == 0
     return np.float64(opens) - np.float64(closes)
 
 
-@variant(parts.apply, batch=BinBatch)
+@variant(hooks.apply, batch=BinBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     item, target = action
     source, weight = work.bin_of[item], batch.weights[row, item]
@@ -248,12 +248,12 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
         item = work.after[item]
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action[0], work.bin_of[action[0]]
 
 
-@variant(parts.store, batch=(BinBatch, SquaresBatch))
+@variant(hooks.store, batch=(BinBatch, SquaresBatch))
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for i in range(len(x)):
         x[i] = work.bin_of[i]

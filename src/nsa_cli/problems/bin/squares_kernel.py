@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_features, sum_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
     Mode,
@@ -102,7 +102,7 @@ def workspace(x: Any) -> Work:
     )
 
 
-@variant(parts.load, batch=SquaresBatch)
+@variant(hooks.load, batch=SquaresBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     size = len(x)
     for b in range(size):
@@ -171,7 +171,7 @@ def _weigh(work: Any, weight: float, room: float, heat: float) -> None:
         gains[c] = gain / (abs(gain) + heat)
 
 
-@variant(parts.propose, batch=SquaresBatch, policy=Uniform)
+@variant(hooks.propose, batch=SquaresBatch, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -182,7 +182,7 @@ def _propose_uniformly(
     return (item.index, other.index), item.log_probability + other.log_probability
 
 
-@variant(parts.propose, batch=SquaresBatch, policy=Squares)
+@variant(hooks.propose, batch=SquaresBatch, policy=Squares)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -202,7 +202,7 @@ def _propose(
     return (item.index, other.index), item.log_probability + other.log_probability
 
 
-@variant(parts.energy, batch=SquaresBatch)
+@variant(hooks.energy, batch=SquaresBatch)
 def _energy(batch: Any, work: Any, row: int) -> float:
     used, squares = 0, 0.0
     for b in range(len(work.count)):
@@ -223,7 +223,7 @@ def _target(work: Any, other: int) -> int:
     return other if other < size else work.bin_of[other - size]
 
 
-@variant(parts.delta, batch=SquaresBatch)
+@variant(hooks.delta, batch=SquaresBatch)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     item, other = action
     source, target = work.bin_of[item], _target(work, other)
@@ -233,7 +233,7 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     return -np.float64(closes) - rise * batch.scale[row]
 
 
-@variant(parts.apply, batch=SquaresBatch)
+@variant(hooks.apply, batch=SquaresBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     item, other = action
     source, target, weight = work.bin_of[item], _target(work, other), batch.weights[row, item]
@@ -259,7 +259,7 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
         item = work.after[item]
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     item, other = action
     return item, other if other >= len(work.bin_of) else work.bin_of[item]

@@ -19,7 +19,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.nearest import parse
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.problems.tsp.large_step import TspLargeStep
     from nsa_cli.problems.tsp.nearest_operations import NearestOperations
     from nsa_cli.problems.tsp.operations import TspOperations

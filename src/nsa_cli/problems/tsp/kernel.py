@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import (
     HIDDEN,
@@ -26,7 +27,6 @@ from nsa_cli.core.kernel.lanes import (
     sum_features,
     turn_round,
 )
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     Mode,
     Network,
@@ -169,14 +169,14 @@ def _spacing(batch: Any, work: Any, row: int) -> float:
     return batch.scale[row] / math.sqrt(len(work.tour))
 
 
-@variant(parts.load, batch=TspArrays)
+@variant(hooks.load, batch=TspArrays)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for k in range(len(x)):
         work.tour[k] = x[k]
     look(batch, policy, work, row, member)
 
 
-@variant(parts.propose, batch=TspArrays, policy=Uniform)
+@variant(hooks.propose, batch=TspArrays, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -209,7 +209,7 @@ def _leave_out(work: Any, first: int, logits: Any) -> None:
             forbid(logits, first + 1 if first < size - 1 else 0)
 
 
-@variant(parts.propose, batch=TspArrays, policy=(Paper, Relative))
+@variant(hooks.propose, batch=TspArrays, policy=(Paper, Relative))
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -227,7 +227,7 @@ def _propose(
     return (first.index, second.index), first.log_probability + second.log_probability
 
 
-@variant(parts.energy, batch=TspArrays)
+@variant(hooks.energy, batch=TspArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
     tour, total = work.tour, 0.0
     for k in range(len(tour)):
@@ -235,7 +235,7 @@ def _energy(batch: Any, work: Any, row: int) -> float:
     return total
 
 
-@variant(parts.delta, batch=TspArrays)
+@variant(hooks.delta, batch=TspArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     tour, size = work.tour, len(work.tour)
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
@@ -246,19 +246,19 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     return new - edge_length(batch, row, before, a) - edge_length(batch, row, b, after)
 
 
-@variant(parts.apply, batch=TspArrays)
+@variant(hooks.apply, batch=TspArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
     turn_round(work.tour, begin, end)
     look_again(batch, policy, work, row, member, begin, end)
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action
 
 
-@variant(parts.store, batch=TspArrays)
+@variant(hooks.store, batch=TspArrays)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for k in range(len(x)):
         x[k] = work.tour[k]
