@@ -1,8 +1,7 @@
 """Acceptance rules: the logarithm of the acceptance ratio, apart from proposals and from the draw.
 
 A rule is one class with one formula, of numbers in compiled loops and of tensors in the reference engine. To
-add one, write its class and its line in `RULES`: annealing by kernels, annealing by torch and large steps then
-take it by name.
+add one, write its class and put it in `RULES`: kernels, the reference engine and large steps take it by name.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class FusedChains:
 
     @property
     def energy(self) -> NDArray[np.float64]:
-        return self._objectives(self.state.energy)  # type: ignore[no-any-return]
+        return self._objectives(self.state.energy)
 
     @property
     def search_energy(self) -> NDArray[np.float64]:
@@ -110,7 +110,7 @@ class FusedChains:
 
     @property
     def best_energy(self) -> NDArray[np.float64]:
-        return self._objectives(self.state.best_energy)  # type: ignore[no-any-return]
+        return self._objectives(self.state.best_energy)
 
     @property
     def accepted(self) -> NDArray[np.int64]:

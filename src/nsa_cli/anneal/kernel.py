@@ -61,8 +61,8 @@ def log_ratio(self: Any, delta: float, heat: float, log_forward: float, log_back
     raise NotImplementedError
 
 
-for _rule in map(type, RULES.values()):
-    variant(log_ratio, self=_rule)(_rule.log_ratio)
+for _rule in RULES.values():
+    variant(log_ratio, self=type(_rule))(type(_rule).log_ratio)
 
 
 @generic

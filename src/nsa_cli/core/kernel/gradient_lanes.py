@@ -7,16 +7,15 @@ such an offset have a block to spare behind their last candidate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import llvmlite.ir as ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel.lanes import _INT32, _INT64, _INT_VECTOR, _VECTOR, HIDDEN, _Code
+from nsa_cli.core.kernel.jit import intrinsic
+from nsa_cli.core.kernel.lanes import _INT32, _INT64, _INT_VECTOR, _VECTOR, HIDDEN, Intrinsic, _Code
 
 _DOUBLE = ir.DoubleType()
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
@@ -64,9 +63,7 @@ class _Rows(_Code):
 
 
 @intrinsic
-def score_rows(
-    _: Any, features: Any, shifts: Any, network: Any, scores: Any, blocks: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+def score_rows(_: Any, features: Any, shifts: Any, network: Any, scores: Any, blocks: Any) -> Intrinsic:
     """Score candidates: ``scores[c] = sum_h w[h] max(b[h] + sum_r u[r, h] row_r[c], 0)``.
 
     Parameters
@@ -103,7 +100,7 @@ def score_rows(
 @intrinsic
 def add_row_gradients(
     _: Any, features: Any, shifts: Any, network: Any, weights: Any, gradients: Any, blocks: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+) -> Intrinsic:
     """Add the gradients of ``sum_c weights[c] * scores[c]`` of `score_rows`.
 
     Parameters
@@ -147,9 +144,7 @@ def add_row_gradients(
 
 
 @intrinsic
-def mask_row(
-    _: Any, scores: Any, begin: Any, count: Any, allowed: Any, place: Any, into: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+def mask_row(_: Any, scores: Any, begin: Any, count: Any, allowed: Any, place: Any, into: Any) -> Intrinsic:
     """Copy the scores of a transition's allowed candidates, -3e38 for others and padding; return the largest.
 
     Parameters
@@ -187,7 +182,7 @@ def mask_row(
 
 
 @intrinsic
-def exponentials(_: Any, numbers: Any, shift: Any, blocks: Any) -> tuple[types.Type, Callable[..., Any]]:
+def exponentials(_: Any, numbers: Any, shift: Any, blocks: Any) -> Intrinsic:
     """Replace numbers by ``exp(number - shift)``; return their sum, float32.
 
     Parameters

@@ -17,15 +17,22 @@ import time
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 from numba.core import event
+from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
 from nsa_cli.core.kernel import compiling
 
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+ReturnT = TypeVar("ReturnT")
+
+#: A compiled function: Numba checks its arguments, and tells float32 from float64, as annotations do not.
+Compiled: TypeAlias = Callable[..., ReturnT]
+
+#: Numba's, typed: an operation written as LLVM instructions.
+intrinsic: Callable[[Callable[..., Any]], Compiled[Any]] = numba_intrinsic
 
 # nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
 # branch for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be
@@ -95,51 +102,51 @@ def _drop_old(parent: Path) -> None:
             continue
 
 
-def kernel(function: FunctionT) -> FunctionT:
+def kernel(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile a function that allocates nothing at its first call, or load it if that was done before."""
     return _compiled(function, cache=True, **_LEAN)
 
 
-def inlined(function: FunctionT) -> FunctionT:
+def inlined(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile such a function into its callers: many arrays are dear to pass.
 
-    It is kept as part of them, and never by itself: its caller may be one of those that are compiled `uncached`,
-    for types of a user's module, which no other process could read again.
+    It is kept as part of them, and never by itself: its caller may be `uncached`, for types of a user's
+    module, which no other process could read again.
     """
-    return cast(FunctionT, numba.njit(forceinline=True, **_LEAN)(function))
+    return cast(Compiled[ReturnT], numba.njit(forceinline=True, **_LEAN)(function))
 
 
-def allocating(function: FunctionT) -> FunctionT:
+def allocating(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile a function that makes arrays."""
     return _compiled(function, cache=True, **_OPTIONS)
 
 
-def reordered(function: FunctionT) -> FunctionT:
+def reordered(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile a function whose sums may be taken in any order, as vectors: gradients, never energies."""
     return _compiled(function, cache=True, fastmath={"reassoc", "contract", "nsz"}, **_LEAN)
 
 
-def uncached(function: FunctionT, *, forceinline: bool = False) -> FunctionT:
-    """Compile a function that allocates nothing in each process again: it is, or calls, what a user wrote.
+def uncached(function: Compiled[ReturnT], *, forceinline: bool = False) -> Compiled[ReturnT]:
+    """Compile without the disk cache: for code that is, or calls, a user's functions.
 
-    No hash of this package's sources knows when that was edited.
+    No hash of this package's sources knows when those were edited. Such code allocates nothing, either.
     """
     plain = getattr(function, "py_func", function)
-    return cast(FunctionT, numba.njit(forceinline=forceinline, **_LEAN)(plain))
+    return cast(Compiled[ReturnT], numba.njit(forceinline=forceinline, **_LEAN)(plain))
 
 
-def _compiled(function: FunctionT, **options: Any) -> FunctionT:
+def _compiled(function: Compiled[ReturnT], **options: Any) -> Compiled[ReturnT]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())  # read while decorating; others keep theirs
     try:
         made = numba.njit(**options)(function)
         _kept.add(made)
-        return cast(FunctionT, made)
+        return cast(Compiled[ReturnT], made)
     finally:
         numba.config.CACHE_DIR = before
 
 
-def generic(function: FunctionT) -> FunctionT:
+def generic(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Make a function that means something else for each type of arguments, as `variant` registers it.
 
     Where nothing is compiled (``NUMBA_DISABLE_JIT``), it looks for the meaning itself.
@@ -158,12 +165,12 @@ def generic(function: FunctionT) -> FunctionT:
         return function(*arguments)
 
     dispatch.variants = variants  # type: ignore[attr-defined]
-    return cast(FunctionT, dispatch)
+    return cast(Compiled[ReturnT], dispatch)
 
 
 def variant(
     generic: Callable[..., Any], **classes: type | tuple[type, ...]
-) -> Callable[[FunctionT], FunctionT]:
+) -> Callable[[Compiled[ReturnT]], Compiled[ReturnT]]:
     """Register the decorated function as what `generic` means for some types of arguments.
 
     Parameters
@@ -174,13 +181,13 @@ def variant(
         By argument name; what the arguments must be.
     """
 
-    def register(function: FunctionT) -> FunctionT:
+    def register(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
         if numba.config.DISABLE_JIT:
             generic.variants.append((function, classes))  # type: ignore[attr-defined]
             return function
         signature = inspect.signature(function)
 
-        def choose(*arguments: Any) -> FunctionT | None:
+        def choose(*arguments: Any) -> Compiled[ReturnT] | None:
             given = dict(zip(signature.parameters, arguments, strict=True))
             return function if all(_is_made_of(given[name], cls) for name, cls in classes.items()) else None
 

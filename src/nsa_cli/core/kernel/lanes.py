@@ -11,14 +11,17 @@ logits is float32[16 blocks]; first-layer sums are float32[blocks, HIDDEN, 16]. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import llvmlite.ir as ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nsa_cli.core.draws import LANES
+from nsa_cli.core.kernel.jit import intrinsic
+
+#: Signature, and what writes the instructions.
+Intrinsic: TypeAlias = tuple[Any, Callable[..., Any]]
 
 #: Hidden units of the networks that kernels evaluate; smaller ones are padded with zeros.
 HIDDEN = 16
@@ -185,9 +188,7 @@ class _Code:
 
 
 @intrinsic
-def score_sums(
-    _: Any, sums: Any, floor: Any, weight: Any, logits: Any, begin: Any, end: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+def score_sums(_: Any, sums: Any, floor: Any, weight: Any, logits: Any, begin: Any, end: Any) -> Intrinsic:
     """Score candidates of some blocks from stored first-layer sums; return the largest score.
 
     ``logits[c] = sum_h weight[h] * max(sums[c, h], floor[h])``, which is the network's output up to a term
@@ -232,7 +233,7 @@ def _features_scorer(count: int) -> Any:
     @intrinsic
     def operation(
         _: Any, features: Any, first: Any, floor: Any, weight: Any, logits: Any, blocks: Any
-    ) -> tuple[types.Type, Callable[..., Any]]:
+    ) -> Intrinsic:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             code = _Code(context, builder, signature, values)
             f, u, t, w, out = (code.pointer(i) for i in range(5))
@@ -279,7 +280,7 @@ _SCORERS = {count: _features_scorer(count) for count in (1, 2, 3, 4, 5, 6)}
 @intrinsic
 def sum_features(
     _: Any, features: Any, shifts: Any, first: Any, sums: Any, begin: Any, end: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+) -> Intrinsic:
     """Compute first-layer sums of some blocks: ``sums[c, h] = sum_r first[r, h] * row_r[c + shifts[r]]``.
 
     Parameters
@@ -316,7 +317,7 @@ def sum_features(
 
 
 @intrinsic
-def largest_of(_: Any, logits: Any, blocks: Any) -> tuple[types.Type, Callable[..., Any]]:
+def largest_of(_: Any, logits: Any, blocks: Any) -> Intrinsic:
     """Give the largest of ``blocks * LANES`` logits."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -331,9 +332,7 @@ def largest_of(_: Any, logits: Any, blocks: Any) -> tuple[types.Type, Callable[.
 
 
 @intrinsic
-def accumulate(
-    _: Any, logits: Any, shift: Any, sums: Any, blocks: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+def accumulate(_: Any, logits: Any, shift: Any, sums: Any, blocks: Any) -> Intrinsic:
     """Turn logits into running sums of exp(logit - shift), lane by lane; return their total.
 
     Parameters
@@ -359,7 +358,7 @@ def accumulate(
 @intrinsic
 def accumulate_allowed(
     _: Any, logits: Any, shift: Any, needs: Any, room: Any, sums: Any, blocks: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+) -> Intrinsic:
     """Do as `accumulate` for those candidates c with ``needs[c] <= room``; the others weigh nothing.
 
     Parameters
@@ -382,7 +381,7 @@ def accumulate_allowed(
 
 def _forbidding(low: int, high: int) -> Any:
     @intrinsic
-    def operation(_: Any, logits: Any, index: Any) -> tuple[types.Type, Callable[..., Any]]:
+    def operation(_: Any, logits: Any, index: Any) -> Intrinsic:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             code = _Code(context, builder, signature, values)
             code.change(code.pointer(0), values[1], float("-inf"), low, high)
@@ -399,7 +398,7 @@ forbid, forbid_around, forbid_from = _forbidding(0, 0), _forbidding(-1, 1), _for
 
 
 @intrinsic
-def find_lane(_: Any, row: Any, rest: Any) -> tuple[types.Type, Callable[..., Any]]:
+def find_lane(_: Any, row: Any, rest: Any) -> Intrinsic:
     """Find the lane in whose stretch a number lies, if the lanes' sums are put one behind the other.
 
     Parameters
@@ -436,7 +435,7 @@ def find_lane(_: Any, row: Any, rest: Any) -> tuple[types.Type, Callable[..., An
 
 
 @intrinsic
-def turn_round(_: Any, row: Any, begin: Any, end: Any) -> tuple[types.Type, Callable[..., Any]]:
+def turn_round(_: Any, row: Any, begin: Any, end: Any) -> Intrinsic:
     """Reverse a row's elements from `begin` to `end`, both included.
 
     Parameters

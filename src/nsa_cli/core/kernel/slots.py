@@ -167,7 +167,7 @@ def pick(running: Any, total: float, u: float) -> int:
 
 
 @inlined
-def likeliest_of(logits: Any) -> int:
+def likeliest_of(logits: Any) -> np.int64:
     """Index of the largest logit, the first among equals."""
     best = np.int64(0)
     for c in range(1, len(logits)):
@@ -255,7 +255,7 @@ def weigh_allowed(space: Slots, largest: float, needs: Any, room: int) -> None:
 
 
 @inlined
-def likeliest_allowed(logits: Any, needs: Any, room: int) -> int:
+def likeliest_allowed(logits: Any, needs: Any, room: int) -> np.int64:
     """Index of the largest logit of candidates c with ``needs[c] <= room``; -1 if there are none."""
     best = np.int64(-1)
     for c in range(len(needs)):

@@ -312,7 +312,7 @@ def _compiled(cls: type[UserProblem]) -> tuple[type, Rules]:
     functions = [getattr(cls, name) for name in SCALARS]
     functions[SCALARS.index("scalar_reverse")] = cls.scalar_reverse or _itself
     rules = [None if function is None else uncached(_plain(function)) for function in functions]
-    return made, Rules(*rules, uncached(eval(text, {"Data": made})))
+    return made, Rules._make((*rules, uncached(eval(text, {"Data": made}))))
 
 
 def _plain(function: Any) -> Callable[..., Any]:

@@ -74,14 +74,16 @@ def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
     size = len(x)
     padded = blocks_of(size) * LANES
-    return Work(
-        aligned((size,), np.int64),
-        never(padded),
-        *(aligned((size,), np.int64) for _ in range(4)),
-        aligned((2, padded)),
-        aligned((1, padded)),
-        slot_space(size),
-        slot_space(size),
+    return Work._make(
+        (
+            aligned((size,), np.int64),
+            never(padded),
+            *(aligned((size,), np.int64) for _ in range(4)),
+            aligned((2, padded)),
+            aligned((1, padded)),
+            slot_space(size),
+            slot_space(size),
+        )
     )
 
 

@@ -90,15 +90,17 @@ def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
     size = len(x)
     items, others = blocks_of(size) * LANES, blocks_of(2 * size) * LANES
-    return Work(
-        *(aligned((size,), np.int64) for _ in range(6)),
-        aligned((others,), np.int64),
-        never(others),
-        never(others),
-        aligned((2, items)),
-        aligned((3, others)),
-        slot_space(size),
-        slot_space(2 * size),
+    return Work._make(
+        (
+            *(aligned((size,), np.int64) for _ in range(6)),
+            aligned((others,), np.int64),
+            never(others),
+            never(others),
+            aligned((2, items)),
+            aligned((3, others)),
+            slot_space(size),
+            slot_space(2 * size),
+        )
     )
 
 

@@ -320,7 +320,7 @@ def _sum_again(rows: Any, shifts: Any, weights: Any, slot: Any, begin: int, end:
         if part == 1:
             first, behind = last, last + (begin == 0 and high < last)
         elif part == 2:
-            first, behind = 0, np.int64(end == size - 1 and low > 0)
+            first, behind = 0, np.int64(end == size - 1 and low > 0)  # type: ignore[assignment]
         if first < behind:
             sum_features(rows, shifts, weights, slot.sums, first, behind)
             spoil(slot, first, behind)
@@ -417,7 +417,7 @@ def _sum_relative(policy: Any, work: Any, member: int, begin: int, end: int) -> 
 
 
 @inlined
-def _log_heat(work: Any, temperature: float) -> float:
+def _log_heat(work: Any, temperature: float) -> np.float32:
     return np.float32(0.5 * math.log(max(temperature * math.sqrt(len(work.tour)), 1e-30)))
 
 

@@ -152,7 +152,7 @@ def fused_of(count: int) -> Fused:
 
 
 @inlined
-def _wrapped(place: int, size: int) -> int:
+def _wrapped(place: Any, size: int) -> Any:
     """Bring a place that is at most one round too far back into the tour."""
     if place < 0:
         return place + size
@@ -365,7 +365,7 @@ def _measure(ends: Any, pair: Any, x: float, y: float) -> None:
 
 
 @inlined
-def _distance(x: float, y: float) -> float:
+def _distance(x: float, y: float) -> np.float32:
     return np.float32(math.sqrt(x * x + y * y))
 
 
@@ -435,7 +435,7 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
 
 
 @inlined
-def _turned(place: int, begin: int, end: int, size: int) -> int:
+def _turned(place: int, begin: int, end: int, size: int) -> np.int64:
     """Tell where a city is after a move."""
     inside, short = begin <= place <= end, 2 * (end - begin + 1) <= size
     return np.int64((begin + end - place) % size) if inside == short else np.int64(place)
