@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.anneal.goals import Goal, NoImprovement, Reached
+from nsa_cli.anneal.goals import Goal, NoImprovement, TargetEnergy
 from nsa_cli.anneal.schedule import parse_steps
 from nsa_cli.api import Settings, Task
 from nsa_cli.core.bound import Bound
@@ -74,12 +74,14 @@ def goals_of(tasks: Sequence[Task], bounds: Sequence[Bound | None], settings: Se
     """Say when each instance of a batch is good enough: proved, on target, near its bound, or stuck."""
     sense = tasks[0].problem.sense
     lowest = np.array([-math.inf if b is None else _energy(b.value, sense) for b in bounds])
-    goals: list[Goal] = [Reached(lowest, "optimal")] if np.isfinite(lowest).any() else []
+    goals: list[Goal] = [TargetEnergy(lowest, "optimal")] if np.isfinite(lowest).any() else []
     if settings.target is not None:
-        goals.append(Reached(np.full(len(tasks), _energy(settings.target, sense)), "target"))
+        goals.append(TargetEnergy(np.full(len(tasks), _energy(settings.target, sense)), "target"))
     if (gap := parse_gap(settings.gap)) is not None:
         with np.errstate(invalid="ignore"):
-            goals.append(Reached(np.where(np.isfinite(lowest), lowest + gap * abs(lowest), lowest), "gap"))
+            goals.append(
+                TargetEnergy(np.where(np.isfinite(lowest), lowest + gap * abs(lowest), lowest), "gap")
+            )
     if settings.no_improvement is not None:
         goals.append(_no_improvement(settings.no_improvement, tasks[0].instance.size))
     return tuple(goals)

@@ -18,7 +18,7 @@ from nsa_cli import __version__
 from nsa_cli.anneal.acceptance import find_rule
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.chains import Chains
-from nsa_cli.anneal.goals import Settled
+from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.loop import End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule, parse_count, parse_steps, parse_temperature
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
@@ -276,7 +276,7 @@ class _Run(NamedTuple):
         except LateError as late:
             x = self._starts(tasks, keys, instant=True) if ready.x is None else ready.x
             ends = _found(stand_in, late.reason) or [
-                Settled(late.reason, 0, start, np.zeros(chains, np.int64))
+                InstanceEnd(late.reason, 0, start, np.zeros(chains, np.int64))
                 for start in np.split(x, len(tasks))
             ]
             solve = (time.monotonic() - began) / len(tasks) - ready.seconds
@@ -380,7 +380,7 @@ class _Run(NamedTuple):
         """Report the optimum that the bound's method has met."""
         assert bound is not None
         assert bound.solution is not None
-        end = Settled("optimal", 0, bound.solution[None], np.zeros(1, np.int64))
+        end = InstanceEnd("optimal", 0, bound.solution[None], np.zeros(1, np.int64))
         return self._result(task, bound, end, {"setup": setup, "solve": 0.0})
 
     def _starts(self, tasks: Sequence[Task], keys: np.ndarray, *, instant: bool = False) -> np.ndarray:
@@ -407,7 +407,7 @@ class _Run(NamedTuple):
         self,
         task: Task,
         bound: Bound | None,
-        end: Settled,
+        end: InstanceEnd,
         seconds: dict[str, float],
         found_by: str = "annealing",
     ) -> Result:
@@ -460,22 +460,22 @@ class _Run(NamedTuple):
         return "given" if isinstance(init, np.ndarray) else init or next(iter(self.plan.problem.starts))
 
 
-def _found(stand_in: StandIn, reason: str) -> list[Settled]:
+def _found(stand_in: StandIn, reason: str) -> list[InstanceEnd]:
     """Take over what a stand-in has found, one solution an instance."""
     found = stand_in.found() or []
-    return [Settled(reason, one.steps, one.solution[None], np.array([one.accepted])) for one in found]
+    return [InstanceEnd(reason, one.steps, one.solution[None], np.array([one.accepted])) for one in found]
 
 
 def _solved(bound: Bound | None) -> bool:
     return bound is not None and bound.exact and bound.solution is not None
 
 
-def _end(chains: Chains, end: End, i: int, rows: int) -> Settled:
+def _end(chains: Chains, end: End, i: int, rows: int) -> InstanceEnd:
     """Tell how an instance of a batch ended: at a goal of its own, or with the batch."""
-    if i in end.settled:
-        return end.settled[i]
+    if i in end.reached:
+        return end.reached[i]
     part = slice(i * rows, (i + 1) * rows)
-    return Settled(end.reason, chains.step, chains.best[part], chains.accepted[part])
+    return InstanceEnd(end.reason, chains.step, chains.best[part], chains.accepted[part])
 
 
 def _noting(key: np.int64, drawn: list[int]) -> Draws:

@@ -157,6 +157,7 @@ class FusedChains:
                     space,
                     self.state,
                     self._rule,
+                    self._rule.uses_reverse or None,
                     temperatures,
                     shown,
                     self.step,

@@ -65,56 +65,6 @@ for _rule in RULES.values():
     variant(log_ratio, self=type(_rule))(type(_rule).log_ratio)
 
 
-@generic
-def reverse_log_probability(
-    rule: Any,
-    batch: Any,
-    policy: Any,
-    work: Any,
-    row: int,
-    member: int,
-    temperature: float,
-    at: np.uint64,
-    action: Any,
-) -> float:
-    """Log-probability of proposing the way back once a move is made; 0 for rules that do not read it."""
-    raise NotImplementedError
-
-
-@variant(reverse_log_probability, rule=tuple(type(rule) for rule in RULES.values() if rule.uses_reverse))
-def _proposed_back(
-    rule: Any,
-    batch: Any,
-    policy: Any,
-    work: Any,
-    row: int,
-    member: int,
-    temperature: float,
-    at: np.uint64,
-    action: Any,
-) -> float:
-    back = reverse(batch, work, row, action)
-    apply(batch, policy, work, row, member, action)
-    _, backward = propose(batch, policy, work, row, member, temperature, at, back)
-    apply(batch, policy, work, row, member, back)
-    return backward
-
-
-@variant(reverse_log_probability, rule=tuple(type(rule) for rule in RULES.values() if not rule.uses_reverse))
-def _not_read(
-    rule: Any,
-    batch: Any,
-    policy: Any,
-    work: Any,
-    row: int,
-    member: int,
-    temperature: float,
-    at: np.uint64,
-    action: Any,
-) -> float:
-    return 0.0
-
-
 @kernel
 def begin_chains(batch: Any, policy: Any, work: Any, chains: ChainArrays) -> None:
     """Set the energies of all chains from their solutions."""
@@ -130,6 +80,7 @@ def advance(
     work: Any,
     chains: ChainArrays,
     rule: Any,
+    way_back: Any,
     temperatures: NDArray[np.float64],
     shown: NDArray[np.float64],
     step: int,
@@ -148,6 +99,8 @@ def advance(
     chains : ChainArrays
     rule : Rule
         Of `nsa_cli.anneal.acceptance`.
+    way_back : bool or None
+        None for a rule that does not use the reverse move's probability: Numba then compiles none of that.
     temperatures : float64[K]
         In normalised units.
     shown : float64[K]
@@ -179,7 +132,12 @@ def advance(
             if moves.wanted:
                 moves.action[k, row, 0], moves.action[k, row, 1] = action
                 moves.change[k, row] = change
-            backward = reverse_log_probability(rule, batch, policy, work, row, member, shown[k], at, action)
+            backward = 0.0
+            if way_back is not None:
+                back = reverse(batch, work, row, action)
+                apply(batch, policy, work, row, member, action)
+                _, backward = propose(batch, policy, work, row, member, shown[k], at, back)
+                apply(batch, policy, work, row, member, back)
             ratio = log_ratio(rule, change, max(temperatures[k] * scale, COLD), forward, backward)
             if ratio < 0.0 and not math.log(uniform(at, draws)) < ratio:
                 continue

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.chains import Chains
-from nsa_cli.anneal.goals import Goal, Settled, Watch
+from nsa_cli.anneal.goals import Goal, InstanceEnd, GoalWatch
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 
@@ -34,12 +34,12 @@ class End(NamedTuple):
     ----------
     reason : str
         ``steps``, or what a stop rule or the last goal said.
-    settled : mapping
+    reached : mapping
         Instances that reached a goal, by their number in the batch, as they stood then.
     """
 
     reason: str
-    settled: Mapping[int, Settled]
+    reached: Mapping[int, InstanceEnd]
 
 
 def run_chains(
@@ -82,16 +82,16 @@ def run_chains(
     chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(chains, max(most, 1), until, share)
     full = on_progress is not None
     first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
-    progress, watch = _progress(chains, schedule, float(first), full=full), Watch(goals, rows)
+    progress, watch = _progress(chains, schedule, float(first), full=full), GoalWatch(goals, rows)
     if on_progress is not None:
         on_progress(progress)
     while chains.step < schedule.steps:
         if goals and chains.step == watch.due and watch.look(chains):
-            return End(list(watch.settled.values())[-1].reason, watch.settled)
+            return End(list(watch.reached.values())[-1].reason, watch.reached)
         if isinstance(schedule, AdaptiveSchedule) and chains.step >= schedule.due:
             schedule.look(chains)
         if (reason := first_reason(stop, progress)) is not None:
-            return End(reason, watch.settled)
+            return End(reason, watch.reached)
         due = (schedule.due or schedule.steps, watch.due if goals else schedule.steps)
         last = min(chains.step + next(chunks), schedule.steps, *due)
         temperatures = schedule.temperatures(chains.step, last)
@@ -99,7 +99,7 @@ def run_chains(
         progress = _progress(chains, schedule, float(temperatures[-1]), full=full)
         if on_progress is not None:
             on_progress(progress)
-    return End("steps", watch.settled)
+    return End("steps", watch.reached)
 
 
 def _fixed_chunks(chunk: int) -> Iterator[int]:
