@@ -117,14 +117,14 @@ def peak() -> float:
     from numba.extending import intrinsic
 
     from nsa_cli.core.kernel.jit import kernel
-    from nsa_cli.core.kernel.lanes import LANES, _Code
+    from nsa_cli.core.kernel.lanes import LANES, Code
 
     streams = 12
 
     @intrinsic
     def burn(_: Any, count: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            code = _Code(context, builder, signature, values)
+            code = Code(context, builder, signature, values)
             sums = [code.variable(code.constant(0.1 * k)) for k in range(streams)]
             with code.loop(values[0]):
                 for place in sums:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.chains import Chains
-from nsa_cli.anneal.goals import Goal, InstanceEnd, GoalWatch
+from nsa_cli.anneal.goals import Goal, GoalWatch, InstanceEnd
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 
