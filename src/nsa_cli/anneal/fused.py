@@ -79,6 +79,8 @@ class FusedChains:
         first = np.array(x, order="C")
         energies = (np.zeros(rows), np.zeros(rows))
         self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
+        self.x, self.best, self.search_energy, _, self.accepted, _ = self.state
+        self.scale: NDArray[np.float64] = batch.scale  # energy in file units of a normalised unit, float64[B]
         self._batch, self._policy = batch, _weighed(policy) if self._rule.uses_reverse else policy
         self._draws = first.shape[1] if fused.draws is None else fused.draws
         self._members, self._objectives = members, fused.objectives
@@ -93,34 +95,12 @@ class FusedChains:
         begin(batch, Uniform(False), self._spaces[0], self.state)
 
     @property
-    def x(self) -> NDArray[Any]:
-        return self.state.x
-
-    @property
-    def best(self) -> NDArray[Any]:
-        return self.state.best
-
-    @property
     def energy(self) -> NDArray[np.float64]:
         return self._objectives(self.state.energy)
 
     @property
-    def search_energy(self) -> NDArray[np.float64]:
-        return self.state.energy
-
-    @property
     def best_energy(self) -> NDArray[np.float64]:
         return self._objectives(self.state.best_energy)
-
-    @property
-    def accepted(self) -> NDArray[np.int64]:
-        return self.state.accepted
-
-    @property
-    def scale(self) -> NDArray[np.float64]:
-        """Energy in file units of a normalised unit, float64[B]."""
-        scale: NDArray[np.float64] = self._batch.scale
-        return scale
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""

@@ -15,7 +15,37 @@ from nsa_cli.core.problem import Trained
 from nsa_cli.policy.slots import HIDDEN
 
 
-class GaussianPolicy(nn.Module):
+class ConstantGaussianPolicy:
+    """The same standard deviation everywhere: vanilla simulated annealing."""
+
+    name = "uniform"
+    trained: Trained | None = None
+    temperature_steps = 1
+
+    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        return x.shape[1]
+
+    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
+        """Standard deviations of the next step, float64[B, D]."""
+        assert isinstance(operations, ContinuousOperations)
+        return torch.full_like(x, operations.sigma)
+
+    def propose(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
+    ) -> Proposal:
+        # By inversion of the normal distribution function: one uniform number a dimension.
+        step = self.sigma(operations, batch, x, temperature) * torch.special.ndtri(u.T)
+        return Proposal((step,), torch.ones(len(step), dtype=torch.bool, device=step.device))
+
+    def log_prob(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
+    ) -> Tensor:
+        sigma = self.sigma(operations, batch, x, temperature)
+        z = action[0] / sigma
+        return (-0.5 * z * z - sigma.log() - 0.5 * math.log(2 * math.pi)).sum(1)
+
+
+class GaussianPolicy(ConstantGaussianPolicy, nn.Module):
     """A learnt standard deviation for each axis: features -> hidden -> axes, ReLU, exponential.
 
     Parameters
@@ -34,13 +64,8 @@ class GaussianPolicy(nn.Module):
         super().__init__()
         self.hidden, self.name = hidden, name
         self.feature_set = "gaussian"
-        self.trained: Trained | None = None
-        self.temperature_steps = 1
         self.first = nn.Linear(features, hidden)
         self.second = nn.Linear(hidden, axes)
-
-    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        return x.shape[1]
 
     def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
         """Standard deviations of the next step, float64[B, D].
@@ -60,39 +85,6 @@ class GaussianPolicy(nn.Module):
         log_sigma = _affine(self.second, torch.relu(_affine(self.first, seen)))
         return log_sigma.clamp(*operations.log_sigma).double().exp()
 
-    def propose(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
-    ) -> Proposal:
-        return _step(self.sigma(operations, batch, x, temperature), u)
-
-    def log_prob(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
-    ) -> Tensor:
-        return _log_density(self.sigma(operations, batch, x, temperature), action)
-
-
-class ConstantGaussianPolicy:
-    """The same standard deviation everywhere. Vanilla simulated annealing."""
-
-    name = "uniform"
-    trained: Trained | None = None
-    temperature_steps = 1
-
-    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        return x.shape[1]
-
-    def propose(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
-    ) -> Proposal:
-        assert isinstance(operations, ContinuousOperations)
-        return _step(torch.full_like(x, operations.sigma), u)
-
-    def log_prob(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
-    ) -> Tensor:
-        assert isinstance(operations, ContinuousOperations)
-        return _log_density(torch.full_like(x, operations.sigma), action)
-
 
 def _affine(layer: nn.Linear, x: Tensor) -> Tensor:
     """Apply a layer to float32[B, F], row by row: a matrix product sums in another order for one row."""
@@ -101,14 +93,3 @@ def _affine(layer: nn.Linear, x: Tensor) -> Tensor:
         return torch.baddbmm(layer.bias[:, None], shared, layer.weight.mT).reshape(len(x), -1)
     products: Tensor = (x[:, None, :] * layer.weight).sum(-1) + layer.bias
     return products
-
-
-def _step(sigma: Tensor, u: Tensor) -> Proposal:
-    """Invert the normal distribution function: one uniform number a dimension."""
-    step = sigma * torch.special.ndtri(u.T)
-    return Proposal((step,), torch.ones(len(step), dtype=torch.bool, device=step.device))
-
-
-def _log_density(sigma: Tensor, action: Action) -> Tensor:
-    z = action[0] / sigma
-    return (-0.5 * z * z - sigma.log() - 0.5 * math.log(2 * math.pi)).sum(1)

@@ -1,7 +1,7 @@
-"""The policy of every discrete problem: slot after slot, one small network over all candidates.
+"""Policies of discrete problems: slot after slot, one small network over all candidates.
 
 Section 3.2 of the paper: the same two-layer network scores each candidate from its features; a softmax
-over the allowed ones is the distribution. Uniform proposals are the same thing with all logits zero.
+over the allowed ones is the distribution. Uniform proposals are the same with all logits zero.
 """
 
 from __future__ import annotations
@@ -49,8 +49,61 @@ class PointwiseNetwork(nn.Module):
         return torch.bmm(hidden, self.second.weight.mT).reshape(features.shape[:-1])
 
 
-class SlotPolicy(nn.Module):
-    """A learnt policy.
+class UniformSlotPolicy:
+    """Every allowed candidate alike, which is all logits zero: vanilla simulated annealing."""
+
+    name = "uniform"
+    trained: Trained | None = None
+    temperature_steps = 1
+    greedy = False
+
+    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        assert isinstance(operations, DiscreteOperations)
+        return operations.slots
+
+    def scores(self, slot: int) -> bool:
+        """Tell whether a network scores the candidates of a slot; else they are all alike."""
+        return False
+
+    def logits(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
+    ) -> Tensor:
+        """Score the candidates of slot ``len(chosen)``: float32[B, N]."""
+        assert isinstance(operations, DiscreteOperations)
+        return torch.zeros_like(operations.allowed(batch, x, chosen), dtype=torch.float32)
+
+    def propose(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
+    ) -> Proposal:
+        assert isinstance(operations, DiscreteOperations)
+        chosen: Action = ()
+        possible = torch.ones(len(x), dtype=torch.bool, device=x.device)
+        for slot in range(operations.slots):
+            allowed = operations.allowed(batch, x, chosen)
+            if not self.scores(slot):
+                pick = sampling.by_weight(allowed.double(), u[slot])
+            elif self.greedy:
+                pick = sampling.by_maximum(self.logits(operations, batch, x, chosen, temperature), allowed)
+            else:
+                logits = self.logits(operations, batch, x, chosen, temperature)
+                pick = sampling.by_softmax(logits, allowed, u[slot])
+            chosen, possible = (*chosen, pick.candidate), possible & pick.possible
+        return Proposal(chosen, possible)
+
+    def log_prob(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
+    ) -> Tensor:
+        assert isinstance(operations, DiscreteOperations)
+        total = torch.zeros(len(x), dtype=torch.float64, device=x.device)
+        for slot, index in enumerate(action):
+            logits = self.logits(operations, batch, x, action[:slot], temperature)
+            allowed = operations.allowed(batch, x, action[:slot])
+            total = total + sampling.log_softmax(logits, allowed, index)
+        return total
+
+
+class SlotPolicy(UniformSlotPolicy, nn.Module):
+    """A learnt policy: a softmax over the scores of allowed candidates, slot after slot.
 
     Parameters
     ----------
@@ -74,96 +127,23 @@ class SlotPolicy(nn.Module):
     ) -> None:
         super().__init__()
         self.feature_set, self.hidden, self.name = feature_set, hidden, name
-        self.greedy = False
-        self.trained: Trained | None = None
-        self.temperature_steps = 1
         self.networks = nn.ModuleList(
             PointwiseNetwork(slot.features, hidden) if slot.features else nn.Identity() for slot in slots
         )
-
-    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        return len(self.networks)
 
     def features(self, operations: Operations[Any, Any]) -> FeatureSet:
         """Find the feature set by name in the problem's operations."""
         assert isinstance(operations, DiscreteOperations)
         return operations.feature_sets[self.feature_set]
 
+    def scores(self, slot: int) -> bool:
+        return isinstance(self.networks[slot], PointwiseNetwork)
+
     def logits(
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
     ) -> Tensor:
-        """Score the candidates of slot ``len(chosen)``: float32[B, N]."""
-        assert isinstance(operations, DiscreteOperations)
         if not self.scores(len(chosen)):
-            return torch.zeros_like(operations.allowed(batch, x, chosen), dtype=torch.float32)
+            return super().logits(operations, batch, x, chosen, temperature)
         features = self.features(operations).compute(batch, x, chosen, temperature)
         scores: Tensor = self.networks[len(chosen)](features)
         return scores
-
-    def scores(self, slot: int) -> bool:
-        """Tell whether a network scores the candidates of a slot; else they are all alike."""
-        return isinstance(self.networks[slot], PointwiseNetwork)
-
-    def propose(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
-    ) -> Proposal:
-        assert isinstance(operations, DiscreteOperations)
-        chosen: Action = ()
-        possible = torch.ones(len(x), dtype=torch.bool, device=x.device)
-        for slot in range(len(self.networks)):
-            logits = self.logits(operations, batch, x, chosen, temperature)
-            allowed = operations.allowed(batch, x, chosen)
-            if not self.scores(slot):
-                pick = sampling.by_weight(allowed.double(), u[slot])
-            elif self.greedy:
-                pick = sampling.by_maximum(logits, allowed)
-            else:
-                pick = sampling.by_softmax(logits, allowed, u[slot])
-            chosen, possible = (*chosen, pick.candidate), possible & pick.possible
-        return Proposal(chosen, possible)
-
-    def log_prob(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
-    ) -> Tensor:
-        assert isinstance(operations, DiscreteOperations)
-        total = torch.zeros(len(x), dtype=torch.float64, device=x.device)
-        for slot, index in enumerate(action):
-            logits = self.logits(operations, batch, x, action[:slot], temperature)
-            allowed = operations.allowed(batch, x, action[:slot])
-            total = total + sampling.log_softmax(logits, allowed, index)
-        return total
-
-
-class UniformSlotPolicy:
-    """All logits zero: every allowed candidate alike. Vanilla simulated annealing."""
-
-    name = "uniform"
-    trained: Trained | None = None
-    temperature_steps = 1
-
-    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        assert isinstance(operations, DiscreteOperations)
-        return operations.slots
-
-    def propose(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
-    ) -> Proposal:
-        assert isinstance(operations, DiscreteOperations)
-        chosen: Action = ()
-        possible = torch.ones(len(x), dtype=torch.bool, device=x.device)
-        for slot in range(operations.slots):
-            pick = sampling.by_weight(operations.allowed(batch, x, chosen).double(), u[slot])
-            chosen, possible = (*chosen, pick.candidate), possible & pick.possible
-        return Proposal(chosen, possible)
-
-    def log_prob(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
-    ) -> Tensor:
-        assert isinstance(operations, DiscreteOperations)
-        total = torch.zeros(len(x), dtype=torch.float64, device=x.device)
-        for slot, index in enumerate(action):
-            allowed = operations.allowed(batch, x, action[:slot])
-            total = total + sampling.log_softmax(
-                torch.zeros_like(allowed, dtype=torch.float32), allowed, index
-            )
-        return total

@@ -77,10 +77,10 @@ class Slots(NamedTuple):
     logits : float32[blocks * LANES]
     running : float32[blocks, LANES]
         Running sums of weights, see `lanes.accumulate`.
-    weighed : float32[2]
-        What was subtracted from the logits there, and the sum of all weights.
+    softmax : float32[2]
+        Largest logit l*, and the sum of all weights exp(l - l*).
     known : float32[HIDDEN]
-        The `floor` that `logits` are for, see `score_again`; NaN for none.
+        The `floor` that `logits` are for, see `update_scores`; NaN for none.
     stale : int64[1 + 2 * R]
         Number of ranges of blocks whose sums have changed since, and their ends.
     """
@@ -89,7 +89,7 @@ class Slots(NamedTuple):
     floor: Any
     logits: Any
     running: Any
-    weighed: Any
+    softmax: Any
     known: Any
     stale: Any
 
@@ -177,7 +177,7 @@ def likeliest_of(logits: Any) -> np.int64:
 
 
 @inlined
-def spoil(space: Slots, begin: int, end: int) -> None:
+def mark_stale(space: Slots, begin: int, end: int) -> None:
     """Note that the sums of blocks ``begin <= block < end`` have changed."""
     count = space.stale[0]
     if count == _RANGES or end - begin == space.running.shape[0]:
@@ -188,7 +188,7 @@ def spoil(space: Slots, begin: int, end: int) -> None:
 
 
 @inlined
-def score_again(space: Slots, second: Any) -> Any:
+def update_scores(space: Slots, second: Any) -> Any:
     """Score the candidates whose scores are not known from the last step.
 
     A rejected move leaves all scores as they are, and an accepted one those of most candidates, as long as
@@ -197,7 +197,7 @@ def score_again(space: Slots, second: Any) -> Any:
     Parameters
     ----------
     space : Slots
-        With `floor`, and `stale` as `spoil` has left it.
+        With `floor`, and `stale` as `mark_stale` has left it.
     second : float32[HIDDEN]
         The same as when any scores were computed that are not stale.
 
@@ -236,7 +236,7 @@ def weigh(space: Slots, largest: float) -> None:
     if total < _FAINT:
         largest = space.logits[likeliest_of(space.logits)]
         total = accumulate(space.logits, largest, space.running, blocks)
-    space.weighed[0], space.weighed[1] = largest, total
+    space.softmax[0], space.softmax[1] = largest, total
 
 
 @inlined
@@ -251,7 +251,7 @@ def weigh_allowed(space: Slots, largest: float, needs: Any, room: int) -> None:
             total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
         else:
             total = np.float32(0.0)
-    space.weighed[0], space.weighed[1] = largest, total
+    space.softmax[0], space.softmax[1] = largest, total
 
 
 @inlined
@@ -279,7 +279,7 @@ def drawn(space: Slots, u: float, mode: Any, given: int, likeliest: int) -> Choi
     likeliest : int
         Take this one, if the mode is greedy.
     """
-    largest, total = space.weighed[0], space.weighed[1]
+    largest, total = space.softmax[0], space.softmax[1]
     if not total > 0.0:
         return Choice(np.int64(-1), -np.inf)
     if given >= 0:

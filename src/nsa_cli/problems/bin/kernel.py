@@ -23,10 +23,10 @@ from nsa_cli.core.kernel.slots import (
     choose_among,
     choose_uniformly,
     draw,
+    mark_stale,
     never,
-    score_again,
     slot_space,
-    spoil,
+    update_scores,
     weigh,
 )
 from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch, pack
@@ -151,7 +151,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
 def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     shifts = (0, work.seen.shape[1])
     sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
-    spoil(work.item, begin, end)
+    mark_stale(work.item, begin, end)
 
 
 @inlined
@@ -161,8 +161,8 @@ def draw_item(policy: Any, work: Any, member: int, heat: float, u: float, given:
     first, bias = policy.item.first[member], policy.item.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[2, h] * heat)
-    anew, largest = score_again(slot, policy.item.second[member])
-    if anew:
+    changed, largest = update_scores(slot, policy.item.second[member])
+    if changed:
         if items < len(slot.logits):
             forbid_from(slot.logits, items)
         weigh(slot, largest)

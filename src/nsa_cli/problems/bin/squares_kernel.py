@@ -23,9 +23,9 @@ from nsa_cli.core.kernel.slots import (
     choose_allowed,
     choose_among,
     choose_uniformly,
+    mark_stale,
     never,
     slot_space,
-    spoil,
 )
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
 from nsa_cli.problems.bin.kernel import draw_item, look, look_again, put, take
@@ -146,7 +146,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
 def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     shifts = (0, work.seen.shape[1])
     sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
-    spoil(work.item, begin, end)
+    mark_stale(work.item, begin, end)
 
 
 @inlined

@@ -22,10 +22,10 @@ from nsa_cli.core.kernel.slots import (
     blocks_of,
     choose_uniformly,
     draw_allowed,
+    mark_stale,
     never,
-    score_again,
     slot_space,
-    spoil,
+    update_scores,
     weigh_allowed,
 )
 from nsa_cli.problems.knapsack.batch import KnapsackBatch, pack
@@ -139,7 +139,7 @@ def _sum(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     width = work.seen.shape[1]
     shifts = (0, width, 2 * width, 3 * width)
     sum_features(work.seen, shifts, policy.item.first[member], work.slot.sums, begin, end)
-    spoil(work.slot, begin, end)
+    mark_stale(work.slot, begin, end)
 
 
 @variant(hooks.propose, batch=KnapsackBatch, policy=Uniform)
@@ -156,8 +156,8 @@ def _propose(
 ) -> Any:
     slot, room = work.slot, work.free[0]
     common(batch, policy, slot.floor, row, member, room, np.float32(temperature))
-    anew, largest = score_again(slot, policy.item.second[member])
-    if anew:  # the room and what items need change with the sums only
+    changed, largest = update_scores(slot, policy.item.second[member])
+    if changed:  # the room and what items need change with the sums only
         weigh_allowed(slot, largest, work.needs, room)
     choice = draw_allowed(slot, work.needs, room, uniform(at, 0), policy.mode, given[0])
     return (choice.index, np.int64(0)), choice.log_probability

@@ -36,9 +36,9 @@ from nsa_cli.core.kernel.slots import (
     choose,
     choose_among,
     draw,
-    score_again,
+    mark_stale,
     slot_space,
-    spoil,
+    update_scores,
     weigh,
 )
 from nsa_cli.problems.tsp.batch import pack
@@ -216,8 +216,8 @@ def _propose(
     if len(work.tour) < 4:
         return (np.int64(0), np.int64(0)), -np.inf
     set_floor(policy, work, member, temperature)
-    anew, largest = score_again(work.first, policy.first.second[member])
-    if anew:
+    changed, largest = update_scores(work.first, policy.first.second[member])
+    if changed:
         _leave_out(work, np.int64(-1), work.first.logits)  # a literal is one more type to compile
         weigh(work.first, largest)
     first = draw(work.first, uniform(at, 0), policy.mode, given[0])
@@ -323,7 +323,7 @@ def _sum_again(rows: Any, shifts: Any, weights: Any, slot: Any, begin: int, end:
             first, behind = 0, np.int64(end == size - 1 and low > 0)  # type: ignore[assignment]
         if first < behind:
             sum_features(rows, shifts, weights, slot.sums, first, behind)
-            spoil(slot, first, behind)
+            mark_stale(slot, first, behind)
 
 
 @variant(look, batch=TspArrays, policy=Paper)
