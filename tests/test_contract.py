@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.contract import CHECKS, ContractError, check_problem, scalar_functions_say_what_tensors_say
+from nsa_cli.contract import CHECKS, Case, ContractError, check_problem, scalar_functions_say_what_tensors_say
 from nsa_cli.core.kernel.jit import cache_folder
 from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.core.record import Record, Source
@@ -18,26 +18,26 @@ from nsa_cli.problems.files import read_instances, write_instances
 from helpers import random_instances, starts_of
 from user_problems import MAXCUT, Teams
 
-#: Every problem by each of its walks, and the example.
-WALKS = [(name, walk) for name in builtin_names() for walk in find_problem(name).walks]
-WALKS.append((MAXCUT, "paper"))
+#: Every problem in each of its neighbourhoods, and the example.
+CASES = [(name, n.name) for name in builtin_names() for n in find_problem(name).neighbourhoods]
+CASES.append((MAXCUT, "paper"))
 
-#: What a walk does not promise: a move between near cities may have no way back, and may turn round the rest
-#: of a tour (tests/problems/tsp/test_nearest.py).
+#: What a neighbourhood does not promise: a move between near cities may have no way back, and may
+#: turn round the rest of a tour (tests/problems/tsp/test_nearest.py).
 UNPROMISED = {("nearest:10", "reverse_leads_back")}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 17, 40])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.__name__)
-@pytest.mark.parametrize(("name", "walk"), WALKS, ids=lambda n: n.rpartition(":")[2])
-def test_every_problem_keeps_the_contract(name, walk, check, size):
+@pytest.mark.parametrize(("name", "neighbourhood"), CASES, ids=lambda n: n.rpartition(":")[2])
+def test_every_problem_keeps_the_contract(name, neighbourhood, check, size):
     """Each check at odd and even, tiny and larger sizes."""
-    problem = find_problem(name).walking(walk)
+    problem = find_problem(name)
     if name == "rosenbrock" and size < 2:
         pytest.skip("the function has two variables at least")
-    if (walk, check.__name__) in UNPROMISED:
+    if (neighbourhood, check.__name__) in UNPROMISED:
         pytest.skip("is not promised")
-    check(problem, size, 1)
+    check(Case(problem, problem.neighbourhood(neighbourhood), size, 1))
 
 
 @pytest.mark.parametrize("size", [2, 5, 30])
@@ -61,7 +61,7 @@ def test_unit_free_instances_look_the_same(problem):
         for key, value in data.items()
     }
     other = Record(scaled, Source("x", "", "")).build(problem.from_record)
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     if not isinstance(operations, DiscreteOperations):
         pytest.skip("a function of real variables has no other unit")
     x = starts_of(problem, [instance])
@@ -204,6 +204,10 @@ def _spoiled(**methods):
     return nsa.problems._as_problem(type("Spoiled", (Teams,), changed), "Spoiled")
 
 
+def _case(problem):
+    return Case(problem, problem.neighbourhood(), 5, 0)
+
+
 def test_sound_scalar_functions_pass():
     """The class that the faults below spoil is good itself."""
     check_problem(_spoiled(), size=5)
@@ -227,14 +231,14 @@ SCALAR_FAULTS = {
 def test_a_scalar_function_that_says_something_else_is_named(name):
     """Compiled chains would not be those of the reference."""
     with pytest.raises(ContractError, match=name):
-        scalar_functions_say_what_tensors_say(_spoiled(**{name: SCALAR_FAULTS[name]}), 5, 0)
+        scalar_functions_say_what_tensors_say(_case(_spoiled(**{name: SCALAR_FAULTS[name]})))
 
 
 def test_a_scalar_function_that_is_out_of_bounds_is_named():
     """In a compiled loop nobody looks."""
     beyond = _spoiled(scalar_cost=lambda data, x: data.costs[len(x), 0])
     with pytest.raises(ContractError, match=r"scalar_cost fails: IndexError"):
-        scalar_functions_say_what_tensors_say(beyond, 5, 0)
+        scalar_functions_say_what_tensors_say(_case(beyond))
 
 
 UNFIT = {
@@ -267,7 +271,7 @@ def test_scalar_functions_with_self_are_refused():
     """A forgotten @staticmethod."""
     cls = type("Spoiled", (Teams,), {"scalar_cost": lambda self, data, x: 0.0})
     with pytest.raises(nsa.UsageError, match="@staticmethod"):
-        nsa.problems._as_problem(cls, "Spoiled").kernel()
+        nsa.problems._as_problem(cls, "Spoiled").neighbourhood().kernel()
 
 
 def test_what_a_user_wrote_is_not_kept_on_disk():
@@ -295,7 +299,7 @@ def test_what_scalar_functions_are_not_for_is_refused_in_one_line(what):
     sound = _spoiled().generate(2, np.random.default_rng(0))
     instance = dataclasses.replace(sound, owner=problem.owner)
     with pytest.raises(nsa.UsageError, match=r"--backend torch") as caught:
-        problem.kernel().arrays([instance], 1.0)
+        problem.neighbourhood().kernel().arrays([instance], 1.0)
     assert "\n" not in str(caught.value)
 
 
@@ -304,13 +308,13 @@ def test_more_candidates_than_elements_are_refused():
     tensors = {"allowed": lambda self, data, x, chosen: torch.ones(len(x), x.shape[1] + 1, dtype=bool)}
     problem = nsa.problems._as_problem(type("Spoiled", (Teams,), tensors), "Spoiled")
     with pytest.raises(nsa.UsageError, match="6 candidates"):
-        problem.kernel().arrays([problem.generate(5, np.random.default_rng(0))], 1.0)
+        problem.neighbourhood().kernel().arrays([problem.generate(5, np.random.default_rng(0))], 1.0)
 
 
 def test_learnt_policies_run_in_the_reference_without_scalar_features():
     """Uniform proposals need none."""
-    assert list(_spoiled().kernel().policies) == ["paper"]
-    assert list(_spoiled(scalar_features=None).kernel().policies) == []
+    assert list(_spoiled().neighbourhood().kernel().policies) == ["paper"]
+    assert list(_spoiled(scalar_features=None).neighbourhood().kernel().policies) == []
 
 
 def test_without_scalar_functions_the_reference_runs():

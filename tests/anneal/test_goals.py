@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.anneal.goals import NoImprovement, TargetEnergy, Stagnation, GoalWatch
+from nsa_cli.anneal.goals import GoalWatch, NoImprovement, Stagnation, TargetEnergy
 from nsa_cli.limits import parse_gap
 
 from helpers import random_instances

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Instance, Number, Solution, number_of, text_of
-from nsa_cli.core.problem import Budget, Draws, LargeStep, Problem, Trained
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+from nsa_cli.core.problem import Draws, LargeStep, Problem
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -176,6 +177,37 @@ class UserInstance(Instance):
         return ["element", "value"], [[i, x] for i, x in enumerate(self.to_ids(solution), start=1)]
 
 
+class UserNeighbourhood(Neighbourhood[UserInstance]):
+    """The moves and the cost of a user's problem.
+
+    Parameters
+    ----------
+    owner : UserProblem
+    """
+
+    def __init__(self, owner: UserProblem) -> None:
+        self.owner = owner
+
+    def operations(self) -> Operations[UserInstance, Any]:
+        from nsa_cli.core.user_operations import UserOperations
+
+        return UserOperations(self.owner)
+
+    def kernel(self) -> Fused | None:
+        if all(getattr(self.owner, name) is None for name in SCALARS):
+            return None
+        from nsa_cli.core.kernel.user import fused_of
+
+        return fused_of(self.owner)
+
+    def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
+        """Temperatures are in units of the mean change of a random move, and from a sample of such moves."""
+        steps = max(min(500 * instance.size, 100_000), 10_000)
+        if trained is not None:
+            return Budget(steps // 10, trained.t_start, trained.t_end, chains=8)
+        return Budget(steps, 1.0, 0.01, chains=16, auto=True)
+
+
 class AdaptedProblem(Problem[UserInstance]):
     """A user's problem under the full contract.
 
@@ -194,6 +226,7 @@ class AdaptedProblem(Problem[UserInstance]):
         self.name, self.summary, self.sense = owner.name, owner.summary or owner.name, owner.sense  # type: ignore[misc]
         self.record_keys = tuple((key,) for key in owner.keys)  # type: ignore[misc]
         self.starts = {"initial": self._initial, "paper": self._initial}  # type: ignore[misc]
+        self.neighbourhoods = (UserNeighbourhood(owner),)  # type: ignore[misc]
         self.settings = (*owner.keys, *Problem.settings)  # type: ignore[misc]
 
     def _initial(self, instance: UserInstance, draws: Draws) -> Solution:
@@ -232,13 +265,6 @@ class AdaptedProblem(Problem[UserInstance]):
             raise DataError(f"{self.name}: bound must give a finite number or None, got {shown(value)}")
         return Bound(value=number, method=f"{self.name}.bound")
 
-    def kernel(self) -> Fused | None:
-        if all(getattr(self.owner, name) is None for name in SCALARS):
-            return None
-        from nsa_cli.core.kernel.user import fused_of
-
-        return fused_of(self.owner)
-
     def large_step(self) -> LargeStep | None:
         """Kicks and descents by the problem's own moves, where its functions can be compiled."""
         if all(getattr(self.owner, name) is None for name in SCALARS):
@@ -246,18 +272,6 @@ class AdaptedProblem(Problem[UserInstance]):
         from nsa_cli.core.kernel.user_steps import UserLargeStep
 
         return UserLargeStep(self.owner)
-
-    def operations(self) -> Operations[UserInstance, Any]:
-        from nsa_cli.core.user_operations import UserOperations
-
-        return UserOperations(self.owner)
-
-    def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
-        """Temperatures are in units of the mean change of a random move, and from a sample of such moves."""
-        steps = max(min(500 * instance.size, 100_000), 10_000)
-        if trained is not None:
-            return Budget(steps // 10, trained.t_start, trained.t_end, chains=8)
-        return Budget(steps, 1.0, 0.01, chains=16, auto=True)
 
 
 def _array(value: Any, key: str) -> NDArray[Any]:

@@ -16,7 +16,8 @@ from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import mix, uniform
 from nsa_cli.core.kernel.jit import uncached, variant
 from nsa_cli.core.kernel.user import data_of, fused_of
-from nsa_cli.core.problem import Budget, LargeStepRun
+from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.core.user import UserInstance, UserProblem
 
 #: Fewer elements than this leave nothing to kick.

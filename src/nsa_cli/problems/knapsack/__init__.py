@@ -10,7 +10,8 @@ import numpy as np
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.instance import Number
-from nsa_cli.core.problem import COPIES, Budget, Column, FileFormat, Problem, Trained
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+from nsa_cli.core.problem import COPIES, Column, FileFormat, Problem
 from nsa_cli.problems.knapsack import filesets, textfiles
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
@@ -20,6 +21,33 @@ if TYPE_CHECKING:
     from nsa_cli.problems.knapsack.large_step import KnapsackLargeStep
     from nsa_cli.problems.knapsack.operations import KnapsackOperations
     from nsa_cli.problems.knapsack.plot import KnapsackDrawing
+
+
+class Paper(Neighbourhood[KnapsackInstance]):
+    """Flips of one item (section 4.2)."""
+
+    def operations(self) -> KnapsackOperations:
+        from nsa_cli.problems.knapsack.operations import KnapsackOperations
+
+        return KnapsackOperations()
+
+    def kernel(self) -> Fused:
+        from nsa_cli.problems.knapsack.kernel import fused
+
+        return fused
+
+    def default_policy(self, instance: KnapsackInstance) -> str:
+        """Below 25 items a policy learnt on 50 is too sure of itself; uniform proposals visit everything."""
+        return "uniform" if instance.size < 25 else "knapsack-es-best"
+
+    def budget(self, instance: KnapsackInstance, trained: Trained | None = None) -> Budget:
+        """Some seconds of the kernel at most; temperatures measured from greedy selections."""
+        if trained is not None:
+            steps = max(min(200 * instance.size, 400_000), 50_000)
+            chains = max(min(4_000 // instance.size, 8), 1)
+            return Budget(steps, trained.t_start, trained.t_end, chains)
+        steps = max(min(400 * instance.size, 800_000), 100_000)
+        return Budget(steps, 0.2, 0.02, chains=max(min(16_000 // instance.size, 16), 1))
 
 
 class Knapsack(Problem[KnapsackInstance]):
@@ -46,6 +74,7 @@ class Knapsack(Problem[KnapsackInstance]):
     arrays = {"values": 1, "weights": 1, "capacity": 0, "copies": 1}
     starts = {"greedy": greedy, "empty": empty, "paper": empty}
     answer_columns = ("item", "item")
+    neighbourhoods = (Paper(),)
     settings = ("capacity", *Problem.settings)
     bound_share = 0.5
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
@@ -72,11 +101,6 @@ class Knapsack(Problem[KnapsackInstance]):
             for i, (v, w) in enumerate(zip(values[:count], weights[:count], strict=True), start=1)
         ]
 
-    def kernel(self) -> Fused:
-        from nsa_cli.problems.knapsack.kernel import fused
-
-        return fused
-
     def large_step(self) -> KnapsackLargeStep:
         from nsa_cli.problems.knapsack.large_step import KnapsackLargeStep
 
@@ -98,28 +122,10 @@ class Knapsack(Problem[KnapsackInstance]):
 
         return bounds.recompute(instance, witness)
 
-    def operations(self) -> KnapsackOperations:
-        from nsa_cli.problems.knapsack.operations import KnapsackOperations
-
-        return KnapsackOperations()
-
     def drawing(self) -> KnapsackDrawing:
         from nsa_cli.problems.knapsack.plot import KnapsackDrawing
 
         return KnapsackDrawing()
-
-    def default_policy(self, instance: KnapsackInstance) -> str:
-        """Below 25 items a policy learnt on 50 is too sure of itself; uniform proposals visit everything."""
-        return "uniform" if instance.size < 25 else "knapsack-es-best"
-
-    def budget(self, instance: KnapsackInstance, trained: Trained | None = None) -> Budget:
-        """Some seconds of the kernel at most; temperatures measured from greedy selections."""
-        if trained is not None:
-            steps = max(min(200 * instance.size, 400_000), 50_000)
-            chains = max(min(4_000 // instance.size, 8), 1)
-            return Budget(steps, trained.t_start, trained.t_end, chains)
-        steps = max(min(400 * instance.size, 800_000), 100_000)
-        return Budget(steps, 0.2, 0.02, chains=max(min(16_000 // instance.size, 16), 1))
 
 
 def _capacity(size: int) -> float:
