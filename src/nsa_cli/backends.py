@@ -340,7 +340,7 @@ def temperatures_of(
     x = np.stack([start(partial(start_draws, key)) for key in keys])
     chains = backend.start([instance] * len(keys), x, keys, unit, "metropolis")
     few = {"most": _SLOW_STEPS} if backend.name == "torch" else {}
-    return sampled_temperatures(chains, instance.size, hopeful=backend.hopeful, **few)
+    return sampled_temperatures(chains, instance.size, candidate_lists=backend.hopeful, **few)
 
 
 def choose_device(name: str) -> str:

@@ -213,7 +213,7 @@ def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
     """Choose steps, temperatures and chains: what the user says, else the problem's budget."""
     budget = backend.budget(task.instance)
     steps = budget.steps if settings.steps is None else parse_steps(settings.steps, task.instance.size)
-    chains = parse_count("--chains", settings.chains) or budget.chains
+    chains = parse_count("chains", settings.chains) or budget.chains
     check_memory(chains * (_CHAIN_BYTES + _ELEMENT_BYTES * task.instance.size))
     first, last, wanted = _temperatures(budget, settings)
     kind: Any = settings.schedule  # checked by Schedule
@@ -226,8 +226,8 @@ def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
 def _temperatures(budget: Budget, settings: Settings) -> tuple[float, float, tuple[str, ...]]:
     """Take the first and last temperature from the user or the budget; tell which a sample is to replace."""
     given = {
-        "t_start": parse_temperature("--t-start", settings.t_start),
-        "t_end": parse_temperature("--t-end", settings.t_end),
+        "t_start": parse_temperature("t_start", settings.t_start),
+        "t_end": parse_temperature("t_end", settings.t_end),
     }
     wanted = tuple(name for name, g in given.items() if g == "auto" or (g is None and budget.auto))
     first, last = (g if isinstance(g, float) else getattr(budget, name) for name, g in given.items())
@@ -268,9 +268,7 @@ class _Run(NamedTuple):
         streams = [(task.stream << 32) + chain for task in tasks for chain in range(chains)]
         keys = stream_keys(self.seed, np.array(streams))
         ready = _Ready([None] * len(tasks))
-        settings = replace(
-            self.settings, seed=self.seed, chains=parse_count("--chains", self.settings.chains)
-        )
+        settings = replace(self.settings, seed=self.seed, chains=parse_count("chains", self.settings.chains))
         stand_in = StandIn(tasks, settings, self.deadline)
         try:
             with on_first_compilation(stand_in.begin):

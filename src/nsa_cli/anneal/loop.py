@@ -1,4 +1,4 @@
-"""The loop between chunks, for every backend: stop rules, goals, progress, and how long a chunk is."""
+"""The loop over chunks of steps, for every engine: stop rules, goals, progress, and the length of a chunk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHUNK_SECONDS = 0.1
 #: round takes some 50 us.
 _CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 6, 1 / 3, 0.0005
 
-#: The same where a schedule looks at the chains after each chunk.
+#: The same where a schedule samples the chains after each chunk.
 _WATCHED_SHARE = 1 / 300
 
 #: Steps of the first chunk; how much longer the next one may be.
@@ -35,7 +35,7 @@ class End(NamedTuple):
     reason : str
         ``steps``, or what a stop rule or the last goal said.
     reached : mapping
-        Instances that reached a goal, by their number in the batch, as they stood then.
+        Instances that reached a goal, by their number in the batch.
     """
 
     reason: str
@@ -65,12 +65,12 @@ def run_chains(
         Steps between two looks at the rules; by default what takes a tenth of a second. It changes
         nothing in the result of a run that is not stopped.
     looks : int, optional
-        Chunks that the schedule is cut into at least, for those who want a curve.
+        Least number of chunks, for a curve of the run.
     until : float, optional
         Time of `time.monotonic` at which a rule will end the run: chunks get short enough for it.
     stop : tuple of StopRule
     goals : tuple of Goal
-        Asked at steps that depend on nothing but their number; the run ends when every instance has
+        Checked at steps that depend on nothing but their number; the run ends when every instance has
         reached one.
     rows : int
         Consecutive chains that belong to one instance, for `goals`.
@@ -108,7 +108,7 @@ def _fixed_chunks(chunk: int) -> Iterator[int]:
 
 
 def _timed_chunks(chains: Chains, most: int, until: float | None, share: float) -> Iterator[int]:
-    """Make chunks that take their time, by the pace of the last one; they grow step by step."""
+    """Chunks of equal time, by the pace of the last one; they grow step by step."""
     chunk, now = _FIRST_CHUNK, time.monotonic()
     span = None if until is None else max(until - now, 0.0)
     while True:
@@ -122,7 +122,7 @@ def _timed_chunks(chains: Chains, most: int, until: float | None, share: float) 
 
 
 def _chunk_seconds(span: float | None, left: float | None, share: float) -> float:
-    """Tell how long a chunk is to take, of a time span of which so much is left."""
+    """Seconds that a chunk is to take, of a time span of which so much is left."""
     if span is None or left is None:
         return _CHUNK_SECONDS
     wanted = max(min(span * share, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
@@ -132,7 +132,7 @@ def _chunk_seconds(span: float | None, left: float | None, share: float) -> floa
 def _progress(
     chains: Chains, schedule: Schedule | TimedSchedule | AdaptiveSchedule, temperature: float, *, full: bool
 ) -> Progress:
-    """Say where the chains are; in full only to those who look on, for a short chunk takes little longer."""
+    """Progress of the chains; mean and lowest energy only in full, for a short chunk takes little longer."""
     accepted = chains.accepted
     progress = Progress(
         chains.step,

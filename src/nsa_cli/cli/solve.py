@@ -94,7 +94,7 @@ def solve(
         method=method,
         backend=backend,
         threads=threads,
-        chains=parse_count("--chains", chains),
+        chains=parse_count("chains", chains),
         policy=policy,
         neighbourhood=neighbourhood,
         candidates=candidates,

@@ -1,4 +1,4 @@
-"""What the engine asks of a policy, so that neither imports the other."""
+"""Policy: the interface between engines and proposal distributions, so that neither imports the other."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Policy(Protocol):
 
     #: As in the result and in ``--policy``.
     name: str
-    #: Where the policy is at home; None for uniform proposals.
+    #: Sizes and temperatures of its training; None for uniform proposals.
     trained: Trained | None
-    #: Steps for which it is shown one temperature, see `nsa_cli.anneal.hold`.
+    #: Steps between two temperatures that it sees, see `nsa_cli.anneal.hold`.
     temperature_steps: int
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:

@@ -1,4 +1,4 @@
-"""Choosing one candidate a row, from one uniform number a row."""
+"""Categorical sampling by inversion: one candidate and one uniform number a row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nsa_cli.core.draws import LANES
 
 
 class Choice(NamedTuple):
-    """A candidate of each row.
+    """A chosen candidate of each row.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ def by_weight(weights: Tensor, u: Tensor) -> Choice:
     """
     cumulative = weights.cumsum(1)
     total = cumulative[:, -1]
-    # Below the total even where the product rounds up to it: else what has no weight could be chosen.
+    # Below the total even where the product rounds up to it: else a candidate without weight could be chosen.
     threshold = torch.minimum(u * total, total.nextafter(torch.zeros_like(total)))
     index = (cumulative <= threshold[:, None]).sum(1)
     return Choice(index.clamp(max=weights.shape[1] - 1), total > 0)

@@ -242,7 +242,7 @@ class _Slot:
 class _Rows:
     """One choice in some transitions, and threads to work on them."""
 
-    rows: kernel.Rows
+    rows: kernel.SlotRows
     threads: int
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
-"""Vector operations of training: scores of candidates, their softmax, and the gradients of a network.
+"""Vector operations of training: scores of candidates, softmax, and gradients of a network.
 
 As `nsa_cli.core.kernel.lanes`, but for many transitions side by side: candidates follow one another without
 padding between transitions, so that a transition begins at any offset. Arrays that are read or written from
-such an offset have a block to spare behind their last candidate.
+such an offset have a spare block after their last candidate.
 """
 
 from __future__ import annotations

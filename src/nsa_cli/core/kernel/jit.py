@@ -1,4 +1,4 @@
-"""How kernels are compiled, and where compiled ones are kept.
+"""Compilation of kernels, and their disk cache.
 
 Numba keeps compiled functions on disk, each under the time stamp of its own source file. A kernel is made of
 functions from several files, and an edit of another one would go unnoticed. So the folder is named by a hash
@@ -43,17 +43,17 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 #: as the work of an inner loop; what is compiled so cannot allocate.
 _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 
-#: Compilations of other versions are dropped when they have not been used for this long, in seconds.
+#: Caches of other versions are dropped when unused for this long, in seconds.
 _KEEP = 30 * 24 * 3600
 
 _IMPORT = re.compile(rb"^from nsa_cli\.([\w.]+) import ([\w, ]*)", re.MULTILINE)
 
-#: Functions whose compilations are kept on disk.
+#: Functions that are cached on disk.
 _kept: set[Any] = set()
 
 
 def sources() -> list[Path]:
-    """Files that compiled code depends on: those with kernels, and what of the package they import.
+    """Files that compiled code depends on: those with kernels, and the modules that they import.
 
     An import is seen where a line begins with it; what a function imports, no kernel can use.
     """
@@ -75,7 +75,7 @@ def sources() -> list[Path]:
 
 @cache
 def cache_folder() -> Path:
-    """Give the folder of this version's compiled kernels; it can be written to."""
+    """Writable folder of this version's compiled kernels."""
     digest = hashlib.sha256(numba.__version__.encode())
     for path in sources():
         digest.update(path.read_bytes())
@@ -108,7 +108,7 @@ def kernel(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
 
 
 def inlined(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
-    """Compile such a function into its callers: many arrays are dear to pass.
+    """Compile such a function into its callers: to pass many arrays takes long.
 
     It is kept as part of them, and never by itself: its caller may be `uncached`, for types of a user's
     module, which no other process could read again.
@@ -147,9 +147,9 @@ def _compiled(function: Compiled[ReturnT], **options: Any) -> Compiled[ReturnT]:
 
 
 def generic(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
-    """Make a function that means something else for each type of arguments, as `variant` registers it.
+    """Make a generic function: `variant` registers an implementation for types of arguments.
 
-    Where nothing is compiled (``NUMBA_DISABLE_JIT``), it looks for the meaning itself.
+    Where nothing is compiled (``NUMBA_DISABLE_JIT``), it finds the implementation itself.
     """
     if not numba.config.DISABLE_JIT:
         return function
@@ -171,14 +171,14 @@ def generic(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
 def variant(
     generic: Callable[..., Any], **classes: type | tuple[type, ...]
 ) -> Callable[[Compiled[ReturnT]], Compiled[ReturnT]]:
-    """Register the decorated function as what `generic` means for some types of arguments.
+    """Register the decorated function as the implementation of `generic` for types of arguments.
 
     Parameters
     ----------
     generic : callable
-        As the decorator `generic` made it. Called from kernels; compiled as the variant that fits.
+        As the decorator `generic` made it.
     **classes : NamedTuple class or tuple of them
-        By argument name; what the arguments must be.
+        By argument name.
     """
 
     def register(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
@@ -199,15 +199,15 @@ def variant(
 
 
 def _is_made_of(argument: Any, cls: type | tuple[type, ...]) -> bool:
-    """Tell whether a Numba type is that of a NamedTuple class, or of one of several."""
+    """Whether a Numba type is that of a NamedTuple class, or of one of several."""
     found = getattr(argument, "instance_class", None)
     return found in cls if isinstance(cls, tuple) else found is cls
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
-    """Hears from Numba that a compilation begins; loading one from disk is none.
+    """Announces compilations that Numba begins, other than those loaded from disk.
 
-    What is compiled anew, and for that, is not announced: it takes a few seconds, in every process.
+    Uncached functions, and what is compiled for them, take a few seconds in every process and are not announced.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Vector operations of kernels: 16 float32 lanes at a time, as LLVM instructions.
 
-Left to itself the compiler does not vectorise a network of 16 hidden units over many candidates: it cannot
-see that the arrays do not overlap, and is 3 to 5 times slower. These few operations say what is meant.
+The compiler does not vectorise a network of 16 hidden units over many candidates by itself: it cannot see
+that the arrays do not overlap, and is 3 to 5 times slower.
 LLVM splits 16 lanes into what the machine has (one AVX-512 register, two of AVX2, four of NEON).
 
 Layout: candidates come in *blocks* of 16 lanes, the last of which may be padding. A row of features or
@@ -51,7 +51,7 @@ _EXP2 = (
 
 
 class Code:
-    """An LLVM builder that speaks in vectors of 16 lanes."""
+    """An LLVM builder of vectors of 16 lanes."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         self.context, self.b = context, builder
@@ -354,7 +354,7 @@ def accumulate(code: Code, logits: Any, shift: Any, sums: Any, blocks: Any) -> A
 def accumulate_allowed(
     code: Code, logits: Any, shift: Any, needs: Any, room: Any, sums: Any, blocks: Any
 ) -> Any:
-    """Do as `accumulate` for those candidates c with ``needs[c] <= room``; the others weigh nothing.
+    """`accumulate` over candidates c with ``needs[c] <= room``; the others weigh nothing.
 
     Parameters
     ----------
@@ -377,14 +377,14 @@ def _forbidding(low: int, high: int) -> Any:
     return forbidding
 
 
-#: ``forbid(logits, index)``: one candidate is to weigh nothing. `forbid_around`: it and those beside it in
-#: its block of lanes; `forbid_from`: it and those behind.
+#: ``forbid(logits, index)``: set a candidate's logit to -inf. `forbid_around`: and its neighbours' in the same
+#: block of lanes; `forbid_from`: and those after it in the block.
 forbid, forbid_around, forbid_from = _forbidding(0, 0), _forbidding(-1, 1), _forbidding(0, LANES - 1)
 
 
 @operation(types.Tuple((types.int64, types.float64)))
 def find_lane(code: Code, row: Any, rest: Any) -> Any:
-    """Find the lane in whose stretch a number lies, if the lanes' sums are put one behind the other.
+    """Find the lane whose interval holds a number, by cumulative sums over the lanes.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ def find_lane(code: Code, row: Any, rest: Any) -> Any:
     Returns
     -------
     tuple of int64 and float64
-        The lane, LANES - 1 at most, and how far the number is from where its stretch begins.
+        The lane, LANES - 1 at most, and the number less the beginning of its interval.
     """
     ends = code.b.fpext(code.load(code.pointer(0), 0), _DOUBLE_VECTOR)
     zero = ir.Constant(_DOUBLE_VECTOR, [0.0] * LANES)
