@@ -44,7 +44,7 @@ class SlotRows(NamedTuple):
     features: NDArray[np.float32]
     shifts: tuple[int, ...]
     allowed: NDArray[np.uint8]
-    index: NDArray[np.int64]
+    index: Any  # beside the method of tuples
     size: int
 
 

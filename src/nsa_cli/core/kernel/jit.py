@@ -207,7 +207,7 @@ def _is_made_of(argument: Any, cls: type | tuple[type, ...]) -> bool:
 class _Announcer(event.Listener):  # type: ignore[misc]
     """Announces compilations that Numba begins, other than those loaded from disk.
 
-    Uncached functions, and what is compiled for them, take a few seconds in every process and are not announced.
+    Uncached functions and their callees take a few seconds in every process, and are not announced.
     """
 
     def __init__(self) -> None:

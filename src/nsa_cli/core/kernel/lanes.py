@@ -377,8 +377,8 @@ def _forbidding(low: int, high: int) -> Any:
     return forbidding
 
 
-#: ``forbid(logits, index)``: set a candidate's logit to -inf. `forbid_around`: and its neighbours' in the same
-#: block of lanes; `forbid_from`: and those after it in the block.
+#: ``forbid(logits, index)``: set a candidate's logit to -inf. `forbid_around`: and its neighbours' in
+#: the same block of lanes; `forbid_from`: and those after it in the block.
 forbid, forbid_around, forbid_from = _forbidding(0, 0), _forbidding(-1, 1), _forbidding(0, LANES - 1)
 
 

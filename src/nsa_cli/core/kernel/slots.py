@@ -97,7 +97,7 @@ class Slots(NamedTuple):
 class Pick(NamedTuple):
     """A chosen candidate, -1 if none is allowed, and the log-probability of choosing it."""
 
-    index: np.int64
+    index: Any  # np.int64, beside the method of tuples
     log_probability: float
 
 
