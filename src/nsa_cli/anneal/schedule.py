@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
@@ -10,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.errors import UsageError
 
 Kind = Literal["geometric", "linear", "constant", "adaptive"]
 KINDS: tuple[Kind, ...] = ("geometric", "linear", "constant", "adaptive")
@@ -20,8 +19,6 @@ _LEVELS = 16
 
 #: A step that no run reaches.
 NEVER = 1 << 62
-
-_STEPS = re.compile(r"(\d+(?:\.\d+)?)?\s*\*?\s*[nN](?:\s*(?:\^|\*\*)?\s*([123]))?")
 
 
 @dataclass(frozen=True)
@@ -152,56 +149,3 @@ class TimedSchedule:
         used, each = self._used(), max(-(-(last - first) // _LEVELS), 1)
         ahead = np.arange(0, last - first, each) * (used / first if first else 0.0)
         return np.repeat(self.at(np.minimum(used + ahead, 1.0)), each)[: last - first]
-
-
-def parse_count(option: str, text: int | str | None) -> int | None:
-    """Read a number of at least 1; None for ``auto``.
-
-    Raises
-    ------
-    UsageError
-        If it is neither.
-    """
-    if text is None or text == "auto":
-        return None
-    if re.fullmatch(r"[0-9]{1,9}", str(text)) and int(text) > 0:
-        return int(text)
-    raise UsageError(f"expected a number >= 1, or auto, got {shown(str(text))}", option=option)
-
-
-def parse_temperature(option: str, text: str | float | None) -> float | Literal["auto"] | None:
-    """Read a temperature: a number, or ``auto`` for one from a sample of the instance's moves.
-
-    Raises
-    ------
-    UsageError
-        If it is neither.
-    """
-    if text is None or text == "auto":
-        return text  # type: ignore[return-value]  # mypy does not see the literal
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"expected a temperature or auto, got {text!r}", option=option) from None
-
-
-def parse_steps(text: str | int, size: int) -> int:
-    """Read a number of steps: ``20000``, or in terms of the size N: ``10N``, ``10N2`` for 10 N^2.
-
-    Raises
-    ------
-    UsageError
-        If it is none of these.
-    """
-    if isinstance(text, int):
-        return text
-    cleaned = text.strip().replace("_", "")
-    if re.fullmatch(r"\d{1,18}", cleaned):
-        return int(cleaned)
-    found = _STEPS.fullmatch(cleaned)
-    if found is None:
-        raise UsageError(
-            f"expected a number, or one with the size as 10N or 10N2, got {text!r}", option="steps"
-        )
-    power: int = size ** int(found.group(2) or 1)
-    return round(float(found.group(1) or 1) * power)

@@ -15,17 +15,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.schedule import parse_steps
 from nsa_cli.anneal.stop import Interrupt, Progress
-from nsa_cli.api import Settings
 from nsa_cli.bench.paper import Cell
 from nsa_cli.bench.suite import Suite
 from nsa_cli.core.bench import Temperatures
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Instance, Solution
+from nsa_cli.core.options import Steps, parse_steps
 from nsa_cli.core.problem import Draws, Problem, Start
-from nsa_cli.run import solve_all
+from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.solve import solve_all
 
 #: Size of the instance, and seconds, of a rehearsal.
 _SMALL, _REHEARSAL = 8, 0.05
@@ -153,7 +153,9 @@ class Annealer(Solver):
     device: str = "cpu"
 
     def run(self, suite: Suite, seed: int, watch: Watch) -> Run:
-        steps = parse_steps(self.budget, suite.size)
+        budget = parse_steps("steps", self.budget)
+        assert budget is not None
+        steps = budget.of(suite.size)
         settings = self._settings(suite.problem, suite.size, steps, seed)
         stop = (Interrupt(watch.asked_to_stop),)
         clock = Clock()
@@ -172,7 +174,7 @@ class Annealer(Solver):
     def _settings(self, problem: Problem[Any], size: int, steps: int, seed: int) -> Settings:
         start, end = (None, None) if self.temperatures is None else self.temperatures(size)
         return Settings(
-            steps=steps,
+            steps=Steps(steps),
             seed=seed,
             device=self.device,
             chains=1,
