@@ -9,8 +9,8 @@ of a second: `solve` looks at its chains every tenth of one. One thread by its p
 clock. The fraction of peak counts three operations a hidden unit and candidate (maximum, multiplication,
 addition), against what a loop of nothing but fused multiply-adds reaches on one core in the same run.
 
-Three rows are three things. ``tsp100`` does what the authors' code does. ``tsp100 held`` shows the policy one
-temperature for 16 steps (`nsa_cli.anneal.hold`). ``tsp100 near`` joins a city to one of its
+Three rows are three things. ``tsp100`` does what the authors' code does. ``tsp100 held`` shows the policy a
+new temperature every 16 steps (`nsa_cli.anneal.hold`). ``tsp100 near`` joins a city to one of its
 ten nearest, by the shipped policy for it and at that policy's temperatures; its ratio is to the authors'
 code at the same size, which scores all cities.
 """
@@ -60,7 +60,7 @@ CHAINS = 256
 #: A run takes one thread about this long.
 SECONDS = 0.35
 
-#: Steps of one temperature in the rows ``held``.
+#: Steps between two temperatures in the rows ``held``.
 HELD = 16
 
 

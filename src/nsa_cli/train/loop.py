@@ -317,7 +317,7 @@ class Run:
 
 
 def _unless_paper(temperature_steps: int) -> dict[str, int]:
-    """Note for how many steps a policy is shown one temperature, if it is more than the paper's one."""
+    """Give `temperature_steps` for the policy's file, unless it is the paper's 1."""
     return {"temperature_steps": temperature_steps} if temperature_steps > 1 else {}
 
 
