@@ -1,4 +1,4 @@
-"""Layouts of policies for kernels: plain arrays, without torch."""
+"""Policies as NumPy arrays for fused kernels, without torch."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Weights = Mapping[str, NDArray[np.float32]]
 
 
 def uniform() -> Any:
-    """Layout of uniform proposals."""
+    """Make uniform proposals."""
     from nsa_cli.core.kernel.hooks import Uniform
 
     return Uniform(False)
 
 
 def learnt(fused: Fused, feature_set: str, weights: Weights, *, greedy: bool = False) -> Any | None:
-    """Layout of a policy's weights for a problem's kernel; None if the kernel has none for such a policy.
+    """Lay out a policy's weights for a problem's kernel; None if it has none for such a policy.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ def _gaussian(made: type, weights: Weights) -> Any:
 
 
 def _members(array: NDArray[np.float32], axes: int) -> NDArray[np.float32]:
-    """Add the axis of members, if it is missing."""
+    """Give an array its axis of members."""
     return np.asarray(array, dtype=np.float32).reshape(-1, *array.shape[-axes:])
 
 
 def _padded(array: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
-    """Pad with zeros, which add nothing to a score, to the hidden units of kernels."""
+    """Fill up to the hidden units of kernels with zeros, which add nothing to a score."""
     from nsa_cli.core.kernel.lanes import HIDDEN
 
     widths = [(0, HIDDEN - n if k == axis else 0) for k, n in enumerate(array.shape)]

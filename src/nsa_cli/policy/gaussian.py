@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -15,25 +16,21 @@ from nsa_cli.core.policy import Proposal
 from nsa_cli.policy.slots import HIDDEN
 
 
-class ConstantGaussianPolicy:
-    """The same standard deviation everywhere: vanilla simulated annealing."""
+class GaussianProposals(ABC):
+    """Axis-aligned Gaussian steps with standard deviations `sigma`."""
 
-    name = "uniform"
-    trained: Trained | None = None
-    temperature_steps = 1
+    @abstractmethod
+    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
+        """Compute the standard deviations of the next step, float64[B, D]."""
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        """Count the dimensions: one uniform number each."""
         return x.shape[1]
-
-    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
-        """Standard deviations of the next step, float64[B, D]."""
-        assert isinstance(operations, ContinuousOperations)
-        return torch.full_like(x, operations.sigma)
 
     def propose(
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
     ) -> Proposal:
-        # By inversion of the normal distribution function: one uniform number a dimension.
+        # Inverse of the normal distribution function.
         step = self.sigma(operations, batch, x, temperature) * torch.special.ndtri(u.T)
         return Proposal((step,), torch.ones(len(step), dtype=torch.bool, device=step.device))
 
@@ -45,7 +42,7 @@ class ConstantGaussianPolicy:
         return (-0.5 * z * z - sigma.log() - 0.5 * math.log(2 * math.pi)).sum(1)
 
 
-class GaussianPolicy(ConstantGaussianPolicy, nn.Module):
+class GaussianPolicy(GaussianProposals, nn.Module):
     """A learnt standard deviation for each axis: features -> hidden -> axes, ReLU, exponential.
 
     Parameters
@@ -64,11 +61,13 @@ class GaussianPolicy(ConstantGaussianPolicy, nn.Module):
         super().__init__()
         self.hidden, self.name = hidden, name
         self.feature_set = "gaussian"
+        self.trained: Trained | None = None
+        self.temperature_steps = 1
         self.first = nn.Linear(features, hidden)
         self.second = nn.Linear(hidden, axes)
 
     def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
-        """Standard deviations of the next step, float64[B, D].
+        """Compute the standard deviations of the next step, float64[B, D].
 
         Raises
         ------
@@ -84,6 +83,18 @@ class GaussianPolicy(ConstantGaussianPolicy, nn.Module):
             )
         log_sigma = _affine(self.second, torch.relu(_affine(self.first, seen)))
         return log_sigma.clamp(*operations.log_sigma).double().exp()
+
+
+class ConstantGaussianPolicy(GaussianProposals):
+    """The same standard deviation everywhere. Vanilla simulated annealing."""
+
+    name = "uniform"
+    trained: Trained | None = None
+    temperature_steps = 1
+
+    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
+        assert isinstance(operations, ContinuousOperations)
+        return torch.full_like(x, operations.sigma)
 
 
 def _affine(layer: nn.Linear, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""From a file to instances, whatever problem and format it holds."""
+"""Reading and writing instances: recognition of problem and format."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_instances(
     ----------
     source : Source
     problem : Problem, optional
-        What the text holds; recognised from the text by default.
+        Recognised from the text by default.
     settings : mapping, optional
         Record keys that the user gives beside the file, such as ``capacity``; they win.
 
@@ -55,7 +55,7 @@ def read_instances(
 def read_each(
     records: Sequence[Record], problem: Problem[Any] | None = None, settings: Mapping[str, Any] | None = None
 ) -> list[tuple[Problem[Any], Instance] | Unread]:
-    """Make instances of records, each by itself: a bad one does not stop the rest.
+    """Build instances from records; a bad one does not stop the rest.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _instance(
 
 
 def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
-    """Put what the user says over what the file says; an error in it is not an error in the file's line."""
+    """Override the file's keys by the user's settings; errors in these have no line."""
 
     def locate(key: str | None, index: int | None) -> int | None:
         return None if key in settings else record.locate(key, index)
@@ -94,7 +94,7 @@ def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
 
 
 def _translated(record: Record, problem: Problem[Any]) -> Record:
-    """Call by our names what other programs call otherwise; errors point to what the file has."""
+    """Translate aliases of keys; errors point to the file's own names."""
     theirs = {ours: name for name, ours in problem.aliases.items() if name in record.data}
     if not theirs:
         return record
@@ -152,7 +152,7 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
             )
             got = "no header" if cells.headers is None else f"header {shown(', '.join(cells.headers), 80)}"
             raise source.error(
-                f"cannot tell the problem from {got}; expected ({heads}), or give --problem", cells.first
+                f"cannot tell the problem: expected ({heads}), got {got}", cells.first, use={"problem": None}
             )
         problem = fitting[0]
     taken = {header for column in problem.columns for header in column.headers}
@@ -195,7 +195,7 @@ def _check_claim(record: Record, problem: Problem[Any] | None) -> None:
     name = record.data.get("problem")
     if problem is not None and name is not None and name != problem.name:
         raise record.source.error(
-            f"holds an instance of {shown(name)}, but --problem says {problem.name}",
+            f"expected an instance of {problem.name}, got one of {shown(name)}",
             record.locate("problem", None),
         )
 
@@ -234,16 +234,14 @@ def write_instances(problem: Problem[Any], instances: Sequence[Instance], fmt: s
     """
     if fmt not in instance_formats(problem):
         known = ", ".join(instance_formats(problem))
-        raise UsageError(
-            f"--format: {problem.name} instances cannot be written as {fmt!r}; there are {known}"
-        )
+        raise UsageError(f"expected one of {known} for {problem.name}, got {shown(fmt)}", option="format")
     if fmt == "json" and len(instances) > 1:
         return "[\n" + ",\n".join(json_text.dumps(i.record()) for i in instances) + "\n]\n"
     if fmt in ("json", "jsonl"):
         return "".join(json_text.dumps(i.record()) + "\n" for i in instances)
     if len(instances) > 1:
         raise UsageError(
-            f"--format: a {fmt} file holds one instance, not {len(instances)}; give -o a directory"
+            f"{fmt} holds one instance, got {len(instances)}", option="format", use={"output": "DIR/"}
         )
     if fmt == "csv":
         return _write_table(problem, instances[0])

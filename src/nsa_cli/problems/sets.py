@@ -1,4 +1,4 @@
-"""Instances that are spread over several files."""
+"""File sets: instances spread over several files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from nsa_cli.core.record import Record
 from nsa_cli.io.source import read_source
 
 
-class Found(NamedTuple):
-    """A set of files that is there.
+class FoundSet(NamedTuple):
+    """An existing set of files.
 
     Attributes
     ----------
@@ -31,13 +31,13 @@ class Found(NamedTuple):
     files: dict[str, Path]
 
 
-def find_set(path: Path, problems: list[Problem[Any]]) -> Found | None:
+def find_set(path: Path, problems: list[Problem[Any]]) -> FoundSet | None:
     """Find the set that a file belongs to, by its name and by what lies beside it.
 
-    Of several sets the one with the most necessary files was meant: a knapsack has all that bins have.
+    Of several sets the one with the most required files wins: a knapsack has all files that bins have.
     """
     fitting = [
-        Found(problem, form, match["stem"], files)
+        FoundSet(problem, form, match["stem"], files)
         for problem in problems
         for form in problem.file_sets
         if (match := re.fullmatch(form.pattern, path.name)) and match["part"] in form.parts
@@ -53,7 +53,7 @@ def _files(path: Path, form: FileSet, match: re.Match[str]) -> dict[str, Path] |
     return None if any(form.parts[part] and part not in there for part in form.parts) else there
 
 
-def read_set(found: Found) -> Record:
+def read_set(found: FoundSet) -> Record:
     """Read all the files of a set as one record.
 
     Raises

@@ -1,4 +1,4 @@
-"""Forward and backward passes of candidate networks on a CPU, without a tensor of hidden units in memory.
+"""Kernels for networks over candidates and their gradients, without a tensor of hidden units.
 
 A step of PPO puts a hundred thousand candidates through 16 hidden units, forwards and backwards. As tensor
 operations that is bound by memory; here a few hundred candidates at a time stay in the L1 cache.
@@ -24,8 +24,8 @@ _GROUP = 1024
 _LOWEST = np.float32(-3e38)
 
 
-class SlotRows(NamedTuple):
-    """One slot of R transitions, their candidates one after the other.
+class Choices(NamedTuple):
+    """One choice of R transitions, their candidates one after the other.
 
     Attributes
     ----------
@@ -48,10 +48,10 @@ class SlotRows(NamedTuple):
     size: int
 
 
-def empty_rows(features: int, rows: int, candidates: int) -> SlotRows:
+def empty_choices(features: int, rows: int, candidates: int) -> Choices:
     """Allocate for so many transitions."""
     width = rows * candidates + LANES
-    return SlotRows(
+    return Choices(
         np.zeros((features, width), np.float32),
         tuple(range(0, features * width, width)),
         np.zeros(width, np.uint8),
@@ -72,7 +72,7 @@ def row_shares(rows: int, candidates: int) -> Any:
 
 @reordered
 def gather(
-    features: Any, allowed: Any, index: Any, rows: NDArray[np.int64], begin: int, end: int, into: SlotRows
+    features: Any, allowed: Any, index: Any, rows: NDArray[np.int64], begin: int, end: int, into: Choices
 ) -> None:
     """Copy some transitions side by side.
 
@@ -85,8 +85,8 @@ def gather(
     rows : int64[R]
         Transitions to copy.
     begin, end : int
-        Range of `rows` to do.
-    into : SlotRows
+        Of the rows, which are done.
+    into : Choices
         Written.
     """
     size = into.size
@@ -108,7 +108,7 @@ def _copy(numbers: Any, into: Any) -> None:
 
 @reordered
 def log_probabilities(
-    network: Any, rows: SlotRows, begin: int, end: int, score: Any, shares: Any, result: Any
+    network: Any, rows: Choices, begin: int, end: int, score: Any, shares: Any, result: Any
 ) -> None:
     """Fill in the log-probabilities of the chosen candidates.
 
@@ -116,7 +116,7 @@ def log_probabilities(
     ----------
     network : float32[F + 2, HIDDEN]
         Weights of the features, of a constant 1, and outwards, of `HIDDEN` units.
-    rows : SlotRows
+    rows : Choices
     begin, end : int
         Range of `rows` to do.
     score : float32[…]
@@ -146,7 +146,7 @@ def log_probabilities(
 
 @reordered
 def add_log_gradient(
-    network: Any, rows: SlotRows, begin: int, end: int, score: Any, shares: Any, weight: Any, gradient: Any
+    network: Any, rows: Choices, begin: int, end: int, score: Any, shares: Any, weight: Any, gradient: Any
 ) -> None:
     """Add the gradient of ``sum_r weight[r] * result[r]`` of `log_probabilities`.
 
@@ -212,7 +212,7 @@ def surrogate(
 
 
 @reordered
-def means(network: Any, rows: SlotRows, begin: int, end: int, score: Any, result: Any) -> None:
+def means(network: Any, rows: Choices, begin: int, end: int, score: Any, result: Any) -> None:
     """Fill in ``result``, float32[R]: the mean score of each transition's candidates."""
     size, group = rows.size, max(1, _GROUP // rows.size)
     for low in range(begin, end, group):
@@ -227,7 +227,7 @@ def means(network: Any, rows: SlotRows, begin: int, end: int, score: Any, result
 
 @reordered
 def add_mean_gradient(
-    network: Any, rows: SlotRows, begin: int, end: int, score: Any, weight: Any, gradient: Any
+    network: Any, rows: Choices, begin: int, end: int, score: Any, weight: Any, gradient: Any
 ) -> None:
     """Add the gradient of ``sum_r weight[r] * result[r]`` of `means`; weight : float32[R]."""
     size, group = rows.size, max(1, _GROUP // rows.size)
@@ -245,13 +245,13 @@ def _scale(numbers: Any, factor: float, into: Any) -> None:
 
 
 @reordered
-def _score(network: Any, rows: SlotRows, low: int, high: int, score: Any) -> None:
+def _score(network: Any, rows: Choices, low: int, high: int, score: Any) -> None:
     blocks = ((high - low) * rows.size + LANES - 1) // LANES
     score_rows(rows.features[:, low * rows.size :], rows.shifts, network, score, blocks)
 
 
 @reordered
-def _add_gradient(network: Any, rows: SlotRows, low: int, high: int, score: Any, gradient: Any) -> None:
+def _add_gradient(network: Any, rows: Choices, low: int, high: int, score: Any, gradient: Any) -> None:
     """Add gradients, where `score` holds those of the scores."""
     count = (high - low) * rows.size
     blocks = (count + LANES - 1) // LANES

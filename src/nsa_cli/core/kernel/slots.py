@@ -94,7 +94,7 @@ class Slots(NamedTuple):
     stale: NDArray[np.int64]
 
 
-class Pick(NamedTuple):
+class Choice(NamedTuple):
     """A chosen candidate, -1 if none is allowed, and the log-probability of choosing it."""
 
     index: Any  # np.int64, beside the method of tuples
@@ -264,7 +264,7 @@ def likeliest_allowed(logits: Any, needs: Any, room: int) -> np.int64:
 
 
 @inlined
-def drawn(space: Slots, u: float, mode: Any, given: int, likeliest: int) -> Pick:
+def drawn(space: Slots, u: float, mode: Any, given: int, likeliest: int) -> Choice:
     """Draw from weights.
 
     Parameters
@@ -280,7 +280,7 @@ def drawn(space: Slots, u: float, mode: Any, given: int, likeliest: int) -> Pick
     """
     largest, total = space.softmax[0], space.softmax[1]
     if not total > 0.0:
-        return Pick(np.int64(-1), -np.inf)
+        return Choice(np.int64(-1), -np.inf)
     if given >= 0:
         index = np.int64(given)
     elif mode.greedy:
@@ -288,26 +288,26 @@ def drawn(space: Slots, u: float, mode: Any, given: int, likeliest: int) -> Pick
     else:
         index = np.int64(pick(space.running, total, u))
     if not mode.weighed:
-        return Pick(index, 0.0)
-    return Pick(index, np.float64(space.logits[index] - largest) - math.log(total))
+        return Choice(index, 0.0)
+    return Choice(index, np.float64(space.logits[index] - largest) - math.log(total))
 
 
 @inlined
-def draw(space: Slots, u: float, mode: Any, given: int) -> Pick:
+def draw(space: Slots, u: float, mode: Any, given: int) -> Choice:
     """Draw after `weigh`; else as `drawn`."""
     likeliest = likeliest_of(space.logits) if mode.greedy else np.int64(-1)
     return drawn(space, u, mode, given, likeliest)
 
 
 @inlined
-def draw_allowed(space: Slots, needs: Any, room: int, u: float, mode: Any, given: int) -> Pick:
+def draw_allowed(space: Slots, needs: Any, room: int, u: float, mode: Any, given: int) -> Choice:
     """Draw after `weigh_allowed`; else as `drawn`."""
     likeliest = likeliest_allowed(space.logits, needs, room) if mode.greedy else np.int64(-1)
     return drawn(space, u, mode, given, likeliest)
 
 
 @inlined
-def choose(space: Slots, largest: float, u: float, mode: Any, given: int) -> Pick:
+def choose(space: Slots, largest: float, u: float, mode: Any, given: int) -> Choice:
     """Choose among candidates whose logits are finite: `weigh` and `draw`."""
     weigh(space, largest)
     return draw(space, u, mode, given)
@@ -316,20 +316,20 @@ def choose(space: Slots, largest: float, u: float, mode: Any, given: int) -> Pic
 @inlined
 def choose_allowed(
     space: Slots, largest: float, needs: Any, room: int, u: float, mode: Any, given: int
-) -> Pick:
+) -> Choice:
     """Choose among candidates c with ``needs[c] <= room``: `weigh_allowed` and `draw_allowed`."""
     weigh_allowed(space, largest, needs, room)
     return draw_allowed(space, needs, room, u, mode, given)
 
 
 @inlined
-def choose_uniformly(needs: Any, room: int, u: float, given: int) -> Pick:
+def choose_uniformly(needs: Any, room: int, u: float, given: int) -> Choice:
     """Choose uniformly among candidates c with ``needs[c] <= room``, in the order of their numbers."""
     count = 0
     for c in range(len(needs)):
         count += needs[c] <= room
     if count == 0:
-        return Pick(np.int64(-1), -np.inf)
+        return Choice(np.int64(-1), -np.inf)
     index = np.int64(given)
     if given < 0:
         rank = np.int64(u * count)
@@ -345,11 +345,11 @@ def choose_uniformly(needs: Any, room: int, u: float, given: int) -> Pick:
         while needs[index] > room or rank > 0:
             rank -= needs[index] <= room
             index += 1
-    return Pick(index, -math.log(count))
+    return Choice(index, -math.log(count))
 
 
 @inlined
-def choose_among(count: int, u: float, given: int) -> Pick:
+def choose_among(count: int, u: float, given: int) -> Choice:
     """Choose uniformly among `count` candidates."""
     index = np.int64(given) if given >= 0 else np.int64(u * count)
-    return Pick(index, -math.log(count))
+    return Choice(index, -math.log(count))
