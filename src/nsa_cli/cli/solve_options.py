@@ -78,7 +78,8 @@ Reheat = Annotated[
     int, typer.Option("--reheat", metavar="N", help="Restart the schedule at the first temperature N times.")
 ]
 Acceptance = Annotated[
-    str, typer.Option("--acceptance", help="Acceptance rule: metropolis (the paper's) or hastings.")
+    str,
+    typer.Option("--acceptance", help="Acceptance rule: metropolis (the paper's), hastings or threshold."),
 ]
 Init = Annotated[
     str | None,
