@@ -169,7 +169,7 @@ class TspInstance(Instance):
             low, high = self.measured.min(axis=0), self.measured.max(axis=0)
             return bool(np.isfinite(self.metric.lengths(low, high)))
 
-    def edges(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+    def edges(self, i: NDArray[np.integer[Any]], j: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Lengths of the edges between cities `i` and `j` (positions in the file), elementwise."""
         if self.matrix is not None:
             return np.asarray(self.matrix[i, j])

@@ -5,9 +5,6 @@ are compiled once, not once a metric. Where lengths are most of the work, `speci
 each of the common metrics: without code for the others the local search has more registers for its own.
 """
 
-# mypy: disable-error-code="arg-type, assignment, call-arg, no-any-return, return-value"
-# Numba's types: an int64 is an int to it, and a variant of a generic function returns what that says.
-
 from __future__ import annotations
 
 import math

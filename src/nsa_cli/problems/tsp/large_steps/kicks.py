@@ -5,9 +5,6 @@ segments, without reversing any. Local search has no such move; of its own moves
 segments, it puts nine tenths back, of double bridges half. Cuts favour edges that are bad by alpha-nearness.
 """
 
-# mypy: disable-error-code="arg-type, assignment, call-arg, no-any-return, return-value"
-# Numba's types: an int64 is an int to it, and a variant of a generic function returns what that says.
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -137,7 +134,7 @@ def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
 
 
 @inlined
-def _place(cities: Cities, chain: Chain, draws: np.uint64, cut: int, begin: int, count: int) -> int:
+def _place(cities: Cities, chain: Chain, draws: np.uint64, cut: int, begin: int, count: int) -> np.int64:
     """Choose where to cut, among `count` edges from `begin` on: of some at random the worst by alpha."""
     worst, chosen = -np.inf, np.int64(0)
     for k in range(_TRIES):

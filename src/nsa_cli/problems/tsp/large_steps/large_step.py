@@ -72,8 +72,9 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
         some_are_one = len(state.best) < instance.size
         return first if some_are_one and instance.objective(first) < instance.objective(tour) else tour
 
-    in_parts = part_count(len(state.best)) > 1 and not isinstance(tours.cities.metric, DistanceMatrix)
-    return LargeStepRun(tours, state, current, best, parts=TourPartition(tours, state) if in_parts else None)
+    divided = part_count(len(state.best)) > 1 and not isinstance(tours.cities.metric, DistanceMatrix)
+    partition = TourPartition(tours, state) if divided else None
+    return LargeStepRun(tours, state, current, best, partition=partition)
 
 
 def _goes_in_parts(instance: TspInstance) -> bool:

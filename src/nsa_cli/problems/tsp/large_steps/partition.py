@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import allocating, kernel
-from nsa_cli.core.problem import Draws, LargeStepPart
+from nsa_cli.core.problem import Draws, Segment
 from nsa_cli.problems.tsp.large_steps.kicks import Kicked, Tours, fitting, start_at
 from nsa_cli.problems.tsp.large_steps.local_search import HEAD, QUEUED
 from nsa_cli.problems.tsp.metric_kernel import AnyMetric, tour_length
@@ -57,7 +57,7 @@ class _Part(NamedTuple):
 
 
 class TourPartition:
-    """A chain's tour in parts; see `nsa_cli.core.problem.LargeStepParts`.
+    """A chain's tour in parts; see `nsa_cli.core.problem.Partition`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class TourPartition:
         size = len(state.best)
         self.count, self.steps = part_count(size), int(KICKS_PER_CITY * size)
         self._tours, self._state = tours, state
-        self._partition: Partition | None = None
+        self._partition: TourParts | None = None
         self._parts: dict[int, _Part] = {}
         #: Whether a city is separated from candidates; and how often it was, lately above all.
         self._separated, self._often = np.zeros(size, dtype=np.uint8), np.zeros(size)
@@ -85,7 +85,7 @@ class TourPartition:
         )
         return np.diff(self._partition.bounds) / len(tour)
 
-    def part(self, number: int) -> LargeStepPart:
+    def segment(self, number: int) -> Segment:
         whole, partition = self._tours.cities, self._current()
         some = members(partition, number)
         waiting = (self._separated[some] != 0) & (some != GAP)
@@ -103,7 +103,7 @@ class TourPartition:
         chain.queue[: len(first)], chain.waiting[:] = first, waiting
         chain.counts[HEAD], chain.counts[QUEUED] = 0, len(first)
         self._parts[number] = _Part(some, state)
-        return LargeStepPart(tours, state)
+        return Segment(tours, state)
 
     def join(self, *, improved: bool) -> tuple[float, float]:
         metric, order, best = self._tours.cities.metric, self._state.chain.order, self._state.best
@@ -124,7 +124,7 @@ class TourPartition:
         if not read_tour(links, target):
             raise AssertionError("expected one tour of all parts, got several")
 
-    def _current(self) -> Partition:
+    def _current(self) -> TourParts:
         assert self._partition is not None
         return self._partition
 
@@ -141,7 +141,7 @@ def _gathered(metric: AnyMetric, some: NDArray[np.int64]) -> AnyMetric:
     return metric._replace(data=data.ravel())
 
 
-class Partition(NamedTuple):
+class TourParts(NamedTuple):
     """A tour in parts.
 
     Attributes
@@ -172,8 +172,8 @@ def partition_tour(
     width: int,
     weights: NDArray[np.float64],
     draws: NDArray[np.float64],
-) -> Partition:
-    """Partition a tour into parts, one more than there are draws.
+) -> TourParts:
+    """TourParts a tour into parts, one more than there are draws.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def partition_tour(
         for part in range(made, largest, -1):
             bounds[part + 1] = bounds[part]
         bounds[largest + 1] = low + count
-    return Partition(tour.copy(), cities, bounds, place, rank)
+    return TourParts(tour.copy(), cities, bounds, place, rank)
 
 
 @kernel
@@ -253,7 +253,7 @@ def _rotate(cities: NDArray[np.int64], begin: int, scratch: NDArray[np.int64]) -
 
 
 @allocating
-def members(partition: Partition, part: int) -> NDArray[np.int64]:
+def members(partition: TourParts, part: int) -> NDArray[np.int64]:
     """List a part's cities in the order of the tour, with its gaps; int64[M]."""
     cities, rank = partition.cities[partition.bounds[part] : partition.bounds[part + 1]], partition.rank
     size, count = len(cities), 0
@@ -270,7 +270,7 @@ def members(partition: Partition, part: int) -> NDArray[np.int64]:
 
 @allocating
 def restrict(
-    partition: Partition,
+    partition: TourParts,
     part: int,
     some: NDArray[np.int64],
     neighbours: NDArray[np.uint32],
@@ -283,7 +283,7 @@ def restrict(
 
     Parameters
     ----------
-    partition : Partition
+    partition : TourParts
     part : int
     some : int64[M]
         As `members` gives them.
@@ -330,7 +330,7 @@ def link_part(order: NDArray[np.uint32], members: NDArray[np.int64], links: NDAr
 
 
 @kernel
-def link_gaps(partition: Partition, links: NDArray[np.int64]) -> None:
+def link_gaps(partition: TourParts, links: NDArray[np.int64]) -> None:
     """Link the ends of the tour's edges that lead from part to part."""
     bounds, tour, place = partition.bounds, partition.tour, partition.place
     before = np.int64(tour[len(tour) - 1])

@@ -4,9 +4,6 @@ A move is (first city, candidate) here: the window follows from the random numbe
 not grow with N, but for the segment that an accepted move reverses.
 """
 
-# mypy: disable-error-code="arg-type, assignment, call-arg, no-any-return, return-value"
-# Numba's types: an int64 is an int to it, and a variant of a generic function returns what that says.
-
 from __future__ import annotations
 
 import math
@@ -18,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     Mode,
     Network,
@@ -159,7 +156,7 @@ def fused_of(count: int) -> Fused:
 
 
 @inlined
-def _wrapped(place: int, size: int) -> int:
+def _wrapped(place: Any, size: int) -> Any:
     """Bring a place that is at most one round too far back into the tour."""
     if place < 0:
         return place + size
@@ -197,7 +194,7 @@ def _beside(work: Any, city: int) -> Any:
     return work.tour[_wrapped(place - 1, size)], work.tour[_wrapped(place + 1, size)]
 
 
-@variant(parts.load, batch=CandidateArrays)
+@variant(hooks.load, batch=CandidateArrays)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for k in range(len(x)):
         work.tour[k] = x[k]
@@ -205,7 +202,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
     work.counts[REVERSALS], work.counts[REVERSED] = 0, len(x)
 
 
-@variant(parts.propose, batch=CandidateArrays, policy=Uniform)
+@variant(hooks.propose, batch=CandidateArrays, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -238,7 +235,7 @@ def _propose_uniformly(
     return (city, m), log_probability
 
 
-@variant(parts.propose, batch=CandidateArrays, policy=NearestPolicy)
+@variant(hooks.propose, batch=CandidateArrays, policy=NearestPolicy)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -380,22 +377,22 @@ def _plane_features(ends: Any, pair: Any, x: float, y: float) -> None:
 
 
 @inlined
-def _distance(x: float, y: float) -> float:
+def _distance(x: float, y: float) -> np.float32:
     return np.float32(math.sqrt(x * x + y * y))
 
 
-@variant(parts.energy, batch=CandidateArrays)
+@variant(hooks.energy, batch=CandidateArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
     return tour_energy(batch.tours, row, work.tour)
 
 
-@variant(parts.delta, batch=CandidateArrays)
+@variant(hooks.delta, batch=CandidateArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     begin, end = _ends(batch, work, row, action)
     return reversal_delta(batch.tours, row, work.tour, begin, end)
 
 
-@variant(parts.apply, batch=CandidateArrays)
+@variant(hooks.apply, batch=CandidateArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     tour, place, size = work.tour, work.place, len(work.tour)
     low, high = _ends(batch, work, row, action)
@@ -421,7 +418,7 @@ def _log_reversal(work: Any, begin: int, count: int) -> None:
         counts[REVERSED] = len(work.tour)  # copying all is no more work, or the log is full
 
 
-@variant(parts.reverse, work=CandidateWork)
+@variant(hooks.reverse, work=CandidateWork)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     size = len(work.tour)
     begin, end = _ends(batch, work, row, action)
@@ -439,13 +436,13 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
 
 
 @inlined
-def _place_after(place: int, begin: int, end: int, size: int) -> int:
+def _place_after(place: int, begin: int, end: int, size: int) -> np.int64:
     """Give a city's place after a move."""
     inside, short = begin <= place <= end, 2 * (end - begin + 1) <= size
     return np.int64((begin + end - place) % size) if inside == short else np.int64(place)
 
 
-@variant(parts.store, batch=CandidateArrays)
+@variant(hooks.store, batch=CandidateArrays)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     tour, counts, size = work.tour, work.counts, len(work.tour)
     if not best or counts[REVERSED] >= size:
