@@ -35,7 +35,7 @@ from nsa_cli.train.config import TrainConfig
 from nsa_cli.train.estimators import shaped
 from nsa_cli.version import __version__
 
-#: Seeds of the instances: training draws epoch after epoch, validation never what training draws.
+#: First stream of the validation instances: training uses the epochs' numbers.
 _VALIDATION = 2**40
 
 
@@ -233,6 +233,18 @@ class Training:
         self._log(row)
         self.on_epoch(row)
 
+    def end_epoch(
+        self, epoch: int, policy: LearntPolicy, row: dict[str, Any], state: Mapping[str, Any]
+    ) -> bool:
+        """Report an epoch and save the state to resume from; tell whether to stop."""
+        self.report(epoch, policy, row)
+        stopping = self.asked_to_stop()
+        if stopping or (epoch + 1) % self.config.validate_every == 0 or epoch + 1 == self.config.epochs:
+            self.save_state(epoch + 1, state)
+        if stopping and not self.out.exists():
+            self.save_policy(policy, epoch)  # without a score: nothing is validated yet
+        return stopping
+
     @property
     def seconds(self) -> float:
         """Time spent, interruptions left out."""
@@ -253,11 +265,6 @@ class Training:
             "commit": source_version(),
         }
         save(self.out, policy, self.problem.name, notes)
-
-    def save_on_stop(self, policy: LearntPolicy, epoch: int) -> None:
-        """Write the policy without a score if none has been validated yet."""
-        if not self.out.exists():
-            self.save_policy(policy, epoch)
 
     def _log(self, row: Mapping[str, Any]) -> None:
         path = self.out.with_suffix(".csv")
