@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nsa_cli.anneal.stop import Progress
-from nsa_cli.cli.progress import Moment
+from nsa_cli.cli.progress import Snapshot
 from nsa_cli.report.trace import HEADERS
 
 from helpers import QUICK as STEPS
@@ -205,7 +205,9 @@ def moment(seconds=2.0, sense="min", best_known=None, deadline=None, tasks=1, **
     problem = SimpleNamespace(sense=sense)
     instance = SimpleNamespace(best_known=best_known)
     progress = Progress(20, 100, 0.5, 0.25, -8.0, mean=-7.0)._replace(**fields)
-    return Moment(progress, seconds, [SimpleNamespace(problem=problem, instance=instance)] * tasks, deadline)
+    return Snapshot(
+        progress, seconds, [SimpleNamespace(problem=problem, instance=instance)] * tasks, deadline
+    )
 
 
 def test_the_line_says_where_a_run_stands():

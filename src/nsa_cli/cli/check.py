@@ -1,4 +1,4 @@
-"""`nsa check`: whether a solution is feasible, what it is worth, and how good it can be."""
+"""`nsa check`: feasibility, objective, bound and gap of a solution from a file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check(
     from nsa_cli.solver.check import evaluate, pair
 
     if fmt not in ("text", "json"):
-        raise UsageError(f"--format: expected text or json, got {fmt!r}")
+        raise UsageError(f"expected text or json, got {fmt!r}", option="format")
     if instance == solution == "-":
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
     check_output(output, inputs=(instance, solution))

@@ -134,7 +134,7 @@ def uniforms_torch(keys: torch.Tensor, first: int, last: int, count: int) -> tor
 def _counters(keys: ArrayT, steps: ArrayT, draws: ArrayT) -> ArrayT:
     """Hash (key, step, draw) to 64 bits: int64[steps, draws, keys]."""
     at_step = _mix(keys + ((steps + 2) * _STEP)[:, None])
-    return _mix(at_step[:, None, :] + ((draws + 1) * _DRAW)[:, None])  # type: ignore[no-any-return]
+    return _mix(at_step[:, None, :] + ((draws + 1) * _DRAW)[:, None])
 
 
 def to_unit_interval(bits: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from nsa_cli.core.instance import Instance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.core.operations import Operations
 
 InstanceT = TypeVar("InstanceT", bound=Instance)

@@ -25,7 +25,7 @@ from nsa_cli.core.problem import Draws, LargeStep, Problem
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.core.operations import Action, Operations
 
 

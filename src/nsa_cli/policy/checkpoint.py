@@ -27,7 +27,7 @@ FORMAT = "nsa-policy-1"
 #: A policy file is some kilobytes; nothing larger is read.
 _LARGEST = 8_000_000
 
-#: Steps at most for which a policy may be shown one temperature.
+#: Most steps between two temperatures that a policy sees.
 _LONGEST = 1_000_000
 
 _UNIFORM = "uniform"
@@ -146,7 +146,7 @@ class Stored:
     weights : object
         As read.
     temperature_steps : int
-        Steps for which it is shown one temperature, see `nsa_cli.anneal.held`; 1 where the file says nothing.
+        Steps between two temperatures that it sees, see `nsa_cli.anneal.hold`; 1 by default.
     """
 
     name: str

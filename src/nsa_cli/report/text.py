@@ -128,9 +128,10 @@ def _rows(result: Result) -> list[tuple[str, str]]:
         rows.append(("found by", result.found_by))
     rows += [
         ("seed", str(result.seed)),
+        ("method", result.method + (f", policy {result.policy}" if result.method == "anneal" else "")),
         (
             "steps",
-            f"{result.steps} in each of {result.chains} chains, policy {result.policy}, start {result.start}",
+            f"{result.steps} in each of {result.chains} chains, start {result.start}",
         ),
         ("seconds", f"{result.seconds['total']:.2f} on {result.device}"),
         ("solution", _ids(ids[:_SHOWN]) + more),

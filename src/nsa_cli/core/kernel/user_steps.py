@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import mix, uniform
-from nsa_cli.core.kernel.jit import anew, variant
+from nsa_cli.core.kernel.jit import uncached, variant
 from nsa_cli.core.kernel.user import data_of, fused_of
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
@@ -102,7 +102,7 @@ def _propose(moves: Any, x: Any, first: Any, bits: Any) -> Any:
     return (none, none)
 
 
-_propose = anew(_propose, forceinline=True)
+_propose = uncached(_propose, forceinline=True)
 
 
 def _descend(moves: Any, place: Any, bits: Any) -> None:
@@ -127,7 +127,7 @@ def _descend(moves: Any, place: Any, bits: Any) -> None:
             break
 
 
-_descend = anew(_descend)
+_descend = uncached(_descend)
 
 
 @variant(steps.settle, data=Moves)

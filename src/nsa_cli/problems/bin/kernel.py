@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_sums, sum_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
     Mode,
@@ -23,10 +23,10 @@ from nsa_cli.core.kernel.slots import (
     choose_among,
     choose_uniformly,
     draw,
+    mark_stale,
     never,
-    score_again,
     slot_space,
-    spoil,
+    update_scores,
     weigh,
 )
 from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch, pack
@@ -74,18 +74,20 @@ def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
     size = len(x)
     padded = blocks_of(size) * LANES
-    return Work(
-        aligned((size,), np.int64),
-        never(padded),
-        *(aligned((size,), np.int64) for _ in range(4)),
-        aligned((2, padded)),
-        aligned((1, padded)),
-        slot_space(size),
-        slot_space(size),
+    return Work._make(
+        (
+            aligned((size,), np.int64),
+            never(padded),
+            *(aligned((size,), np.int64) for _ in range(4)),
+            aligned((2, padded)),
+            aligned((1, padded)),
+            slot_space(size),
+            slot_space(size),
+        )
     )
 
 
-@variant(parts.load, batch=BinBatch)
+@variant(hooks.load, batch=BinBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for b in range(len(x)):
         work.needs[b] = -batch.capacity[row]
@@ -149,7 +151,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
 def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     shifts = (0, work.seen.shape[1])
     sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
-    spoil(work.item, begin, end)
+    mark_stale(work.item, begin, end)
 
 
 @inlined
@@ -159,15 +161,15 @@ def draw_item(policy: Any, work: Any, member: int, heat: float, u: float, given:
     first, bias = policy.item.first[member], policy.item.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[2, h] * heat)
-    anew, largest = score_again(slot, policy.item.second[member])
-    if anew:
+    changed, largest = update_scores(slot, policy.item.second[member])
+    if changed:
         if items < len(slot.logits):
             forbid_from(slot.logits, items)
         weigh(slot, largest)
     return draw(slot, u, policy.mode, given)
 
 
-@variant(parts.propose, batch=BinBatch, policy=Uniform)
+@variant(hooks.propose, batch=BinBatch, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -179,7 +181,7 @@ def _propose_uniformly(
     return (item.index, target.index), item.log_probability + target.log_probability
 
 
-@variant(parts.propose, batch=BinBatch, policy=Paper)
+@variant(hooks.propose, batch=BinBatch, policy=Paper)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -198,7 +200,7 @@ def _propose(
     return (item.index, target.index), item.log_probability + target.log_probability
 
 
-@variant(parts.energy, batch=BinBatch)
+@variant(hooks.energy, batch=BinBatch)
 def _energy(batch: Any, work: Any, row: int) -> float:
     used = 0
     for b in range(len(work.count)):
@@ -206,14 +208,14 @@ def _energy(batch: Any, work: Any, row: int) -> float:
     return np.float64(used)
 
 
-@variant(parts.delta, batch=BinBatch)
+@variant(hooks.delta, batch=BinBatch)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     closes = work.count[work.bin_of[action[0]]] == 1
     opens = work.count[action[1]] == 0
     return np.float64(opens) - np.float64(closes)
 
 
-@variant(parts.apply, batch=BinBatch)
+@variant(hooks.apply, batch=BinBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     item, target = action
     source, weight = work.bin_of[item], batch.weights[row, item]
@@ -248,12 +250,12 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
         item = work.after[item]
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action[0], work.bin_of[action[0]]
 
 
-@variant(parts.store, batch=(BinBatch, SquaresBatch))
+@variant(hooks.store, batch=(BinBatch, SquaresBatch))
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for i in range(len(x)):
         x[i] = work.bin_of[i]

@@ -9,7 +9,7 @@ from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.problems.bin.instance import BinInstance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.problems.bin.operations import BinOperations
     from nsa_cli.problems.bin.squares import SquaresOperations
 

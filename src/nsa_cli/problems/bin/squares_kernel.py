@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_features, sum_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
     Mode,
@@ -23,9 +23,9 @@ from nsa_cli.core.kernel.slots import (
     choose_allowed,
     choose_among,
     choose_uniformly,
+    mark_stale,
     never,
     slot_space,
-    spoil,
 )
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
 from nsa_cli.problems.bin.kernel import draw_item, look, look_again, put, take
@@ -90,19 +90,21 @@ def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
     size = len(x)
     items, others = blocks_of(size) * LANES, blocks_of(2 * size) * LANES
-    return Work(
-        *(aligned((size,), np.int64) for _ in range(6)),
-        aligned((others,), np.int64),
-        never(others),
-        never(others),
-        aligned((2, items)),
-        aligned((3, others)),
-        slot_space(size),
-        slot_space(2 * size),
+    return Work._make(
+        (
+            *(aligned((size,), np.int64) for _ in range(6)),
+            aligned((others,), np.int64),
+            never(others),
+            never(others),
+            aligned((2, items)),
+            aligned((3, others)),
+            slot_space(size),
+            slot_space(2 * size),
+        )
     )
 
 
-@variant(parts.load, batch=SquaresBatch)
+@variant(hooks.load, batch=SquaresBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     size = len(x)
     for b in range(size):
@@ -144,7 +146,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
 def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     shifts = (0, work.seen.shape[1])
     sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
-    spoil(work.item, begin, end)
+    mark_stale(work.item, begin, end)
 
 
 @inlined
@@ -171,7 +173,7 @@ def _weigh(work: Any, weight: float, room: float, heat: float) -> None:
         gains[c] = gain / (abs(gain) + heat)
 
 
-@variant(parts.propose, batch=SquaresBatch, policy=Uniform)
+@variant(hooks.propose, batch=SquaresBatch, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -182,7 +184,7 @@ def _propose_uniformly(
     return (item.index, other.index), item.log_probability + other.log_probability
 
 
-@variant(parts.propose, batch=SquaresBatch, policy=Squares)
+@variant(hooks.propose, batch=SquaresBatch, policy=Squares)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -202,7 +204,7 @@ def _propose(
     return (item.index, other.index), item.log_probability + other.log_probability
 
 
-@variant(parts.energy, batch=SquaresBatch)
+@variant(hooks.energy, batch=SquaresBatch)
 def _energy(batch: Any, work: Any, row: int) -> float:
     used, squares = 0, 0.0
     for b in range(len(work.count)):
@@ -223,7 +225,7 @@ def _target(work: Any, other: int) -> int:
     return other if other < size else work.bin_of[other - size]
 
 
-@variant(parts.delta, batch=SquaresBatch)
+@variant(hooks.delta, batch=SquaresBatch)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     item, other = action
     source, target = work.bin_of[item], _target(work, other)
@@ -233,7 +235,7 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     return -np.float64(closes) - rise * batch.scale[row]
 
 
-@variant(parts.apply, batch=SquaresBatch)
+@variant(hooks.apply, batch=SquaresBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     item, other = action
     source, target, weight = work.bin_of[item], _target(work, other), batch.weights[row, item]
@@ -259,7 +261,7 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
         item = work.after[item]
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     item, other = action
     return item, other if other >= len(work.bin_of) else work.bin_of[item]

@@ -17,7 +17,7 @@ from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.problems.knapsack.large_step import KnapsackLargeStep
     from nsa_cli.problems.knapsack.operations import KnapsackOperations
     from nsa_cli.problems.knapsack.plot import KnapsackDrawing

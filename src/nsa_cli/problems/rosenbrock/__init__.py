@@ -15,7 +15,7 @@ from nsa_cli.core.problem import Draws, Problem
 from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
     from nsa_cli.problems.rosenbrock.plot import RosenbrockDrawing
 
