@@ -133,7 +133,7 @@ def test_many_cities_take_memory_in_proportion():
         (["--candidates", "5", "--neighbourhood", "paper"], "leave out --neighbourhood"),
         (["--candidates", "10", "--policy", "tsp-es-best"], "is for paper"),
         (["--neighbourhood", "paper", "--policy", "tsp-es-nearest"], "is for nearest:10"),
-        (["--candidates", "10", "--method", "large-step"], "neighbourhood"),
+        (["--candidates", "10", "--method", "large-step"], "leave out --candidates"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(tmp_path, capsys, options, word):
