@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from nsa_cli.core.instance import Instance
     from nsa_cli.core.problem import Budget, Column, Problem
     from nsa_cli.core.result import Result
-    from nsa_cli.core.user import UserProblem
     from nsa_cli.problems import find_problem
+    from nsa_cli.user.problem import UserProblem
 
 _HOMES = {
     "nsa_cli.api": (
@@ -38,9 +38,9 @@ _HOMES = {
     "nsa_cli.core.instance": ("Instance",),
     "nsa_cli.core.problem": ("Budget", "Column", "Problem"),
     "nsa_cli.core.result": ("Result",),
-    "nsa_cli.core.user": ("UserProblem",),
     "nsa_cli.contract": ("check_problem",),
     "nsa_cli.problems": ("find_problem",),
+    "nsa_cli.user.problem": ("UserProblem",),
 }
 
 __all__ = [

@@ -17,10 +17,12 @@ from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperat
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
-from nsa_cli.core.user import AdaptedProblem
 from nsa_cli.io.json_text import dumps
 from nsa_cli.policy.build import find_policy
+from nsa_cli.problems import as_problem
 from nsa_cli.problems.files import read_instances
+from nsa_cli.user.adapter import AdaptedProblem
+from nsa_cli.user.problem import UserProblem
 
 _STEPS = 30
 _CHAINS = 6
@@ -55,16 +57,21 @@ class Moment(NamedTuple):
     possible: Tensor
 
 
-def check_problem(problem: Problem[Any], size: int = 8, seed: int = 0) -> None:
+def check_problem(
+    problem: Problem[Any] | UserProblem | type[Problem[Any] | UserProblem], size: int = 8, seed: int = 0
+) -> None:
     """Run all checks on random instances of one size.
 
     Raises
     ------
     ContractError
-        For the first thing that is not as the contract says; names the method.
+        For the first violation of the contract; names the method.
+    UsageError
+        If `problem` is none, or lacks a method.
     """
+    adapted = as_problem(problem)
     for check in CHECKS:
-        check(problem, size, seed)
+        check(adapted, size, seed)
 
 
 def walk(problem: Problem[Any], size: int, seed: int) -> Iterator[Moment]:
@@ -217,7 +224,7 @@ def scalar_functions_say_what_tensors_say(problem: Problem[Any], size: int, seed
     """What a user's compiled loop is made of can be compiled, and means what the tensor methods mean."""
     if not isinstance(problem, AdaptedProblem) or (kernel := problem.kernel()) is None:
         return
-    from nsa_cli.core.kernel.user import data_of
+    from nsa_cli.user.kernel import data_of
 
     moments = list(walk(problem, size, seed))
     arrays = kernel.arrays(moments[0].instances, None)
@@ -238,7 +245,7 @@ def scalar_functions_say_what_tensors_say(problem: Problem[Any], size: int, seed
 
 def _check_candidates(problem: AdaptedProblem, m: Moment, arrays: Any) -> None:
     """Compare what is said of each candidate of each choice, for the first chain that can move."""
-    from nsa_cli.core.kernel.user import data_of
+    from nsa_cli.user.kernel import data_of
 
     assert isinstance(m.operations, DiscreteOperations)
     for row in m.possible.nonzero()[:1, 0].tolist():

@@ -1,7 +1,7 @@
-"""Large steps for a user's problem, from its own moves: some at random, then a descent by its moves.
+"""Large steps of a user's problem: a kick of random moves, then first-improvement descent by its moves.
 
-The parts of `nsa_cli.core.kernel.steps` from the scalar functions of `nsa_cli.core.user`; as in
-`nsa_cli.core.kernel.user`, what holds a user's functions is compiled in each process again.
+The hooks of `nsa_cli.core.kernel.steps` from the scalar functions of `nsa_cli.user.problem`; as in
+`nsa_cli.user.kernel`, nothing is kept on disk.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ from numpy.typing import NDArray
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import mix, uniform
 from nsa_cli.core.kernel.jit import anew, variant
-from nsa_cli.core.kernel.user import data_of, fused_of
 from nsa_cli.core.problem import Budget, LargeStepRun
-from nsa_cli.core.user import UserInstance, UserProblem
+from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.kernel import data_of, fused_of
+from nsa_cli.user.problem import UserProblem
 
-#: Fewer elements than this leave nothing to kick.
+#: Elements at least.
 _LEAST = 4
 
-#: Moves that a kick makes at least, and at most as a share of the elements.
+#: MoveSet of a kick: at least, and at most as a share of the elements.
 _FEWEST, _SHARE = 2, 0.2
 
-#: Passes over the first choices that a descent takes at most, and tries for an allowed candidate.
+#: Passes over the first choices in a descent at most, and tries for an allowed candidate.
 _PASSES, _TRIES = 8, 8
 
 #: Rises up to this, in typical changes of a move, are rounding errors.
 _ROUNDING = 1e-12
 
-#: Places in `Place.energies`.
+#: Indices of `Chain.energies`.
 NOW, BEFORE = range(2)
 
 
-class Moves(NamedTuple):
+class MoveSet(NamedTuple):
     """An instance with its rules.
 
     Attributes
@@ -46,7 +47,7 @@ class Moves(NamedTuple):
     choices : int
         That make a move.
     most : int
-        Moves of a kick at most.
+        MoveSet of a kick at most.
     scale, tolerance : float
         See `nsa_cli.core.kernel.steps`.
     """
@@ -59,8 +60,8 @@ class Moves(NamedTuple):
     tolerance: float
 
 
-class Place(NamedTuple):
-    """Where a chain is.
+class Chain(NamedTuple):
+    """State of a chain.
 
     Attributes
     ----------
@@ -104,9 +105,9 @@ def _propose(moves: Any, x: Any, first: Any, bits: Any) -> Any:
 _propose = anew(_propose, forceinline=True)
 
 
-def _descend(moves: Any, place: Any, bits: Any) -> None:
+def _descend(moves: Any, chain: Any, bits: Any) -> None:
     """Make improving moves, each first choice in turn, until a pass finds none."""
-    x, energies = place.x, place.energies
+    x, energies = chain.x, chain.energies
     size = len(x)
     begin = np.int64(uniform(bits, 0) * size)
     for turn in range(_PASSES):
@@ -129,13 +130,13 @@ def _descend(moves: Any, place: Any, bits: Any) -> None:
 _descend = anew(_descend)
 
 
-@variant(steps.settle, data=Moves)
+@variant(steps.settle, data=MoveSet)
 def _settle(data: Any, state: Any, limit: int) -> bool:
     _descend(data, state, np.uint64(0))
     return True
 
 
-@variant(steps.kick, data=Moves)
+@variant(steps.kick, data=MoveSet)
 def _kick(data: Any, state: Any, draws: np.uint64) -> bool:
     x = state.x
     for k in range(len(x)):
@@ -152,37 +153,37 @@ def _kick(data: Any, state: Any, draws: np.uint64) -> bool:
     return made > 0
 
 
-@variant(steps.repair, data=Moves)
+@variant(steps.repair, data=MoveSet)
 def _repair(data: Any, state: Any, draws: np.uint64) -> float:
     _descend(data, state, mix(draws))
     return state.energies[NOW] - state.energies[BEFORE]
 
 
-@variant(steps.keep, data=Moves)
+@variant(steps.keep, data=MoveSet)
 def _keep(data: Any, state: Any) -> None:
     pass
 
 
-@variant(steps.undo, data=Moves)
+@variant(steps.undo, data=MoveSet)
 def _undo(data: Any, state: Any) -> None:
     for k in range(len(state.x)):
         state.x[k] = state.before[k]
     state.energies[NOW] = state.energies[BEFORE]
 
 
-@variant(steps.energy, data=Moves)
+@variant(steps.energy, data=MoveSet)
 def _energy(data: Any, state: Any) -> float:
     return state.energies[NOW]
 
 
-@variant(steps.note, data=Moves)
+@variant(steps.note, data=MoveSet)
 def _note(data: Any, state: Any) -> None:
     for k in range(len(state.x)):
         state.best[k] = state.x[k]
 
 
 class UserLargeStep:
-    """What `nsa_cli.backends` asks of a problem that has large-step chains.
+    """Large-step chains of a user's problem; see `nsa_cli.core.problem.LargeStep`.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ class UserLargeStep:
         self._fused = fused_of(owner)
 
     def fits(self, instance: UserInstance) -> bool:
-        """Tell whether there are enough elements."""
+        """Whether there are enough elements to kick."""
         return instance.size >= _LEAST
 
     def budget(self, instance: UserInstance) -> Budget:
@@ -210,7 +211,7 @@ class UserLargeStep:
 def _run(batch: Any, row: int, first: NDArray[Any]) -> LargeStepRun:
     data, scale = data_of(batch, row), float(batch.scale[row])
     most = max(int(_SHARE * len(first)), _FEWEST + 1)
-    moves = Moves(data, batch.rules, batch.slots, most, scale, _ROUNDING * scale)
+    moves = MoveSet(data, batch.rules, batch.slots, most, scale, _ROUNDING * scale)
     energy = float(batch.rules.cost(data, first))
-    place = Place(first.copy(), first.copy(), first.copy(), np.array([energy, energy]))
-    return LargeStepRun(moves, place, place.x.copy, place.best.copy, kept=False)
+    chain = Chain(first.copy(), first.copy(), first.copy(), np.array([energy, energy]))
+    return LargeStepRun(moves, chain, chain.x.copy, chain.best.copy, kept=False)

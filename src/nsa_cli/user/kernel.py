@@ -1,7 +1,7 @@
-"""The parts of a fused kernel for a user's problem, from its scalar functions; see `nsa_cli.core.user`.
+"""Fused kernel of a user's problem, from the scalar functions of `nsa_cli.user.problem`.
 
 Numba has a type of its own for each compiled function. So a batch that holds a user's functions makes the
-loop be compiled for them, with no registration for each problem.
+loop be compiled for them, with no registration for each problem. Nothing of it is kept on disk.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.errors import UsageError, shown
@@ -36,7 +37,8 @@ from nsa_cli.core.kernel.slots import (
     never,
     slot_space,
 )
-from nsa_cli.core.user import REQUIRED_SCALARS, SCALARS, UserInstance, UserProblem
+from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.problem import REQUIRED_SCALARS, SCALARS, UserProblem
 
 #: Choices that a move may have here.
 _MOST_SLOTS = 2
@@ -44,11 +46,12 @@ _MOST_SLOTS = 2
 #: What Numba says where something is allocated.
 _ALLOCATES = ("NRT required", "Only accept returning of array passed into the function")
 
-_AWAY = "correct it, or use --backend torch"
+#: The reference backend, which needs no scalar functions.
+_TORCH = {"backend": "torch"}
 
 
 class Rules(NamedTuple):
-    """A user's compiled functions, without their prefix; and `row`, which takes an instance's data out."""
+    """A user's compiled functions, without their prefix; and `row`, which gives the data of an instance."""
 
     cost: Any
     delta: Any
@@ -60,12 +63,12 @@ class Rules(NamedTuple):
 
 
 class UserArrays(NamedTuple):
-    """A batch.
+    """Batch of B chains on I different instances.
 
     Attributes
     ----------
     data : NamedTuple of arrays
-        The user's keys and `scale`, one row for each of I different instances.
+        The user's keys and `scale`, one row an instance.
     which : int64[B]
         Instance of each chain.
     scale : float64[B]
@@ -75,21 +78,21 @@ class UserArrays(NamedTuple):
     """
 
     data: Any
-    which: Any
-    scale: Any
-    slots: Any
+    which: NDArray[np.int64]
+    scale: NDArray[np.float64]
+    slots: int
     rules: Rules
 
 
 class One(NamedTuple):
-    """A learnt policy for moves of one choice."""
+    """Learnt policy of moves of one choice."""
 
     first: Network
     mode: Mode
 
 
 class Two(NamedTuple):
-    """A learnt policy for moves of two choices."""
+    """Learnt policy of moves of two choices."""
 
     first: Network
     second: Network
@@ -97,11 +100,11 @@ class Two(NamedTuple):
 
 
 class Work(NamedTuple):
-    """One chain's state.
+    """State of one chain.
 
     Attributes
     ----------
-    x : array
+    x : array[N]
         The solution.
     needs : int64[16 blocks]
         Which candidates are allowed: ALWAYS or NEVER.
@@ -114,11 +117,11 @@ class Work(NamedTuple):
     slot : Slots
     """
 
-    x: Any
-    needs: Any
-    seen: Any
-    out: Any
-    shifts: Any
+    x: NDArray[Any]
+    needs: NDArray[np.int64]
+    seen: tuple[NDArray[np.float32], ...]
+    out: tuple[NDArray[np.float32], ...]
+    shifts: tuple[tuple[np.int64, ...], ...]
     slot: Slots
 
 
@@ -161,10 +164,20 @@ def _propose_uniformly(
 
 
 @_inlined
-def _score(
-    batch: Any, data: Any, work: Any, chosen: Any, heat: float, network: Any, member: int, slot: int
-) -> float:
-    """Score the candidates of a choice; give the largest score."""
+def _choose(
+    batch: Any,
+    data: Any,
+    work: Any,
+    chosen: Any,
+    heat: float,
+    network: Any,
+    mode: Any,
+    member: int,
+    slot: int,
+    u: float,
+    given: int,
+) -> Any:
+    """Draw a candidate of choice `slot` by the scores of its network."""
     _look(batch, data, work, chosen)
     seen, out = work.seen[slot], work.out[slot]
     for c in range(len(work.x)):
@@ -178,16 +191,17 @@ def _score(
         space.floor[h] = -network.bias[member, h]
     blocks = space.sums.shape[0]
     sum_features(seen, work.shifts[slot], network.first[member], space.sums, 0, blocks)
-    return score_sums(space.sums, space.floor, network.second[member], space.logits, 0, blocks)
+    largest = score_sums(space.sums, space.floor, network.second[member], space.logits, 0, blocks)
+    return choose_allowed(space, largest, work.needs, 0, u, mode, given)
 
 
 @variant(parts.propose, batch=UserArrays, policy=One)
 def _propose_one(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    data = _row(batch, row)
-    largest = _score(batch, data, work, _NONE, temperature, policy.first, member, 0)
-    choice = choose_allowed(work.slot, largest, work.needs, 0, uniform(at, 0), policy.mode, given[0])
+    data, mode = _row(batch, row), policy.mode
+    u = uniform(at, 0)
+    choice = _choose(batch, data, work, _NONE, temperature, policy.first, mode, member, 0, u, given[0])
     return (choice.index, np.int64(-1)), choice.log_probability
 
 
@@ -195,14 +209,13 @@ def _propose_one(
 def _propose_two(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    data = _row(batch, row)
-    largest = _score(batch, data, work, _NONE, temperature, policy.first, member, 0)
-    choice = choose_allowed(work.slot, largest, work.needs, 0, uniform(at, 0), policy.mode, given[0])
+    data, mode = _row(batch, row), policy.mode
+    u, v = uniform(at, 0), uniform(at, 1)
+    choice = _choose(batch, data, work, _NONE, temperature, policy.first, mode, member, 0, u, given[0])
     if choice.index < 0:
         return (choice.index, np.int64(-1)), choice.log_probability
     chosen = (choice.index, np.int64(-1))
-    largest = _score(batch, data, work, chosen, temperature, policy.second, member, 1)
-    other = choose_allowed(work.slot, largest, work.needs, 0, uniform(at, 1), policy.mode, given[1])
+    other = _choose(batch, data, work, chosen, temperature, policy.second, mode, member, 1, v, given[1])
     return (choice.index, other.index), choice.log_probability + other.log_probability
 
 
@@ -246,7 +259,7 @@ def fused_of(owner: UserProblem) -> Fused:
         If some are missing, or cannot be compiled.
     """
     functions = {name: getattr(type(owner), name) for name in SCALARS}
-    _complete(owner, functions)
+    _check_class(owner, functions)
     widths = tuple(owner.slots.values())
     learnt = functions["scalar_features"] is not None
 
@@ -271,31 +284,23 @@ def fused_of(owner: UserProblem) -> Fused:
     )
 
 
-def _complete(owner: UserProblem, functions: dict[str, Any]) -> None:
-    """Check that all functions are there that need each other, and that they are functions."""
+def _check_class(owner: UserProblem, functions: dict[str, Any]) -> None:
+    """Refuse a class whose functions, choices or keys a compiled loop cannot serve."""
     given = next(name for name, function in functions.items() if function is not None)
-    needed = list(REQUIRED_SCALARS)
-    if type(owner).reverse is not UserProblem.reverse:
-        needed.append("scalar_reverse")
-    for name in needed:
+    reverses = type(owner).reverse is not UserProblem.reverse
+    for name in (*REQUIRED_SCALARS, "scalar_reverse") if reverses else REQUIRED_SCALARS:
         if functions[name] is None:
-            raise UsageError(
-                f"{owner.name}: {name} is missing, which belongs to {given}; add it, or use --backend torch"
-            )
+            raise UsageError(f"{owner.name}: expected {name} beside {given}, got none", use=_TORCH)
     for name, function in functions.items():
         found = inspect.getattr_static(owner, name)
         if function is not None and not isinstance(found, staticmethod):
             raise UsageError(f"{owner.name}: {name} takes no self: write @staticmethod above it")
-    if len(owner.slots) > _MOST_SLOTS:
-        raise UsageError(
-            f"{owner.name}: scalar functions serve moves of at most {_MOST_SLOTS} choices, this has "
-            f"{len(owner.slots)}; use --backend torch"
-        )
+    if (choices := len(owner.slots)) > _MOST_SLOTS:
+        message = f"scalar functions serve moves of at most {_MOST_SLOTS} choices, got {choices}"
+        raise UsageError(f"{owner.name}: {message}", use=_TORCH)
     for key in owner.keys:
         if not key.isidentifier() or keyword.iskeyword(key) or key.startswith("_") or key == "scale":
-            raise UsageError(
-                f"{owner.name}: scalar functions cannot have the key {key!r}; use --backend torch"
-            )
+            raise UsageError(f"{owner.name}: scalar functions cannot have the key {key!r}", use=_TORCH)
 
 
 def data_of(batch: UserArrays, row: int) -> Any:
@@ -321,7 +326,7 @@ def _plain(function: Any) -> Callable[..., Any]:
 
 
 def _arrays(owner: UserProblem, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
-    from nsa_cli.core.user_operations import UserOperations
+    from nsa_cli.user.operations import UserOperations
 
     unique = list({id(i): i for i in instances}.values())
     place = {id(i): k for k, i in enumerate(unique)}
@@ -331,25 +336,23 @@ def _arrays(owner: UserProblem, instances: Sequence[UserInstance], unit: float |
     made, rules = _compiled(type(owner))
     stacks = (np.stack([getattr(i.data, key) for i in unique]) for key in owner.keys)
     batch = UserArrays(made(*stacks, scales), which, scales[which], len(owner.slots), rules)
-    x = np.asarray(owner.initial(unique[0].data, lambda n: np.full(n, 0.5)))
-    _check_solution(owner, operations, unique[0], x)
-    _check_functions(owner, batch, x)
+    _check_solution(owner, operations, unique[0])
+    _check_functions(owner, batch, unique[0].typical)
     return batch
 
 
-def _check_solution(owner: UserProblem, operations: Any, instance: UserInstance, x: Any) -> None:
-    """Refuse solutions that scalar functions are not for."""
-    counts = [operations.candidates(instance, x)] if x.ndim == 1 else []
-    if counts != [len(x)]:
-        raise UsageError(
-            f"{owner.name}: scalar functions are for solutions of one axis, with one candidate an element; "
-            f"here a solution has the shape {x.shape} and a choice {counts[0] if counts else 'other'} "
-            "candidates; use --backend torch"
-        )
+def _check_solution(owner: UserProblem, operations: Any, instance: UserInstance) -> None:
+    """Refuse solutions that are not one axis of candidates."""
+    shape = instance.typical.shape
+    count = operations.candidates(instance) if len(shape) == 1 else None
+    if shape != (count,):
+        message = "scalar functions are for solutions of one axis, with one candidate an element"
+        got = "" if count is None else f" and {count} candidates"
+        raise UsageError(f"{owner.name}: {message}; got the shape {shape}{got}", use=_TORCH)
 
 
 def _check_functions(owner: UserProblem, batch: UserArrays, x: Any) -> None:
-    """Compile a user's functions one by one, so that what is wrong has a name."""
+    """Compile a user's functions one by one, so that an error names the function."""
     state = (numba.typeof(data_of(batch, 0)), numba.typeof(x))
     pair, index, real = numba.typeof(_NONE), numba.int64, numba.float64
     out = numba.typeof(aligned((1,)))
@@ -365,25 +368,25 @@ def _check_functions(owner: UserProblem, batch: UserArrays, x: Any) -> None:
         rule = getattr(batch.rules, name)
         if rule is None:
             continue
-        given = _returned(owner, name, rule, (*state, *more))
+        given = _returned(name, rule, (*state, *more))
         if not isinstance(given, kind) or (name == "reverse" and given != pair):
-            raise UsageError(f"{owner.name}: scalar_{name} gives {shown(given)}, expected {meaning}; {_AWAY}")
+            message = f"scalar_{name}: expected {meaning}, got {shown(given)}"
+            raise UsageError(f"{owner.name}: {message}", use=_TORCH)
 
 
-def _returned(owner: UserProblem, name: str, rule: Any, arguments: tuple[Any, ...]) -> Any:
-    """Compile a function for types of arguments; give the type that it returns."""
+def _returned(name: str, rule: Any, arguments: tuple[Any, ...]) -> Any:
+    """Compile a function for types of arguments; give the type of its result."""
     try:
         rule.compile(arguments)
     except Exception as error:  # Numba's own, and whatever else its passes may trip over
         place = inspect.getsourcefile(rule.py_func), rule.py_func.__code__.co_firstlineno
-        raise UsageError(
-            f"{place[0]}:{place[1]}: scalar_{name} cannot be compiled by Numba: {_reason(error)}; {_AWAY}"
-        ) from None
+        message = f"scalar_{name} cannot be compiled by Numba: {_reason(error)}"
+        raise UsageError(f"{place[0]}:{place[1]}: {message}", use=_TORCH) from None
     return rule.overloads[arguments].signature.return_type
 
 
 def _reason(error: Exception) -> str:
-    """Find the line of Numba's message that says what is wrong."""
+    """Cause of an error, a line of Numba's message."""
     if any(sign in str(error) for sign in _ALLOCATES):
         return "it makes an array; write a loop over numbers"
     lines = [" ".join(line.split()) for line in str(error).partition(" Raised from")[0].splitlines()]

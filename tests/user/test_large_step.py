@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.user_problems import MAXCUT, Teams
+from tests.user_problems import MAXCUT, Row, Teams
 
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.kernel.jit import cache_folder
-from nsa_cli.problems import find_problem
+from nsa_cli.problems import as_problem, find_problem
 
 
 def chains_of(problem: Any, instance: Any, count: int, seed: int = 1, threads: int = 1) -> LargeStepChains:
@@ -75,13 +75,7 @@ def test_a_small_cut_is_solved() -> None:
 
 def test_without_scalar_functions_there_are_none() -> None:
     """The error says what to do."""
-
-    class Plain(type(find_problem(MAXCUT).owner)):  # type: ignore[misc]
-        scalar_cost = scalar_delta = scalar_apply = scalar_allowed = scalar_features = None
-
-    from nsa_cli.core.user import AdaptedProblem
-
-    problem = AdaptedProblem(Plain())
+    problem = as_problem(Row)
     task = nsa.Task(problem, problem.generate(8, np.random.default_rng(1)))
     with pytest.raises(UsageError, match=r"need its scalar_cost, .* and scalar_allowed; use"):
         nsa.solve(task, method="large-step")
