@@ -11,17 +11,17 @@ import numpy as np
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.instance import Number
-from nsa_cli.core.problem import COPIES, Budget, Column, FileFormat, Problem, Trained
-from nsa_cli.problems.bin import filesets, textfiles
+from nsa_cli.core.problem import COPIES, Budget, Column, Problem, Trained
+from nsa_cli.problems.bin.formats import FILE_SETS, FORMATS
 from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
 from nsa_cli.problems.bin.instance import BinInstance
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.problems.bin.large_step import BinLargeStep
-    from nsa_cli.problems.bin.operations import BinOperations
+    from nsa_cli.problems.bin.large_step.chains import BinLargeStep
+    from nsa_cli.problems.bin.move.operations import BinOperations
     from nsa_cli.problems.bin.plot import BinDrawing
-    from nsa_cli.problems.bin.squares import SquaresOperations
+    from nsa_cli.problems.bin.squares.operations import SquaresOperations
 
 
 class Bin(Problem[BinInstance]):
@@ -35,11 +35,8 @@ class Bin(Problem[BinInstance]):
         COPIES,
         Column("names", ("name", "item", "id", "label"), required=False, text=True),
     )
-    formats = (
-        FileFormat("orlib", (), textfiles.recognises_orlib, textfiles.read_orlib),
-        FileFormat("bpplib", (".bpp", ".csp"), textfiles.recognises_bpplib, textfiles.read_bpplib),
-    )
-    file_sets = (filesets.BURKARDT, filesets.PACKINGSOLVER)
+    formats = FORMATS
+    file_sets = FILE_SETS
     aliases = {"bin_capacity": "capacity"}
     arrays = {"weights": 1, "capacity": 0, "copies": 1}
     starts = {
@@ -77,12 +74,12 @@ class Bin(Problem[BinInstance]):
         return [BinInstance(name=f"bin{size}-{i}", weights=w) for i, w in enumerate(weights[:count], start=1)]
 
     def kernel(self) -> Fused:
-        from nsa_cli.problems.bin.kernel import fused
+        from nsa_cli.problems.bin.move.kernel import fused
 
         return fused
 
     def large_step(self) -> BinLargeStep:
-        from nsa_cli.problems.bin.large_step import BinLargeStep
+        from nsa_cli.problems.bin.large_step.chains import BinLargeStep
 
         return BinLargeStep()
 
@@ -103,7 +100,7 @@ class Bin(Problem[BinInstance]):
         return bounds.recompute(instance, witness)
 
     def operations(self) -> BinOperations:
-        from nsa_cli.problems.bin.operations import BinOperations
+        from nsa_cli.problems.bin.move.operations import BinOperations
 
         return BinOperations()
 
@@ -135,12 +132,12 @@ class BinBySquares(Bin):
         return problem if walk == problem.walk else super().walking(walk)
 
     def operations(self) -> SquaresOperations:  # type: ignore[override]
-        from nsa_cli.problems.bin.squares import SquaresOperations
+        from nsa_cli.problems.bin.squares.operations import SquaresOperations
 
         return SquaresOperations()
 
     def kernel(self) -> Fused:
-        from nsa_cli.problems.bin.squares_kernel import fused
+        from nsa_cli.problems.bin.squares.kernel import fused
 
         return fused
 

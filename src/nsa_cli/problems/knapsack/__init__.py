@@ -10,15 +10,15 @@ import numpy as np
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.instance import Number
-from nsa_cli.core.problem import COPIES, Budget, Column, FileFormat, Problem, Trained
-from nsa_cli.problems.knapsack import filesets, textfiles
+from nsa_cli.core.problem import COPIES, Budget, Column, Problem, Trained
+from nsa_cli.problems.knapsack.formats import FILE_SETS, FORMATS
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.problems.knapsack.large_step import KnapsackLargeStep
-    from nsa_cli.problems.knapsack.operations import KnapsackOperations
+    from nsa_cli.problems.knapsack.flip.operations import KnapsackOperations
+    from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
     from nsa_cli.problems.knapsack.plot import KnapsackDrawing
 
 
@@ -35,13 +35,8 @@ class Knapsack(Problem[KnapsackInstance]):
         COPIES,
         Column("names", ("name", "item", "id", "label"), required=False, text=True),
     )
-    formats = (
-        FileFormat("pisinger", (), textfiles.recognises_pisinger, textfiles.read_pisinger),
-        FileFormat("standard", (), textfiles.recognises_standard, textfiles.read_standard),
-        FileFormat("mknap", (), textfiles.recognises_mknap, textfiles.read_mknap),
-        FileFormat("jooken", (), textfiles.recognises_jooken, textfiles.read_jooken),
-    )
-    file_sets = (filesets.BURKARDT,)
+    formats = FORMATS
+    file_sets = FILE_SETS
     aliases = {"profits": "values"}
     arrays = {"values": 1, "weights": 1, "capacity": 0, "copies": 1}
     starts = {"greedy": greedy, "empty": empty, "paper": empty}
@@ -73,12 +68,12 @@ class Knapsack(Problem[KnapsackInstance]):
         ]
 
     def kernel(self) -> Fused:
-        from nsa_cli.problems.knapsack.kernel import fused
+        from nsa_cli.problems.knapsack.flip.kernel import fused
 
         return fused
 
     def large_step(self) -> KnapsackLargeStep:
-        from nsa_cli.problems.knapsack.large_step import KnapsackLargeStep
+        from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
 
         return KnapsackLargeStep()
 
@@ -89,17 +84,17 @@ class Knapsack(Problem[KnapsackInstance]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        from nsa_cli.problems.knapsack import bounds
+        from nsa_cli.problems.knapsack.bounds import dual
 
-        return bounds.bound(instance, seconds, stop)
+        return dual.bound(instance, seconds, stop)
 
     def recompute_bound(self, instance: KnapsackInstance, witness: Mapping[str, Any]) -> Number:
-        from nsa_cli.problems.knapsack import bounds
+        from nsa_cli.problems.knapsack.bounds import dual
 
-        return bounds.recompute(instance, witness)
+        return dual.recompute(instance, witness)
 
     def operations(self) -> KnapsackOperations:
-        from nsa_cli.problems.knapsack.operations import KnapsackOperations
+        from nsa_cli.problems.knapsack.flip.operations import KnapsackOperations
 
         return KnapsackOperations()
 

@@ -82,7 +82,7 @@ def test_answers_have_no_empty_bins() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("4\n10\n6\n12\n5\n4\n", 4, "item 2 does not fit any bin: weight 12 > capacity 10; give another"),
+        ("4\n10\n6\n12\n5\n4\n", 4, "item 2 does not fit any bin: weight 12 > capacity 10"),
         ("2\n10\n4 3\n12 1\n", 4, "item 4 does not fit any bin: weight 12 > capacity 10"),
         ("3\n10\n6\n-5\n4\n", 4, "weights, element 2: expected a number >= 0, got -5"),
         ("3\n10\n6\nx\n4\n", 4, "weight: expected a number, got 'x'"),
@@ -118,7 +118,8 @@ def test_faults_have_lines(text: str, line: int | None, message: str) -> None:
     """What cannot be read is named with its line and what should be there."""
     with pytest.raises(InputError) as caught:
         instances_of(text)
-    assert (caught.value.line, caught.value.message[: len(message)]) == (line, message)
+    place = f"f.txt:{line}: " if line else "f.txt: "
+    assert str(caught.value).startswith(place + message)
     assert "\n" not in str(caught.value)
 
 

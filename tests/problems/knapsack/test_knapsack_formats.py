@@ -178,7 +178,8 @@ def test_faults_have_lines(text: str, line: int, message: str) -> None:
     """What cannot be read is named with its line and what should be there."""
     with pytest.raises(InputError) as caught:
         instances_of(text, named=False)
-    assert (caught.value.line, caught.value.message[: len(message)]) == (line, message)
+    place = f"f.txt:{line}: " if line else "f.txt: "
+    assert str(caught.value).startswith(place + message)
     assert "\n" not in str(caught.value)
 
 
@@ -198,7 +199,7 @@ def test_a_capacity_from_outside_wins_and_has_no_line() -> None:
             {"values": [1], "weights": [1]},
             None,
             None,
-            "capacity is missing; give it in the file or with --capacity",
+            "capacity is missing in the file",
         ),
         ({"values": [], "weights": [], "capacity": 1}, "values", None, "expected at least one item"),
         (

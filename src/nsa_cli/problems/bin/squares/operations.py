@@ -18,7 +18,7 @@ from torch import Tensor
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
 from nsa_cli.problems.bin.instance import BinInstance
-from nsa_cli.problems.bin.operations import free_of, sum_by_bin
+from nsa_cli.problems.bin.move.operations import free_of, sum_by_bin
 
 
 class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):

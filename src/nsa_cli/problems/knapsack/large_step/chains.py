@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Budget, LargeStepRun
-from nsa_cli.problems.knapsack.exchange import FREE, PLACES, VALUE, Items, Selection
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
+from nsa_cli.problems.knapsack.large_step.kernel import FREE, PLACES, VALUE, Items, Selection
 
 #: Fewer items than this leave nothing to exchange.
 _LEAST = 3

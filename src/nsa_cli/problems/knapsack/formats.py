@@ -1,4 +1,4 @@
-"""Knapsack text files of the field.
+"""File formats of the knapsack problem.
 
 ==========  ==============================================================================
 standard    ``n C``, then n lines ``value weight`` (knapsacksolver, unibo, courses)
@@ -9,22 +9,26 @@ mknap       number of instances; each: ``n m best``, n values, m times n weights
 jooken      ``n``, then n lines ``id value weight``, then ``C``
 pisinger    blocks: name, ``n N``, ``c C``, ``z optimum``, ``time T``, lines
             ``i,value,weight,x``, a line of dashes
+burkardt    files of a list each: ``x_c.txt`` capacity, ``x_w.txt`` weights, ``x_p.txt``
+            profits, ``x_s.txt`` the best selection (J. Burkardt, KNAPSACK_01)
 ==========  ==============================================================================
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.exact import exact_sum
+from nsa_cli.core.problem import FileFormat, FileSet
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io.numbers import parse_number
-from nsa_cli.io.tokens import Line, locator, shape, split_lines, to_count, to_number
+from nsa_cli.io.tokens import Line, locator, read_numbers, shape, split_lines, to_count, to_number
+from nsa_cli.problems.item_files import read_lists, read_one_by_one
 
 
 def recognises_standard(source: Source) -> bool:
@@ -54,11 +58,11 @@ def read_standard(source: Source) -> list[Record]:
     items = [(row, row.tokens) for row in rows]
     record = _record(source, items, {"capacity": capacity}, {"capacity": first})
     if chosen:
-        record.data["best_known"] = worth(record.data["values"], [x == "1" for x in chosen])
+        record.data["best_known"] = _worth(record.data["values"], [x == "1" for x in chosen])
     return [record]
 
 
-def worth(values: Sequence[int | float], chosen: Sequence[Any]) -> int | float:
+def _worth(values: Sequence[int | float], chosen: Sequence[Any]) -> int | float:
     """Sum the values of what is chosen, exactly."""
     taken = [value for value, yes in zip(values, chosen, strict=True) if yes]
     return sum(taken) if all(isinstance(x, int) for x in taken) else exact_sum(np.array(taken, np.float64))
@@ -96,16 +100,13 @@ def read_mknap(source: Source) -> list[Record]:
     """
     tokens = [(token, line.number) for line in split_lines(source) for token in line.tokens]
     count = to_count(source, *tokens[0], "number of instances")
-    at, records = 1, []
-    while at < len(tokens):
-        record, at = _mknap_instance(source, tokens, at)
-        records.append(record)
+    records = read_one_by_one(source, tokens, 1, _mknap_instance)
     if len(records) != count:
         raise source.error(f"expected {count} instances, got {len(records)}", tokens[0][1])
     return records
 
 
-def _mknap_instance(source: Source, tokens: list[tuple[str, int]], begin: int) -> tuple[Record, int]:
+def _mknap_instance(source: Source, tokens: Sequence[tuple[str, int]], begin: int) -> tuple[Record, int]:
     """Read the instance that begins at a position in `tokens`; tell the position after it."""
     if len(tokens) < begin + 3:
         raise source.error("expected n, m and the optimum, got the end of the file", tokens[-1][1])
@@ -160,11 +161,9 @@ def read_jooken(source: Source) -> list[Record]:
         _check_width(source, row, row.tokens, 3, "id, value, weight")
     capacity = to_number(source, last.tokens[0], last.number, "capacity")
     names = [to_number(source, row.tokens[0], row.number, "id") for row in items]
-    extra = (
-        {"capacity": capacity}
-        if names == list(range(1, count + 1))
-        else {"capacity": capacity, "names": names}
-    )
+    extra: dict[str, Any] = {"capacity": capacity}
+    if names != list(range(1, count + 1)):
+        extra["names"] = names
     pairs = [(row, row.tokens[1:]) for row in items]
     return [_record(source, pairs, extra, {"capacity": last.number})]
 
@@ -184,14 +183,10 @@ def read_pisinger(source: Source) -> list[Record]:
         If a block is cut short or a line is not ``i,value,weight,x``.
     """
     lines = [line for line in split_lines(source) if not re.fullmatch(r"-+", line.tokens[0])]
-    at, records = 0, []
-    while at < len(lines):
-        record, at = _pisinger_block(source, lines, at)
-        records.append(record)
-    return records
+    return read_one_by_one(source, lines, 0, _pisinger_block)
 
 
-def _pisinger_block(source: Source, lines: list[Line], begin: int) -> tuple[Record, int]:
+def _pisinger_block(source: Source, lines: Sequence[Line], begin: int) -> tuple[Record, int]:
     """Read the block that begins at a position in `lines`; tell the position after it."""
     name, first = lines[begin].tokens[0], lines[begin].number
     at, head = begin + 1, {}
@@ -234,3 +229,32 @@ def _record(
 def _check_width(source: Source, line: Line, cells: list[str], width: int, what: str) -> None:
     if len(cells) != width:
         raise source.error(f"expected {width} numbers ({what}), got {len(cells)}", line.number)
+
+
+def _read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:
+    """Read capacity, weights and profits; best known is what the selection in ``s`` is worth."""
+    record = read_lists(stem, sources, {"w": "weights", "p": "values"})
+    if "s" in sources:
+        chosen, at = read_numbers(sources["s"], "selection")
+        values = record.data["values"]
+        if len(chosen) != len(values) or not set(chosen) <= {0, 1}:
+            raise sources["s"].error(f"expected 0 or 1 for each of {len(values)} items", at[-1])
+        record.data["best_known"] = _worth(values, chosen)
+    return record
+
+
+FORMATS = (
+    FileFormat("pisinger", (), recognises_pisinger, read_pisinger),
+    FileFormat("standard", (), recognises_standard, read_standard),
+    FileFormat("mknap", (), recognises_mknap, read_mknap),
+    FileFormat("jooken", (), recognises_jooken, read_jooken),
+)
+
+FILE_SETS = (
+    FileSet(
+        "burkardt",
+        r"(?P<stem>.+)_(?P<part>[cwps])\.txt(\.gz)?",
+        {"c": True, "w": True, "p": True, "s": False},
+        _read_burkardt,
+    ),
+)

@@ -12,7 +12,7 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Budget, LargeStepRun
 from nsa_cli.problems.bin import bounds
 from nsa_cli.problems.bin.instance import BinInstance
-from nsa_cli.problems.bin.repack import Bins, Repacking, bins_of, pack_at, scratch_for
+from nsa_cli.problems.bin.large_step.kernel import Bins, Repacking, bins_of, pack_at, scratch_for
 
 #: Fewer items than this are in one bin, or in one each.
 _LEAST = 3

@@ -28,7 +28,7 @@ from nsa_cli.core.kernel.slots import (
     spoil,
 )
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
-from nsa_cli.problems.bin.kernel import draw_item, look, look_again, put, take
+from nsa_cli.problems.bin.move.kernel import draw_item, look, look_again, put, take
 
 _score = score_features(3)
 

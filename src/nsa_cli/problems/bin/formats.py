@@ -1,21 +1,29 @@
-"""Bin packing text files of the field.
+"""File formats of bin packing.
 
 ==========  ==============================================================================
 bpplib      ``n``, ``C``, then n weights (Scholl, Falkenauer, Schwerin, Wäscher, hard28)
             or ``m``, ``C``, then m pairs ``weight demand`` (cutting stock); ``n C`` or
             ``C n`` in one line, then one weight in each
 orlib       number of instances; each: its id, ``C n best``, n weights (OR-Library)
+burkardt    three files of a list each: ``x_c.txt`` capacity, ``x_w.txt`` weights,
+            ``x_s.txt`` the bin of each item (J. Burkardt, BIN_PACKING)
+packing-    ``items.csv`` (ID, X, COPIES), ``bins.csv`` (ID, X, COST, COPIES) with one type
+solver      of bins (F. Fontan, PackingSolver, one-dimensional)
 ==========  ==============================================================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nsa_cli.core.errors import InputError, shown
+from nsa_cli.core.problem import COPIES, Column, FileFormat, FileSet
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io.numbers import parse_number
-from nsa_cli.io.tokens import Line, locator, shape, split_lines, to_count, to_number
+from nsa_cli.io.table import read_table, to_record
+from nsa_cli.io.tokens import Line, locator, read_numbers, shape, split_lines, to_count, to_number
+from nsa_cli.problems.item_files import read_lists, read_one_by_one
 
 
 def recognises_bpplib(source: Source) -> bool:
@@ -81,16 +89,13 @@ def read_orlib(source: Source) -> list[Record]:
     """
     lines = split_lines(source)
     count = to_count(source, lines[0].tokens[0], lines[0].number, "number of instances")
-    at, records = 1, []
-    while at < len(lines):
-        record, at = _orlib_instance(source, lines, at)
-        records.append(record)
+    records = read_one_by_one(source, lines, 1, _orlib_instance)
     if len(records) != count:
         raise source.error(f"expected {count} instances, got {len(records)}", lines[0].number)
     return records
 
 
-def _orlib_instance(source: Source, lines: list[Line], begin: int) -> tuple[Record, int]:
+def _orlib_instance(source: Source, lines: Sequence[Line], begin: int) -> tuple[Record, int]:
     """Read the instance that begins at a position in `lines`; tell the position after it."""
     id_, head = lines[begin], lines[min(begin + 1, len(lines) - 1)]
     if head is id_ or len(id_.tokens) != 1 or len(head.tokens) != 3:
@@ -116,3 +121,70 @@ def _orlib_instance(source: Source, lines: list[Line], begin: int) -> tuple[Reco
     heads: dict[str, Any] = {"name": name, "capacity": capacity, "best_known": best}
     locate = locator(places, dict.fromkeys(heads, head.number))
     return Record({**heads, "weights": weights}, source, locate), end
+
+
+def _read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:
+    """Read capacity and weights; best known is the number of bins in ``s``."""
+    record = read_lists(stem, sources, {"w": "weights"})
+    if "s" in sources:
+        bins, at = read_numbers(sources["s"], "bin")
+        if len(bins) != (size := len(record.data["weights"])):
+            raise sources["s"].error(
+                f"expected the bin of each of {size} items, got {len(bins)} numbers", at[-1]
+            )
+        record.data["best_known"] = len(set(bins))
+    return record
+
+
+_ITEMS = (Column("weights", ("x",)), COPIES, Column("names", ("id",), required=False, text=True))
+_BINS = (Column("capacity", ("x",)), COPIES)
+#: Columns that no answer depends on; any other is a rule that an answer might break.
+_HARMLESS = ("id", "x", "copies", "cost", "profit")
+
+
+def _read_packingsolver(stem: str, sources: Mapping[str, Source]) -> Record:
+    """Read items, and bins of one type."""
+    items, bins = _table(sources["items"], _ITEMS), _table(sources["bins"], _BINS)
+    if len(bins.data["capacity"]) != 1:
+        raise sources["bins"].error(f"expected one type of bins, got {len(bins.data['capacity'])}")
+    copies = bins.data.get("copies", [-1])[0]
+    needed = sum(items.data.get("copies", [1] * len(items.data["weights"])))
+    if 0 <= copies < needed:
+        message = f"COPIES: expected -1 or at least {shown(needed)}, got {shown(copies)}"
+        raise sources["bins"].error(message, bins.locate("copies", 0))
+    data = {**items.data, "capacity": bins.data["capacity"][0], "name": stem.rstrip("_-") or "items"}
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        return bins.locate("capacity", 0) if key == "capacity" else items.locate(key, index)
+
+    return Record(data, sources["items"], locate, {"capacity": sources["bins"]})
+
+
+def _table(source: Source, columns: Sequence[Column]) -> Record:
+    table = read_table(source)
+    for at, header in enumerate(table.headers or []):
+        values = {row[at] for row in table.rows} - {"", "0", "-1"}
+        if header not in _HARMLESS and values:
+            raise source.error(f"column {shown(header)} is not supported, and answers depend on it")
+    return to_record(table, columns, source.name)
+
+
+FORMATS = (
+    FileFormat("orlib", (), recognises_orlib, read_orlib),
+    FileFormat("bpplib", (".bpp", ".csp"), recognises_bpplib, read_bpplib),
+)
+
+FILE_SETS = (
+    FileSet(
+        "burkardt",
+        r"(?P<stem>.+)_(?P<part>[cws])\.txt(\.gz)?",
+        {"c": True, "w": True, "s": False},
+        _read_burkardt,
+    ),
+    FileSet(
+        "packingsolver",
+        r"(?P<stem>.*?)(?P<part>items|bins)\.csv(\.gz)?",
+        {"items": True, "bins": True},
+        _read_packingsolver,
+    ),
+)

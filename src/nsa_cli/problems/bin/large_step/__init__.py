@@ -1,0 +1,1 @@
+"""Large steps of bin packing: unpack a few bins, and fill them again by minimum bin slack."""

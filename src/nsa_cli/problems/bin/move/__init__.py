@@ -1,0 +1,1 @@
+"""Neighbourhood of the paper: an item moves to another bin."""

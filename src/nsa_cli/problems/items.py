@@ -1,0 +1,117 @@
+"""Items with weights and a capacity: what instances of knapsacks and of bin packing share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
+
+from nsa_cli.core.errors import DataError
+from nsa_cli.core.exact import ExactWeights, exact_weights
+from nsa_cli.core.instance import (
+    Copies,
+    IdSet,
+    Instance,
+    Number,
+    Solution,
+    list_of,
+    number_array,
+    number_of,
+    text_of,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemInstance(Instance):
+    """N items whose weights must respect a capacity; filling it exactly is allowed.
+
+    Attributes
+    ----------
+    lists : mapping of str to tuple of str
+        Fields with a number an item, and their keys in a record.
+    weights : int64[N] or float64[N]
+        Not negative.
+    capacity : int or float
+        Not negative.
+    names : tuple of int or str, or None
+        The file's own names of the items.
+    """
+
+    problem: ClassVar[str]
+    lists: ClassVar[Mapping[str, tuple[str, ...]]]
+    default_capacity: ClassVar[Number | None] = None
+
+    weights: NDArray[Any]
+    capacity: Number
+    names: tuple[int | str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        (first, size), *others = ((field, len(getattr(self, field))) for field in self.lists)
+        for field, got in others:
+            if got != size:
+                raise DataError(f"{field}: expected {size} as there are {first}, got {got}", field)
+        if size == 0:
+            raise DataError("expected at least one item, got none", first)
+        _ = self.items
+
+    @classmethod
+    def from_record(cls, data: Mapping[str, Any]) -> Self:
+        """Build from the JSON form; ``copies`` says how often each item occurs.
+
+        Raises
+        ------
+        DataError
+            If a list or the capacity is missing, lists differ in length, or a number is negative, not finite
+            or too heavy.
+        """
+        keys = {
+            field: next((key for key in known if data.get(key) is not None), known[0])
+            for field, known in cls.lists.items()
+        }
+        for key in keys.values():
+            if data.get(key) is None:
+                raise DataError(f"{key} are missing; expected a list of numbers")
+        capacity = number_of(data, "capacity", minimum=0)
+        if capacity is None and (capacity := cls.default_capacity) is None:
+            raise DataError("capacity is missing in the file", use={"capacity": None})
+        names = list_of(data, "names")
+        numbers = {field: number_array(list_of(data, key), key, minimum=0) for field, key in keys.items()}
+        copies = Copies(data, len(next(iter(numbers.values()))))
+        if len(set(map(len, numbers.values()))) == 1:
+            numbers = {field: copies.repeat(array) for field, array in numbers.items()}
+        try:
+            return cls(
+                name=text_of(data, "name"),
+                best_known=number_of(data, "best_known"),
+                capacity=capacity,
+                names=copies.repeat_list(names),
+                **numbers,
+            )
+        except DataError as error:  # the data may call a field by another name, and have fewer rows
+            field = keys.get(error.field or "", error.field)
+            raise DataError(error.message, field, copies.row(error.index), **error.hints) from None
+
+    def record(self) -> dict[str, Any]:
+        data: dict[str, Any] = {"problem": self.problem, **self.head(), "capacity": self.capacity}
+        data |= {field: getattr(self, field).tolist() for field in self.lists}
+        return data if self.names is None else data | {"names": list(self.names)}
+
+    @property
+    def size(self) -> int:
+        return len(self.weights)
+
+    @functools.cached_property
+    def items(self) -> IdSet:
+        """Ids of the items."""
+        return IdSet(self.names, self.size, "names", "item", repeats=True)
+
+    @functools.cached_property
+    def exact(self) -> ExactWeights:
+        """Weights and capacity as integers."""
+        return exact_weights(self.weights, self.capacity)
+
+    def details(self, solution: Solution) -> dict[str, Any]:
+        return {"capacity": self.capacity}

@@ -1,0 +1,1 @@
+"""Neighbourhood of the paper: one item goes in or out."""

@@ -1,0 +1,1 @@
+"""Large steps of the knapsack: toggle an item or two, eject, and refill greedily."""
