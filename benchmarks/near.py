@@ -22,7 +22,7 @@ from nsa_cli.core.draws import stream_keys
 from nsa_cli.policy.checkpoint import find_stored
 from nsa_cli.policy.fused import learnt, uniform
 
-POLICY, CANDIDATES = "tsp-es-nearest", "nearest:10"
+POLICY, NEIGHBOURHOOD = "tsp-es-nearest", "nearest:10"
 TSP = nsa.find_problem("tsp")
 
 #: First and last temperature in units of the spacing of N cities, of uniform proposals from the paper's start
@@ -44,7 +44,7 @@ def solve(tasks: list[Any], steps: int, policy: str, heat: tuple[float, float], 
         tasks,
         steps=steps,
         policy=policy,
-        walk=CANDIDATES,
+        neighbourhood=NEIGHBOURHOOD,
         seed=1,
         chains=1,
         threads=1,
@@ -81,10 +81,9 @@ def compare(
 
 def step_cost(size: int) -> None:
     """Print nanoseconds a step of uniform proposals and of the policy, from a greedy tour."""
-    problem = TSP.walking(CANDIDATES)
-    instance = problem.generate(size, np.random.default_rng(0))
-    x = np.stack([problem.start("greedy")(instance, lambda n: np.zeros(n))])
-    kernel, stored = problem.kernel(), find_stored(POLICY, "tsp")
+    instance = TSP.generate(size, np.random.default_rng(0))
+    x = np.stack([TSP.start("greedy")(instance, lambda n: np.zeros(n))])
+    kernel, stored = TSP.neighbourhood(NEIGHBOURHOOD).kernel(), find_stored(POLICY, "tsp")
     assert kernel is not None
     assert stored is not None
     weights = stored.arrays(kernel.features[stored.feature_set])

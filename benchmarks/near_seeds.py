@@ -1,4 +1,4 @@
-"""Trainings of several seeds beside the unlearnt walk between near cities, at equal steps and equal time.
+"""Trainings of several seeds beside uniform proposals between near cities, at equal steps and equal time.
 
     python benchmarks/near_seeds.py DIR FILE...        DIR has tsp20_opt.npy, …; FILEs are policies
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import nsa_cli as nsa
 
-CANDIDATES = "nearest:10"
+NEIGHBOURHOOD = "nearest:10"
 TSP = nsa.find_problem("tsp")
 
 #: First and last temperatures to choose from, in units of the spacing of N cities.
@@ -66,8 +66,8 @@ class Instances:
         """Solve them all."""
         begin = time.process_time()
         results = nsa.solve_many(
-            self._tasks, steps=steps, policy=policy, walk=CANDIDATES, seed=1, chains=1, threads=1,
-            bound=False, init="paper", **options,
+            self._tasks, steps=steps, policy=policy, neighbourhood=NEIGHBOURHOOD, seed=1, chains=1,
+            threads=1, bound=False, init="paper", **options,
         )  # fmt: skip
         seconds = (time.process_time() - begin) / len(self._tasks)
         return Run(100 * (np.array([r.objective for r in results]) / self._best - 1), seconds)

@@ -48,7 +48,8 @@ def pace(chains: Any, seconds: float = 0.5, repeats: int = 3) -> float:
 def paces(size: int, kind: str) -> tuple[float, float]:
     """Measure the reference and the compiled loop on one instance."""
     problem = find_problem(EXAMPLE)
-    operations, fused = problem.operations(), problem.kernel()
+    neighbourhood = problem.neighbourhood()
+    operations, fused = neighbourhood.operations(), neighbourhood.kernel()
     rng = np.random.default_rng(0)
     instances = [problem.generate(size, rng)] * CHAINS
     x, keys = rng.random((CHAINS, size)) < 0.5, stream_keys(0, np.arange(CHAINS))

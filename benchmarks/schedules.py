@@ -4,7 +4,7 @@
 
 Sixteen chains of each instance, whose mean best energy counts; the mean difference to the geometric
 schedule in %, with the 95 % interval over instances, negative where the adaptive one is better. The first
-and last temperature are those of a sample of moves (`auto`), or tuned ones where a walk's moves tell none;
+and last temperature are those of a sample of moves (`auto`), or tuned ones where moves tell none;
 and the same two and four times further apart at both ends, as where nobody knows them.
 """
 
@@ -29,10 +29,10 @@ CHAINS, APART = 16, (1.0, 2.0, 4.0)
 
 
 class Case(NamedTuple):
-    """A problem, the walk, the start, sizes with steps, and temperatures where a sample is of no use."""
+    """Problem, neighbourhood, start, sizes with steps, and temperatures where a sample is of no use."""
 
     problem: str
-    walk: str | None
+    neighbourhood: str | None
     start: str | None
     sizes: tuple[tuple[int, int], ...]
     tuned: tuple[float, float] | None = None
@@ -49,7 +49,7 @@ CASES = (
 def compare(case: Case, size: int, steps: int, count: int) -> list[tuple[float, np.ndarray]]:
     """Give relative differences of the energy, float64[count], for each factor between temperatures."""
     problem = find_problem(case.problem)
-    backend = choose_backend(problem, "uniform", size, walk=case.walk, threads=1)
+    backend = choose_backend(problem, "uniform", size, neighbourhood=case.neighbourhood, threads=1)
     found: dict[float, list[float]] = {apart: [] for apart in APART}
     for k in range(count):
         instance = problem.generate(size, np.random.default_rng([size, k]))
@@ -82,7 +82,7 @@ def main() -> None:
                 for _, d in compare(case, size, steps, arguments.count)
             ]
             name = case.problem.rpartition(":")[2] if case.problem == EXAMPLE else case.problem
-            label = name if case.walk is None else f"{name}, {case.walk}"
+            label = name if case.neighbourhood is None else f"{name}, {case.neighbourhood}"
             print(f"| {label} | {size} | {steps} | " + " | ".join(cells) + " |", flush=True)
 
 

@@ -10,8 +10,8 @@ clock. The fraction of peak counts three operations a hidden unit and candidate 
 addition), against what a loop of nothing but fused multiply-adds reaches on one core in the same run.
 
 Three rows are three things. ``tsp100`` does what the authors' code does. ``tsp100 held`` shows the policy one
-temperature for 16 steps (`nsa_cli.anneal.held`). ``tsp100 near`` is another walk: a city is joined to one of
-its ten nearest, by the shipped policy for it and at that policy's temperatures; its ratio is to the authors'
+temperature for 16 steps (`nsa_cli.anneal.held`). ``tsp100 near`` joins a city to one of its
+ten nearest, by the shipped policy for it and at that policy's temperatures; its ratio is to the authors'
 code at the same size, which scores all cities.
 """
 
@@ -80,23 +80,28 @@ def best_of(
 def kernel_paces(name: str, size: int, *, held: int = 1) -> tuple[float, float]:
     """Measure the fused kernel with the paper's features: one thread, two threads."""
     problem = find_problem(name)
+    neighbourhood = problem.neighbourhood("paper")
     torch.manual_seed(0)
-    policy = SlotPolicy(problem.operations().feature_sets["paper"].slots)
+    policy = SlotPolicy(neighbourhood.operations().feature_sets["paper"].slots)
     weights = {key: value.detach().numpy() for key, value in policy.state_dict().items()}
-    return _paces(problem, size, learnt(problem.kernel(), "paper", weights), (1.0, 0.1), held)
+    fused = neighbourhood.kernel()
+    return _paces(problem, fused, size, learnt(fused, "paper", weights), (1.0, 0.1), held)
 
 
 def near_paces(size: int) -> tuple[float, float]:
     """Measure the kernel of near cities with its shipped policy: one thread, two threads."""
-    problem, stored = find_problem("tsp").walking("nearest:10"), find_stored("tsp-es-nearest", "tsp")
-    fused = problem.kernel()
+    problem, stored = find_problem("tsp"), find_stored("tsp-es-nearest", "tsp")
+    neighbourhood = problem.with_candidates(10)
+    fused = neighbourhood.kernel()
     layout = learnt(fused, stored.feature_set, stored.arrays(fused.features[stored.feature_set]))
-    budget = problem.budget(problem.generate(size, np.random.default_rng(0)), stored.trained)
-    return _paces(problem, size, layout, (budget.t_start, budget.t_end), 1)
+    budget = neighbourhood.budget(problem.generate(size, np.random.default_rng(0)), stored.trained)
+    return _paces(problem, fused, size, layout, (budget.t_start, budget.t_end), 1)
 
 
-def _paces(problem: Any, size: int, layout: Any, heat: tuple[float, float], held: int) -> tuple[float, float]:
-    fused, rng = problem.kernel(), np.random.default_rng(0)
+def _paces(
+    problem: Any, fused: Any, size: int, layout: Any, heat: tuple[float, float], held: int
+) -> tuple[float, float]:
+    rng = np.random.default_rng(0)
     instances = [problem.generate(size, rng) for _ in range(CHAINS)]
     make, batch = problem.start("paper"), fused.arrays(instances, 1.0)
     x = np.stack([make(i, lambda n: rng.random(n)) for i in instances])

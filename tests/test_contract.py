@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.contract import CHECKS
+from nsa_cli.contract import CHECKS, Case
 from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.core.record import Record, Source
 from nsa_cli.problems import builtin_names, find_problem
@@ -13,26 +13,26 @@ from nsa_cli.problems.files import read_instances, write_instances
 from helpers import random_instances, starts_of
 from user_problems import MAXCUT
 
-#: Every problem by each of its walks, and the example.
-WALKS = [(name, walk) for name in builtin_names() for walk in find_problem(name).walks]
-WALKS.append((MAXCUT, "paper"))
+#: Every problem in each of its neighbourhoods, and the example.
+CASES = [(name, n.name) for name in builtin_names() for n in find_problem(name).neighbourhoods]
+CASES.append((MAXCUT, "paper"))
 
-#: What a walk does not promise: a move between near cities may have no way back, and may turn round the rest
-#: of a tour (tests/problems/tsp/test_nearest.py).
+#: What a neighbourhood does not promise: a move between near cities may have no way back, and may
+#: turn round the rest of a tour (tests/problems/tsp/test_nearest.py).
 UNPROMISED = {("nearest:10", "reverse_leads_back")}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 17, 40])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.__name__)
-@pytest.mark.parametrize(("name", "walk"), WALKS, ids=lambda n: n.rpartition(":")[2])
-def test_every_problem_keeps_the_contract(name, walk, check, size):
+@pytest.mark.parametrize(("name", "neighbourhood"), CASES, ids=lambda n: n.rpartition(":")[2])
+def test_every_problem_keeps_the_contract(name, neighbourhood, check, size):
     """Each check at odd and even, tiny and larger sizes."""
-    problem = find_problem(name).walking(walk)
+    problem = find_problem(name)
     if name == "rosenbrock" and size < 2:
         pytest.skip("the function has two variables at least")
-    if (walk, check.__name__) in UNPROMISED:
+    if (neighbourhood, check.__name__) in UNPROMISED:
         pytest.skip("is not promised")
-    check(problem, size, 1)
+    check(Case(problem, problem.neighbourhood(neighbourhood), size, 1))
 
 
 @pytest.mark.parametrize("size", [2, 5, 30])
@@ -56,7 +56,7 @@ def test_unit_free_instances_look_the_same(problem):
         for key, value in data.items()
     }
     other = Record(scaled, Source("x", "", "")).build(problem.from_record)
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     if not isinstance(operations, DiscreteOperations):
         pytest.skip("a function of real variables has no other unit")
     x = starts_of(problem, [instance])

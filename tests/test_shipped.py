@@ -47,8 +47,8 @@ def test_every_shipped_policy_says_how_it_came_about(path):
     assert data["name"] == path.stem
     assert path.stem.startswith(data["problem"] + "-" + data["training"]["method"])
     assert np.isfinite(data["validation"])
-    walk = nsa.find_problem(data["problem"]).walking(data.get("walk", "paper"))
-    policy = load(path, data["problem"], walk.operations())
+    neighbourhood = nsa.find_problem(data["problem"]).neighbourhood(data.get("neighbourhood", "paper"))
+    policy = load(path, data["problem"], neighbourhood.operations())
     assert policy.trained.size == data["training"]["size"]
 
 
@@ -56,8 +56,8 @@ def test_default_policies_are_shipped(problem):
     """What solve takes by default is there, at every size."""
     for size in (2, 10, 30, 300):
         (task,) = nsa.generate(problem.name, size, 1, 0)
-        for walk in problem.walks:
-            name = problem.walking(walk).default_policy(task.instance)
+        for neighbourhood in problem.neighbourhoods:
+            name = neighbourhood.default_policy(task.instance)
             assert name == "uniform" or (CHECKPOINTS / f"{name}.json").is_file()
 
 
@@ -96,7 +96,7 @@ def valley_runs(policy, sigma=None):
     Returns mean, median, share of the first 20 steps that are accepted, and mean sigma first and last.
     """
     problem = nsa.find_problem("rosenbrock")
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     operations.sigma = sigma or operations.sigma
     rng = np.random.default_rng(11)
     instances = [problem.generate(2, rng) for _ in range(4096)]
@@ -117,7 +117,7 @@ def valley_runs(policy, sigma=None):
 @pytest.mark.parametrize("name", ["rosenbrock-es-best", "rosenbrock-ppo-best"])
 def test_an_adaptive_sigma_beats_every_constant_one(name):
     """The claims of the paper: lower mean and median than any, more accepted early, sigma falls."""
-    operations = nsa.find_problem("rosenbrock").operations()
+    operations = nsa.find_problem("rosenbrock").neighbourhood("paper").operations()
     learnt = load(CHECKPOINTS / f"{name}.json", "rosenbrock", operations)
     constant = [valley_runs(ConstantGaussianPolicy(), sigma) for sigma in (0.1, 0.15, 0.2, 0.3, 0.5)]
     mean, median, early, (begin, end) = valley_runs(learnt)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from nsa_cli.contract import check_problem
     from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
     from nsa_cli.core.instance import Instance
-    from nsa_cli.core.problem import Budget, Column, Problem
+    from nsa_cli.core.neighbourhood import Budget, Neighbourhood
+    from nsa_cli.core.problem import Column, Problem
     from nsa_cli.core.result import Result
     from nsa_cli.problems import find_problem
     from nsa_cli.user.problem import UserProblem
@@ -36,7 +37,8 @@ _HOMES = {
     ),
     "nsa_cli.core.errors": ("DataError", "InputError", "NsaError", "UsageError"),
     "nsa_cli.core.instance": ("Instance",),
-    "nsa_cli.core.problem": ("Budget", "Column", "Problem"),
+    "nsa_cli.core.neighbourhood": ("Budget", "Neighbourhood"),
+    "nsa_cli.core.problem": ("Column", "Problem"),
     "nsa_cli.core.result": ("Result",),
     "nsa_cli.contract": ("check_problem",),
     "nsa_cli.problems": ("find_problem",),
@@ -49,6 +51,7 @@ __all__ = [
     "DataError",
     "InputError",
     "Instance",
+    "Neighbourhood",
     "NsaError",
     "Problem",
     "Result",

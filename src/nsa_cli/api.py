@@ -80,8 +80,10 @@ class Settings:
         best at this size and in this time.
     policy : str, optional
         ``uniform``, the name of a shipped policy, or a file; the problem's best one by default.
-    walk : str, optional
-        Energy and moves to anneal by, one of the problem's `walks`; by default the policy's, or the best one.
+    neighbourhood : str, optional
+        Name of one of the problem's; by default the policy's, or the best one.
+    candidates : int, optional
+        For tours: the neighbourhood with candidate lists of this length.
     greedy : bool
         Always take the policy's likeliest action.
     t_start, t_end : float or 'auto', optional
@@ -116,7 +118,8 @@ class Settings:
     threads: int | None = None
     chains: int | str | None = None
     policy: str | None = None
-    walk: str | None = None
+    neighbourhood: str | None = None
+    candidates: int | None = None
     greedy: bool = False
     t_start: float | str | None = None
     t_end: float | str | None = None

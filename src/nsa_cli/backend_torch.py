@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.problem import Budget, Problem, Trained
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
 
@@ -25,7 +26,7 @@ _MOST_STEPS, _ELEMENTS = 5_000, 20_000_000
 class TorchBackend:
     """The reference engine; see `nsa_cli.backends.Backend`."""
 
-    walk: Problem[Any]
+    neighbourhood: Neighbourhood[Any]
     operations: Any
     module: Any
     device: str
@@ -39,33 +40,36 @@ class TorchBackend:
     def make(
         cls,
         problem: Problem[Any],
+        neighbourhood: Neighbourhood[Any],
         spec: str,
         device: str,
         *,
         greedy: bool = False,
         threads: int | None = None,
     ) -> TorchBackend:
-        """Find the policy and move it to the device; it is for the problem's walk."""
+        """Find the policy and move it to the device; it is for the neighbourhood."""
         if threads is not None:
             torch.set_num_threads(threads)
-        operations = problem.operations()
+        operations = neighbourhood.operations()
         found = find_policy(spec, problem.name, operations, greedy=greedy)
         module = found.to(device) if isinstance(found, torch.nn.Module) else found
-        return cls(problem, operations, module, device, found.name, found.trained, digest(spec, problem.name))
+        return cls(
+            neighbourhood, operations, module, device, found.name, found.trained, digest(spec, problem.name)
+        )
 
     @property
     def hopeful(self) -> bool:
-        """See `nsa_cli.core.problem.Problem`."""
-        return self.walk.hopeful
+        """See `Neighbourhood.uses_candidate_lists`."""
+        return self.neighbourhood.uses_candidate_lists
 
     @property
     def threads(self) -> int:
         """What torch uses now."""
         return torch.get_num_threads()
 
-    def budget(self, problem: Problem[Any], instance: Any) -> Budget:
+    def budget(self, instance: Any) -> Budget:
         """What is some seconds' worth for a kernel is cut to what is for this."""
-        budget = self.walk.budget(instance, self.trained)
+        budget = self.neighbourhood.budget(instance, self.trained)
         affordable = max(min(_ELEMENTS // (instance.size * budget.chains), _MOST_STEPS), 100)
         return replace(budget, steps=min(budget.steps, affordable))
 

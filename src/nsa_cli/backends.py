@@ -20,8 +20,9 @@ from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Budget, Draws, Problem, Trained
-from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored, walking_with
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+from nsa_cli.core.problem import Draws, Problem
+from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored, neighbourhood_for
 
 BACKENDS = ("auto", "torch", "numba")
 METHODS = ("auto", "anneal", "large-step")
@@ -62,7 +63,7 @@ class Backend(Protocol):
     digest : str or None
         Hash of the policy's file.
     hopeful : bool
-        See `nsa_cli.core.problem.Problem`.
+        `Neighbourhood.uses_candidate_lists`.
     """
 
     @property
@@ -82,7 +83,7 @@ class Backend(Protocol):
     @property
     def hopeful(self) -> bool: ...
 
-    def budget(self, problem: Problem[Any], instance: Any) -> Budget:
+    def budget(self, instance: Any) -> Budget:
         """Steps, temperatures and chains where the user says nothing."""
 
     def start(
@@ -112,7 +113,7 @@ class Backend(Protocol):
 class KernelBackend:
     """Fused kernels; see `Backend`."""
 
-    walk: Problem[Any]
+    neighbourhood: Neighbourhood[Any]
     fused: Any
     layout: Any
     threads: int
@@ -126,10 +127,10 @@ class KernelBackend:
 
     @property
     def hopeful(self) -> bool:
-        return self.walk.hopeful
+        return self.neighbourhood.uses_candidate_lists
 
-    def budget(self, problem: Problem[Any], instance: Any) -> Budget:
-        return self.walk.budget(instance, self.trained)
+    def budget(self, instance: Any) -> Budget:
+        return self.neighbourhood.budget(instance, self.trained)
 
     def start(
         self,
@@ -169,7 +170,7 @@ class LargeStepBackend:
     device: str = "cpu"
     hopeful: bool = False
 
-    def budget(self, problem: Problem[Any], instance: Any) -> Budget:
+    def budget(self, instance: Any) -> Budget:
         budget: Budget = self.chains.budget(instance)
         choose = getattr(self.chains, "chains", None)
         if choose is None or self.seconds is None:
@@ -224,7 +225,8 @@ def large_step_backend(
         return None
     if not plain:
         raise UsageError(
-            "--method large-step: has no policy, walk, acceptance rule, unit or GPU; leave those options out"
+            "--method large-step: has no policy, neighbourhood, acceptance rule, unit or GPU; "
+            "leave those options out"
         )
     chains = problem.large_step()
     if chains is not None and chains.fits(instance):
@@ -246,7 +248,7 @@ def choose_backend(
     device: str = "cpu",
     greedy: bool = False,
     threads: int | None = None,
-    walk: str | None = None,
+    neighbourhood: str | None = None,
     rule: str = "metropolis",
 ) -> Backend:
     """Find the policy, and what runs it: kernels on a CPU wherever the problem has some for this policy.
@@ -265,8 +267,8 @@ def choose_backend(
         Always take the policy's likeliest action.
     threads : int, optional
         CPU threads; all cores by default.
-    walk : str, optional
-        Energy and moves, one of the problem's; by default the policy's.
+    neighbourhood : str, optional
+        Name of one of the problem's; by default the policy's.
     rule : {'metropolis', 'hastings'}
 
     Raises
@@ -276,12 +278,14 @@ def choose_backend(
     """
     stored = find_stored(spec, problem.name)
     check_greedy(stored, greedy)
-    problem = walking_with(problem, stored, walk)
-    if rule == "hastings" and not problem.reversible:
+    chosen = neighbourhood_for(problem, stored, neighbourhood)
+    if rule == "hastings" and not chosen.reversible:
         raise UsageError(
-            f"--acceptance hastings: moves of the walk {problem.walk} cannot all be undone; use --walk paper"
+            f"moves of the neighbourhood {chosen.name} cannot all be undone",
+            option="acceptance",
+            use={"neighbourhood": "paper"},
         )
-    if backend != "torch" and device == "cpu" and (fused := problem.kernel()) is not None:
+    if backend != "torch" and device == "cpu" and (fused := chosen.kernel()) is not None:
         from nsa_cli.anneal.fused import cores
 
         layout = _layout(fused, stored, size, greedy)
@@ -290,13 +294,13 @@ def choose_backend(
             if stored is not None:
                 name, trained, held = stored.name, stored.trained, stored.temperature_steps
             hashed = digest(spec, problem.name)
-            return KernelBackend(problem, fused, layout, threads or cores(), name, trained, hashed, held)
+            return KernelBackend(chosen, fused, layout, threads or cores(), name, trained, hashed, held)
     if backend == "numba":
         why = "runs on a CPU only" if device != "cpu" else "has no kernel for this problem and policy"
         raise UsageError(f"--backend numba: {why}; use --backend torch")
     from nsa_cli.backend_torch import TorchBackend
 
-    return TorchBackend.make(problem, spec, device, greedy=greedy, threads=threads)
+    return TorchBackend.make(problem, chosen, spec, device, greedy=greedy, threads=threads)
 
 
 def _layout(fused: Any, stored: Stored | None, size: int, greedy: bool) -> Any | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,10 @@ import torch
 from torch import Tensor
 
 from nsa_cli.api import generate
-from nsa_cli.core.draws import START, stream_keys, uniforms, uniforms_torch
+from nsa_cli.core.draws import start_draws, start_solutions, stream_keys, uniforms_torch
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Instance
+from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperations, Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
@@ -57,10 +59,51 @@ class Moment(NamedTuple):
     possible: Tensor
 
 
+class Case(NamedTuple):
+    """Random instances of one size, and a neighbourhood.
+
+    Attributes
+    ----------
+    problem : Problem
+    neighbourhood : Neighbourhood
+        One of the problem's.
+    size, seed : int
+    """
+
+    problem: Problem[Any]
+    neighbourhood: Neighbourhood[Any]
+    size: int
+    seed: int
+
+    def moments(self) -> Iterator[Moment]:
+        """Accept random moves, step by step, from the paper's start."""
+        operations = self.neighbourhood.operations()
+        instances = [task.instance for task in generate(self.problem, self.size, _CHAINS, self.seed)]
+        batch = operations.pack(instances)
+        keys = stream_keys(self.seed, np.arange(_CHAINS))
+        x = torch.from_numpy(start_solutions(self.problem.start("paper"), instances, keys))
+        policy = find_policy("uniform", self.problem.name, operations)
+        for u in uniforms_torch(torch.from_numpy(keys), 0, _STEPS, policy.draws(operations, x)):
+            action, possible = policy.propose(operations, batch, x, _TEMPERATURE, u)
+            yield Moment(operations, policy, instances, batch, x, action, possible)
+            moved = operations.apply(batch, x, action)
+            x = torch.where(possible.reshape(-1, *[1] * (x.dim() - 1)), moved, x)
+
+    def instance(self) -> Instance:
+        """Draw one instance."""
+        (task,) = generate(self.problem, self.size, 1, self.seed)
+        return task.instance
+
+    def insist(self, good: bool, method: str, why: str) -> None:
+        """Raise `ContractError` unless all is well."""
+        if not good:
+            raise ContractError(f"{self.problem.name}: {method} {why}")
+
+
 def check_problem(
     problem: Problem[Any] | UserProblem | type[Problem[Any] | UserProblem], size: int = 8, seed: int = 0
 ) -> None:
-    """Run all checks on random instances of one size.
+    """Run all checks on random instances of one size, in the paper's neighbourhood.
 
     Raises
     ------
@@ -71,105 +114,81 @@ def check_problem(
     """
     adapted = as_problem(problem)
     for check in CHECKS:
-        check(adapted, size, seed)
+        check(Case(adapted, adapted.neighbourhoods[0], size, seed))
 
 
-def walk(problem: Problem[Any], size: int, seed: int) -> Iterator[Moment]:
-    """Walk at random over all moves, from the paper's start."""
-    operations = problem.operations()
-    instances = [task.instance for task in generate(problem, size, _CHAINS, seed)]
-    batch = operations.pack(instances)
-    keys = stream_keys(seed, np.arange(_CHAINS))
-    start = problem.start("paper")
-    rows = [
-        start(i, lambda n, k=k: uniforms(keys[k : k + 1], START, n)[:, 0])  # type: ignore[misc]
-        for k, i in enumerate(instances)
-    ]
-    x = torch.from_numpy(np.stack(rows))
-    policy = find_policy("uniform", problem.name, operations)
-    for u in uniforms_torch(torch.from_numpy(keys), 0, _STEPS, policy.draws(operations, x)):
-        action, possible = policy.propose(operations, batch, x, _TEMPERATURE, u)
-        yield Moment(operations, policy, instances, batch, x, action, possible)
-        moved = operations.apply(batch, x, action)
-        x = torch.where(possible.reshape(-1, *[1] * (x.dim() - 1)), moved, x)
-
-
-def delta_is_the_difference_of_costs(problem: Problem[Any], size: int, seed: int) -> None:
+def delta_is_the_difference_of_costs(case: Case) -> None:
     """What a move is said to change is what it changes."""
-    for m in walk(problem, size, seed):
+    for m in case.moments():
         said = m.operations.delta(m.batch, m.x, m.action)[m.possible]
         moved = m.operations.apply(m.batch, m.x, m.action)
         is_so = (m.operations.cost(m.batch, moved) - m.operations.cost(m.batch, m.x))[m.possible]
-        _insist(
-            problem,
+        case.insist(
             _close(said, is_so),
             "delta",
             f"says {said.tolist()}, the costs differ by {is_so.tolist()}",
         )
 
 
-def cost_is_the_exact_objective(problem: Problem[Any], size: int, seed: int) -> None:
+def cost_is_the_exact_objective(case: Case) -> None:
     """Energies are in file units; a maximised objective has its sign turned."""
-    sign = 1 if problem.sense == "min" else -1
-    for m in walk(problem, size, seed):
+    sign = 1 if case.problem.sense == "min" else -1
+    for m in case.moments():
         cost = m.operations.cost(m.batch, m.x)
         exact = [sign * i.objective(row) for i, row in zip(m.instances, m.x.numpy(), strict=True)]
         objectives = torch.from_numpy(m.operations.objectives(cost.numpy()))
         same = _close(objectives, torch.tensor(exact, dtype=torch.float64))
-        _insist(
-            problem, same and cost.dtype == torch.float64, "cost", f"gives {cost.tolist()}, exactly {exact}"
-        )
+        case.insist(same and cost.dtype == torch.float64, "cost", f"gives {cost.tolist()}, exactly {exact}")
 
 
-def allowed_moves_are_feasible(problem: Problem[Any], size: int, seed: int) -> None:
+def allowed_moves_are_feasible(case: Case) -> None:
     """No proposal leaves the feasible set, by the exact check."""
-    for m in walk(problem, size, seed):
+    for m in case.moments():
         moved = m.operations.apply(m.batch, m.x, m.action).numpy()
         for instance, row, possible in zip(m.instances, moved, m.possible.tolist(), strict=True):
             why = instance.violation(row) if possible else None
-            _insist(problem, why is None, "allowed", f"lets a move through after which {why}")
+            case.insist(why is None, "allowed", f"lets a move through after which {why}")
 
 
-def reverse_leads_back(problem: Problem[Any], size: int, seed: int) -> None:
+def reverse_leads_back(case: Case) -> None:
     """The reverse of a move is allowed after it and gives the old solution."""
-    for m in walk(problem, size, seed) if problem.reversible else ():
+    for m in case.moments() if case.neighbourhood.reversible else ():
         moved = m.operations.apply(m.batch, m.x, m.action)
         back = m.operations.reverse(m.batch, m.x, m.action)
         again = m.operations.apply(m.batch, moved, back)
-        _insist(problem, _close(again[m.possible], m.x[m.possible]), "reverse", "does not lead back")
+        case.insist(_close(again[m.possible], m.x[m.possible]), "reverse", "does not lead back")
         log_prob = m.policy.log_prob(m.operations, m.batch, moved, _TEMPERATURE, back)
-        _insist(
-            problem,
+        case.insist(
             bool(log_prob[m.possible].isfinite().all()),
             "reverse",
             "gives a move that is not allowed",
         )
 
 
-def apply_leaves_its_argument_alone(problem: Problem[Any], size: int, seed: int) -> None:
+def apply_leaves_its_argument_alone(case: Case) -> None:
     """Solutions are values."""
-    for m in walk(problem, size, seed):
+    for m in case.moments():
         before = m.x.clone()
         m.operations.apply(m.batch, m.x, m.action)
-        _insist(problem, torch.equal(before, m.x), "apply", "changes the solution it is given")
+        case.insist(torch.equal(before, m.x), "apply", "changes the solution it is given")
         m.operations.delta(m.batch, m.x, m.action)
-        _insist(problem, torch.equal(before, m.x), "delta", "changes the solution it is given")
+        case.insist(torch.equal(before, m.x), "delta", "changes the solution it is given")
 
 
-def features_are_as_announced(problem: Problem[Any], size: int, seed: int) -> None:
+def features_are_as_announced(case: Case) -> None:
     """float32[B, N, F], finite; a temperature a chain means the same as one for all."""
-    for m in walk(problem, size, seed):
+    for m in case.moments():
         if isinstance(m.operations, ContinuousOperations):
             seen = m.operations.observe(m.batch, m.x, _TEMPERATURE)
-            _insist(problem, seen.dtype == torch.float32, "observe", f"gives {seen.dtype}, expected float32")
+            case.insist(seen.dtype == torch.float32, "observe", f"gives {seen.dtype}, expected float32")
             continue
         assert isinstance(m.operations, DiscreteOperations)
         for name, feature_set in m.operations.feature_sets.items():
             for k in range(len(feature_set.slots)):
-                _check_features(problem, m, name, m.action[:k])
+                _check_features(case, m, name, m.action[:k])
 
 
-def _check_features(problem: Problem[Any], m: Moment, name: str, chosen: Action) -> None:
+def _check_features(case: Case, m: Moment, name: str, chosen: Action) -> None:
     assert isinstance(m.operations, DiscreteOperations)
     feature_set, allowed = m.operations.feature_sets[name], m.operations.allowed(m.batch, m.x, chosen)
     slot = feature_set.slots[len(chosen)]
@@ -177,79 +196,80 @@ def _check_features(problem: Problem[Any], m: Moment, name: str, chosen: Action)
     seen = feature_set.compute(m.batch, m.x, chosen, _TEMPERATURE)
     expected = [*allowed.shape, slot.features]
     good = list(seen.shape) == expected and seen.dtype == torch.float32
-    _insist(problem, good, where, f"are {seen.dtype}{list(seen.shape)}, expected float32{expected}")
-    _insist(problem, bool(seen.isfinite().all()), where, "are not finite")
+    case.insist(good, where, f"are {seen.dtype}{list(seen.shape)}, expected float32{expected}")
+    case.insist(bool(seen.isfinite().all()), where, "are not finite")
     each = feature_set.compute(m.batch, m.x, chosen, _TEMPERATURE.expand(len(m.x)))
-    _insist(problem, torch.equal(seen, each), where, "want one temperature, not one a chain")
+    case.insist(torch.equal(seen, each), where, "want one temperature, not one a chain")
 
 
-def starts_are_feasible(problem: Problem[Any], size: int, seed: int) -> None:
+def starts_are_feasible(case: Case) -> None:
     """Every named start gives a solution."""
-    (task,) = generate(problem, size, 1, seed)
-    for name, start in problem.starts.items():
-        solution = start(task.instance, lambda n: uniforms(stream_keys(seed, np.arange(1)), START, n)[:, 0])
-        why = task.instance.violation(solution)
-        _insist(problem, why is None, f"start {name!r}", f"is not feasible: {why}")
+    instance = case.instance()
+    (key,) = stream_keys(case.seed, np.arange(1))
+    for name, start in case.problem.starts.items():
+        why = instance.violation(start(instance, partial(start_draws, key)))
+        case.insist(why is None, f"start {name!r}", f"is not feasible: {why}")
 
 
-def records_and_ids_lose_nothing(problem: Problem[Any], size: int, seed: int) -> None:
+def records_and_ids_lose_nothing(case: Case) -> None:
     """Instances survive JSON, solutions survive their ids."""
-    (task,) = generate(problem, size, 1, seed)
-    record = task.instance.record()
-    ((_, again),) = read_instances(Source("a record", "", dumps(record)), problem)
-    _insist(problem, again.record() == record, "record", "is not the same after JSON")
-    for m in walk(problem, size, seed):
+    instance = case.instance()
+    record = instance.record()
+    ((_, again),) = read_instances(Source("a record", "", dumps(record)), case.problem)
+    case.insist(again.record() == record, "record", "is not the same after JSON")
+    for m in case.moments():
         instance, row = m.instances[0], m.x[0].numpy()
         back = instance.from_ids(instance.to_ids(row))
         same = instance.objective(back) == instance.objective(row)
-        _insist(problem, same, "from_ids", "does not read back what to_ids writes")
+        case.insist(same, "from_ids", "does not read back what to_ids writes")
 
 
-def bounds_are_not_beaten(problem: Problem[Any], size: int, seed: int) -> None:
+def bounds_are_not_beaten(case: Case) -> None:
     """No solution is better than the bound, and a witness gives the bound again."""
-    (task,) = generate(problem, size, 1, seed)
-    bound = problem.bound(task.instance, seconds=5.0)
+    instance = case.instance()
+    bound = case.problem.bound(instance, seconds=5.0)
     if bound is None:
         return
-    for m in walk(problem, size, seed):
+    for m in case.moments():
         objective = m.instances[0].objective(m.x[0].numpy())
-        good = not bound.beaten_by(objective, problem.sense)
-        _insist(problem, good, "bound", f"gives {bound.value}, which a solution of {objective} beats")
+        good = not bound.beaten_by(objective, case.problem.sense)
+        case.insist(good, "bound", f"gives {bound.value}, which a solution of {objective} beats")
     if bound.witness is not None:
-        again = problem.recompute_bound(task.instance, bound.witness)
-        _insist(problem, again == bound.value, "recompute_bound", f"gives {again}, expected {bound.value}")
+        again = case.problem.recompute_bound(instance, bound.witness)
+        case.insist(again == bound.value, "recompute_bound", f"gives {again}, expected {bound.value}")
 
 
-def scalar_functions_say_what_tensors_say(problem: Problem[Any], size: int, seed: int) -> None:
+def scalar_functions_say_what_tensors_say(case: Case) -> None:
     """What a user's compiled loop is made of can be compiled, and means what the tensor methods mean."""
-    if not isinstance(problem, AdaptedProblem) or (kernel := problem.kernel()) is None:
+    if not isinstance(case.problem, AdaptedProblem) or (kernel := case.neighbourhood.kernel()) is None:
         return
     from nsa_cli.user.kernel import data_of
 
-    moments = list(walk(problem, size, seed))
+    owner = case.problem.owner
+    moments = list(case.moments())
     arrays = kernel.arrays(moments[0].instances, None)
     for m in moments:
         cost, delta = m.operations.cost(m.batch, m.x), m.operations.delta(m.batch, m.x, m.action)
         moved = m.operations.apply(m.batch, m.x, m.action)
         back = m.operations.reverse(m.batch, m.x, m.action)
         for row in range(len(m.x)):
-            scalars = _Scalars(problem, data_of(arrays, row), m.x[row].numpy())
+            scalars = _Scalars(case, owner, data_of(arrays, row), m.x[row].numpy())
             scalars.agree("scalar_cost", cost[row])
             if m.possible[row]:
                 action = _pair(m.action, row)
                 scalars.agree("scalar_delta", delta[row], action)
                 scalars.agree("scalar_apply", moved[row], action)
                 scalars.agree("scalar_reverse", torch.tensor(_pair(back, row)), action)
-        _check_candidates(problem, m, arrays)
+        _check_candidates(case, owner, m, arrays)
 
 
-def _check_candidates(problem: AdaptedProblem, m: Moment, arrays: Any) -> None:
+def _check_candidates(case: Case, owner: UserProblem, m: Moment, arrays: Any) -> None:
     """Compare what is said of each candidate of each choice, for the first chain that can move."""
     from nsa_cli.user.kernel import data_of
 
     assert isinstance(m.operations, DiscreteOperations)
     for row in m.possible.nonzero()[:1, 0].tolist():
-        scalars = _Scalars(problem, data_of(arrays, row), m.x[row].numpy())
+        scalars = _Scalars(case, owner, data_of(arrays, row), m.x[row].numpy())
         for k in range(len(m.action)):
             chosen = m.action[:k]
             allowed = m.operations.allowed(m.batch, m.x, chosen)[row]
@@ -270,13 +290,14 @@ def _pair(action: Action, row: int) -> tuple[int, int]:
 class _Scalars(NamedTuple):
     """A user's scalar functions, in Python, for one chain."""
 
-    problem: AdaptedProblem
+    case: Case
+    owner: UserProblem
     data: Any
     x: Any
 
     def agree(self, name: str, expected: Tensor, *arguments: Any) -> None:
         """Insist that a function gives what is expected; of those that write, that they write it."""
-        function = getattr(self.problem.owner, name)
+        function = getattr(self.owner, name)
         if function is None:
             return
         x, out = self.x.copy(), np.zeros(expected.shape, np.float32)
@@ -284,18 +305,18 @@ class _Scalars(NamedTuple):
             given = function(self.data, x, *arguments, *([out] if name == "scalar_features" else []))
         except Exception as error:
             why = f"fails: {type(error).__name__}: {error}"
-            raise ContractError(f"{self.problem.name}: {name} {why}") from error
+            raise ContractError(f"{self.case.problem.name}: {name} {why}") from error
         said = np.asarray({"scalar_apply": x, "scalar_features": out}.get(name, given), dtype=np.float64)
         tolerance = 1e-4 if name == "scalar_features" else 1e-9
         same = np.allclose(said, expected.double().numpy(), rtol=tolerance, atol=tolerance)
         method = name.removeprefix("scalar_")
         why = f"gives {said.tolist()}, {method} {expected.tolist()}"
-        _insist(self.problem, same, name, why)
+        self.case.insist(same, name, why)
         untouched = name == "scalar_apply" or np.array_equal(x, self.x)
-        _insist(self.problem, untouched, name, "changes the solution it is given")
+        self.case.insist(untouched, name, "changes the solution it is given")
 
 
-CHECKS: tuple[Callable[[Problem[Any], int, int], None], ...] = (
+CHECKS: tuple[Callable[[Case], None], ...] = (
     delta_is_the_difference_of_costs,
     cost_is_the_exact_objective,
     allowed_moves_are_feasible,
@@ -313,8 +334,3 @@ def _close(a: Tensor, b: Tensor) -> bool:
     if a.dtype.is_floating_point:
         return torch.allclose(a, b, rtol=1e-9, atol=1e-9)
     return torch.equal(a, b)
-
-
-def _insist(problem: Problem[Any], good: bool, method: str, why: str) -> None:
-    if not good:
-        raise ContractError(f"{problem.name}: {method} {why}")

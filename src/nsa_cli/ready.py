@@ -14,7 +14,7 @@ from nsa_cli.run import solve_all
 
 
 def make_ready(problem: Problem[Any]) -> None:
-    """Compile a problem's kernels: large steps, shipped policies, uniform proposals by each walk, bounds."""
+    """Compile a problem's kernels: large steps, policies, each neighbourhood's uniform proposals, bounds."""
     for instance in problem.samples(np.random.default_rng(0)):
         for settings in _ways(problem, instance):
             solve_all([Task(problem, instance)], settings)
@@ -25,8 +25,8 @@ def _ways(problem: Problem[Any], instance: Any) -> Iterator[Settings]:
     large_step = problem.large_step()
     if large_step is not None and large_step.fits(instance):
         yield Settings(method="large-step", steps=2, bound=False)
-    for walk in problem.walks:
-        yield Settings(policy="uniform", walk=walk, steps=2, bound=False)
+    for neighbourhood in problem.neighbourhoods:
+        yield Settings(policy="uniform", neighbourhood=neighbourhood.name, steps=2, bound=False)
     for policy in available(problem.name):
         yield Settings(policy=policy, steps=2, bound=False)
     yield Settings(policy="uniform", steps=2)

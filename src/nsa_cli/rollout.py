@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,26 @@ from nsa_cli.anneal.engine import start as start_chains
 from nsa_cli.anneal.held import Held
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.drawing import Rollout
-from nsa_cli.core.draws import start_draws, stream_keys
+from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.instance import Instance
+from nsa_cli.core.operations import Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 
 
 def rollout(
-    problem: Problem[Any], instance: Instance, policy: Policy, schedule: Schedule, *, seed: int, chains: int
+    problem: Problem[Any],
+    operations: Operations[Any, Any],
+    instance: Instance,
+    policy: Policy,
+    schedule: Schedule,
+    *,
+    seed: int,
+    chains: int,
 ) -> Rollout:
     """Let a policy run from the paper's start, in the units of its training, and keep every step."""
-    operations = problem.operations()
     keys = stream_keys(seed, np.arange(chains))
-    make = problem.start("paper")
-    x = torch.from_numpy(np.stack([make(instance, partial(start_draws, key)) for key in keys]))
+    x = torch.from_numpy(start_solutions(problem.start("paper"), [instance] * chains, keys))
     batch = operations.pack([instance] * chains, unit=1.0)
     state, temperatures = start_chains(operations, batch, x), schedule.temperatures(0, schedule.steps)
     states, held = [state], Held(policy.temperature_steps)

@@ -37,7 +37,8 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel import on_first_compilation
 from nsa_cli.core.manifest import manifest
 from nsa_cli.core.memory import check_memory
-from nsa_cli.core.problem import Budget, Draws, Problem
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood
+from nsa_cli.core.problem import Draws, Problem
 from nsa_cli.core.result import Result
 from nsa_cli.in_time import Errand, LateError, in_time
 from nsa_cli.limits import bounds_of, check_goals, goals_of
@@ -158,7 +159,7 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
     groups: dict[_Plan, list[int]] = {}
     backends: dict[tuple[Any, ...], Backend] = {}
     for place, task in enumerate(tasks):
-        name = settings.policy or _walk(task.problem, settings).default_policy(task.instance)
+        name = settings.policy or _neighbourhood(task.problem, settings).default_policy(task.instance)
         group = task.problem.group(task.instance)
         key = (id(task.problem), name, group)
         if key not in backends:
@@ -168,17 +169,21 @@ def _grouped(tasks: Sequence[Task], settings: Settings, device: str) -> dict[_Pl
     return groups
 
 
-def _walk(problem: Problem[Any], settings: Settings) -> Problem[Any]:
-    """Choose energy and moves where no policy does: the best, unless they cannot be what is asked for."""
-    best = problem.walking(settings.walk or problem.default_walk)
-    unfit = settings.walk is None and settings.acceptance == "hastings" and not best.reversible
-    return problem if unfit else best
+def _neighbourhood(problem: Problem[Any], settings: Settings) -> Neighbourhood[Any]:
+    """Choose the neighbourhood where no policy does: the default one, unless it has no Hastings ratio."""
+    asked = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
+    if asked is not None:
+        return asked
+    best = problem.neighbourhood()
+    unfit = settings.acceptance == "hastings" and not best.reversible
+    return problem.neighbourhoods[0] if unfit else best
 
 
 def _backend(task: Task, policy: str, settings: Settings, device: str, count: int) -> Backend:
     """Choose what runs instances like this one, of so many that share the time."""
     timed = settings.time_limit is not None and settings.steps is None
-    moves = (settings.policy, settings.walk, settings.unit)
+    asked = task.problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
+    moves = (settings.policy, asked, settings.unit)
     course = (settings.steps, settings.t_start, settings.t_end) if settings.method == "auto" else ()
     plain = all(x is None for x in (*moves, *course))
     plain = plain and not settings.greedy and settings.acceptance == "metropolis"
@@ -199,14 +204,14 @@ def _backend(task: Task, policy: str, settings: Settings, device: str, count: in
         device=device,
         greedy=settings.greedy,
         threads=settings.threads,
-        walk=settings.walk,
+        neighbourhood=None if asked is None else asked.name,
         rule=settings.acceptance,
     )
 
 
 def _plan(task: Task, backend: Backend, settings: Settings) -> _Plan:
     """Choose steps, temperatures and chains: what the user says, else the problem's budget."""
-    budget = backend.budget(task.problem, task.instance)
+    budget = backend.budget(task.instance)
     steps = budget.steps if settings.steps is None else parse_steps(settings.steps, task.instance.size)
     chains = parse_count("--chains", settings.chains) or budget.chains
     check_memory(chains * (_CHAIN_BYTES + _ELEMENT_BYTES * task.instance.size))

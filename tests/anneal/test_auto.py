@@ -90,7 +90,12 @@ def test_a_flat_landscape_has_temperatures_too() -> None:
 def test_between_near_cities_temperatures_are_spacings(size: int) -> None:
     """Near the tuned ones, whatever the number of cities: most of these moves are not hopeless."""
     (task,) = nsa.generate("tsp", size, seed=3)
-    options: dict[str, Any] = {"policy": "uniform", "walk": "nearest:10", "t_start": "auto", "t_end": "auto"}
+    options: dict[str, Any] = {
+        "policy": "uniform",
+        "neighbourhood": "nearest:10",
+        "t_start": "auto",
+        "t_end": "auto",
+    }
     schedule = nsa.solve(task, seed=1, steps=5, chains=1, bound=False, threads=1, **options).schedule
     assert 0.2 < schedule["t_start"] * size**0.5 < 1.0
     assert 0.004 < schedule["t_end"] * size**0.5 < 0.12

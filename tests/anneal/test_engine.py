@@ -35,7 +35,7 @@ def make_policy(operations, kind):
 
 
 def run(problem, instances, kind="uniform", steps=300, streams=None, chunk=50, **options):
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     batch = operations.pack(instances)
     streams = np.arange(len(instances)) if streams is None else np.array(streams)
     keys = torch.from_numpy(stream_keys(5, streams))
@@ -98,7 +98,7 @@ def test_batch_mates_change_nothing(problem, kind, size):
 
 
 def run_alone(problem, instance, kind, stream):
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     keys = torch.from_numpy(stream_keys(5, np.array([stream])))
     x = starts_of(problem, random_instances(problem, instance.size, 7), "paper")[stream : stream + 1]
     policy = make_policy(operations, kind)
@@ -214,7 +214,7 @@ def test_hastings_visits_states_as_boltzmann_says(name, kind):
 
 
 def last_states(problem, instance, kind, heat, rule, steps=200):
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     batch = operations.pack([instance] * CHAINS, unit=2.5)
     schedule = Schedule(steps, heat / float(batch.scale[0]), kind="constant")
     keys = torch.from_numpy(stream_keys(11, np.arange(CHAINS)))

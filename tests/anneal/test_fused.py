@@ -18,7 +18,7 @@ from nsa_cli.core.operations import ContinuousOperations
 from nsa_cli.policy import fused as layouts
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
-from nsa_cli.problems import _as_problem, builtin_names, find_problem
+from nsa_cli.problems import as_problem, builtin_names, find_problem
 
 from helpers import random_instances, starts_of
 from user_problems import MAXCUT, Teams
@@ -30,8 +30,8 @@ SIZES = (1, 2, 3, 4, 5, 15, 16, 17, 33, 50, 100)
 NEAR = 2e-5
 
 
-#: Walks beside the paper's.
-WALKS = tuple((name, walk) for name in builtin_names() for walk in find_problem(name).walks[1:])
+#: Neighbourhoods beside the paper's, as problem:neighbourhood.
+OTHERS = tuple(f"{p}:{n.name}" for p in builtin_names() for n in find_problem(p).neighbourhoods[1:])
 
 #: Problems of users: their kernels are compiled from scalar functions.
 USERS = ("maxcut", "teams")
@@ -40,19 +40,22 @@ USERS = ("maxcut", "teams")
 @cache
 def problem_of(name: str) -> Any:
     """Find a problem, once: what users write is compiled again for each class."""
-    if ":" in name:
-        return find_problem(name.partition(":")[0]).walking(name.partition(":")[2])
     if name == "maxcut":
         return find_problem(MAXCUT)
-    return _as_problem(Teams, name) if name == "teams" else find_problem(name)
+    return as_problem(Teams) if name == "teams" else find_problem(name.partition(":")[0])
+
+
+def neighbourhood_of(name: str) -> Any:
+    """Find a neighbourhood, by default the paper's."""
+    return problem_of(name).neighbourhood(name.partition(":")[2] or "paper")
 
 
 def policies_of(name: str) -> list[str]:
     """Feature sets that a problem's kernel knows, and uniform proposals."""
-    return ["uniform", *problem_of(name).kernel().policies]
+    return ["uniform", *neighbourhood_of(name).kernel().policies]
 
 
-NAMES = (*builtin_names(), *(f"{name}:{walk}" for name, walk in WALKS))
+NAMES = (*builtin_names(), *OTHERS)
 CASES = [(name, policy) for name in (*NAMES, *USERS) for policy in policies_of(name)]
 
 
@@ -63,13 +66,14 @@ class Pair:
         self, name: str, feature_set: str, size: int, rows: int, *, seed: int = 1, spread: float = 1.0
     ) -> None:
         self.problem = problem_of(name)
-        self.operations = self.problem.operations()
+        self.neighbourhood = neighbourhood_of(name)
+        self.operations = self.neighbourhood.operations()
         self.size = 2 + size % 3 if isinstance(self.operations, ContinuousOperations) else size
         self.instances = random_instances(self.problem, self.size, rows, seed)
         self.batch = self.operations.pack(self.instances, unit=1.0)
         self.x = starts_of(self.problem, self.instances, "paper", seed)
         self.keys = stream_keys(seed, np.arange(rows))
-        self.fused = self.problem.kernel()
+        self.fused = self.neighbourhood.kernel()
         self.arrays = self.fused.arrays(self.instances, 1.0)
         self.policy, self.layout = self._policies(feature_set, spread)
         self.draws = self.policy.draws(self.operations, self.x)
@@ -126,7 +130,7 @@ def nearby(u: torch.Tensor) -> list[torch.Tensor]:
 @pytest.mark.parametrize("rule", ["metropolis", "hastings"])
 @pytest.mark.parametrize(("name", "feature_set"), CASES)
 def test_every_single_step_is_that_of_the_reference(name: str, feature_set: str, rule: Any) -> None:
-    if rule == "hastings" and not problem_of(name).reversible:
+    if rule == "hastings" and not neighbourhood_of(name).reversible:
         pytest.skip("its moves cannot all be undone")
     ties = 0
     for size in SIZES:
@@ -227,7 +231,7 @@ def test_scores_that_are_kept_are_what_would_be_computed(
 ) -> None:
     """At one temperature most scores are kept; a chunk of one step begins with none."""
     pair = Pair(name, feature_set, size, rows=4)
-    hastings &= pair.problem.reversible
+    hastings &= pair.neighbourhood.reversible
     kept, anew = (pair.chains(pair.start(), hastings=hastings) for _ in range(2))
     temperatures = np.full(200, 0.3)
     kept.advance(temperatures)

@@ -141,7 +141,7 @@ def test_rows_that_are_always_there():
     [("tsp", "nsa-sa-nearest:10"), ("bin", "nsa-sa-squares"), ("knapsack", "nsa-sa-tuned")],
 )
 def test_tuned_plain_annealing_is_always_a_row(name, row):
-    """By the walk that suits uniform proposals best: candidate lists for tours, squared fills for bins."""
+    """In the neighbourhood that suits uniform proposals best: candidate lists, or squared loads."""
     problem = nsa.find_problem(name)
     task = nsa.generate(problem, 60, 1, 0)[0]
     rows = choose_contenders(problem, find_contribution(problem), task.instance, None, ())
@@ -152,11 +152,12 @@ def test_tuned_plain_annealing_is_always_a_row(name, row):
 
 
 @pytest.mark.parametrize("name", ["tsp", "bin", "knapsack"])
-def test_kernels_of_every_walk_are_made_ready(name):
+def test_kernels_of_every_neighbourhood_are_made_ready(name):
     """A row that waited for a compilation would be measured at nothing."""
     problem = nsa.find_problem(name)
     ways = list(_ways(problem, nsa.generate(problem, 20, 1, 0)[0].instance))
-    assert {way.walk for way in ways if way.policy == "uniform"} >= set(problem.walks)
+    names = {n.name for n in problem.neighbourhoods}
+    assert {way.neighbourhood for way in ways if way.policy == "uniform"} >= names
 
 
 def test_the_command_writes_table_files_and_picture(command, tmp_path):

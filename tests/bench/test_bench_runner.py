@@ -18,7 +18,9 @@ def policy_file(folder, problem, method="es", **notes):
     from nsa_cli.policy.checkpoint import save
     from nsa_cli.policy.slots import SlotPolicy
 
-    feature_set, features = next(iter(nsa.find_problem(problem).operations().feature_sets.items()))
+    feature_set, features = next(
+        iter(nsa.find_problem(problem).neighbourhood("paper").operations().feature_sets.items())
+    )
     path = folder / f"{problem}-{method}-test.json"
     policy = SlotPolicy(features.slots, feature_set, 16, path.stem)
     save(path, policy, problem, {"schedule": {"t_start": 0.5, "t_end": 0.25}, **notes})

@@ -15,7 +15,7 @@ from nsa_cli.policy.slots import SlotPolicy
 
 
 def fresh(name):
-    operations = nsa.find_problem(name).operations()
+    operations = nsa.find_problem(name).neighbourhood("paper").operations()
     torch.manual_seed(1)
     if name == "rosenbrock":
         return operations, GaussianPolicy(name="mine")
@@ -62,7 +62,7 @@ def damaged():
         "no steps of a temperature": change(temperature_steps=0),
         "half a step of a temperature": change(temperature_steps=0.5),
         "other problem": change(problem="tsp"),
-        "no name of a walk": change(walk=7),
+        "no name of a neighbourhood": change(neighbourhood=7),
         "other format": change(format="nsa-policy-99"),
         "no format": lambda data: {"weights": data["weights"]},
         "unknown features": change(feature_set="secret"),

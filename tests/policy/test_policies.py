@@ -20,7 +20,7 @@ T = torch.tensor(0.4, dtype=torch.float64)
 @pytest.mark.parametrize(("name", "parameters"), [("tsp", 384), ("bin", 160), ("knapsack", 112)])
 def test_networks_have_the_papers_number_of_parameters(name, parameters):
     """384, 160 and 112 (section 5, Computational Efficiency): no bias at the output."""
-    operations = nsa.find_problem(name).operations()
+    operations = nsa.find_problem(name).neighbourhood("paper").operations()
     policy = SlotPolicy(operations.feature_sets["paper"].slots)
     assert sum(p.numel() for p in policy.parameters()) == parameters
 
@@ -33,7 +33,7 @@ def test_the_gaussian_network_is_2_16_2():
 
 def discrete(name, size=7, count=1, seed=2):
     problem = nsa.find_problem(name)
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     assert isinstance(operations, DiscreteOperations)
     instances = random_instances(problem, size, count, seed)
     return operations, operations.pack(instances), starts_of(problem, instances)
@@ -44,7 +44,7 @@ def discrete(name, size=7, count=1, seed=2):
 def test_log_prob_is_the_log_of_how_often_an_action_is_proposed(name, policy_kind):
     """Frequencies of actions from one state against exp(log_prob), and all of them sum to one."""
     problem = nsa.find_problem(name)
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     (instance,) = random_instances(problem, 6, 1, seed=2)
     count = 40_000
     batch = operations.pack([instance] * count)
@@ -120,7 +120,7 @@ def test_a_policy_is_equivariant_to_the_order_of_the_items():
 
 def test_gaussian_steps_have_the_standard_deviation_they_say():
     """Moments of constant steps, and the density of one by hand."""
-    operations = nsa.find_problem("rosenbrock").operations()
+    operations = nsa.find_problem("rosenbrock").neighbourhood("paper").operations()
     x = torch.zeros(50_000, 2, dtype=torch.float64)
     u = torch.rand(2, 50_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     policy = ConstantGaussianPolicy()
@@ -135,7 +135,7 @@ def test_gaussian_steps_have_the_standard_deviation_they_say():
 
 def test_a_gaussian_network_for_other_dimensions_is_refused():
     """The message names both numbers."""
-    operations = nsa.find_problem("rosenbrock").operations()
+    operations = nsa.find_problem("rosenbrock").neighbourhood("paper").operations()
     x = torch.zeros(1, 3, dtype=torch.float64)
     with pytest.raises(UsageError, match=r"2 dimensions.*3"):
         GaussianPolicy().propose(operations, None, x, T, torch.full((3, 1), 0.5))

@@ -202,7 +202,7 @@ def test_what_a_policy_has_learnt_is_drawn_for_any_features(problem, features, t
     from nsa_cli.policy.gaussian import GaussianPolicy
     from nsa_cli.policy.slots import SlotPolicy
 
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     if isinstance(operations, ContinuousOperations):
         policy, size = GaussianPolicy(), 2
     elif features in operations.feature_sets:

@@ -65,7 +65,8 @@ def test_how_long_a_temperature_is_shown_is_noted_and_changes_no_weight(method, 
     assert held["temperature_steps"] == 4
     assert held["training"] == paper["training"]
     assert held["weights"] == paper["weights"]
-    assert load(tmp_path / "held.json", "knapsack", problem.operations()).temperature_steps == 4
+    operations = problem.neighbourhood("paper").operations()
+    assert load(tmp_path / "held.json", "knapsack", operations).temperature_steps == 4
 
 
 @pytest.mark.parametrize("method", ["es", "ppo"])
@@ -121,7 +122,7 @@ def test_what_cannot_be_resumed_is_refused(tmp_path):
 def test_members_of_a_population_act_as_they_would_alone(name):
     """A stacked policy scores each member's rows with that member's weights."""
     problem = nsa.find_problem(name)
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     torch.manual_seed(0)
     policy = SlotPolicy(operations.feature_sets["paper"].slots)
     vectors = flat_parameters(policy) + torch.randn(4, sum(p.numel() for p in policy.parameters()))
@@ -158,7 +159,7 @@ def test_every_preset_is_valid(package, method, preset):
     """Its fields exist and its features are the problem's."""
     config = load_preset(package, method, preset)
     assert isinstance(config, METHODS[method])
-    operations = nsa.find_problem(package.rpartition(".")[2]).walking(config.walk).operations()
+    operations = nsa.find_problem(package.rpartition(".")[2]).neighbourhood(config.neighbourhood).operations()
     assert config.features in getattr(operations, "feature_sets", {"paper": None})
 
 
@@ -238,7 +239,9 @@ def test_rewards_add_up_to_what_is_judged(reward, tmp_path):
 def test_ppo_is_paid_in_what_es_makes_small(tmp_path):
     """On squared fills a bin counts for one, as much as a full square, and not for twice the items."""
     problem = nsa.find_problem("bin")
-    run = make_run(problem, "ppo", tmp_path / "p.json", walk="squares", features="squares", t_start=0.03)
+    run = make_run(
+        problem, "ppo", tmp_path / "p.json", neighbourhood="squares", features="squares", t_start=0.03
+    )
     instances = run.instances(0)
     keys, batch = run.keys(0, len(instances)), run.operations.pack(instances, unit=1.0)
     found = collect(run, run.new_policy(), batch, instances, keys)
@@ -294,19 +297,19 @@ def test_epochs_take_sizes_in_turn_and_validation_all_of_them(tmp_path):
     assert [instances[0].size for instances, *_ in run._validation] == [12, 6, 30]
 
 
-def test_squared_fills_are_learnt_from_and_the_policy_walks_on_them(tmp_path):
-    """The file says which walk; what training makes small is bins less squared fills."""
+def test_squared_fills_are_learnt_from_and_the_policy_anneals_on_them(tmp_path):
+    """The file names the neighbourhood; what training makes small is bins less squared fills."""
     problem = nsa.find_problem("bin")
-    run = make_run(problem, "es", tmp_path / "p.json", walk="squares", features="squares", epochs=2)
+    run = make_run(problem, "es", tmp_path / "p.json", neighbourhood="squares", features="squares", epochs=2)
     train_es(run)
-    assert json.loads((tmp_path / "p.json").read_text())["walk"] == "squares"
+    assert json.loads((tmp_path / "p.json").read_text())["neighbourhood"] == "squares"
     (task,) = nsa.generate(problem, 12, 1, 1)
     result = nsa.solve(task, policy=str(tmp_path / "p.json"), init="singletons", steps=500, seed=1)
     assert result.objective == task.instance.objective(result.solution) < 12
     energy, _ = run.rollouts(UniformSlotPolicy(), [task.instance], *_alone(run, task.instance), run.schedule)
     assert -1 < energy.item() < 12
-    with pytest.raises(UsageError, match="--walk: knapsack has paper, not 'squares'"):
-        make_run(nsa.find_problem("knapsack"), "es", tmp_path / "q.json", walk="squares")
+    with pytest.raises(UsageError, match="neighbourhood: there is no 'squares'; there is paper"):
+        make_run(nsa.find_problem("knapsack"), "es", tmp_path / "q.json", neighbourhood="squares")
 
 
 def _alone(run, instance):

@@ -18,7 +18,7 @@ STEPS, CHAINS = 3, 5
 def random_rollout(problem, feature_set, size):
     """States and moves of uniform proposals, some of them impossible, and networks."""
     torch.manual_seed(1)
-    operations = problem.operations()
+    operations = problem.neighbourhood("paper").operations()
     instances = random_instances(problem, size, CHAINS)
     batch, x = operations.pack(instances, unit=1.0), starts_of(problem, instances, "paper")
     policy = SlotPolicy(operations.feature_sets[feature_set].slots, feature_set)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.contract import ContractError, check_problem, scalar_functions_say_what_tensors_say
+from nsa_cli.contract import Case, ContractError, check_problem, scalar_functions_say_what_tensors_say
 from nsa_cli.core.kernel.jit import cache_folder
 from nsa_cli.problems import as_problem
 
@@ -17,6 +17,10 @@ from user_problems import Teams
 def _spoiled(**methods):
     changed = {name: staticmethod(m) if callable(m) else m for name, m in methods.items()}
     return as_problem(type("Spoiled", (Teams,), changed))
+
+
+def _case(problem):
+    return Case(problem, problem.neighbourhood(), 5, 0)
 
 
 def test_sound_scalar_functions_pass():
@@ -42,14 +46,14 @@ SCALAR_FAULTS = {
 def test_a_scalar_function_that_says_something_else_is_named(name):
     """Compiled chains would not be those of the reference."""
     with pytest.raises(ContractError, match=name):
-        scalar_functions_say_what_tensors_say(_spoiled(**{name: SCALAR_FAULTS[name]}), 5, 0)
+        scalar_functions_say_what_tensors_say(_case(_spoiled(**{name: SCALAR_FAULTS[name]})))
 
 
 def test_a_scalar_function_that_is_out_of_bounds_is_named():
     """In a compiled loop nobody looks."""
     beyond = _spoiled(scalar_cost=lambda data, x: data.costs[len(x), 0])
     with pytest.raises(ContractError, match=r"scalar_cost fails: IndexError"):
-        scalar_functions_say_what_tensors_say(beyond, 5, 0)
+        scalar_functions_say_what_tensors_say(_case(beyond))
 
 
 UNFIT = {
@@ -82,7 +86,7 @@ def test_scalar_functions_with_self_are_refused():
     """A forgotten @staticmethod."""
     cls = type("Spoiled", (Teams,), {"scalar_cost": lambda self, data, x: 0.0})
     with pytest.raises(nsa.UsageError, match="@staticmethod"):
-        as_problem(cls).kernel()
+        as_problem(cls).neighbourhood().kernel()
 
 
 def test_what_a_user_wrote_is_not_kept_on_disk():
@@ -110,7 +114,7 @@ def test_what_scalar_functions_are_not_for_is_refused_in_one_line(what):
     sound = _spoiled().generate(2, np.random.default_rng(0))
     instance = dataclasses.replace(sound, owner=problem.owner)
     with pytest.raises(nsa.UsageError) as caught:
-        problem.kernel().arrays([instance], 1.0)
+        problem.neighbourhood().kernel().arrays([instance], 1.0)
     assert caught.value.use == {"backend": "torch"}
     assert "\n" not in str(caught.value)
 
@@ -120,10 +124,10 @@ def test_more_candidates_than_elements_are_refused():
     tensors = {"allowed": lambda self, data, x, chosen: torch.ones(len(x), x.shape[1] + 1, dtype=bool)}
     problem = as_problem(type("Spoiled", (Teams,), tensors))
     with pytest.raises(nsa.UsageError, match="6 candidates"):
-        problem.kernel().arrays([problem.generate(5, np.random.default_rng(0))], 1.0)
+        problem.neighbourhood().kernel().arrays([problem.generate(5, np.random.default_rng(0))], 1.0)
 
 
 def test_learnt_policies_run_in_the_reference_without_scalar_features():
     """Uniform proposals need none."""
-    assert list(_spoiled().kernel().policies) == ["paper"]
-    assert list(_spoiled(scalar_features=None).kernel().policies) == []
+    assert list(_spoiled().neighbourhood().kernel().policies) == ["paper"]
+    assert list(_spoiled(scalar_features=None).neighbourhood().kernel().policies) == []

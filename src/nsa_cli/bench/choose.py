@@ -14,7 +14,7 @@ from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, Temperatures
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import find_policy
-from nsa_cli.policy.checkpoint import available, directories, find_stored, walking_with
+from nsa_cli.policy.checkpoint import available, directories, find_stored, neighbourhood_for
 from nsa_cli.policy.gaussian import GaussianPolicy
 
 
@@ -33,7 +33,7 @@ class Wanted:
     seconds : float
         For each instance, of peers that have a limit.
     device : str
-    walk : str, optional
+    neighbourhood : str, optional
         Of further rows with uniform proposals.
     """
 
@@ -42,7 +42,7 @@ class Wanted:
     against: tuple[str, ...] = ()
     seconds: float = 1.0
     device: str = "cpu"
-    walk: str | None = None
+    neighbourhood: str | None = None
 
 
 def choose_solvers(
@@ -60,7 +60,7 @@ def choose_solvers(
         replace(annealer, budget=f"{m}{unit}", multiple=m)
         for annealer in [
             *_uniform(contribution, wanted.device),
-            *_walking(problem, contribution, wanted),
+            *_in_neighbourhood(problem, contribution, wanted),
             *_policies(problem, contribution, wanted),
         ]
         for m in wanted.steps
@@ -78,17 +78,18 @@ def _uniform(contribution: BenchContribution | None, device: str) -> Iterator[An
     yield replace(vanilla, temperatures=_always(contribution.temperatures["sa"]))
     if contribution.tuned:
         yield replace(vanilla, name="nsa-sa-tuned", paper=None, temperatures=contribution.tuned)
-    for walk, tuned in contribution.walks.items():
-        yield replace(vanilla, name=f"nsa-sa-{walk}", paper=None, temperatures=tuned, walk=walk)
+    for name, tuned in contribution.neighbourhoods.items():
+        yield replace(vanilla, name=f"nsa-sa-{name}", paper=None, temperatures=tuned, neighbourhood=name)
 
 
-def _walking(
+def _in_neighbourhood(
     problem: Problem[Any], contribution: BenchContribution | None, wanted: Wanted
 ) -> Iterator[Annealer]:
-    """Uniform proposals by a walk that has no tuned row, at temperatures of the problem's own budget."""
-    if wanted.walk is not None and wanted.walk not in (contribution.walks if contribution else ()):
-        walk = problem.walking(wanted.walk).walk
-        yield Annealer(name=f"nsa-sa-{walk}", mode="sampled", walk=walk, device=wanted.device)
+    """Uniform proposals in a neighbourhood without tuned row, at temperatures of its budget."""
+    tuned = contribution.neighbourhoods if contribution else ()
+    if wanted.neighbourhood is not None and wanted.neighbourhood not in tuned:
+        name = problem.neighbourhood(wanted.neighbourhood).name
+        yield Annealer(name=f"nsa-sa-{name}", mode="sampled", neighbourhood=name, device=wanted.device)
 
 
 def _policies(
@@ -98,8 +99,8 @@ def _policies(
     specs = available(problem.name) if wanted.policies is None else wanted.policies
     seen: dict[str, str] = {}
     for spec in specs:
-        walk = walking_with(problem, find_stored(spec, problem.name))
-        policy = find_policy(spec, problem.name, walk.operations())
+        neighbourhood = neighbourhood_for(problem, find_stored(spec, problem.name))
+        policy = find_policy(spec, problem.name, neighbourhood.operations())
         label = Path(spec).stem.removeprefix(f"{problem.name}-")
         if label in seen:
             raise UsageError(f"--policies: {seen[label]} and {spec} would share a row; rename one")
@@ -111,7 +112,7 @@ def _policies(
             paper=method and OURS[method],
             policy=spec,
             # With the number of cities that a step looks at, what a temperature means changes.
-            temperatures=None if ":" in walk.walk else _temperatures(spec, method, contribution),
+            temperatures=None if ":" in neighbourhood.name else _temperatures(spec, method, contribution),
             device=wanted.device,
         )
         yield sampled

@@ -18,7 +18,7 @@ from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import Problem, Start
 from nsa_cli.policy.build import find_policy
-from nsa_cli.policy.checkpoint import find_stored, walking_with
+from nsa_cli.policy.checkpoint import find_stored, neighbourhood_for
 from nsa_cli.run import solve_all
 
 
@@ -78,8 +78,7 @@ def choose_contenders(
     UsageError
         If a name is unknown or a peer is not installed.
     """
-    best = problem.walking(problem.default_walk)
-    specs = (best.default_policy(instance),) if policies is None else policies
+    specs = (problem.neighbourhood().default_policy(instance),) if policies is None else policies
     return [
         *_ours(problem, contribution, tuple(spec for spec in specs if spec != "uniform")),
         *_heuristics(problem, contribution, instance.size),
@@ -97,28 +96,30 @@ def _ours(
     if problem.large_step() is not None:
         yield Contender(name="nsa-large-step", kind="nsa", solve=_annealing(method="large-step", bound=False))
     for spec in policies:
-        find_policy(spec, problem.name, walking_with(problem, find_stored(spec, problem.name)).operations())
+        neighbourhood = neighbourhood_for(problem, find_stored(spec, problem.name))
+        find_policy(spec, problem.name, neighbourhood.operations())
         label = Path(spec).stem.removeprefix(f"{problem.name}-")
         solve = _annealing(policy=spec, chains=1, bound=False)
         yield Contender(name=f"nsa-{label}", kind="nsa", solve=solve)
-    name, tuned, walk = _plain(problem, contribution)
-    solve = _annealing(tuned, policy="uniform", walk=walk, chains=1, bound=False)
+    name, tuned, moves = _plain(problem, contribution)
+    solve = _annealing(tuned, policy="uniform", neighbourhood=moves, chains=1, bound=False)
     yield Contender(name=name, kind="nsa", solve=solve)
 
 
 def _plain(
     problem: Problem[Any], contribution: BenchContribution | None
 ) -> tuple[str, Callable[[int], Temperatures] | None, str | None]:
-    """Choose plain annealing at its best: by the walk that suits it, at tuned temperatures if there are any.
+    """Choose plain annealing at its best: by neighbourhood, at tuned temperatures if there are any.
 
     Returns
     -------
-    name, temperatures, walk
+    name, temperatures, neighbourhood
     """
     if contribution is None:
         return "nsa-sa", None, None
-    if (by_walk := contribution.walks.get(problem.default_walk)) is not None:
-        return f"nsa-sa-{problem.default_walk}", by_walk, problem.default_walk
+    best = problem.default_neighbourhood
+    if (tuned := contribution.neighbourhoods.get(best)) is not None:
+        return f"nsa-sa-{best}", tuned, best
     return ("nsa-sa-tuned" if contribution.tuned else "nsa-sa"), contribution.tuned, None
 
 

@@ -139,8 +139,8 @@ class Annealer(Solver):
     Attributes
     ----------
     policy : str
-    walk : str, optional
-        Energy and moves, where they are not the policy's.
+    neighbourhood : str, optional
+        Where it is not the policy's.
     temperatures : callable
         By size; None leaves them, and the unit, to the problem's own budget.
     device : str
@@ -148,7 +148,7 @@ class Annealer(Solver):
 
     kind: ClassVar[str] = "nsa"
     policy: str = "uniform"
-    walk: str | None = None
+    neighbourhood: str | None = None
     temperatures: Callable[[int], Temperatures] | None = None
     device: str = "cpu"
 
@@ -177,7 +177,7 @@ class Annealer(Solver):
             device=self.device,
             chains=1,
             policy=self.policy,
-            walk=self.walk,
+            neighbourhood=self.neighbourhood,
             greedy=self.mode == "greedy",
             t_start=start,
             t_end=end,

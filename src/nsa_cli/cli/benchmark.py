@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
-from nsa_cli.cli.options import Device, Quiet, parse_names, parse_numbers, problem_names
+from nsa_cli.cli.options import Candidates, Device, Quiet, parse_names, parse_numbers, problem_names
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
 
@@ -42,12 +42,11 @@ def benchmark(
     policies: Annotated[
         str | None, typer.Option("--policies", help="Names or files; none; default: all that are shipped.")
     ] = None,
-    walk: Annotated[
+    neighbourhood: Annotated[
         str | None,
-        typer.Option(
-            "--walk", "--candidates", help="Uniform proposals by this walk, too: nearest:10 for tours."
-        ),
+        typer.Option("--neighbourhood", help="Uniform proposals in this one, too: nearest:10 for tours."),
     ] = None,
+    candidates: Candidates = None,
     against: Annotated[
         str | None, typer.Option("--against", help="Solvers of others, or all that are installed.")
     ] = None,
@@ -91,13 +90,14 @@ def benchmark(
     from nsa_cli.bench.choose import Wanted
     from nsa_cli.bench.plan import Plan
 
+    moves = found.requested_neighbourhood(neighbourhood, candidates)
     wanted = Wanted(
         steps=multiples,
         policies=chosen_policies,
         against=parse_names(against or ""),
         seconds=time_limit,
         device=choose_device(device),
-        walk=walk,
+        neighbourhood=None if moves is None else moves.name,
     )
     plan = Plan(
         problem=found,
@@ -153,7 +153,7 @@ def _command(plan: Plan, problem: str) -> str:
         "--seeds": ",".join(map(str, plan.seeds)),
         "--count": plan.count,
         "--policies": None if wanted.policies is None else ",".join(wanted.policies) or "none",
-        "--walk": wanted.walk,
+        "--neighbourhood": wanted.neighbourhood,
         "--against": ",".join(wanted.against) or None,
         "--time-limit": f"{wanted.seconds:g}" if wanted.against else None,
         "--references": plan.references,

@@ -39,14 +39,17 @@ Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Same seed, same answer; drawn and reported if not given.")
 ]
-Walk = Annotated[
+Neighbourhood = Annotated[
     str | None,
     typer.Option(
-        "--walk",
-        "--candidates",
-        help="Energy and moves to anneal by: paper; squares (fills) for bins; nearest:10 (cities) for tours, "
-        "whose steps cost the same at any size. By default the policy's.",
+        "--neighbourhood",
+        help="Moves and energy of annealing: paper; squares (of loads) for bins; nearest:K for tours. "
+        "By default the policy's.",
     ),
+]
+Candidates = Annotated[
+    int | None,
+    typer.Option("--candidates", metavar="K", help="For tours: the neighbourhood of the K nearest cities."),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what was chosen.")]

@@ -59,11 +59,11 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     from nsa_cli.anneal.schedule import Schedule
     from nsa_cli.core.drawing import LearntView
     from nsa_cli.policy.build import find_policy
-    from nsa_cli.policy.checkpoint import find_stored, walking_with
+    from nsa_cli.policy.checkpoint import find_stored, neighbourhood_for
     from nsa_cli.rollout import rollout
 
-    owner = walking_with(owner, find_stored(name, owner.name))
-    operations = owner.operations()
+    neighbourhood = neighbourhood_for(owner, find_stored(name, owner.name))
+    operations = neighbourhood.operations()
     learnt = find_policy(name, owner.name, operations)
     trained = learnt.trained
     if size is None:
@@ -71,13 +71,13 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     if size < 1:
         raise UsageError(f"--size: expected at least 1, got {size}")
     instance = generate(owner, size, seed=seed)[0].instance
-    budget = owner.budget(instance)
+    budget = neighbourhood.budget(instance)
     t_start, t_end = (trained.t_start, trained.t_end) if trained else (budget.t_start, budget.t_end)
     steps = max(2 * size, 100) if steps is None else steps
     if steps < 1:
         raise UsageError(f"--steps: expected at least 1, got {steps}")
     schedule = Schedule(steps, t_start, t_end)
-    done = rollout(owner, instance, learnt, schedule, seed=seed, chains=_CHAINS)
+    done = rollout(owner, operations, instance, learnt, schedule, seed=seed, chains=_CHAINS)
     temperature = float(done.temperature[steps // 2])
     return LearntView(learnt.name, learnt, operations, instance, done, temperature)
 

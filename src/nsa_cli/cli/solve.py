@@ -10,14 +10,15 @@ from nsa_cli.cli import solve_options as option
 from nsa_cli.cli.compile import Compilation
 from nsa_cli.cli.console import Console, Signals, describe, say, set_log_format
 from nsa_cli.cli.options import (
+    Candidates,
     Capacity,
     Device,
+    Neighbourhood,
     Owner,
     Pairs,
     Quiet,
     Seed,
     Verbose,
-    Walk,
     check_destination,
     parse_settings,
 )
@@ -47,7 +48,8 @@ def solve(
     threads: option.Threads = None,
     chains: option.Chains = None,
     policy: option.Policy = None,
-    walk: Walk = None,
+    neighbourhood: Neighbourhood = None,
+    candidates: Candidates = None,
     greedy: option.Greedy = False,
     t_start: option.TStart = None,
     t_end: option.TEnd = None,
@@ -94,7 +96,8 @@ def solve(
         threads=threads,
         chains=parse_count("--chains", chains),
         policy=policy,
-        walk=walk,
+        neighbourhood=neighbourhood,
+        candidates=candidates,
         greedy=greedy,
         t_start=t_start,
         t_end=t_end,

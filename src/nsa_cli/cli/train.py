@@ -11,7 +11,7 @@ import typer
 from nsa_cli.api import check_seed
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
-from nsa_cli.cli.options import Device, ProblemName, Quiet, Walk, check_output
+from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
 from nsa_cli.core.errors import UsageError
 
 #: Columns of the log that the progress line shows.
@@ -25,7 +25,8 @@ def train(
     size: Annotated[int | None, typer.Option("-n", "--size", help="Size of the training instances.")] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Updates.")] = None,
     features: Annotated[str | None, typer.Option("--features", help="Feature set.")] = None,
-    walk: Walk = None,
+    neighbourhood: Neighbourhood = None,
+    candidates: Candidates = None,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same policy.")] = 0,
     device: Device = "cpu",
     out: Annotated[
@@ -55,7 +56,13 @@ def train(
     from nsa_cli.train.ppo import train_ppo
     from nsa_cli.train.tensorboard import board
 
-    given = {"size": size, "epochs": epochs, "features": features, "walk": walk}
+    asked = found.requested_neighbourhood(neighbourhood, candidates)
+    given = {
+        "size": size,
+        "epochs": epochs,
+        "features": features,
+        "neighbourhood": None if asked is None else asked.name,
+    }
     chosen = choose_config(
         type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
     )

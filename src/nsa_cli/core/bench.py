@@ -104,8 +104,8 @@ class BenchContribution:
         The paper's first and last temperature by method: ``sa``, ``ppo``, ``es``.
     tuned : callable, optional
         ``tuned(size)``: temperatures at which uniform proposals do best at K = 10 N (10 N^2).
-    walks : mapping
-        The same on the problem's other walks.
+    neighbourhoods : mapping
+        The same in the problem's other neighbourhoods, by name.
     heuristics : mapping
         Beside the problem's named starts, or in their place.
     peers : mapping
@@ -115,7 +115,7 @@ class BenchContribution:
     steps: Literal["N", "N2"]
     temperatures: Mapping[str, Temperatures]
     tuned: Callable[[int], Temperatures] | None = None
-    walks: Mapping[str, Callable[[int], Temperatures]] = field(default_factory=dict)
+    neighbourhoods: Mapping[str, Callable[[int], Temperatures]] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
     peers: Mapping[str, Peer] = field(default_factory=dict)
     references: References | None = None

@@ -11,6 +11,8 @@ logical shifts spelt as arithmetic shift plus mask.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -78,6 +80,27 @@ def uniforms(keys: NDArray[np.int64], step: int, count: int) -> NDArray[np.float
 def start_draws(key: np.int64, count: int) -> NDArray[np.float64]:
     """Uniform numbers for a chain's start, float64[count]."""
     return uniforms(np.array([key]), START, count)[:, 0]
+
+
+def start_solutions(
+    start: Callable[..., Any], instances: Sequence[Any], keys: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Build the first solution of each chain.
+
+    Parameters
+    ----------
+    start : callable
+        ``start(instance, draws)``, see `nsa_cli.core.problem.Start`.
+    instances : sequence of Instance
+        One a chain.
+    keys : int64[B]
+
+    Returns
+    -------
+    [B, …]
+    """
+    pairs = zip(instances, keys, strict=True)
+    return np.stack([start(instance, partial(start_draws, key)) for instance, key in pairs])
 
 
 def uniforms_torch(keys: torch.Tensor, first: int, last: int, count: int) -> torch.Tensor:

@@ -89,7 +89,7 @@ class Operations(ABC, Generic[InstanceT, BatchT]):
         """Energies, float64[B]."""
 
     def objectives(self, energy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Turn energies into objectives to be minimised: without what a walk adds to them."""
+        """Turn energies into objectives to be minimised, float64[B]."""
         return energy
 
     def losses(self, energy: NDArray[np.float64], size: int) -> NDArray[np.float64]:

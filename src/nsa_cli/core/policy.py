@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
+from nsa_cli.core.neighbourhood import Trained
 from nsa_cli.core.operations import Action, Operations
-from nsa_cli.core.problem import Trained
 
 
 class Proposal(NamedTuple):

@@ -1,7 +1,7 @@
 """The problem contract, exact side: instances, files, generators and starts, in NumPy.
 
-The engine's side of the same contract is `nsa_cli.core.operations`, which needs torch; a problem hands
-it out by `Problem.operations`, so that reading a file or printing help never imports torch.
+Moves and energies are those of its neighbourhoods (`nsa_cli.core.neighbourhood`), which import torch and
+Numba only when they are used, so that reading a file or printing help never does.
 """
 
 from __future__ import annotations
@@ -19,23 +19,19 @@ from typing import (
     NamedTuple,
     Protocol,
     TypeAlias,
-    TypeVar,
 )
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
-from nsa_cli.core.errors import DataError, UsageError
-from nsa_cli.core.instance import Instance, Number, Solution
+from nsa_cli.core.errors import DataError, UsageError, shown
+from nsa_cli.core.instance import Number, Solution
+from nsa_cli.core.neighbourhood import Budget, InstanceT, Neighbourhood
 
 if TYPE_CHECKING:
     from nsa_cli.core.drawing import Drawing
-    from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.core.operations import Operations
     from nsa_cli.core.record import Record, Source
-
-InstanceT = TypeVar("InstanceT", bound=Instance)
 
 #: ``draws(n)`` gives float64[n], uniform in (0, 1), the same for the same chain whatever runs beside it.
 Draws: TypeAlias = Callable[[int], NDArray[np.float64]]
@@ -115,43 +111,6 @@ class SolutionFormat:
     recognises: Callable[[Source], bool]
     read: Callable[[Source], list[Any]]
     write: Callable[[Any, Solution], str]
-
-
-@dataclass(frozen=True)
-class Trained:
-    """Under what a policy was trained, as far as it says where the policy is at home.
-
-    Attributes
-    ----------
-    size : int
-    t_start, t_end : float
-        In normalised units.
-    """
-
-    size: int
-    t_start: float
-    t_end: float
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What `solve` uses where the user says nothing.
-
-    Attributes
-    ----------
-    steps : int
-    t_start, t_end : float
-        Temperatures in the problem's normalised units (see `Operations.pack`).
-    chains : int
-    auto : bool
-        Whether temperatures from a sample of the instance's own moves are better, where there can be one.
-    """
-
-    steps: int
-    t_start: float
-    t_end: float
-    chains: int = 1
-    auto: bool = False
 
 
 @dataclass(frozen=True)
@@ -296,17 +255,10 @@ class Problem(ABC, Generic[InstanceT]):
         Record keys that a user may give beside the file, such as ``capacity``.
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
-    walks : tuple of str
-        Energies and moves to anneal by, first the paper's; a number in a name may be another.
-    walk : str
-        The one that `operations`, `kernel`, `budget` and `default_policy` are for.
-    default_walk : str
-        The one that `solve` takes where nobody asks for a policy or a walk.
-    reversible : bool
-        Whether each of the walk's moves can be undone by another, as Hastings' ratio wants it.
-    hopeful : bool
-        Whether the walk's proposals leave hopeless moves out, as candidate lists do: a sample of its moves
-        then tells temperatures by shares of all, whatever the size.
+    neighbourhoods : tuple of Neighbourhood
+        The paper's first.
+    default_neighbourhood : str
+        The one that `solve` takes unless a policy or a neighbourhood is given.
     instant_start : str or None
         The start that needs nothing compiled, where the default one does.
     without_large_steps : str
@@ -337,23 +289,49 @@ class Problem(ABC, Generic[InstanceT]):
     without_large_steps: ClassVar[str] = "has no large-step chains"
     bound_share: ClassVar[float | None] = None
     prefers_large_steps: ClassVar[bool] = True
-    walks: ClassVar[tuple[str, ...]] = ("paper",)
-    walk: str = "paper"
-    default_walk: ClassVar[str] = "paper"
-    reversible: ClassVar[bool] = True
-    hopeful: bool = False
+    neighbourhoods: ClassVar[tuple[Neighbourhood[Any], ...]]
+    default_neighbourhood: ClassVar[str] = "paper"
 
-    def walking(self, walk: str) -> Problem[InstanceT]:
-        """Give the problem with another energy or other moves; for the same walk the same object.
+    def neighbourhood(self, name: str | None = None) -> Neighbourhood[InstanceT]:
+        """Find a neighbourhood by name, or the default one; the same object each time.
 
         Raises
         ------
         UsageError
-            If it has no such walk.
+            If there is none of that name.
         """
-        if walk == self.walk:
-            return self
-        raise UsageError(f"--walk: {self.name} has {', '.join(self.walks)}, not {walk!r}")
+        name = self.default_neighbourhood if name is None else name
+        known = {found.name: found for found in self.neighbourhoods}
+        if name not in known:
+            there = f"there are {' and '.join(known)}" if len(known) > 1 else f"there is {', '.join(known)}"
+            raise UsageError(f"there is no {shown(name)}; {there}", option="neighbourhood")
+        return known[name]
+
+    def with_candidates(self, count: int) -> Neighbourhood[InstanceT]:
+        """Give the neighbourhood with candidate lists of a length.
+
+        Raises
+        ------
+        UsageError
+            If the problem has none, or the length is out of range.
+        """
+        raise UsageError(f"{self.name} has no candidate lists", option="candidates")
+
+    def requested_neighbourhood(
+        self, name: str | None, candidates: int | None
+    ) -> Neighbourhood[InstanceT] | None:
+        """Find a neighbourhood by name or by the length of its candidate lists; None if neither is given.
+
+        Raises
+        ------
+        UsageError
+            If both are given, or there is no such neighbourhood.
+        """
+        if candidates is None:
+            return None if name is None else self.neighbourhood(name)
+        if name is not None:
+            raise UsageError("names a neighbourhood, too", option="candidates", drop={"neighbourhood": None})
+        return self.with_candidates(candidates)
 
     @abstractmethod
     def from_record(self, data: Mapping[str, Any]) -> InstanceT:
@@ -373,36 +351,13 @@ class Problem(ABC, Generic[InstanceT]):
         """Make small instances of each kind that kernels are compiled apart for."""
         return [self.generate(size, rng) for size in (10, 200)]
 
-    @abstractmethod
-    def operations(self) -> Operations[InstanceT, Any]:
-        """Import and make the engine's side of the problem."""
-
     def group(self, instance: InstanceT) -> Hashable:
         """Give a key; instances with equal keys may share a batch."""
         return instance.size
 
-    def kernel(self) -> Fused | None:
-        """Import the problem's fused kernel, if it has one."""
-        return None
-
     def large_step(self) -> LargeStep | None:
         """Import and make the problem's large-step chains, if it has some."""
         return None
-
-    @abstractmethod
-    def budget(self, instance: InstanceT, trained: Trained | None = None) -> Budget:
-        """Choose steps, temperatures and chains for an instance of this size.
-
-        Parameters
-        ----------
-        instance : Instance
-        trained : Trained, optional
-            Where the policy is at home; None for uniform proposals.
-        """
-
-    def default_policy(self, instance: InstanceT) -> str:
-        """Name the policy that `solve` takes its proposals from: the best that is known for the instance."""
-        return "uniform"
 
     def bound(
         self,

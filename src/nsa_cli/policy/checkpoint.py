@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import InputError, UsageError, shown
-from nsa_cli.core.problem import Problem, Trained
+from nsa_cli.core.neighbourhood import Neighbourhood, Trained
+from nsa_cli.core.problem import Problem
 from nsa_cli.io.atomic import write_text
 
 if TYPE_CHECKING:
@@ -142,8 +143,8 @@ class Stored:
         What it sees of a state; ``gaussian`` for a policy of that kind.
     hidden : int
     trained : Trained or None
-    walk : str
-        Energy and moves that it was trained on, one of the problem's.
+    neighbourhood : str
+        Name of the one that it was trained on.
     source : str
         The file, for messages.
     weights : object
@@ -156,7 +157,7 @@ class Stored:
     feature_set: str
     hidden: int
     trained: Trained | None
-    walk: str
+    neighbourhood: str
     source: str
     weights: Any
     temperature_steps: int = 1
@@ -216,38 +217,41 @@ def find_stored(spec: str, problem: str) -> Stored | None:
     return None if spec == _UNIFORM else read(_locate(spec, problem), problem)
 
 
-def walking_with(problem: Problem[Any], stored: Stored | None, walk: str | None = None) -> Problem[Any]:
-    """Give a problem with the energy and the moves that a policy is for; uniform proposals are for any.
+def neighbourhood_for(
+    problem: Problem[Any], stored: Stored | None, name: str | None = None
+) -> Neighbourhood[Any]:
+    """Find the neighbourhood of a policy; uniform proposals fit all, by default the paper's.
 
     Parameters
     ----------
     problem : Problem
     stored : Stored or None
         The policy; None for uniform proposals.
-    walk : str, optional
-        What is asked for.
+    name : str, optional
+        One of the same family as the policy's; by default the policy's.
 
     Raises
     ------
     UsageError
-        If another walk is asked for than the policy's, or one that there is not.
+        If there is none of that name, or it is of another family.
     InputError
         If the policy's is unknown.
     """
     if stored is None:
-        return problem if walk is None else problem.walking(walk)
+        return problem.neighbourhoods[0] if name is None else problem.neighbourhood(name)
     try:
-        own = problem.walking(stored.walk)
-    except UsageError:
-        known = ", ".join(problem.walks)
-        raise InputError(
-            f"wants the walk {shown(stored.walk)}; this version has {known}", stored.source
-        ) from None
-    if walk is None:
+        own = problem.neighbourhood(stored.neighbourhood)
+    except UsageError as error:
+        raise InputError(f"damaged policy: neighbourhood: {error.message}", stored.source) from None
+    if name is None:
         return own
-    asked = problem.walking(walk)
-    if asked.walk.partition(":")[0] != own.walk.partition(":")[0]:  # a number may be another
-        raise UsageError(f"--walk: policy {stored.name} is for {stored.walk}, not {walk!r}; leave one out")
+    asked = problem.neighbourhood(name)
+    if asked.family != own.family:
+        raise UsageError(
+            f"policy {stored.name} is for {own.name}, got {shown(name)}",
+            option="neighbourhood",
+            drop={"neighbourhood": None},
+        )
     return asked
 
 
@@ -291,16 +295,18 @@ def read(path: str | Path, problem: str) -> Stored:
             f"damaged policy: expected the name of a feature set, got {shown(feature_set)}", source
         )
     name = data.get("name") if isinstance(data.get("name"), str) else Path(path).stem
-    walk = data.get("walk", "paper")
-    if not isinstance(walk, str):
-        raise InputError(f"damaged policy: expected the name of a walk, got {shown(walk)}", source)
+    neighbourhood = data.get("neighbourhood", "paper")
+    if not isinstance(neighbourhood, str):
+        raise InputError(
+            f"damaged policy: expected the name of a neighbourhood, got {shown(neighbourhood)}", source
+        )
     held = data.get("temperature_steps", 1)
     if not isinstance(held, int) or isinstance(held, bool) or not 1 <= held <= _LONGEST:
         raise InputError(
             f"damaged policy: expected temperature_steps from 1 to {_LONGEST}, got {shown(held)}", source
         )
     weights, trained = data.get("weights"), _trained(data, source)
-    return Stored(str(name), feature_set, hidden, trained, walk, source, weights, held)
+    return Stored(str(name), feature_set, hidden, trained, neighbourhood, source, weights, held)
 
 
 def wrong_kind(kind: Any, source: str) -> InputError:

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.neighbourhood import Trained
 from nsa_cli.core.operations import Action, ContinuousOperations, Operations
 from nsa_cli.core.policy import Proposal
-from nsa_cli.core.problem import Trained
 from nsa_cli.policy.slots import HIDDEN
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nsa_cli.core.neighbourhood import Trained
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Operations, Slot
 from nsa_cli.core.policy import Proposal
-from nsa_cli.core.problem import Trained
 from nsa_cli.policy import sampling
 
 #: Hidden units of the paper's networks.

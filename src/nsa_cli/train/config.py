@@ -32,10 +32,10 @@ class TrainConfig:
     epochs : int
     problems : int
         Instances an epoch, drawn afresh.
-    walk : str
-        Energy and moves, one of the problem's `walks`.
+    neighbourhood : str
+        Name of one of the problem's.
     features : str
-        Feature set of the policy, one of the walk's.
+        Feature set of the policy, one of the neighbourhood's.
     hidden : int
         Units of the networks' one hidden layer.
     unit : float or None
@@ -60,7 +60,7 @@ class TrainConfig:
     t_end: float = 0.1
     epochs: int = 1000
     problems: int = 256
-    walk: str = "paper"
+    neighbourhood: str = "paper"
     features: str = "paper"
     hidden: int = 16
     unit: float | None = 1.0

@@ -18,7 +18,7 @@ from nsa_cli import __version__
 from nsa_cli.anneal.engine import anneal
 from nsa_cli.anneal.fused import FusedChains, cores
 from nsa_cli.anneal.schedule import Schedule, parse_steps
-from nsa_cli.core.draws import START, stream_keys, uniforms
+from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.manifest import source_version
@@ -70,13 +70,13 @@ class Run:
     on_epoch: Callable[[Mapping[str, Any]], None] = lambda _: None
 
     def __post_init__(self) -> None:
-        self.problem = self.problem.walking(self.config.walk)
-        self.operations: Operations[Any, Any] = self.problem.operations()
+        neighbourhood = self.problem.neighbourhood(self.config.neighbourhood)
+        self.operations: Operations[Any, Any] = neighbourhood.operations()
         self.best_score = float("inf")
         self.began = time.monotonic()
         self.seconds_before = 0.0
         self._validation: list[tuple[list[Instance], Tensor, np.ndarray]] = []
-        self.fused = self.problem.kernel() if self.device.type == "cpu" and self.backend != "torch" else None
+        self.fused = neighbourhood.kernel() if self.device.type == "cpu" and self.backend != "torch" else None
 
     # --- policies --------------------------------------------------------------------------------
 
@@ -120,12 +120,8 @@ class Run:
 
     def starts(self, instances: list[Instance], keys: np.ndarray) -> Tensor:
         """Build the paper's start for each instance."""
-        make = self.problem.start("paper")
-        rows = [
-            make(i, lambda n, key=key: uniforms(np.array([key]), START, n)[:, 0])  # type: ignore[misc]
-            for i, key in zip(instances, keys, strict=True)
-        ]
-        return torch.from_numpy(np.stack(rows)).to(self.device)
+        x = start_solutions(self.problem.start("paper"), instances, keys)
+        return torch.from_numpy(x).to(self.device)
 
     def rollouts(
         self,
@@ -240,7 +236,7 @@ class Run:
     def save_policy(self, policy: LearntPolicy, epoch: int) -> None:
         """Write the policy with all that is needed to make it again."""
         notes = {
-            "walk": self.config.walk,
+            "neighbourhood": self.config.neighbourhood,
             "seed": self.seed,
             "epoch": epoch + 1,
             "validation": self.best_score if np.isfinite(self.best_score) else None,

@@ -13,14 +13,46 @@ from numpy.typing import NDArray
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Solution, number_of, text_of
-from nsa_cli.core.problem import Budget, Draws, Problem, Trained
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+from nsa_cli.core.problem import Draws, Problem
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.problem import REQUIRED_SCALARS, SCALARS, UserProblem
+from nsa_cli.user.problem import REQUIRED_SCALARS, UserProblem
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.user.large_step import UserLargeStep
     from nsa_cli.user.operations import UserOperations
+
+
+class UserNeighbourhood(Neighbourhood[UserInstance]):
+    """Moves and cost of a user's problem.
+
+    Parameters
+    ----------
+    owner : UserProblem
+    """
+
+    def __init__(self, owner: UserProblem) -> None:
+        self.owner = owner
+
+    def operations(self) -> UserOperations:
+        from nsa_cli.user.operations import UserOperations
+
+        return UserOperations(self.owner)
+
+    def kernel(self) -> Fused | None:
+        if not self.owner.has_scalars():
+            return None
+        from nsa_cli.user.kernel import fused_of
+
+        return fused_of(self.owner)
+
+    def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
+        """Temperatures in units of the mean change of a random move, and from a sample of such moves."""
+        steps = max(min(500 * instance.size, 100_000), 10_000)
+        if trained is not None:
+            return Budget(steps // 10, trained.t_start, trained.t_end, chains=8)
+        return Budget(steps, 1.0, 0.01, chains=16, auto=True)
 
 
 class AdaptedProblem(Problem[UserInstance]):
@@ -41,6 +73,7 @@ class AdaptedProblem(Problem[UserInstance]):
         self.name, self.summary, self.sense = owner.name, owner.summary or owner.name, owner.sense  # type: ignore[misc]
         self.record_keys = tuple((key,) for key in owner.keys)  # type: ignore[misc]
         self.starts = {"initial": self._initial, "paper": self._initial}  # type: ignore[misc]
+        self.neighbourhoods = (UserNeighbourhood(owner),)  # type: ignore[misc]
         self.settings = (*owner.keys, *Problem.settings)  # type: ignore[misc]
 
     def _initial(self, instance: UserInstance, draws: Draws) -> Solution:
@@ -79,32 +112,13 @@ class AdaptedProblem(Problem[UserInstance]):
             raise DataError(f"{self.name}: bound must give a finite number or None, got {shown(value)}")
         return Bound(value=number, method=f"{self.name}.bound")
 
-    def kernel(self) -> Fused | None:
-        if all(getattr(self.owner, name) is None for name in SCALARS):
-            return None
-        from nsa_cli.user.kernel import fused_of
-
-        return fused_of(self.owner)
-
     def large_step(self) -> UserLargeStep | None:
         """Kicks and descents by the problem's own moves, where its functions can be compiled."""
-        if all(getattr(self.owner, name) is None for name in SCALARS):
+        if not self.owner.has_scalars():
             return None
         from nsa_cli.user.large_step import UserLargeStep
 
         return UserLargeStep(self.owner)
-
-    def operations(self) -> UserOperations:
-        from nsa_cli.user.operations import UserOperations
-
-        return UserOperations(self.owner)
-
-    def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
-        """Temperatures are in units of the mean change of a random move, and from a sample of such moves."""
-        steps = max(min(500 * instance.size, 100_000), 10_000)
-        if trained is not None:
-            return Budget(steps // 10, trained.t_start, trained.t_end, chains=8)
-        return Budget(steps, 1.0, 0.01, chains=16, auto=True)
 
 
 def _array(value: Any, key: str) -> NDArray[Any]:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import mix, uniform
 from nsa_cli.core.kernel.jit import anew, variant
-from nsa_cli.core.problem import Budget, LargeStepRun
+from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernel import data_of, fused_of
 from nsa_cli.user.problem import UserProblem
@@ -23,7 +24,7 @@ from nsa_cli.user.problem import UserProblem
 #: Elements at least.
 _LEAST = 4
 
-#: MoveSet of a kick: at least, and at most as a share of the elements.
+#: Moves of a kick: at least, and at most as a share of the elements.
 _FEWEST, _SHARE = 2, 0.2
 
 #: Passes over the first choices in a descent at most, and tries for an allowed candidate.
@@ -43,11 +44,11 @@ class MoveSet(NamedTuple):
     ----------
     data : NamedTuple
         What a user's functions get.
-    rules : nsa_cli.core.kernel.user.Rules
+    rules : nsa_cli.user.kernel.Rules
     choices : int
         That make a move.
     most : int
-        MoveSet of a kick at most.
+        Moves of a kick at most.
     scale, tolerance : float
         See `nsa_cli.core.kernel.steps`.
     """

@@ -99,6 +99,10 @@ class UserProblem(ABC):
         """Give the action that undoes one; by default itself, as for flips and swaps."""
         return action
 
+    def has_scalars(self) -> bool:
+        """Whether there are any scalar functions."""
+        return any(getattr(self, name) is not None for name in SCALARS)
+
     def size(self, data: Any) -> int:
         """N of an instance; by default the length of its first array."""
         return len(next(a for a in vars(data).values() if np.ndim(a)))

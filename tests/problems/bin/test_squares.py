@@ -1,4 +1,4 @@
-"""The walk on squared fills: what it calls lower, which moves it has, and where it is refused."""
+"""The neighbourhood of squared loads: what it calls lower, which moves it has, and where it is refused."""
 
 import json
 
@@ -15,8 +15,7 @@ from nsa_cli.core.errors import InputError, UsageError
 from helpers import draws_of, random_instances
 
 BIN = nsa.find_problem("bin")
-WALK = BIN.walking("squares")
-OPERATIONS = WALK.operations()
+OPERATIONS = BIN.neighbourhood("squares").operations()
 
 
 def solve(instance, **options):
@@ -77,20 +76,21 @@ def test_a_start_is_never_lost_and_no_bin_is_opened(policy, backend):
     """From first fit decreasing the answer has as many bins or fewer, at any temperature."""
     for instance in random_instances(BIN, 40, 4):
         first = instance.objective(BIN.starts["ffd"](instance, draws_of(0)))
-        options = {"policy": policy, "walk": "squares", "init": "ffd", "t_start": 2.0, "t_end": 1.0}
+        options = {"policy": policy, "neighbourhood": "squares", "init": "ffd", "t_start": 2.0, "t_end": 1.0}
         assert solve(instance, backend=backend, **options).objective <= first
 
 
 def test_squared_fills_lead_further_than_numbers_of_bins():
-    """Uniform proposals and as many steps: the walks differ, and the better one is the default."""
+    """Uniform proposals and as many steps: the neighbourhoods differ, and the better one is the default."""
     instances = random_instances(BIN, 60, 12)
     options = {"policy": "uniform", "init": "singletons", "steps": "100N", "chains": 1}
     paper, squares = (
-        sum(solve(i, walk=walk, **options).objective for i in instances) for walk in ("paper", "squares")
+        sum(solve(i, neighbourhood=name, **options).objective for i in instances)
+        for name in ("paper", "squares")
     )
     assert squares < paper - 12
     assert solve(instances[0], method="anneal").policy == "bin-es-best"
-    assert solve(instances[0], walk="paper").policy == "bin-es-bins"
+    assert solve(instances[0], neighbourhood="paper").policy == "bin-es-bins"
 
 
 def test_what_is_shown_of_a_run_is_numbers_of_bins():
@@ -106,28 +106,28 @@ def test_what_is_shown_of_a_run_is_numbers_of_bins():
 
 
 def test_hastings_ratio_is_refused_where_a_bin_cannot_be_opened_again(tmp_path, capsys):
-    """In one line; where nobody asks for the walk, the paper's is taken."""
+    """In one line; unless it is asked for, the paper's is taken."""
     (instance,) = random_instances(BIN, 20, 1)
-    with pytest.raises(UsageError, match=r"--acceptance hastings: .* squares .*; use --walk paper"):
-        solve(instance, walk="squares", acceptance="hastings")
+    with pytest.raises(UsageError, match=r"acceptance: .* squares .*; use neighbourhood='paper'"):
+        solve(instance, neighbourhood="squares", acceptance="hastings")
     assert solve(instance, acceptance="hastings").policy == "bin-es-bins"
     file = tmp_path / "i.json"
     file.write_text(json.dumps({"weights": [1, 2], "capacity": 3}))
-    assert exit_code(["solve", str(file), "--walk", "squares", "--acceptance", "hastings"]) == 2
+    assert exit_code(["solve", str(file), "--neighbourhood", "squares", "--acceptance", "hastings"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_walks_that_do_not_go_with_a_policy_or_a_problem_are_refused(tmp_path):
+def test_neighbourhoods_that_do_not_go_with_a_policy_or_a_problem_are_refused(tmp_path):
     """Each in one line that says what there is."""
     (instance,) = random_instances(BIN, 20, 1)
-    with pytest.raises(UsageError, match="--walk: policy bin-es-best is for squares, not 'paper'"):
-        solve(instance, policy="bin-es-best", walk="paper")
-    with pytest.raises(UsageError, match="--walk: bin has paper, squares, not 'round'"):
-        solve(instance, walk="round")
+    with pytest.raises(UsageError, match="neighbourhood: policy bin-es-best is for squares, got 'paper'"):
+        solve(instance, policy="bin-es-best", neighbourhood="paper")
+    with pytest.raises(UsageError, match="neighbourhood: there is no 'round'; there are paper and squares"):
+        solve(instance, neighbourhood="round")
     from nsa_cli.policy.checkpoint import directories
 
     shipped = next(d / "bin-es-best.json" for d in directories() if d.is_dir())
     path = tmp_path / "other.json"
-    path.write_text(json.dumps({**json.loads(shipped.read_text()), "walk": "cubes"}))
-    with pytest.raises(InputError, match=r"wants the walk .cubes.; this version has paper, squares"):
+    path.write_text(json.dumps({**json.loads(shipped.read_text()), "neighbourhood": "cubes"}))
+    with pytest.raises(InputError, match=r"there is no .cubes.; there are paper and squares"):
         solve(instance, policy=str(path))

@@ -14,10 +14,10 @@ import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.problems.knapsack import problem
-from nsa_cli.problems.knapsack.large_step.kernel import ASTRAY, FREE, VALUE
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
+from nsa_cli.problems.knapsack.large_step.kernel import ASTRAY, FREE, VALUE
 
 
 def no_draws(_: int) -> Any:

@@ -19,7 +19,7 @@ from nsa_cli.problems.tsp.nearest import WINDOW, near_cities, stride_of
 from helpers import random_instances, starts_of
 
 TSP = nsa.find_problem("tsp")
-NEAR = TSP.walking("nearest:4")
+NEAR = TSP.with_candidates(4)
 
 
 def matrix_of(instance):
@@ -49,11 +49,11 @@ def test_a_window_has_no_city_twice(size):
     assert len(set(cities.tolist())) == min(WINDOW, size)
 
 
-def walk(size, seed=0):
+def moments(size, seed=0):
     """States of a random walk over moves between near cities."""
-    instances = random_instances(NEAR, size, 8, seed)
+    instances = random_instances(TSP, size, 8, seed)
     operations = NEAR.operations()
-    batch, x, policy = operations.pack(instances), starts_of(NEAR, instances, "greedy"), UniformSlotPolicy()
+    batch, x, policy = operations.pack(instances), starts_of(TSP, instances, "greedy"), UniformSlotPolicy()
     keys, heat = torch.arange(8), torch.tensor(0.3, dtype=torch.float64)
     for u in uniforms_torch(keys, 0, 60, policy.draws(operations, x)):
         action, possible = policy.propose(operations, batch, x, heat, u)
@@ -64,7 +64,7 @@ def walk(size, seed=0):
 @pytest.mark.parametrize("size", [4, 5, 6, 17, 40])
 def test_moves_join_a_city_to_a_near_one_and_cost_what_they_say(size):
     """``delta == cost(apply) - cost``; the new neighbour is in the list."""
-    for operations, batch, x, action, possible, _ in walk(size):
+    for operations, batch, x, action, possible, _ in moments(size):
         moved = operations.apply(batch, x, action)
         change = operations.cost(batch, moved) - operations.cost(batch, x)
         torch.testing.assert_close(operations.delta(batch, x, action)[possible], change[possible])
@@ -80,7 +80,7 @@ def test_moves_join_a_city_to_a_near_one_and_cost_what_they_say(size):
 def test_the_way_back_leads_back_or_is_not_allowed(size):
     """It is not allowed exactly if the old neighbour is not in the list."""
     listed = 0
-    for operations, batch, x, action, possible, policy in walk(size):
+    for operations, batch, x, action, possible, policy in moments(size):
         moved, back = operations.apply(batch, x, action), operations.reverse(batch, x, action)
         heat = torch.tensor(0.3, dtype=torch.float64)
         allowed = policy.log_prob(operations, batch, moved, heat, back).isfinite() & possible
@@ -104,7 +104,7 @@ def test_every_metric_has_near_cities(kind):
     instance = TSP.from_record(data | ({"edge_weight_type": kind} if kind.isupper() else {}))
     instance = matrix_of(instance) if kind == "matrix" else instance
     answers = [
-        nsa.solve(nsa.Task(TSP, instance), walk="nearest:6", policy="uniform", bound=False, seed=3,
+        nsa.solve(nsa.Task(TSP, instance), neighbourhood="nearest:6", policy="uniform", bound=False, seed=3,
                   steps=2000, chains=2, backend=backend, device="cpu")
         for backend in ("numba", "torch")
     ]  # fmt: skip
@@ -115,11 +115,11 @@ def test_every_metric_has_near_cities(kind):
 def test_many_cities_take_memory_in_proportion():
     """Twenty thousand cities: no array of a kernel's batch is a matrix of all distances; and it solves."""
     instance = TSP.generate(20_000, np.random.default_rng(0))
-    batch = TSP.walking("nearest:10").kernel().arrays([instance], None)
+    batch = TSP.neighbourhood("nearest:10").kernel().arrays([instance], None)
     arrays = [*batch, *batch.tours]
     assert sum(a.nbytes for a in arrays if isinstance(a, np.ndarray)) < 300 * instance.size
     result = nsa.solve(
-        nsa.Task(TSP, instance), walk="nearest:10", seed=1, steps=200_000, chains=1, bound=False
+        nsa.Task(TSP, instance), neighbourhood="nearest:10", seed=1, steps=200_000, chains=1, bound=False
     )
     assert result.objective < instance.objective(TSP.start("greedy")(instance, lambda n: np.zeros(n)))
 
@@ -127,11 +127,13 @@ def test_many_cities_take_memory_in_proportion():
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (["--candidates", "nearest"], "nearest:K"),
-        (["--candidates", "nearest:1"], "from 2"),
-        (["--candidates", "nearest:10", "--policy", "tsp-es-best"], "is for paper"),
-        (["--candidates", "all", "--policy", "tsp-es-nearest"], "is for nearest:10"),
-        (["--candidates", "nearest:10", "--method", "large-step"], "walk"),
+        (["--neighbourhood", "nearest"], "nearest:K"),
+        (["--candidates", "1"], "--candidates: expected a number from 2"),
+        (["--neighbourhood", "nearest:1"], "K from 2 to 100"),
+        (["--candidates", "5", "--neighbourhood", "paper"], "leave out --neighbourhood"),
+        (["--candidates", "10", "--policy", "tsp-es-best"], "is for paper"),
+        (["--neighbourhood", "paper", "--policy", "tsp-es-nearest"], "is for nearest:10"),
+        (["--candidates", "10", "--method", "large-step"], "neighbourhood"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(tmp_path, capsys, options, word):
@@ -144,18 +146,26 @@ def test_what_does_not_go_together_is_refused_in_one_line(tmp_path, capsys, opti
     assert message.count("\n") == 1
 
 
-def test_other_problems_have_all_candidates_only():
+def test_other_problems_have_no_candidate_lists():
     """And say so."""
-    with pytest.raises(nsa.UsageError, match="knapsack"):
-        nsa.find_problem("knapsack").walking("nearest:10")
+    with pytest.raises(nsa.UsageError, match="there is no 'nearest:10'; there is paper"):
+        nsa.find_problem("knapsack").neighbourhood("nearest:10")
+    with pytest.raises(nsa.UsageError, match="candidates: knapsack has no candidate lists"):
+        nsa.find_problem("knapsack").with_candidates(10)
+
+
+def test_a_neighbourhood_is_the_same_object_each_time():
+    """By name, by the length of its lists and by default; instances are batched by it."""
+    assert TSP.neighbourhood("nearest:7") is TSP.neighbourhood("nearest:7") is TSP.with_candidates(7)
+    assert TSP.neighbourhood() is TSP.with_candidates(10) is TSP.neighbourhoods[1]
 
 
 def test_a_policy_states_its_candidates(tmp_path):
     """Solve takes them from its file; no option is needed."""
     operations = NEAR.operations()
     policy = SlotPolicy(operations.feature_sets["nearest"].slots, "nearest", name="mine")
-    save(tmp_path / "mine.json", policy, "tsp", {"walk": "nearest:4"})
-    assert json.loads((tmp_path / "mine.json").read_text())["walk"] == "nearest:4"
+    save(tmp_path / "mine.json", policy, "tsp", {"neighbourhood": "nearest:4"})
+    assert json.loads((tmp_path / "mine.json").read_text())["neighbourhood"] == "nearest:4"
     (task,) = nsa.generate("tsp", 12, 1, 0)
     options = {"steps": 300, "chains": 2, "seed": 1, "bound": False, "device": "cpu"}
     answers = [
@@ -172,11 +182,11 @@ def test_training_between_near_cities_learns_and_ppo_is_refused(tmp_path, monkey
     config = "\n".join(
         ["size: 8", "steps: 20", "problems: 4", "validation_size: 8", "validation_problems: 4"]
     )
-    (tmp_path / "c.yaml").write_text(f"{config}\nvalidation_steps: N\nwalk: nearest:3\n")
+    (tmp_path / "c.yaml").write_text(f"{config}\nvalidation_steps: N\nneighbourhood: nearest:3\n")
     train = ["train", "tsp", "--config", "c.yaml", "--features", "nearest", "--epochs", "2", "-q"]
     assert exit_code([*train, "--method", "es", "-o", "mine.json"]) == 0
     made = json.loads((tmp_path / "mine.json").read_text())
-    assert made["walk"] == made["training"]["walk"] == "nearest:3"
+    assert made["neighbourhood"] == made["training"]["neighbourhood"] == "nearest:3"
     assert exit_code([*train, "--method", "ppo", "-o", "other.json"]) == 2
     assert "--method es" in capsys.readouterr().err
 
@@ -195,7 +205,7 @@ def test_a_benchmark_has_a_row_for_near_candidates(tmp_path, capsys):
         "--policies",
         "tsp-es-nearest",
     ]
-    assert exit_code([*command, "--candidates", "nearest:5", "--out", str(tmp_path / "out"), "-q"]) == 0
+    assert exit_code([*command, "--candidates", "5", "--out", str(tmp_path / "out"), "-q"]) == 0
     runs = (tmp_path / "out" / "runs.csv").read_text()
     assert {"nsa-sa", "nsa-sa-nearest:5", "nsa-es-nearest"} <= {
         row.split(",")[3] for row in runs.split("\n")[1:-1]

@@ -83,7 +83,7 @@ contribution = BenchContribution(
     steps="N",
     temperatures={"sa": (1.0, 0.1), "ppo": (1.0, 0.1), "es": (0.1, 1e-4)},
     tuned=tuned,
-    walks={"squares": tuned_by_squares},
+    neighbourhoods={"squares": tuned_by_squares},
     heuristics={
         "ffd": Heuristic(first_fit_decreasing, paper="FFD"),
         "bfd": Heuristic(best_fit_decreasing),

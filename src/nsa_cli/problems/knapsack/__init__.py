@@ -10,14 +10,13 @@ import numpy as np
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.instance import Number
-from nsa_cli.core.problem import COPIES, Budget, Column, Problem, Trained
+from nsa_cli.core.problem import COPIES, Column, Problem
+from nsa_cli.problems.knapsack.flip import FlipItem
 from nsa_cli.problems.knapsack.formats import FILE_SETS, FORMATS
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.problems.knapsack.flip.operations import KnapsackOperations
     from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
     from nsa_cli.problems.knapsack.plot import KnapsackDrawing
 
@@ -41,6 +40,7 @@ class Knapsack(Problem[KnapsackInstance]):
     arrays = {"values": 1, "weights": 1, "capacity": 0, "copies": 1}
     starts = {"greedy": greedy, "empty": empty, "paper": empty}
     answer_columns = ("item", "item")
+    neighbourhoods = (FlipItem(),)
     settings = ("capacity", *Problem.settings)
     bound_share = 0.5
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
@@ -67,11 +67,6 @@ class Knapsack(Problem[KnapsackInstance]):
             for i, (v, w) in enumerate(zip(values[:count], weights[:count], strict=True), start=1)
         ]
 
-    def kernel(self) -> Fused:
-        from nsa_cli.problems.knapsack.flip.kernel import fused
-
-        return fused
-
     def large_step(self) -> KnapsackLargeStep:
         from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
 
@@ -93,28 +88,10 @@ class Knapsack(Problem[KnapsackInstance]):
 
         return dual.recompute(instance, witness)
 
-    def operations(self) -> KnapsackOperations:
-        from nsa_cli.problems.knapsack.flip.operations import KnapsackOperations
-
-        return KnapsackOperations()
-
     def drawing(self) -> KnapsackDrawing:
         from nsa_cli.problems.knapsack.plot import KnapsackDrawing
 
         return KnapsackDrawing()
-
-    def default_policy(self, instance: KnapsackInstance) -> str:
-        """Below 25 items a policy learnt on 50 is too sure of itself; uniform proposals visit everything."""
-        return "uniform" if instance.size < 25 else "knapsack-es-best"
-
-    def budget(self, instance: KnapsackInstance, trained: Trained | None = None) -> Budget:
-        """Some seconds of the kernel at most; temperatures measured from greedy selections."""
-        if trained is not None:
-            steps = max(min(200 * instance.size, 400_000), 50_000)
-            chains = max(min(4_000 // instance.size, 8), 1)
-            return Budget(steps, trained.t_start, trained.t_end, chains)
-        steps = max(min(400 * instance.size, 800_000), 100_000)
-        return Budget(steps, 0.2, 0.02, chains=max(min(16_000 // instance.size, 16), 1))
 
 
 def _capacity(size: int) -> float:

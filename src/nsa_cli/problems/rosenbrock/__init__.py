@@ -10,7 +10,8 @@ import numpy as np
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.instance import Number, Solution
-from nsa_cli.core.problem import Budget, Draws, Problem, Trained
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+from nsa_cli.core.problem import Draws, Problem
 from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 
 if TYPE_CHECKING:
@@ -36,6 +37,33 @@ def normal(instance: RosenbrockInstance, draws: Draws) -> Solution:
     return point
 
 
+class GaussianStep(Neighbourhood[RosenbrockInstance]):
+    """Gaussian steps in all coordinates (section 4.1)."""
+
+    def operations(self) -> RosenbrockOperations:
+        from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
+
+        return RosenbrockOperations()
+
+    def kernel(self) -> Fused:
+        from nsa_cli.problems.rosenbrock.kernel import fused
+
+        return fused
+
+    def default_policy(self, instance: RosenbrockInstance) -> str:
+        """Learnt sigma on functions like those of training, elsewhere a constant one.
+
+        Within 5,000 steps of 64 chains it gets five times as low (100 functions, median).
+        """
+        near = instance.x0 is None or bool(np.abs(instance.x0).max() <= _SPREAD)
+        known = instance.dim == 2 and near and 0 <= instance.a <= 1 and 0 < instance.b <= 100
+        return "rosenbrock-es-best" if known else "uniform"
+
+    def budget(self, instance: RosenbrockInstance, trained: Trained | None = None) -> Budget:
+        """A second of the reference engine, down to where a step of sigma seldom improves."""
+        return Budget(5_000, 1.0, 1e-4, chains=64)
+
+
 class Rosenbrock(Problem[RosenbrockInstance]):
     """Minimum of Rosenbrock's function, any a and b."""
 
@@ -44,6 +72,7 @@ class Rosenbrock(Problem[RosenbrockInstance]):
     record_keys = (("a",), ("b",))
     starts = {"given": given_or_normal, "random": normal, "paper": normal}
     answer_columns = ("coordinate", "value")
+    neighbourhoods = (GaussianStep(),)
     settings = ("a", "b", "dim", "x0", *Problem.settings)
 
     def from_record(self, data: Mapping[str, Any]) -> RosenbrockInstance:
@@ -58,11 +87,6 @@ class Rosenbrock(Problem[RosenbrockInstance]):
         """In the plane, where the policies are at home."""
         return [self.generate(2, rng)]
 
-    def kernel(self) -> Fused:
-        from nsa_cli.problems.rosenbrock.kernel import fused
-
-        return fused
-
     def bound(
         self,
         instance: RosenbrockInstance,
@@ -76,28 +100,10 @@ class Rosenbrock(Problem[RosenbrockInstance]):
     def recompute_bound(self, instance: RosenbrockInstance, witness: Mapping[str, Any]) -> Number:
         return 0.0
 
-    def operations(self) -> RosenbrockOperations:
-        from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
-
-        return RosenbrockOperations()
-
     def drawing(self) -> RosenbrockDrawing:
         from nsa_cli.problems.rosenbrock.plot import RosenbrockDrawing
 
         return RosenbrockDrawing()
-
-    def default_policy(self, instance: RosenbrockInstance) -> str:
-        """Learnt sigma on functions like those of training, elsewhere a constant one.
-
-        Within 5,000 steps of 64 chains it gets five times as low (100 functions, median).
-        """
-        near = instance.x0 is None or bool(np.abs(instance.x0).max() <= _SPREAD)
-        known = instance.dim == 2 and near and 0 <= instance.a <= 1 and 0 < instance.b <= 100
-        return "rosenbrock-es-best" if known else "uniform"
-
-    def budget(self, instance: RosenbrockInstance, trained: Trained | None = None) -> Budget:
-        """A second of the reference engine, down to where a step of sigma seldom improves."""
-        return Budget(5_000, 1.0, 1e-4, chains=64)
 
 
 problem = Rosenbrock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,17 +11,15 @@ import numpy as np
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Number
-from nsa_cli.core.problem import Budget, Column, FileFormat, Problem, SolutionFormat, Trained
+from nsa_cli.core.neighbourhood import Neighbourhood
+from nsa_cli.core.problem import Column, FileFormat, Problem, SolutionFormat
 from nsa_cli.problems.tsp import labelled, tsplib
 from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, quick, random_tour, strips
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.nearest import parse
+from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
     from nsa_cli.problems.tsp.large_step import TspLargeStep
-    from nsa_cli.problems.tsp.nearest_operations import NearestOperations
-    from nsa_cli.problems.tsp.operations import TspOperations
     from nsa_cli.problems.tsp.plot import TspDrawing
 
 
@@ -58,17 +55,14 @@ class Tsp(Problem[TspInstance]):
     instant_start = "quick"
     settings = ("edge_weight_type", *Problem.settings)
     paper_sizes = (20, 50, 100, 200, 500)
-    walks = ("paper", "nearest:10")
-    default_walk = "nearest:10"
+    neighbourhoods = (Paper(), nearest_cities(10))
+    default_neighbourhood = "nearest:10"
 
-    def __init__(self, near: int = 0) -> None:
-        """Make the problem; with `near`, a move joins a city to one of its so many nearest ones."""
-        self._near = near
-        self.walk = f"nearest:{near}" if near else "paper"
-        self.hopeful = near > 0
+    def neighbourhood(self, name: str | None = None) -> Neighbourhood[TspInstance]:
+        return super().neighbourhood(name) if name in (None, "paper") else parse(name)
 
-    def walking(self, walk: str) -> Tsp:
-        return _tsp(parse(walk))
+    def with_candidates(self, count: int) -> Neighbourhood[TspInstance]:
+        return nearest_cities(count)
 
     def from_record(self, data: Mapping[str, Any]) -> TspInstance:
         return TspInstance.from_record(data)
@@ -111,15 +105,6 @@ class Tsp(Problem[TspInstance]):
 
         return TspLargeStep()
 
-    def kernel(self) -> Fused:
-        if self._near:
-            from nsa_cli.problems.tsp.nearest_kernel import fused_of
-
-            return fused_of(self._near)
-        from nsa_cli.problems.tsp.kernel import fused
-
-        return fused
-
     def bound(
         self,
         instance: TspInstance,
@@ -136,58 +121,10 @@ class Tsp(Problem[TspInstance]):
 
         return bounds.recompute(instance, witness)
 
-    def operations(self) -> TspOperations | NearestOperations:
-        if self._near:
-            from nsa_cli.problems.tsp.nearest_operations import NearestOperations
-
-            return NearestOperations(self._near)
-        from nsa_cli.problems.tsp.operations import TspOperations
-
-        return TspOperations()
-
     def drawing(self) -> TspDrawing:
         from nsa_cli.problems.tsp.plot import TspDrawing
 
         return TspDrawing()
 
-    def default_policy(self, instance: TspInstance) -> str:
-        return "tsp-es-nearest" if self._near else "tsp-es-best"
-
-    def budget(self, instance: TspInstance, trained: Trained | None = None) -> Budget:
-        """Some seconds of the kernel at most, and temperatures in units of the spacing of N cities.
-
-        Measured from greedy tours. Uniform proposals, N = 20 to 200: a short run wants a cool start, or it
-        only undoes the start's work. A learnt policy, N = 20 to 1,000: the temperatures that it was trained
-        with, as lengths between neighbours. Between near cities a step costs the same at any size.
-        """
-        size = instance.size
-        if size < 4:
-            return Budget(0, 1.0, 1.0)  # there is one tour
-        closer = 1.0 if trained is None else (trained.size / size) ** 0.5
-        if self._near:
-            steps = min(10 * size**2, max(300 * size, 100_000))
-            heat = (0.5 * size**-0.5, 0.03 * size**-0.5)
-            if trained is not None:
-                heat = (trained.t_start * closer, trained.t_end * closer)
-            return Budget(steps, *heat, chains=max(min(2_000 // size, 8), 1))
-        if trained is not None:
-            chains = max(min(2_000 // size, 8), 1)
-            # Features of all cities at each step: time grows with N.
-            affordable = 1_000_000_000 // (size * chains)
-            steps = max(min(max(10 * size**2, 2_000), affordable), 100)
-            return Budget(steps, trained.t_start * closer, trained.t_end * closer, chains)
-        steps = max(min(10 * size**2, 2_000_000), 2_000)
-        spacing = size**-0.5
-        warm = 0.125 * (steps / size**2) ** 0.68
-        return Budget(
-            steps, min(max(warm, 0.02), 0.6) * spacing, 0.02 * spacing, chains=max(min(4_000 // size, 16), 1)
-        )
-
 
 problem = Tsp()
-
-
-@functools.cache
-def _tsp(near: int) -> Tsp:
-    """Give the problem with so many near cities, always the same object."""
-    return Tsp(near) if near else problem

@@ -86,7 +86,7 @@ contribution = BenchContribution(
     steps="N2",
     temperatures={"sa": (1.0, 0.01), "ppo": (1.0, 0.01), "es": (1.0, 1e-4)},
     tuned=tuned,
-    walks={"nearest:10": tuned_nearest},
+    neighbourhoods={"nearest:10": tuned_nearest},
     heuristics={"two-opt": Heuristic(two_opt, largest=200)},
     peers={
         "fast-tsp": Peer(fast_tsp, "fast_tsp", "fast-tsp", "fast-tsp, local search"),

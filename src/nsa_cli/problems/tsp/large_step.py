@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Budget, LargeStepRun
+from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kicks import start_at
 from nsa_cli.problems.tsp.large_step_setup import LargeStepSettings, Setting, prepare

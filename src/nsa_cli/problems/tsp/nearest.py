@@ -19,38 +19,15 @@ city with the old neighbour, and a move without one is not accepted.
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import UsageError
 from nsa_cli.problems.tsp.heuristics import positions
 from nsa_cli.problems.tsp.instance import TspInstance
 
 #: Cities of a window, at most: what vectors of kernels hold.
 WINDOW = 16
-
-#: Fewest and most near cities that ``nearest:K`` may ask for.
-_FEWEST, _MOST = 2, 100
-
-
-def parse(walk: str) -> int:
-    """Read ``paper``, or ``all`` (candidates), as 0 and ``nearest:K`` as K.
-
-    Raises
-    ------
-    UsageError
-        If it is something else, or K out of range.
-    """
-    if walk in ("paper", "all"):
-        return 0
-    found = re.fullmatch(r"nearest:([0-9]{1,4})", walk)
-    if found is None or not _FEWEST <= int(found[1]) <= _MOST:
-        raise UsageError(
-            f"--candidates: expected all or nearest:K with K from {_FEWEST} to {_MOST}, got {walk!r}"
-        )
-    return int(found[1])
 
 
 def stride_of(size: int) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Budget, LargeStepRun
+from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.bin import bounds
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.large_step.kernel import Bins, Repacking, bins_of, pack_at, scratch_for

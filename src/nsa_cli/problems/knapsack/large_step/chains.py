@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Budget, LargeStepRun
+from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 from nsa_cli.problems.knapsack.large_step.kernel import FREE, PLACES, VALUE, Items, Selection
 

@@ -1,0 +1,102 @@
+"""Neighbourhoods: a move set with the energy that annealing goes down."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from nsa_cli.core.instance import Instance
+
+if TYPE_CHECKING:
+    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.operations import Operations
+
+InstanceT = TypeVar("InstanceT", bound=Instance)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Size and temperatures that a policy was trained with.
+
+    Attributes
+    ----------
+    size : int
+    t_start, t_end : float
+        In normalised units.
+    """
+
+    size: int
+    t_start: float
+    t_end: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Default steps, temperatures and chains.
+
+    Attributes
+    ----------
+    steps : int
+    t_start, t_end : float
+        Temperatures in the problem's normalised units (see `Operations.pack`).
+    chains : int
+    auto : bool
+        Whether temperatures estimated from a sample of the instance's own moves are better, where there can
+        be one.
+    """
+
+    steps: int
+    t_start: float
+    t_end: float
+    chains: int = 1
+    auto: bool = False
+
+
+class Neighbourhood(ABC, Generic[InstanceT]):
+    """A move set with its energy; a policy belongs to one.
+
+    Torch and Numba are imported by `operations` and `kernel` only.
+
+    Attributes
+    ----------
+    name : str
+        ``paper`` for the paper's; a number after a colon is a parameter: ``nearest:10``.
+    reversible : bool
+        Whether each move can be undone by another, as the ratio of Metropolis-Hastings needs it.
+    uses_candidate_lists : bool
+        Whether moves come from candidate lists: estimated temperatures then use the acceptance rate over all
+        moves, whatever the size.
+    """
+
+    name: str = "paper"
+    reversible: bool = True
+    uses_candidate_lists: bool = False
+
+    @property
+    def family(self) -> str:
+        """Name without its parameter; a policy fits all neighbourhoods of a family."""
+        return self.name.partition(":")[0]
+
+    @abstractmethod
+    def operations(self) -> Operations[InstanceT, Any]:
+        """Import and make the reference implementation in torch."""
+
+    def kernel(self) -> Fused | None:
+        """Import the fused kernel; None if there is none."""
+        return None
+
+    @abstractmethod
+    def budget(self, instance: InstanceT, trained: Trained | None = None) -> Budget:
+        """Choose default steps, temperatures and chains for an instance.
+
+        Parameters
+        ----------
+        instance : Instance
+        trained : Trained, optional
+            Of the policy; None for uniform proposals.
+        """
+
+    def default_policy(self, instance: InstanceT) -> str:
+        """Name the best known policy for an instance."""
+        return "uniform"
