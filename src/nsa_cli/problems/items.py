@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError
@@ -22,6 +23,10 @@ from nsa_cli.core.instance import (
     number_of,
     text_of,
 )
+from nsa_cli.core.problem import COPIES, Column, Problem
+
+#: Columns of a table of items, beside their numbers.
+COLUMNS = (COPIES, Column("names", ("name", "item", "id", "label"), required=False, text=True))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,3 +120,48 @@ class ItemInstance(Instance):
 
     def details(self, solution: Solution) -> dict[str, Any]:
         return {"capacity": self.capacity}
+
+
+ItemT = TypeVar("ItemT", bound=ItemInstance)
+
+
+class ItemProblem(Problem[ItemT]):
+    """Problem on items whose numbers the paper draws uniformly from [0, 1) (Appendix A).
+
+    Attributes
+    ----------
+    instance_class : type
+        Subclass of `ItemInstance`.
+    paper_name : str
+        Of the instances in the paper's test sets.
+    """
+
+    instance_class: type[ItemT]
+    paper_name: ClassVar[str]
+    settings = ("capacity", *Problem.settings)
+    paper_sizes = (50, 100, 200, 500, 1000, 2000)
+
+    def paper_capacity(self, size: int) -> float:
+        """Capacity of random instances of a size."""
+        raise NotImplementedError
+
+    def from_record(self, data: Mapping[str, Any]) -> ItemT:
+        return self.instance_class.from_record(data)
+
+    def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> ItemT:
+        return self._made(name, [rng.random(size) for _ in self.instance_class.lists])
+
+    def paper_set(self, size: int, count: int | None = None) -> Sequence[ItemT]:
+        """1,000 instances from torch's generator with seed 0, one list after the other."""
+        if size not in self.paper_sizes:
+            return super().paper_set(size, count)
+        import torch
+
+        generator = torch.Generator().manual_seed(0)
+        drawn = [torch.rand(1000, size, generator=generator) for _ in self.instance_class.lists]
+        rows = zip(*(numbers.double().numpy()[:count] for numbers in drawn), strict=True)
+        return [self._made(f"{self.paper_name}{size}-{i}", row) for i, row in enumerate(rows, start=1)]
+
+    def _made(self, name: str | None, numbers: Sequence[NDArray[np.float64]]) -> ItemT:
+        fields: dict[str, Any] = dict(zip(self.instance_class.lists, numbers, strict=True))
+        return self.instance_class(name=name, capacity=self.paper_capacity(len(numbers[0])), **fields)

@@ -1,4 +1,4 @@
-"""The walk on squared fills as parts of a fused kernel; see `squares` for what they mean."""
+"""Fused kernel of the sum of squares neighbourhood; see `nsa_cli.problems.bin.squares.operations`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import parts
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, score_features, sum_features
+from nsa_cli.core.kernel.lanes import HIDDEN, score_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     NEVER,
@@ -25,10 +26,19 @@ from nsa_cli.core.kernel.slots import (
     choose_uniformly,
     never,
     slot_space,
-    spoil,
 )
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
-from nsa_cli.problems.bin.move.kernel import draw_item, look, look_again, put, take
+from nsa_cli.problems.bin.kernel import (
+    Packing,
+    draw_item,
+    empty_packing,
+    look,
+    look_again,
+    pack_items,
+    put,
+    sum_items,
+    take,
+)
 
 _score = score_features(3)
 
@@ -46,72 +56,44 @@ class Squares(NamedTuple):
 
 
 class Work(NamedTuple):
-    """One chain's state.
+    """State of one chain; candidates of the second choice are bins and then items.
 
     Attributes
     ----------
-    bin_of : int64[N]
-        The packing.
-    needs : int64[N]
-        Minus the free capacity of each bin.
-    count, first : int64[N]
-        Items of each bin, and one of them; -1 if it is empty.
-    after, before : int64[N]
-        The item's neighbours in the list of its bin's items, -1 at the ends.
+    packing : Packing
     back : int64[16 blocks]
-        Of the second choice's candidates, bins and then items: the weight that comes back.
+        Weight that comes back from a candidate.
     there : int64[16 blocks]
-        Minus the room that they leave: `needs`, less `back`; `NEVER` of empty bins.
+        Minus the room that a candidate leaves: `needs`, less `back`; `NEVER` of empty bins.
     now : int64[16 blocks]
         The same for the item of this step, `NEVER` also where its place is too small.
-    seen : float32[2, 16 blocks]
-        What the policy sees of items: weight, room in their bins.
-    seen_of_others : float32[3, 16 blocks]
-        Of the second choice's candidates: weight that comes back, room there, squashed gain in this step.
-    item, other : Slots
+    seen : float32[3, 16 blocks]
+        What the policy sees of a candidate: weight that comes back, room there, squashed gain in this step.
+    other : Slots
+        Choice of a candidate.
     """
 
-    bin_of: Any
-    needs: Any
-    count: Any
-    first: Any
-    after: Any
-    before: Any
-    back: Any
-    there: Any
-    now: Any
-    seen: Any
-    seen_of_others: Any
-    item: Slots
+    packing: Packing
+    back: NDArray[np.int64]
+    there: NDArray[np.int64]
+    now: NDArray[np.int64]
+    seen: NDArray[np.float32]
     other: Slots
 
 
 def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
     size = len(x)
-    items, others = blocks_of(size) * LANES, blocks_of(2 * size) * LANES
-    return Work(
-        *(aligned((size,), np.int64) for _ in range(6)),
-        aligned((others,), np.int64),
-        never(others),
-        never(others),
-        aligned((2, items)),
-        aligned((3, others)),
-        slot_space(size),
-        slot_space(2 * size),
-    )
+    others = blocks_of(2 * size) * LANES
+    back, there, now = aligned((others,), np.int64), never(others), never(others)
+    return Work(empty_packing(size), back, there, now, aligned((3, others)), slot_space(2 * size))
 
 
 @variant(parts.load, batch=SquaresBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     size = len(x)
-    for b in range(size):
-        work.needs[b] = -batch.capacity[row]
-        work.count[b] = 0
-        work.first[b] = -1
-        work.there[b] = NEVER
+    pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
     for i in range(size):
-        put(work, i, x[i], batch.weights[row, i])
         work.back[size + i] = batch.weights[row, i]
     for b in range(size):
         _make_room(work, b)
@@ -120,51 +102,47 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
 
 @inlined
 def _make_room(work: Any, changed: int) -> None:
-    """Bring `there` up to date after a change of a bin's content."""
-    size, needs = len(work.bin_of), work.needs[changed]
-    work.there[changed] = needs if work.count[changed] > 0 else NEVER
-    item = work.first[changed]
+    """Update `there` after a change of a bin."""
+    packing = work.packing
+    size, needs = len(packing.bin_of), packing.needs[changed]
+    work.there[changed] = needs if packing.count[changed] > 0 else NEVER
+    item = packing.first[changed]
     while item >= 0:
         work.there[size + item] = needs - work.back[size + item]
-        item = work.after[item]
+        item = packing.after[item]
 
 
 @variant(look, batch=SquaresBatch, policy=Squares)
 def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    size, unit = len(work.bin_of), batch.unit[row]
+    packing, unit = work.packing, batch.unit[row]
+    size = len(packing.bin_of)
     for i in range(size):
-        weight, room = batch.weights[row, i] / unit, -work.needs[work.bin_of[i]] / unit
-        work.seen[0, i] = work.seen_of_others[0, size + i] = weight
-        work.seen[1, i] = work.seen_of_others[1, size + i] = room
-        work.seen_of_others[1, i] = -work.needs[i] / unit
-    _sum_items(policy, work, member, 0, work.item.sums.shape[0])
-
-
-@inlined
-def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
-    shifts = (0, work.seen.shape[1])
-    sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
-    spoil(work.item, begin, end)
+        weight, room = batch.weights[row, i] / unit, -packing.needs[packing.bin_of[i]] / unit
+        packing.seen[0, i] = work.seen[0, size + i] = weight
+        packing.seen[1, i] = work.seen[1, size + i] = room
+        work.seen[1, i] = -packing.needs[i] / unit
+    sum_items(policy, packing, member, 0, packing.item.sums.shape[0])
 
 
 @inlined
 def _fit(work: Any, item: int, weight: int) -> None:
-    """Set `now`: what of `there` is open to an item, whose place takes what is not too heavy for it."""
-    own = work.bin_of[item]
-    limit = weight - work.needs[own]
+    """Set `now`: `there` as far as the place of an item takes what comes back."""
+    packing = work.packing
+    own = packing.bin_of[item]
+    limit = weight - packing.needs[own]
     for c in range(len(work.now)):
         work.now[c] = work.there[c] if work.back[c] <= limit else NEVER
     work.now[own] = NEVER
-    mate = work.first[own]
+    mate = packing.first[own]
     while mate >= 0:
-        work.now[len(work.bin_of) + mate] = NEVER
-        mate = work.after[mate]
+        work.now[len(packing.bin_of) + mate] = NEVER
+        mate = packing.after[mate]
 
 
 @inlined
 def _weigh(work: Any, weight: float, room: float, heat: float) -> None:
-    """Compute what squared fills gain if an item in a bin with some room goes to each candidate."""
-    back, there, gains = work.seen_of_others
+    """Compute the gain of squared loads if an item in a bin with some room goes to each candidate."""
+    back, there, gains = work.seen
     for c in range(len(gains)):
         shift = weight - back[c]
         gain = np.float32(2.0) * shift * (shift + (room - there[c]))
@@ -175,7 +153,7 @@ def _weigh(work: Any, weight: float, room: float, heat: float) -> None:
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    item = choose_among(len(work.bin_of), uniform(at, 0), given[0])
+    item = choose_among(len(work.packing.bin_of), uniform(at, 0), given[0])
     weight = batch.weights[row, item.index]
     _fit(work, item.index, weight)
     other = choose_uniformly(work.now, -weight, uniform(at, 1), given[1])
@@ -187,61 +165,64 @@ def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     heat = np.float32(0.25 * math.log(max(temperature, 1e-30)))
-    item = draw_item(policy, work, member, heat, uniform(at, 0), given[0])
+    item = draw_item(policy, work.packing, member, heat, uniform(at, 0), given[0])
 
     weight, slot, blocks = batch.weights[row, item.index], work.other, work.other.sums.shape[0]
     _fit(work, item.index, weight)
     first, bias = policy.other.first[member], policy.other.bias[member]
-    seen, room = work.seen[0, item.index], work.seen[1, item.index]
+    seen, room = work.packing.seen[0, item.index], work.packing.seen[1, item.index]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[0, h] * seen + first[1, h] * room + first[2, h] * heat)
     _weigh(work, seen, room, np.float32(max(temperature, 1e-30)))
     second = policy.other.second[member]
-    largest = _score(work.seen_of_others, first[3:6], slot.floor, second, slot.logits, blocks)
+    largest = _score(work.seen, first[3:6], slot.floor, second, slot.logits, blocks)
     other = choose_allowed(slot, largest, work.now, -weight, uniform(at, 1), policy.mode, given[1])
     return (item.index, other.index), item.log_probability + other.log_probability
 
 
 @variant(parts.energy, batch=SquaresBatch)
 def _energy(batch: Any, work: Any, row: int) -> float:
-    used, squares = 0, 0.0
-    for b in range(len(work.count)):
-        used += work.count[b] > 0
-        squares += _fill(batch, work, row, b) ** 2
+    packing, used, squares = work.packing, 0, 0.0
+    for b in range(len(packing.count)):
+        used += packing.count[b] > 0
+        squares += _load_of(batch, packing, row, b) ** 2
     return used - squares * batch.scale[row]
 
 
 @inlined
-def _fill(batch: Any, work: Any, row: int, b: int) -> float:
-    return (batch.capacity[row] + work.needs[b]) / max(batch.capacity[row], 1)
+def _load_of(batch: Any, packing: Any, row: int, b: int) -> float:
+    """Load of a bin, as a share of the capacity."""
+    return (batch.capacity[row] + packing.needs[b]) / max(batch.capacity[row], 1)
 
 
 @inlined
-def _target(work: Any, other: int) -> int:
-    """Give the bin that the second choice stands for."""
-    size = len(work.bin_of)
-    return other if other < size else work.bin_of[other - size]
+def _target(packing: Any, other: int) -> int:
+    """Bin that the item goes to."""
+    size = len(packing.bin_of)
+    return other if other < size else packing.bin_of[other - size]
 
 
 @variant(parts.delta, batch=SquaresBatch)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
-    item, other = action
-    source, target = work.bin_of[item], _target(work, other)
+    packing, item, other = work.packing, action[0], action[1]
+    source, target = packing.bin_of[item], _target(packing, other)
     shift = (batch.weights[row, item] - work.back[other]) / max(batch.capacity[row], 1)
-    rise = 2.0 * shift * (shift + _fill(batch, work, row, target) - _fill(batch, work, row, source))
-    closes = other < len(work.bin_of) and work.count[source] == 1
+    here, there = _load_of(batch, packing, row, source), _load_of(batch, packing, row, target)
+    rise = 2.0 * shift * (shift + there - here)
+    closes = other < len(packing.bin_of) and packing.count[source] == 1
     return -np.float64(closes) - rise * batch.scale[row]
 
 
 @variant(parts.apply, batch=SquaresBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
-    item, other = action
-    source, target, weight = work.bin_of[item], _target(work, other), batch.weights[row, item]
-    take(work, item, weight)
-    put(work, item, target, weight)
-    if other >= len(work.bin_of):
-        take(work, other - len(work.bin_of), work.back[other])
-        put(work, other - len(work.bin_of), source, work.back[other])
+    packing, item, other = work.packing, action[0], action[1]
+    size = len(packing.bin_of)
+    source, target, weight = packing.bin_of[item], _target(packing, other), batch.weights[row, item]
+    take(packing, item, weight)
+    put(packing, item, target, weight)
+    if other >= size:
+        take(packing, other - size, work.back[other])
+        put(packing, other - size, source, work.back[other])
     for changed in (source, target):
         _make_room(work, changed)
         look_again(batch, policy, work, row, member, changed)
@@ -249,20 +230,22 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
 
 @variant(look_again, batch=SquaresBatch, policy=Squares)
 def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
-    size, room = len(work.bin_of), np.float32(-work.needs[changed] / batch.unit[row])
-    work.seen_of_others[1, changed] = room
-    item = work.first[changed]
+    packing = work.packing
+    size, room = len(packing.bin_of), np.float32(-packing.needs[changed] / batch.unit[row])
+    work.seen[1, changed] = room
+    item = packing.first[changed]
     while item >= 0:
-        work.seen[1, item] = work.seen_of_others[1, size + item] = room
+        packing.seen[1, item] = work.seen[1, size + item] = room
         block = item // LANES
-        _sum_items(policy, work, member, block, block + 1)
-        item = work.after[item]
+        sum_items(policy, packing, member, block, block + 1)
+        item = packing.after[item]
 
 
 @variant(parts.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     item, other = action
-    return item, other if other >= len(work.bin_of) else work.bin_of[item]
+    size = len(work.packing.bin_of)
+    return item, other if other >= size else work.packing.bin_of[item]
 
 
 fused = Fused(

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.problems.knapsack.order import break_solution
+
 #: States of all steps together; some hundred megabytes, and a second or two.
 _MOST_STATES = 6_000_000
 
@@ -90,13 +92,9 @@ class _Programme:
         self.all_values = values
         self.best = known.copy()
         self.best_value = int(values[known].sum())
-        self.free = (weights == 0) & (values > 0)
-        items = np.flatnonzero((values > 0) & (weights > 0) & (weights <= capacity))
-        ratio = values[items] / weights[items]
-        self.items = items[np.argsort(-ratio, kind="stable")]
+        self.free, self.items, self.broken = break_solution(values, weights, capacity)
         self.values, self.weights, self.capacity = values[self.items], weights[self.items], capacity
         self.ratios = self.values / self.weights
-        self.broken = int(np.searchsorted(np.cumsum(self.weights), capacity, side="right"))
         prefix = slice(0, self.broken)
         self.prefix_weight = int(self.weights[prefix].sum())
         self.prefix_value = int(self.values[prefix].sum() + values[self.free].sum())

@@ -10,9 +10,11 @@ selection (Martello and Toth 1997, "Upper bounds and algorithms for hard 0-1 kna
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate, compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,7 +112,7 @@ def _by_dual(instance: KnapsackInstance, data: _Integers, known: NDArray[np.bool
     plain = Bound(value=dantzig, method="dantzig", witness={"capacity_multiplier": str(mu)})
     if not isinstance(dantzig, int):
         return plain
-    worth = sum(v for v, taken in zip(data.values, known.tolist(), strict=True) if taken)
+    worth = sum(compress(data.values, known))
     for target in (None, worth):
         lam = _best_item_multiplier(data, target)
         mu = _break_ratio(data, lam)
@@ -127,7 +129,7 @@ def _by_programme(
 ) -> Bound:
     """Report what the dynamic programme says, or the dual's bound if that is lower."""
     value = _rounded(instance, data, Fraction(upper))
-    worth = sum(v for v, taken in zip(data.values, chosen.tolist(), strict=True) if taken)
+    worth = sum(compress(data.values, chosen))
     if worth == upper or value <= best.value:
         method = "core programme" if worth == upper else "core programme, unfinished"
         found = Bound(value=value, method=method, solution=chosen)
@@ -189,23 +191,14 @@ def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> Fr
 
 
 def _most_items(data: _Integers) -> int:
-    """How many items fit at most: the lightest ones."""
-    load = 0
-    for count, w in enumerate(sorted(data.weights)):
-        load += w
-        if load > data.capacity:
-            return count
-    return len(data.weights)
+    """Most items that fit: the lightest ones."""
+    return bisect_right(list(accumulate(sorted(data.weights))), data.capacity)
 
 
 def _least_items(data: _Integers, known: int) -> int:
-    """How many items it takes at least to be worth more than `known`: the most valuable ones."""
-    worth = 0
-    for count, v in enumerate(sorted(data.values, reverse=True), start=1):
-        worth += v
-        if worth > known:
-            return count
-    return len(data.values)
+    """Fewest items that are worth more than `known`: the most valuable ones."""
+    worths = list(accumulate(sorted(data.values, reverse=True)))
+    return min(bisect_right(worths, known) + 1, len(worths))
 
 
 def _break_ratio(data: _Integers, lam: Fraction) -> Fraction:

@@ -13,6 +13,7 @@ from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 from nsa_cli.problems.knapsack.large_step.kernel import FREE, PLACES, VALUE, Items, Selection
+from nsa_cli.problems.knapsack.order import break_solution
 
 #: Fewer items than this leave nothing to exchange.
 _LEAST = 3
@@ -84,10 +85,7 @@ def prepare(instance: KnapsackInstance) -> Prepared:
     """
     values, unit = whole_values(instance.values)
     weights, capacity = instance.exact.units, instance.exact.capacity
-    free = (weights == 0) & (values > 0)
-    order = np.flatnonzero((values > 0) & (weights > 0) & (weights <= capacity))
-    order = order[np.argsort(-values[order] / weights[order], kind="stable")]
-    broken = int(np.searchsorted(np.cumsum(weights[order]), capacity, side="right"))
+    free, order, broken = break_solution(values, weights, capacity)
     breaking = order[broken : broken + 1] if broken < len(order) else order[-1:]
     losses = np.abs(values[order] - (values[breaking] / weights[breaking]) * weights[order])
     near = np.argsort(losses, kind="stable")[:_WINDOW]

@@ -1,0 +1,151 @@
+"""Parts that both fused kernels of bin packing share: bins as linked lists, and the choice of an item."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.draws import LANES
+from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel.jit import generic, inlined, variant
+from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, sum_features
+from nsa_cli.core.kernel.parts import Uniform
+from nsa_cli.core.kernel.slots import (
+    Slots,
+    aligned,
+    blocks_of,
+    draw,
+    never,
+    score_again,
+    slot_space,
+    spoil,
+    weigh,
+)
+from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch
+
+
+class Packing(NamedTuple):
+    """Items by bin, in doubly linked lists, and what a policy sees of an item.
+
+    Attributes
+    ----------
+    bin_of : int64[N]
+        Bin of each item.
+    needs : int64[16 blocks]
+        Minus the free capacity of each bin: a bin has room for weight w if this is at most -w.
+    count, first : int64[N]
+        Items of each bin, and one of them; -1 if it is empty.
+    after, before : int64[N]
+        Neighbours of an item in the list of its bin, -1 at the ends.
+    seen : float32[2, 16 blocks]
+        Weight of each item, and free capacity of its bin.
+    item : Slots
+        Choice of an item.
+    """
+
+    bin_of: NDArray[np.int64]
+    needs: NDArray[np.int64]
+    count: NDArray[np.int64]
+    first: NDArray[np.int64]
+    after: NDArray[np.int64]
+    before: NDArray[np.int64]
+    seen: NDArray[np.float32]
+    item: Slots
+
+
+def empty_packing(size: int) -> Packing:
+    """Allocate a packing of N items."""
+    padded = blocks_of(size) * LANES
+    lists = (aligned((size,), np.int64) for _ in range(4))
+    return Packing(aligned((size,), np.int64), never(padded), *lists, aligned((2, padded)), slot_space(size))
+
+
+@inlined
+def pack_items(packing: Any, x: Any, weights: Any, capacity: int) -> None:
+    """Put all items into the bins of `x`."""
+    for b in range(len(x)):
+        packing.needs[b] = -capacity
+        packing.count[b] = 0
+        packing.first[b] = -1
+    for i in range(len(x)):
+        put(packing, i, x[i], weights[i])
+
+
+@inlined
+def put(packing: Any, item: int, target: int, weight: int) -> None:
+    """Put an item that is in no bin into one."""
+    head = packing.first[target]
+    packing.before[item], packing.after[item] = -1, head
+    if head >= 0:
+        packing.before[head] = item
+    packing.first[target] = item
+    packing.bin_of[item] = target
+    packing.count[target] += 1
+    packing.needs[target] += weight
+
+
+@inlined
+def take(packing: Any, item: int, weight: int) -> None:
+    """Take an item out of its bin."""
+    source, before, after = packing.bin_of[item], packing.before[item], packing.after[item]
+    if before >= 0:
+        packing.after[before] = after
+    else:
+        packing.first[source] = after
+    if after >= 0:
+        packing.before[after] = before
+    packing.count[source] -= 1
+    packing.needs[source] -= weight
+
+
+@generic
+def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    """Compute all features and first-layer sums."""
+    raise NotImplementedError
+
+
+@variant(look, policy=Uniform)
+def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    pass
+
+
+@generic
+def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
+    """Update the features of a bin and of its items after a change."""
+    raise NotImplementedError
+
+
+@variant(look_again, policy=Uniform)
+def _look_again_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
+    pass
+
+
+@inlined
+def sum_items(policy: Any, packing: Any, member: int, begin: int, end: int) -> None:
+    """Compute the first-layer sums of the items in some blocks."""
+    shifts = (0, packing.seen.shape[1])
+    sum_features(packing.seen, shifts, policy.item.first[member], packing.item.sums, begin, end)
+    spoil(packing.item, begin, end)
+
+
+@inlined
+def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float, given: int) -> Any:
+    """Choose an item by two features and the temperature."""
+    slot, items = packing.item, len(packing.bin_of)
+    first, bias = policy.item.first[member], policy.item.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + first[2, h] * heat)
+    anew, largest = score_again(slot, policy.item.second[member])
+    if anew:
+        if items < len(slot.logits):
+            forbid_from(slot.logits, items)
+        weigh(slot, largest)
+    return draw(slot, u, policy.mode, given)
+
+
+@variant(parts.store, batch=(BinBatch, SquaresBatch))
+def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
+    for i in range(len(x)):
+        x[i] = work.packing.bin_of[i]
