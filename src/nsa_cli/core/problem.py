@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, UsageError, shown
+from nsa_cli.core.folder import find_part
 from nsa_cli.core.instance import Number, Solution
 from nsa_cli.core.neighbourhood import Budget, InstanceT, Neighbourhood
 
@@ -356,8 +357,9 @@ class Problem(ABC, Generic[InstanceT]):
         return instance.size
 
     def large_step(self) -> LargeStep | None:
-        """Import and make the problem's large-step chains, if it has some."""
-        return None
+        """Import the problem's large-step chains: `large_step` of the module `large_step` of its folder."""
+        found: LargeStep | None = find_part(self, "large_step", "large_step")
+        return found
 
     def bound(
         self,
@@ -366,7 +368,7 @@ class Problem(ABC, Generic[InstanceT]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        """Compute what no solution of an instance beats.
+        """Compute what no solution of an instance beats, by `bound` of the module `bounds` of its folder.
 
         The same instance gives the same bound, unless time runs out: effort is limited by counts.
 
@@ -383,21 +385,34 @@ class Problem(ABC, Generic[InstanceT]):
         Bound or None
             None where no bound is known, or there was no time for one.
         """
-        return None
+        compute = find_part(self, "bounds", "bound")
+        found: Bound | None = None if compute is None else compute(instance, seconds, stop)
+        return found
 
     def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Number:
-        """Compute a bound's value again from its witness, which may come from anywhere.
+        """Compute a bound's value again from its witness, by `recompute` of the module `bounds`.
+
+        Parameters
+        ----------
+        instance : Instance
+        witness : mapping
+            Strict JSON from anywhere.
 
         Raises
         ------
         DataError
             If it is no witness of a bound on this instance.
         """
-        raise DataError(f"{self.name}: bounds have no witness")
+        recompute = find_part(self, "bounds", "recompute")
+        if recompute is None:
+            raise DataError(f"{self.name}: bounds have no witness")
+        value: Number = recompute(instance, witness)
+        return value
 
     def drawing(self) -> Drawing[InstanceT] | None:
-        """Import and make what draws the problem's solutions and policies; None where nothing does."""
-        return None
+        """Import pictures of solutions and policies: `drawing` of the module `plot` of its folder."""
+        found: Drawing[InstanceT] | None = find_part(self, "plot", "drawing")
+        return found
 
     def paper_set(self, size: int, count: int | None = None) -> Sequence[InstanceT]:
         """Make the first `count` instances of the paper's test set of a size.

@@ -1,4 +1,4 @@
-"""Records of binary data sets: many instances in one array, with or without names."""
+"""Records of binary data sets: many instances in one array, or in several with names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
 
-#: What any data set may have beside its problem's keys: one number an instance.
+#: Keys of any data set, beside its problem's, with their axes: one number an instance.
 _EVERYWHERE = {"best_known": 0}
 
 
@@ -56,7 +56,7 @@ def read_arrays(source: Source, problems: list[Problem[Any]]) -> list[Record]:
 
 
 def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
-    """Choose the problem that knows all the names and is not short of one."""
+    """Choose the problem that knows all the names and needs no more."""
     reasons = []
     for problem in problems:
         keys = {problem.aliases.get(name, name): name for name in source.arrays}
@@ -73,16 +73,14 @@ def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], 
 
 
 def _unnamed(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
-    """Rows of coordinates tell what they are; a list of numbers is anything until the user says."""
+    """Choose the problem of an array by its axes; a list of numbers needs the problem to be named."""
     depth = _depth(source.arrays)
     for problem in problems:
         for key, axes in list(problem.arrays.items())[:1]:
             if depth in (axes, axes + 1) and (axes > 1 or len(problems) == 1):
                 return problem, {key: source.arrays}
-    raise source.error(
-        f"cannot tell the problem from an array without a name, of {depth} axes; "
-        "give an .npz with named arrays, or --problem"
-    )
+    message = f"cannot tell the problem from an array of {depth} axes without a name; give an .npz with names"
+    raise source.error(message, use={"problem": None})
 
 
 def _depth(value: Any) -> int:

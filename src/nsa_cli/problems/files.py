@@ -1,4 +1,4 @@
-"""From a file to instances, whatever problem and format it holds."""
+"""Reading and writing of instances, in any format of any problem."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_instances(
     ----------
     source : Source
     problem : Problem, optional
-        What the text holds; recognised from the text by default.
+        Of the text; recognised by default.
     settings : mapping, optional
         Record keys that the user gives beside the file, such as ``capacity``; they win.
 
@@ -85,7 +85,7 @@ def _instance(
 
 
 def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
-    """Put what the user says over what the file says; an error in it is not an error in the file's line."""
+    """Put the user's settings over the file's; errors in them have no line."""
 
     def locate(key: str | None, index: int | None) -> int | None:
         return None if key in settings else record.locate(key, index)
@@ -94,7 +94,7 @@ def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
 
 
 def _translated(record: Record, problem: Problem[Any]) -> Record:
-    """Call by our names what other programs call otherwise; errors point to what the file has."""
+    """Replace names of other programs by ours; errors point to the file's own."""
     theirs = {ours: name for name, ours in problem.aliases.items() if name in record.data}
     if not theirs:
         return record
@@ -151,9 +151,8 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
                 if p.columns
             )
             got = "no header" if cells.headers is None else f"header {shown(', '.join(cells.headers), 80)}"
-            raise source.error(
-                f"cannot tell the problem from {got}; expected ({heads}), or give --problem", cells.first
-            )
+            message = f"cannot tell the problem from {got}; expected ({heads})"
+            raise source.error(message, cells.first, use={"problem": None})
         problem = fitting[0]
     taken = {header for column in problem.columns for header in column.headers}
     cells = table.with_constants(cells, set(problem.settings) - taken)
@@ -164,25 +163,23 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
 
 
 def _recognise(record: Record) -> Problem[Any]:
-    """Choose the problem whose keys a record has: the one that says so, or the one that needs most."""
+    """Choose the problem of a record: the one that it names, or the one that needs most of its keys."""
     data = record.data
     if (name := data.get("problem")) is not None:
         for problem in all_problems():
             if problem.name == name:
                 return problem
         known = ", ".join(p.name for p in all_problems())
-        raise record.source.error(
-            f"problem: expected one of {known}, got {shown(name)}", record.locate("problem", None)
-        )
+        message = f"problem: expected one of {known}, got {shown(name)}"
+        raise record.source.error(message, record.locate("problem", None))
     fitting = [p for p in all_problems() if _has_keys(data, p)]
     if not fitting:
         needs = "; ".join(
             f"{p.name}: {', '.join('|'.join(k) for k in p.record_keys)}" for p in all_problems()
         )
         got = shown(", ".join(data), 80) or "nothing"
-        raise record.source.error(
-            f"cannot tell the problem from the keys {got}; expected ({needs})", record.locate(None, None)
-        )
+        message = f"cannot tell the problem from the keys {got}; expected ({needs})"
+        raise record.source.error(message, record.locate(None, None))
     return max(fitting, key=lambda p: len(p.record_keys))
 
 
@@ -194,10 +191,8 @@ def _has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:
 def _check_claim(record: Record, problem: Problem[Any] | None) -> None:
     name = record.data.get("problem")
     if problem is not None and name is not None and name != problem.name:
-        raise record.source.error(
-            f"holds an instance of {shown(name)}, but --problem says {problem.name}",
-            record.locate("problem", None),
-        )
+        message = f"expected an instance of {problem.name}, got one of {shown(name)}"
+        raise record.source.error(message, record.locate("problem", None), drop={"problem": None})
 
 
 def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> Solution:
@@ -234,17 +229,14 @@ def write_instances(problem: Problem[Any], instances: Sequence[Instance], fmt: s
     """
     if fmt not in instance_formats(problem):
         known = ", ".join(instance_formats(problem))
-        raise UsageError(
-            f"--format: {problem.name} instances cannot be written as {fmt!r}; there are {known}"
-        )
+        raise UsageError(f"expected one of {known} for {problem.name}, got {shown(fmt)}", option="format")
     if fmt == "json" and len(instances) > 1:
         return "[\n" + ",\n".join(json_text.dumps(i.record()) for i in instances) + "\n]\n"
     if fmt in ("json", "jsonl"):
         return "".join(json_text.dumps(i.record()) + "\n" for i in instances)
     if len(instances) > 1:
-        raise UsageError(
-            f"--format: a {fmt} file holds one instance, not {len(instances)}; give -o a directory"
-        )
+        message = f"a {fmt} file holds one instance, got {len(instances)}"
+        raise UsageError(message, option="format", use={"output": "DIRECTORY"})
     if fmt == "csv":
         return _write_table(problem, instances[0])
     (write,) = (f.write for f in problem.formats if f.name == fmt)

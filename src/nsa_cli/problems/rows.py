@@ -1,7 +1,6 @@
 """Elements as objects: ``{"capacity": 5, "items": [{"name": "tent", "value": 3, "weight": 2}, …]}``.
 
-What a program writes that has a class of items. Keys of the objects are the headers that a table of the
-problem may have; the list may be called anything.
+Keys of the objects are the headers that a table of the problem may have; the list may have any name.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from nsa_cli.core.record import Record
 
 
 def spread_rows(record: Record, problems: Sequence[Problem[Any]]) -> Record:
-    """Turn a list of objects into lists of their values, as the problem names them that needs most of them.
+    """Turn a list of objects into lists of their values, by the problem that needs most of the keys.
 
     Parameters
     ----------
     record : Record
     problems : sequence of Problem
-        Which it may be of.
+        Candidates.
 
     Returns
     -------

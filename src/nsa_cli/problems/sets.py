@@ -1,4 +1,4 @@
-"""Instances that are spread over several files."""
+"""File sets: instances in several files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nsa_cli.io.source import read_source
 
 
 class Found(NamedTuple):
-    """A set of files that is there.
+    """File set on disk.
 
     Attributes
     ----------
     problem : Problem
     form : FileSet
     stem : str
-        What the names of the files have in common.
+        Common part of the files' names.
     files : dict of str to Path
         By part.
     """
@@ -32,9 +32,9 @@ class Found(NamedTuple):
 
 
 def find_set(path: Path, problems: list[Problem[Any]]) -> Found | None:
-    """Find the set that a file belongs to, by its name and by what lies beside it.
+    """Find the set of a file by its name and its neighbours on disk.
 
-    Of several sets the one with the most necessary files was meant: a knapsack has all that bins have.
+    Of several sets the one with the most necessary files: a knapsack has all files that bins have.
     """
     fitting = [
         Found(problem, form, match["stem"], files)

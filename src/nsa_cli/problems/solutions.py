@@ -1,4 +1,4 @@
-"""From a file to solutions: our results in JSON or CSV, a format of the problem's, or ids in plain text."""
+"""Reading of solutions: results in JSON or CSV, a format of the problem, or ids in plain text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nsa_cli.io.numbers import parse_number
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A solution as a file has it, with what the file says about it; nothing of it is checked yet.
+    """Solution of a file, not checked yet.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ def read_answers(source: Source, problem: Problem[Any]) -> list[Answer]:
 
 
 def choose_answer(answers: Sequence[Answer], name: str | None, source: Source) -> Answer:
-    """Take the only solution, or the one that is said to be of the instance of this name.
+    """Take the only solution, or the one with the name of the instance.
 
     Raises
     ------
@@ -120,12 +120,12 @@ def _from_text(text: str, nested: bool) -> list[Any]:
 
 
 def _tokens(line: str) -> list[str | Number]:
-    """Split at commas, or where there are none at blanks."""
+    """Split at commas if there are any, else at blanks."""
     parts = line.split(",") if "," in line else line.split()
     return [_token(part.strip()) for part in parts if part.strip()]
 
 
 def _token(text: str) -> str | Number:
-    """Read a number as one, but for 007, which is a name if it is anything's."""
+    """Read a number as one, but for 007, which can only be a name."""
     number = None if re.fullmatch("0[0-9]+", text) else parse_number(text)
     return text if number is None else number

@@ -56,7 +56,7 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
 
 
 class AdaptedProblem(Problem[UserInstance]):
-    """A user's problem under the full contract.
+    """A user's problem as a `Problem`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class AdaptedProblem(Problem[UserInstance]):
         return Bound(value=number, method=f"{self.name}.bound")
 
     def large_step(self) -> UserLargeStep | None:
-        """Kicks and descents by the problem's own moves, where its functions can be compiled."""
+        """Kicks and descents by the problem's own moves, where it has scalar functions."""
         if not self.owner.has_scalars():
             return None
         from nsa_cli.user.large_step import UserLargeStep

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -19,31 +19,18 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import parts, slots
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import anew, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
-from nsa_cli.core.kernel.slots import (
-    ALWAYS,
-    NEVER,
-    Mode,
-    Network,
-    Slots,
-    aligned,
-    blocks_of,
-    choose_allowed,
-    choose_uniformly,
-    never,
-    slot_space,
-)
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.problem import REQUIRED_SCALARS, SCALARS, UserProblem
 
-#: Choices that a move may have here.
+#: Choices of a move at most.
 _MOST_SLOTS = 2
 
-#: What Numba says where something is allocated.
+#: Messages of Numba where something is allocated.
 _ALLOCATES = ("NRT required", "Only accept returning of array passed into the function")
 
 #: The reference backend, which needs no scalar functions.
@@ -87,16 +74,16 @@ class UserArrays(NamedTuple):
 class One(NamedTuple):
     """Learnt policy of moves of one choice."""
 
-    first: Network
-    mode: Mode
+    first: slots.Network
+    mode: slots.Mode
 
 
 class Two(NamedTuple):
     """Learnt policy of moves of two choices."""
 
-    first: Network
-    second: Network
-    mode: Mode
+    first: slots.Network
+    second: slots.Network
+    mode: slots.Mode
 
 
 class Work(NamedTuple):
@@ -107,14 +94,14 @@ class Work(NamedTuple):
     x : array[N]
         The solution.
     needs : int64[16 blocks]
-        Which candidates are allowed: ALWAYS or NEVER.
+        Which candidates are allowed: `slots.ALWAYS` or `slots.NEVER`.
     seen : tuple of float32[F, 16 blocks]
         Features of the candidates of each choice.
     out : tuple of float32[F]
         Features of one candidate.
     shifts : tuple of tuples of int64
         Where in the flattened features each one's row begins.
-    slot : Slots
+    slot : slots.Slots
     """
 
     x: NDArray[Any]
@@ -122,7 +109,7 @@ class Work(NamedTuple):
     seen: tuple[NDArray[np.float32], ...]
     out: tuple[NDArray[np.float32], ...]
     shifts: tuple[tuple[np.int64, ...], ...]
-    slot: Slots
+    slot: slots.Slots
 
 
 _NONE = (np.int64(-1), np.int64(-1))
@@ -146,7 +133,8 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
 def _look(batch: Any, data: Any, work: Any, chosen: Any) -> None:
     """Note which candidates are allowed."""
     for c in range(len(work.x)):
-        work.needs[c] = ALWAYS if batch.rules.allowed(data, work.x, chosen, np.int64(c)) else NEVER
+        allowed = batch.rules.allowed(data, work.x, chosen, np.int64(c))
+        work.needs[c] = slots.ALWAYS if allowed else slots.NEVER
 
 
 @variant(parts.propose, batch=UserArrays, policy=Uniform)
@@ -155,33 +143,23 @@ def _propose_uniformly(
 ) -> Any:
     data = _row(batch, row)
     _look(batch, data, work, _NONE)
-    choice = choose_uniformly(work.needs, 0, uniform(at, 0), given[0])
+    choice = slots.choose_uniformly(work.needs, 0, uniform(at, 0), given[0])
     if batch.slots == 1 or choice.index < 0:
         return (choice.index, np.int64(-1)), choice.log_probability
     _look(batch, data, work, (choice.index, np.int64(-1)))
-    other = choose_uniformly(work.needs, 0, uniform(at, 1), given[1])
+    other = slots.choose_uniformly(work.needs, 0, uniform(at, 1), given[1])
     return (choice.index, other.index), choice.log_probability + other.log_probability
 
 
 @_inlined
-def _choose(
-    batch: Any,
-    data: Any,
-    work: Any,
-    chosen: Any,
-    heat: float,
-    network: Any,
-    mode: Any,
-    member: int,
-    slot: int,
-    u: float,
-    given: int,
-) -> Any:
-    """Draw a candidate of choice `slot` by the scores of its network."""
+def _score(
+    batch: Any, data: Any, work: Any, chosen: Any, heat: float, network: Any, member: int, slot: int
+) -> float:
+    """Score the candidates of choice `slot`; gives the largest score."""
     _look(batch, data, work, chosen)
     seen, out = work.seen[slot], work.out[slot]
     for c in range(len(work.x)):
-        allowed = work.needs[c] == ALWAYS
+        allowed = work.needs[c] == slots.ALWAYS
         if allowed:
             batch.rules.features(data, work.x, chosen, np.int64(c), heat, out)
         for f in range(len(out)):
@@ -191,17 +169,16 @@ def _choose(
         space.floor[h] = -network.bias[member, h]
     blocks = space.sums.shape[0]
     sum_features(seen, work.shifts[slot], network.first[member], space.sums, 0, blocks)
-    largest = score_sums(space.sums, space.floor, network.second[member], space.logits, 0, blocks)
-    return choose_allowed(space, largest, work.needs, 0, u, mode, given)
+    return score_sums(space.sums, space.floor, network.second[member], space.logits, 0, blocks)
 
 
 @variant(parts.propose, batch=UserArrays, policy=One)
 def _propose_one(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    data, mode = _row(batch, row), policy.mode
-    u = uniform(at, 0)
-    choice = _choose(batch, data, work, _NONE, temperature, policy.first, mode, member, 0, u, given[0])
+    largest = _score(batch, _row(batch, row), work, _NONE, temperature, policy.first, member, 0)
+    slot, needs = work.slot, work.needs
+    choice = slots.choose_allowed(slot, largest, needs, 0, uniform(at, 0), policy.mode, given[0])
     return (choice.index, np.int64(-1)), choice.log_probability
 
 
@@ -209,13 +186,14 @@ def _propose_one(
 def _propose_two(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    data, mode = _row(batch, row), policy.mode
-    u, v = uniform(at, 0), uniform(at, 1)
-    choice = _choose(batch, data, work, _NONE, temperature, policy.first, mode, member, 0, u, given[0])
-    if choice.index < 0:
-        return (choice.index, np.int64(-1)), choice.log_probability
+    data, slot, needs = _row(batch, row), work.slot, work.needs
+    largest = _score(batch, data, work, _NONE, temperature, policy.first, member, 0)
+    choice = slots.choose_allowed(slot, largest, needs, 0, uniform(at, 0), policy.mode, given[0])
     chosen = (choice.index, np.int64(-1))
-    other = _choose(batch, data, work, chosen, temperature, policy.second, mode, member, 1, v, given[1])
+    if choice.index < 0:
+        return chosen, choice.log_probability
+    largest = _score(batch, data, work, chosen, temperature, policy.second, member, 1)
+    other = slots.choose_allowed(slot, largest, needs, 0, uniform(at, 1), policy.mode, given[1])
     return (choice.index, other.index), choice.log_probability + other.log_probability
 
 
@@ -264,14 +242,14 @@ def fused_of(owner: UserProblem) -> Fused:
     learnt = functions["scalar_features"] is not None
 
     def workspace(x: Any) -> Work:
-        padded = blocks_of(len(x)) * LANES
+        padded = slots.blocks_of(len(x)) * LANES
         return Work(
             np.zeros(x.shape, x.dtype),
-            never(padded),
-            tuple(aligned((width, padded)) for width in widths),
-            tuple(aligned((width,)) for width in widths),
+            slots.never(padded),
+            tuple(slots.aligned((width, padded)) for width in widths),
+            tuple(slots.aligned((width,)) for width in widths),
             tuple(tuple(np.int64(f * padded) for f in range(width)) for width in widths),
-            slot_space(len(x)),
+            slots.slot_space(len(x)),
         )
 
     return Fused(
@@ -316,13 +294,8 @@ def _compiled(cls: type[UserProblem]) -> tuple[type, Rules]:
     text = "lambda data, i: Data(" + ", ".join(f"data.{key}[i]" for key in keys) + ")"
     functions = [getattr(cls, name) for name in SCALARS]
     functions[SCALARS.index("scalar_reverse")] = cls.scalar_reverse or _itself
-    rules = [None if function is None else anew(_plain(function)) for function in functions]
+    rules = [None if function is None else anew(function) for function in functions]
     return made, Rules(*rules, anew(eval(text, {"Data": made})))
-
-
-def _plain(function: Any) -> Callable[..., Any]:
-    """Give the Python function of one that is compiled already."""
-    return getattr(function, "py_func", function)
 
 
 def _arrays(owner: UserProblem, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
@@ -355,7 +328,7 @@ def _check_functions(owner: UserProblem, batch: UserArrays, x: Any) -> None:
     """Compile a user's functions one by one, so that an error names the function."""
     state = (numba.typeof(data_of(batch, 0)), numba.typeof(x))
     pair, index, real = numba.typeof(_NONE), numba.int64, numba.float64
-    out = numba.typeof(aligned((1,)))
+    out = numba.typeof(slots.aligned((1,)))
     wanted = {
         "cost": ((), numba.types.Number, "a number"),
         "delta": ((pair,), numba.types.Number, "a number"),

@@ -79,7 +79,7 @@ class Chain(NamedTuple):
 
 
 def _propose(moves: Any, x: Any, first: Any, bits: Any) -> Any:
-    """Draw a move, with a given first candidate unless that is negative; -1 where none is allowed."""
+    """Draw a move, with a first candidate unless that is negative; -1 where no candidate is allowed."""
     size = len(x)
     none = np.int64(-1)
     a = np.int64(first)
@@ -107,7 +107,7 @@ _propose = anew(_propose, forceinline=True)
 
 
 def _descend(moves: Any, chain: Any, bits: Any) -> None:
-    """Make improving moves, each first choice in turn, until a pass finds none."""
+    """Descend by improving moves, each first choice in turn, to a local optimum."""
     x, energies = chain.x, chain.energies
     size = len(x)
     begin = np.int64(uniform(bits, 0) * size)

@@ -25,7 +25,7 @@ SCALARS = (*REQUIRED_SCALARS, "scalar_features", "scalar_reverse")
 
 
 class UserProblem(ABC):
-    """Base of a problem written in one file and solved by ``--problem FILE.py:CLASS``.
+    """Base class of a problem in a file, which is named as ``FILE.py:CLASS``.
 
     Shapes: B chains, N candidates of a choice. `data` has the keys of an instance as attributes: NumPy
     arrays where one instance is meant, torch tensors ``[B, …]`` where a batch is (float64 or int64).
@@ -38,12 +38,11 @@ class UserProblem(ABC):
     keys : tuple of str
         Keys of an instance's data in JSON: numbers, or lists of them nested to any depth.
     slots : dict
-        The choices that make a move, with the number of features of a candidate:
-        ``{"vertex": 3}``.
+        Choices of a move, each with the number of features of a candidate: ``{"vertex": 3}``.
     scalar_cost, scalar_delta, scalar_apply, scalar_allowed : static methods, optional
-        The first four of what follows, for one chain: Numba compiles them, and chains on a CPU run in one
-        compiled loop. They say the same as the methods above them, in loops over numbers, and make no
-        arrays; solutions have one axis and each element is a candidate. `data` has one instance's arrays
+        The methods of these names for one chain: Numba compiles them, and chains on a CPU run in one
+        compiled loop. They are loops over numbers and make no arrays; solutions have one axis and each
+        element is a candidate. `data` has one instance's arrays
         (and plain numbers) as attributes, and `scale`; `x` is the solution; `action` and `chosen` are two
         int64, -1 where nothing is chosen (yet). ``scalar_cost(data, x) -> float``,
         ``scalar_delta(data, x, action) -> float``, ``scalar_apply(data, x, action)``, which changes `x`, and
@@ -77,7 +76,7 @@ class UserProblem(ABC):
 
     @abstractmethod
     def cost(self, data: Any, x: Tensor) -> Tensor:
-        """What is minimised, float64[B]."""
+        """Energies to minimise, float64[B]."""
 
     @abstractmethod
     def allowed(self, data: Any, x: Tensor, chosen: Action) -> Tensor:
@@ -85,7 +84,7 @@ class UserProblem(ABC):
 
     @abstractmethod
     def features(self, data: Any, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
-        """What a policy sees of each candidate, float32[B, N, F]; `temperature` is float64[B, 1]."""
+        """Features of each candidate, float32[B, N, F]; `temperature` is float64[B, 1]."""
 
     @abstractmethod
     def apply(self, data: Any, x: Tensor, action: Action) -> Tensor:
@@ -108,9 +107,9 @@ class UserProblem(ABC):
         return len(next(a for a in vars(data).values() if np.ndim(a)))
 
     def bound(self, data: Any) -> Number | None:
-        """Give a number that no objective beats (with ``max``: none exceeds), if one is known."""
+        """Bound of the objective, from below (with ``max``: from above), if one is known."""
         return None
 
     def check(self, data: Any, x: Solution) -> str | None:
-        """Say what makes a solution infeasible; by default all of the start's shape are feasible."""
+        """Reason why a solution is infeasible; by default all of the start's shape are feasible."""
         return None

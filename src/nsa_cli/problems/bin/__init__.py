@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
-
-from nsa_cli.core.bound import Bound
-from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Column
 from nsa_cli.problems.bin.formats import FILE_SETS, FORMATS
 from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
@@ -15,10 +9,6 @@ from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.move import MoveItem
 from nsa_cli.problems.bin.squares import SumOfSquares
 from nsa_cli.problems.items import COLUMNS, ItemProblem
-
-if TYPE_CHECKING:
-    from nsa_cli.problems.bin.large_step.chains import BinLargeStep
-    from nsa_cli.problems.bin.plot import BinDrawing
 
 
 class Bin(ItemProblem[BinInstance]):
@@ -52,32 +42,6 @@ class Bin(ItemProblem[BinInstance]):
 
     def paper_capacity(self, size: int) -> float:
         return 1
-
-    def large_step(self) -> BinLargeStep:
-        from nsa_cli.problems.bin.large_step.chains import BinLargeStep
-
-        return BinLargeStep()
-
-    def bound(
-        self,
-        instance: BinInstance,
-        *,
-        seconds: float = math.inf,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> Bound:
-        from nsa_cli.problems.bin import bounds
-
-        return bounds.bound(instance, seconds, stop)
-
-    def recompute_bound(self, instance: BinInstance, witness: Mapping[str, Any]) -> Number:
-        from nsa_cli.problems.bin import bounds
-
-        return bounds.recompute(instance, witness)
-
-    def drawing(self) -> BinDrawing:
-        from nsa_cli.problems.bin.plot import BinDrawing
-
-        return BinDrawing()
 
 
 problem = Bin()

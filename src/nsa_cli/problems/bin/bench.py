@@ -1,4 +1,4 @@
-"""What benchmarks know about bin packing: the paper's protocol, its heuristic, and solvers of others."""
+"""Benchmarks of bin packing: the paper's protocol, heuristics, and peer solvers."""
 
 from __future__ import annotations
 

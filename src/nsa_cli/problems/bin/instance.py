@@ -1,4 +1,4 @@
-"""A bin packing instance: items with weights, and bins of one capacity."""
+"""Instances of bin packing: items with weights, and bins of one capacity."""
 
 from __future__ import annotations
 

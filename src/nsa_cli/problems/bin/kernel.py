@@ -8,21 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import parts, slots
 from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, sum_features
 from nsa_cli.core.kernel.parts import Uniform
-from nsa_cli.core.kernel.slots import (
-    Slots,
-    aligned,
-    blocks_of,
-    draw,
-    never,
-    score_again,
-    slot_space,
-    spoil,
-    weigh,
-)
 from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch
 
 
@@ -41,7 +30,7 @@ class Packing(NamedTuple):
         Neighbours of an item in the list of its bin, -1 at the ends.
     seen : float32[2, 16 blocks]
         Weight of each item, and free capacity of its bin.
-    item : Slots
+    item : slots.Slots
         Choice of an item.
     """
 
@@ -52,14 +41,15 @@ class Packing(NamedTuple):
     after: NDArray[np.int64]
     before: NDArray[np.int64]
     seen: NDArray[np.float32]
-    item: Slots
+    item: slots.Slots
 
 
 def empty_packing(size: int) -> Packing:
     """Allocate a packing of N items."""
-    padded = blocks_of(size) * LANES
-    lists = (aligned((size,), np.int64) for _ in range(4))
-    return Packing(aligned((size,), np.int64), never(padded), *lists, aligned((2, padded)), slot_space(size))
+    padded = slots.blocks_of(size) * LANES
+    bin_of, *lists = (slots.aligned((size,), np.int64) for _ in range(5))
+    seen, item = slots.aligned((2, padded)), slots.slot_space(size)
+    return Packing(bin_of, slots.never(padded), *lists, seen, item)
 
 
 @inlined
@@ -127,7 +117,7 @@ def sum_items(policy: Any, packing: Any, member: int, begin: int, end: int) -> N
     """Compute the first-layer sums of the items in some blocks."""
     shifts = (0, packing.seen.shape[1])
     sum_features(packing.seen, shifts, policy.item.first[member], packing.item.sums, begin, end)
-    spoil(packing.item, begin, end)
+    slots.spoil(packing.item, begin, end)
 
 
 @inlined
@@ -137,12 +127,12 @@ def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float, giv
     first, bias = policy.item.first[member], policy.item.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[2, h] * heat)
-    anew, largest = score_again(slot, policy.item.second[member])
+    anew, largest = slots.score_again(slot, policy.item.second[member])
     if anew:
         if items < len(slot.logits):
             forbid_from(slot.logits, items)
-        weigh(slot, largest)
-    return draw(slot, u, policy.mode, given)
+        slots.weigh(slot, largest)
+    return slots.draw(slot, u, policy.mode, given)
 
 
 @variant(parts.store, batch=(BinBatch, SquaresBatch))

@@ -147,3 +147,6 @@ def _probe(instance: BinInstance, weight: float, free: float) -> BinInstance:
     weights = np.round(np.resize(instance.weights, max(instance.size, 3)), 4)
     weights[:3] = weight, max(round(1 - weight - free, 4), 0.0), round(1 - free, 4)
     return BinInstance(weights=weights)
+
+
+drawing = BinDrawing()

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
-
-from nsa_cli.core.bound import Bound
-from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Column
 from nsa_cli.problems.items import COLUMNS, ItemProblem
 from nsa_cli.problems.knapsack.flip import FlipItem
 from nsa_cli.problems.knapsack.formats import FILE_SETS, FORMATS
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-
-if TYPE_CHECKING:
-    from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
-    from nsa_cli.problems.knapsack.plot import KnapsackDrawing
 
 
 class Knapsack(ItemProblem[KnapsackInstance]):
@@ -46,32 +36,6 @@ class Knapsack(ItemProblem[KnapsackInstance]):
     def paper_capacity(self, size: int) -> float:
         """12.5, 25, 25 for N = 50, 100, 200, else N / 8."""
         return {50: 12.5, 100: 25.0, 200: 25.0}.get(size, size / 8)
-
-    def large_step(self) -> KnapsackLargeStep:
-        from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
-
-        return KnapsackLargeStep()
-
-    def bound(
-        self,
-        instance: KnapsackInstance,
-        *,
-        seconds: float = math.inf,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> Bound | None:
-        from nsa_cli.problems.knapsack.bounds import dual
-
-        return dual.bound(instance, seconds, stop)
-
-    def recompute_bound(self, instance: KnapsackInstance, witness: Mapping[str, Any]) -> Number:
-        from nsa_cli.problems.knapsack.bounds import dual
-
-        return dual.recompute(instance, witness)
-
-    def drawing(self) -> KnapsackDrawing:
-        from nsa_cli.problems.knapsack.plot import KnapsackDrawing
-
-        return KnapsackDrawing()
 
 
 problem = Knapsack()

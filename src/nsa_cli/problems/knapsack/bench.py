@@ -1,4 +1,4 @@
-"""What benchmarks know about knapsacks: the paper's protocol, its heuristics, and solvers of others."""
+"""Benchmarks of the knapsack: the paper's protocol, heuristics, and peer solvers."""
 
 from __future__ import annotations
 

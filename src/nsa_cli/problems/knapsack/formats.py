@@ -63,7 +63,7 @@ def read_standard(source: Source) -> list[Record]:
 
 
 def _worth(values: Sequence[int | float], chosen: Sequence[Any]) -> int | float:
-    """Sum the values of what is chosen, exactly."""
+    """Exact value of a selection."""
     taken = [value for value, yes in zip(values, chosen, strict=True) if yes]
     return sum(taken) if all(isinstance(x, int) for x in taken) else exact_sum(np.array(taken, np.float64))
 
@@ -217,7 +217,7 @@ def _pisinger_block(source: Source, lines: Sequence[Line], begin: int) -> tuple[
 def _record(
     source: Source, rows: list[tuple[Line, list[str]]], extra: dict[str, Any], heads: dict[str, int]
 ) -> Record:
-    """Make a record of rows ``value weight``; `heads` are the lines of what is not in rows."""
+    """Make a record of rows ``value weight``; `heads` are the lines of the other data."""
     for line, cells in rows:
         _check_width(source, line, cells, 2, "value, weight")
     values = [to_number(source, cells[0], line.number, "value") for line, cells in rows]

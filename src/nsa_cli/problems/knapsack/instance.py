@@ -1,4 +1,4 @@
-"""A 0-1 knapsack instance: items with values and weights, one capacity."""
+"""Instances of the 0-1 knapsack: items with values and weights, and one capacity."""
 
 from __future__ import annotations
 

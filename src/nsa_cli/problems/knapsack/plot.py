@@ -163,3 +163,6 @@ def _probe(
         weights[others] = np.floor(1e6 * max(load, 0.0) / others.sum()) / 1e6
     weights[0], values[0] = weight, value
     return KnapsackInstance(values=values, weights=weights, capacity=capacity)
+
+
+drawing = KnapsackDrawing()

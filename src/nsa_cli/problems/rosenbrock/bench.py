@@ -1,4 +1,4 @@
-"""What benchmarks know about Rosenbrock's function: the temperatures; the paper prints no figures."""
+"""Benchmarks of Rosenbrock's function: the temperatures; the paper prints no figures."""
 
 from nsa_cli.core.bench import BenchContribution
 

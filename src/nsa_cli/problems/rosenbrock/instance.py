@@ -1,4 +1,4 @@
-"""Rosenbrock's function with its two parameters, in any number of dimensions."""
+"""Instances of Rosenbrock's function: two parameters, any number of dimensions."""
 
 from __future__ import annotations
 

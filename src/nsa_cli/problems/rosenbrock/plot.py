@@ -1,4 +1,4 @@
-"""Pictures of Rosenbrock's function: contours with a chain, step sizes of a policy, the figure 2 of the paper."""
+"""Pictures of Rosenbrock's function: contours with a chain, and step sizes of a policy (figure 2)."""
 
 from __future__ import annotations
 
@@ -140,3 +140,6 @@ def _sigmas(axes: Axes, view: LearntView) -> None:
     axes.set(yscale="log", title="learnt step sizes")
     axes.set(xlabel="step", ylabel="standard deviation of the proposal")
     axes.grid(True)
+
+
+drawing = RosenbrockDrawing()

@@ -1,4 +1,4 @@
-"""Repack walks as large-step chains: a step unpacks a few bins and packs their items again."""
+"""Large-step chains of bin packing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nsa_cli.problems.bin import bounds
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.large_step.kernel import Bins, Repacking, bins_of, pack_at, scratch_for
 
-#: Fewer items than this are in one bin, or in one each.
+#: Items at least: fewer are in one bin, or in one each.
 _LEAST = 3
 
 #: Up to this many items, four chains beat one of four times their length.
@@ -23,16 +23,16 @@ _FOUR_UP_TO = 200
 
 
 class BinLargeStep:
-    """What `nsa_cli.backends` asks of a problem that has large-step chains."""
+    """Large-step chains of bin packing; see `nsa_cli.core.problem.LargeStep`."""
 
     def fits(self, instance: BinInstance) -> bool:
-        """Tell whether there are enough items for bins to have a choice."""
+        """Whether there are enough items for a choice between bins."""
         return instance.size >= _LEAST
 
     def budget(self, instance: BinInstance) -> Budget:
         """Some seconds at most, and far less for few items.
 
-        Temperatures are in squared fills, of which a full bin has 1. Measured on uniform items and on
+        Temperatures are in squared loads, of which a full bin has 1. Measured on uniform items and on
         triplets that fill their bins exactly: few items want warm chains, many want cold ones.
         """
         steps = int(np.clip(2_000 * instance.size, 100_000, 2_000_000))
@@ -41,7 +41,7 @@ class BinLargeStep:
 
     def runs(self, instances: Sequence[BinInstance], x: NDArray[Any]) -> list[LargeStepRun]:
         """Put chains at their first packings."""
-        # With so few bins, a bound that takes no time, a chain rests, though others of its batch go on.
+        # A chain that reaches this bound, which takes no time, rests while others of its batch go on.
         least = {id(i): int(bounds.bound(i, 0.0).value) for i in instances}
         return [_run(i, least[id(i)], packing) for i, packing in zip(instances, x, strict=True)]
 

@@ -1,9 +1,8 @@
-"""The repack walk: unpack a few bins, pack their items again one full bin after the other, accept or not.
+"""Large step of bin packing: the kick unpacks a few bins, the repair fills them again by minimum bin slack.
 
-A bin is filled by the largest item that is left and a short tree search for the items that fill it best,
-which is minimum bin slack (Gupta and Ho 1999; with the largest item fixed, Fleszar and Hindi 2002).
-Large-step chains are Martin, Otto and Felten's (1991), the sum of squared fills as what they climb
-Falkenauer's (1996).
+Minimum bin slack fills one bin after the other by a short tree search for the items that fill it best (Gupta
+and Ho 1999), here with the largest item left (Fleszar and Hindi 2002). Chains maximise the sum of squared
+loads (Falkenauer 1996); large-step chains are Martin, Otto and Felten's (1991).
 """
 
 from __future__ import annotations
@@ -17,29 +16,30 @@ from numpy.typing import NDArray
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, kernel, variant
+from nsa_cli.problems.index_set import toggle_member
 
-#: Places in `Packing.counts`: bins in use, those of them that are not full; and of the step, bins unpacked,
-#: their items, and bins that these fill again.
+#: Indices of `Packing.counts`: bins in use, bins with room left; and of the step, bins unpacked, their items,
+#: and bins filled again.
 BINS, LOOSE, CHOSEN, ITEMS, MADE = range(5)
 
 #: Bins that a step unpacks at least and at most.
 _FEWEST, _MOST = 2, 8
 
-#: Items that a step unpacks at most, where bins have few; `_ROOM_FOR` bins of many are as welcome.
+#: Items that a step unpacks at most: `_ITEMS`, or those of `_ROOM_FOR` bins, but never more than `_TOO_MANY`.
 _ITEMS, _ROOM_FOR, _TOO_MANY = 40, 3, 200
 
-#: Nodes of the search for a bin's items.
+#: Nodes of the tree search for the items of a bin.
 _NODES = 300
 
-#: Sort keys are weights that are wrong by up to this share.
+#: Sort keys are weights, perturbed by up to this share.
 _PERTURBED = 0.3
 
-#: Sums of at most `_MOST` squared fills that differ by less are equal.
+#: Sums of at most `_MOST` squared loads that differ by less are equal.
 _TOLERANCE = 1e-12
 
 
 class Packing(NamedTuple):
-    """A chain between two steps; its arrays are changed in place.
+    """Packing of a chain between two steps, as singly linked lists; changed in place.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class Packing(NamedTuple):
     first : int64[N]
         One item of each bin in use; bins are 0 to ``counts[BINS] - 1``.
     after : int64[N]
-        The next item of an item's bin, -1 at the end.
+        Next item in the bin of each item, -1 at the end.
     load, size : int64[N]
         Sum of units and number of items of each bin in use.
     loose, place : int64[N]
-        Bins that are not full, in no order; and each bin's place among them, -1 for full ones.
+        Bins with room left, in no order; and each bin's place among them, -1 for full ones.
     counts : int64[5]
     """
 
@@ -67,7 +67,7 @@ class Packing(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a step writes before it is accepted; nothing in it outlasts the step. It unpacks at most M items.
+    """Scratch space of a step, which unpacks at most M items; nothing in it outlasts the step.
 
     Attributes
     ----------
@@ -97,16 +97,16 @@ class Scratch(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """What the steps of an instance's chains have in common; see `nsa_cli.core.kernel.steps`.
+    """Instance as the chains on it read it; see `nsa_cli.core.kernel.steps`.
 
     Attributes
     ----------
     capacity : int
         In exact units.
     least : int
-        With so many bins nothing is left to do.
+        A lower bound: a chain with as few bins rests.
     scale : float
-        Temperatures are in squared fills, of which a full bin has 1.
+        1: temperatures are in squared loads, of which a full bin has 1.
     tolerance : float
     """
 
@@ -117,7 +117,7 @@ class Bins(NamedTuple):
 
 
 class Repacking(NamedTuple):
-    """A chain: its packing and where a step works."""
+    """State of a chain."""
 
     packing: Packing
     scratch: Scratch
@@ -176,7 +176,7 @@ def _settle(data: Bins, state: Repacking, limit: int) -> bool:
 
 @variant(steps.kick, data=Bins)
 def _kick(data: Bins, state: Repacking, draws: np.uint64) -> bool:
-    """Unpack a few bins; with as few as there must be at least, nothing is left to do."""
+    """Unpack a few bins, unless there are as few as the lower bound says."""
     packing, scratch = state.packing, state.scratch
     counts = packing.counts
     if counts[BINS] <= data.least:
@@ -190,7 +190,7 @@ def _kick(data: Bins, state: Repacking, draws: np.uint64) -> bool:
 
 @variant(steps.repair, data=Bins)
 def _repair(data: Bins, state: Repacking, draws: np.uint64) -> float:
-    """Fill them again one by one; fewer are better whatever their fills."""
+    """Fill the bins again one by one; fewer bins are better whatever their loads."""
     packing, scratch, capacity = state.packing, state.scratch, data.capacity
     counts = packing.counts
     bins = counts[CHOSEN]
@@ -199,8 +199,7 @@ def _repair(data: Bins, state: Repacking, draws: np.uint64) -> float:
         return math.inf
     if counts[MADE] < bins:
         return -math.inf
-    before = _squares_before(packing, scratch, bins, capacity)
-    return before - _squares_after(scratch, counts[MADE], capacity)
+    return _loss(packing, scratch, bins, counts[MADE], capacity)
 
 
 @variant(steps.keep, data=Bins)
@@ -211,7 +210,7 @@ def _accept(data: Bins, state: Repacking) -> None:
 
 @variant(steps.undo, data=Bins)
 def _undo(data: Bins, state: Repacking) -> None:
-    """Nothing is overwritten before a step is accepted."""
+    """Nothing: the packing is not overwritten before a step is accepted."""
 
 
 @variant(steps.energy, data=Bins)
@@ -221,17 +220,17 @@ def _energy(data: Bins, state: Repacking) -> float:
 
 @variant(steps.note, data=Bins)
 def _note(data: Bins, state: Repacking) -> None:
-    """The number of bins never rises: the current packing is always one of the best."""
+    """Nothing: the number of bins never rises, so the current packing is a best one."""
 
 
 @inlined
 def _choose(packing: Packing, scratch: Scratch, draws: np.uint64) -> tuple[int, int]:
-    """Choose bins to unpack, every second one among those that are not full.
+    """Choose bins to unpack, every second one among those with room left.
 
     Returns
     -------
-    int, int
-        How many, and the next draw of the step.
+    bins, draw : int, int
+        Number of bins, and the next draw of the step.
     """
     chosen, counts = scratch.chosen, packing.counts
     wanted = _FEWEST + np.int64(uniform(draws, 1) * (_MOST - _FEWEST + 1))
@@ -263,7 +262,7 @@ def _choose(packing: Packing, scratch: Scratch, draws: np.uint64) -> tuple[int, 
 
 @inlined
 def _unpack(packing: Packing, scratch: Scratch, bins: int, draws: np.uint64, draw: int) -> int:
-    """List the chosen bins' items by falling key; tell how many they are."""
+    """List the items of the chosen bins by falling key, and count them."""
     strength = 2.0 * _PERTURBED * uniform(draws, draw)
     items = 0
     for k in range(bins):
@@ -287,11 +286,13 @@ def _unpack(packing: Packing, scratch: Scratch, bins: int, draws: np.uint64, dra
 
 @inlined
 def _fill(scratch: Scratch, items: int, bins: int, capacity: int) -> int:
-    """Fill one bin after the other; tell how many, or 0 once it is plain that they are more than before."""
+    """Fill one bin after the other, and count them; 0 as soon as more are needed than were unpacked."""
     made = packed = 0
     while items > 0:
-        _sum_up(scratch, items)
-        # A step that needs more bins than it emptied is never accepted.
+        scratch.rest[items] = 0
+        for k in range(items - 1, -1, -1):
+            scratch.rest[k] = scratch.rest[k + 1] + scratch.unit[k]
+        # A step that needs more bins than it unpacked is never accepted.
         if made + max((scratch.rest[0] - 1) // max(capacity, 1) + 1, 1) > bins:
             return 0
         scratch.loads[made] = _search(scratch, items, capacity)
@@ -302,7 +303,7 @@ def _fill(scratch: Scratch, items: int, bins: int, capacity: int) -> int:
             taken = k == scratch.found[found]
             if taken:
                 found += 1
-            elif scratch.unit[k] <= free:  # items of no weight, which no search looks for
+            elif scratch.unit[k] <= free:  # items without weight, which the search leaves out
                 taken = True
                 free -= scratch.unit[k]
                 scratch.loads[made] += scratch.unit[k]
@@ -319,20 +320,12 @@ def _fill(scratch: Scratch, items: int, bins: int, capacity: int) -> int:
     return made
 
 
-@inlined
-def _sum_up(scratch: Scratch, items: int) -> None:
-    total = np.int64(0)
-    scratch.rest[items] = 0
-    for k in range(items - 1, -1, -1):
-        total += scratch.unit[k]
-        scratch.rest[k] = total
-
-
 @kernel
 def _search(scratch: Scratch, items: int, capacity: int) -> int:
-    """Find the items that fill a bin best together with the first; write their positions, then -1.
+    """Find the items that fill a bin best together with the first, minimum bin slack.
 
-    Depth first over the items in their order, with each item before without it; the first way down is greedy.
+    Depth first over the items in their order, with each item before without it; the first branch is greedy.
+    Positions of the items go to `found`, then -1; returns their load.
     """
     unit, rest, stack, found = scratch.unit, scratch.rest, scratch.stack, scratch.found
     load: int = unit[0]
@@ -360,7 +353,7 @@ def _search(scratch: Scratch, items: int, capacity: int) -> int:
             at = stack[depth]
             load -= unit[at]
             at += 1
-            while at < items and unit[at] == unit[at - 1]:  # an equal one instead fills as much at best
+            while at < items and unit[at] == unit[at - 1]:  # an equal item instead fills as much at best
                 at += 1
         else:
             break
@@ -369,24 +362,19 @@ def _search(scratch: Scratch, items: int, capacity: int) -> int:
 
 
 @inlined
-def _squares_before(packing: Packing, scratch: Scratch, bins: int, capacity: int) -> float:
-    total = 0.0
+def _loss(packing: Packing, scratch: Scratch, bins: int, made: int, capacity: int) -> float:
+    """Sum of squared loads of the chosen bins less that of the new ones, loads as shares of the capacity."""
+    before = after = 0.0
     for k in range(bins):
-        total += (packing.load[scratch.chosen[k]] / max(capacity, 1)) ** 2
-    return total
-
-
-@inlined
-def _squares_after(scratch: Scratch, made: int, capacity: int) -> float:
-    total = 0.0
+        before += (packing.load[scratch.chosen[k]] / max(capacity, 1)) ** 2
     for k in range(made):
-        total += (scratch.loads[k] / max(capacity, 1)) ** 2
-    return total
+        after += (scratch.loads[k] / max(capacity, 1)) ** 2
+    return before - after
 
 
 @inlined
 def _keep(packing: Packing, scratch: Scratch, bins: int, made: int, capacity: int) -> None:
-    """Write the new bins over the chosen ones, and close up what is left of these."""
+    """Write the new bins over the chosen ones, and move the last bins into the gaps."""
     begin = np.int64(0)
     for k in range(made):
         b, end = scratch.chosen[k], scratch.ends[k]
@@ -398,7 +386,7 @@ def _keep(packing: Packing, scratch: Scratch, bins: int, made: int, capacity: in
         packing.size[b] = end - begin
         _mark(packing, b, scratch.loads[k] < capacity)
         begin = end
-    for k in range(bins - 1, made - 1, -1):  # from behind: the last bin is this one, or none that goes
+    for k in range(bins - 1, made - 1, -1):  # from behind: the last bin is this one, or one that stays
         b = scratch.chosen[k]
         _mark(packing, b, False)
         packing.counts[BINS] -= 1
@@ -413,15 +401,6 @@ def _keep(packing: Packing, scratch: Scratch, bins: int, made: int, capacity: in
 
 @inlined
 def _mark(packing: Packing, b: int, is_loose: bool) -> None:
-    """Note whether a bin is one of those that are not full."""
-    loose, place, counts = packing.loose, packing.place, packing.counts
-    if is_loose and place[b] < 0:
-        place[b] = counts[LOOSE]
-        loose[counts[LOOSE]] = b
-        counts[LOOSE] += 1
-    elif not is_loose and place[b] >= 0:
-        counts[LOOSE] -= 1
-        other = loose[counts[LOOSE]]
-        loose[place[b]] = other
-        place[other] = place[b]
-        place[b] = -1
+    """Note whether a bin has room left."""
+    if is_loose != (packing.place[b] >= 0):
+        toggle_member(packing.loose, packing.place, packing.counts, LOOSE, b)

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.problems.bin.instance import BinInstance
 
-if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.problems.bin.move.operations import BinOperations
-
 
 class MoveItem(Neighbourhood[BinInstance]):
-    """Number of bins; an item moves to another bin (section 4.3)."""
-
-    def operations(self) -> BinOperations:
-        from nsa_cli.problems.bin.move.operations import BinOperations
-
-        return BinOperations()
-
-    def kernel(self) -> Fused:
-        from nsa_cli.problems.bin.move.kernel import fused
-
-        return fused
+    """Number of bins; an item moves to another bin with room for it (section 4.3)."""
 
     def default_policy(self, instance: BinInstance) -> str:
         return "bin-es-bins"

@@ -8,43 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import parts, slots
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
-from nsa_cli.core.kernel.slots import (
-    NEVER,
-    Mode,
-    Network,
-    Slots,
-    aligned,
-    blocks_of,
-    choose_allowed,
-    choose_among,
-    choose_uniformly,
-    slot_space,
-)
+from nsa_cli.problems.bin import kernel as shared
 from nsa_cli.problems.bin.batch import BinBatch, pack
-from nsa_cli.problems.bin.kernel import (
-    Packing,
-    draw_item,
-    empty_packing,
-    look,
-    look_again,
-    pack_items,
-    put,
-    sum_items,
-    take,
-)
 
 
 class Paper(NamedTuple):
     """Item: weight and free capacity of its bin, in common T. Bin: free capacity, in common weight and T."""
 
-    item: Network
-    bin: Network
-    mode: Mode
+    item: slots.Network
+    bin: slots.Network
+    mode: slots.Mode
 
 
 class Work(NamedTuple):
@@ -52,31 +30,32 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    packing : Packing
+    packing : shared.Packing
     free : float32[1, 16 blocks]
         What the policy sees of a bin: its free capacity.
-    bin : Slots
+    bin : slots.Slots
         Choice of a bin.
     """
 
-    packing: Packing
+    packing: shared.Packing
     free: NDArray[np.float32]
-    bin: Slots
+    bin: slots.Slots
 
 
 def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
     size = len(x)
-    return Work(empty_packing(size), aligned((1, blocks_of(size) * LANES)), slot_space(size))
+    free = slots.aligned((1, slots.blocks_of(size) * LANES))
+    return Work(shared.empty_packing(size), free, slots.slot_space(size))
 
 
 @variant(parts.load, batch=BinBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
-    pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
-    look(batch, policy, work, row, member)
+    shared.pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
+    shared.look(batch, policy, work, row, member)
 
 
-@variant(look, batch=BinBatch, policy=Paper)
+@variant(shared.look, batch=BinBatch, policy=Paper)
 def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     packing, unit = work.packing, batch.unit[row]
     for i in range(len(packing.bin_of)):
@@ -84,7 +63,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
         packing.seen[1, i] = -packing.needs[packing.bin_of[i]] / unit
         work.free[0, i] = -packing.needs[i] / unit
     blocks = work.bin.sums.shape[0]
-    sum_items(policy, packing, member, 0, blocks)
+    shared.sum_items(policy, packing, member, 0, blocks)
     sum_features(work.free, (0,), policy.bin.first[member, 1:2], work.bin.sums, 0, blocks)
 
 
@@ -93,10 +72,10 @@ def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     packing = work.packing
-    item = choose_among(len(packing.bin_of), uniform(at, 0), given[0])
+    item = slots.choose_among(len(packing.bin_of), uniform(at, 0), given[0])
     weight, own = batch.weights[row, item.index], packing.bin_of[item.index]
-    kept, packing.needs[own] = packing.needs[own], NEVER
-    target = choose_uniformly(packing.needs, -weight, uniform(at, 1), given[1])
+    kept, packing.needs[own] = packing.needs[own], slots.NEVER
+    target = slots.choose_uniformly(packing.needs, -weight, uniform(at, 1), given[1])
     packing.needs[own] = kept
     return (item.index, target.index), item.log_probability + target.log_probability
 
@@ -105,8 +84,8 @@ def _propose_uniformly(
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    packing, slot, heat = work.packing, work.bin, np.float32(temperature)
-    item = draw_item(policy, packing, member, heat, uniform(at, 0), given[0])
+    packing, slot, mode, heat = work.packing, work.bin, policy.mode, np.float32(temperature)
+    item = shared.draw_item(policy, packing, member, heat, uniform(at, 0), given[0])
 
     weight, own = batch.weights[row, item.index], packing.bin_of[item.index]
     first, bias = policy.bin.first[member], policy.bin.bias[member]
@@ -114,8 +93,8 @@ def _propose(
         slot.floor[h] = -(bias[h] + first[0, h] * packing.seen[0, item.index] + first[2, h] * heat)
     second, blocks = policy.bin.second[member], slot.sums.shape[0]
     largest = score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
-    kept, packing.needs[own] = packing.needs[own], NEVER
-    target = choose_allowed(slot, largest, packing.needs, -weight, uniform(at, 1), policy.mode, given[1])
+    kept, packing.needs[own] = packing.needs[own], slots.NEVER
+    target = slots.choose_allowed(slot, largest, packing.needs, -weight, uniform(at, 1), mode, given[1])
     packing.needs[own] = kept
     return (item.index, target.index), item.log_probability + target.log_probability
 
@@ -140,13 +119,13 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     item, target = action
     source, weight = work.packing.bin_of[item], batch.weights[row, item]
-    take(work.packing, item, weight)
-    put(work.packing, item, target, weight)
-    look_again(batch, policy, work, row, member, source)
-    look_again(batch, policy, work, row, member, target)
+    shared.take(work.packing, item, weight)
+    shared.put(work.packing, item, target, weight)
+    shared.look_again(batch, policy, work, row, member, source)
+    shared.look_again(batch, policy, work, row, member, target)
 
 
-@variant(look_again, batch=BinBatch, policy=Paper)
+@variant(shared.look_again, batch=BinBatch, policy=Paper)
 def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     packing = work.packing
     room = np.float32(-packing.needs[changed] / batch.unit[row])
@@ -157,7 +136,7 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
     while item >= 0:
         packing.seen[1, item] = room
         block = item // LANES
-        sum_items(policy, packing, member, block, block + 1)
+        shared.sum_items(policy, packing, member, block, block + 1)
         item = packing.after[item]
 
 

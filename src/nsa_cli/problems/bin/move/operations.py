@@ -1,4 +1,4 @@
-"""Moves of one item on a batch of packings (section 4.3 and Appendix A of the paper)."""
+"""Reference operations of the paper's neighbourhood, on a batch of packings (section 4.3, Appendix A)."""
 
 from __future__ import annotations
 
@@ -73,3 +73,6 @@ def _paper_features(batch: BinBatch, x: Tensor, chosen: Action, temperature: Ten
         return torch.stack([weights, free.gather(1, x), heat], 2)
     chosen_weight = weights.gather(1, chosen[0][:, None]).expand_as(weights)
     return torch.stack([chosen_weight, free, heat], 2)
+
+
+operations = BinOperations()

@@ -8,32 +8,17 @@ one (Falkenauer 1996).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from nsa_cli.core.neighbourhood import Budget, Trained
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.move import MoveItem
 
-if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.problems.bin.squares.operations import SquaresOperations
-
 
 class SumOfSquares(MoveItem):
-    """Number of bins less squared loads; an item moves to another bin or swaps places with another."""
+    """Number of bins less the sum of squared loads; an item moves to another bin, or two items swap."""
 
     name = "squares"
     reversible = False  # a bin that is closed stays so
-
-    def operations(self) -> SquaresOperations:  # type: ignore[override]
-        from nsa_cli.problems.bin.squares.operations import SquaresOperations
-
-        return SquaresOperations()
-
-    def kernel(self) -> Fused:
-        from nsa_cli.problems.bin.squares.kernel import fused
-
-        return fused
 
     def default_policy(self, instance: BinInstance) -> str:
         return "bin-es-best"

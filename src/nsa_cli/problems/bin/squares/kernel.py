@@ -9,50 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import parts, slots
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
-from nsa_cli.core.kernel.slots import (
-    NEVER,
-    Mode,
-    Network,
-    Slots,
-    aligned,
-    blocks_of,
-    choose_allowed,
-    choose_among,
-    choose_uniformly,
-    never,
-    slot_space,
-)
+from nsa_cli.problems.bin import kernel as shared
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
-from nsa_cli.problems.bin.kernel import (
-    Packing,
-    draw_item,
-    empty_packing,
-    look,
-    look_again,
-    pack_items,
-    put,
-    sum_items,
-    take,
-)
 
 _score = score_features(3)
 
 
 class Squares(NamedTuple):
-    """Networks of the two choices.
+    """Learnt policy: networks of the two choices.
 
     Item: weight and free capacity of its bin; in common T. Other: weight that comes back, free capacity
     there, gain per T; in common the item's weight and free capacity, and T.
     """
 
-    item: Network
-    other: Network
-    mode: Mode
+    item: slots.Network
+    other: slots.Network
+    mode: slots.Mode
 
 
 class Work(NamedTuple):
@@ -60,7 +37,7 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    packing : Packing
+    packing : shared.Packing
     back : int64[16 blocks]
         Weight that comes back from a candidate.
     there : int64[16 blocks]
@@ -69,35 +46,36 @@ class Work(NamedTuple):
         The same for the item of this step, `NEVER` also where its place is too small.
     seen : float32[3, 16 blocks]
         What the policy sees of a candidate: weight that comes back, room there, squashed gain in this step.
-    other : Slots
+    other : slots.Slots
         Choice of a candidate.
     """
 
-    packing: Packing
+    packing: shared.Packing
     back: NDArray[np.int64]
     there: NDArray[np.int64]
     now: NDArray[np.int64]
     seen: NDArray[np.float32]
-    other: Slots
+    other: slots.Slots
 
 
 def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
     size = len(x)
-    others = blocks_of(2 * size) * LANES
-    back, there, now = aligned((others,), np.int64), never(others), never(others)
-    return Work(empty_packing(size), back, there, now, aligned((3, others)), slot_space(2 * size))
+    others = slots.blocks_of(2 * size) * LANES
+    back, there, now = slots.aligned((others,), np.int64), slots.never(others), slots.never(others)
+    seen, other = slots.aligned((3, others)), slots.slot_space(2 * size)
+    return Work(shared.empty_packing(size), back, there, now, seen, other)
 
 
 @variant(parts.load, batch=SquaresBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     size = len(x)
-    pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
+    shared.pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
     for i in range(size):
         work.back[size + i] = batch.weights[row, i]
     for b in range(size):
         _make_room(work, b)
-    look(batch, policy, work, row, member)
+    shared.look(batch, policy, work, row, member)
 
 
 @inlined
@@ -105,14 +83,14 @@ def _make_room(work: Any, changed: int) -> None:
     """Update `there` after a change of a bin."""
     packing = work.packing
     size, needs = len(packing.bin_of), packing.needs[changed]
-    work.there[changed] = needs if packing.count[changed] > 0 else NEVER
+    work.there[changed] = needs if packing.count[changed] > 0 else slots.NEVER
     item = packing.first[changed]
     while item >= 0:
         work.there[size + item] = needs - work.back[size + item]
         item = packing.after[item]
 
 
-@variant(look, batch=SquaresBatch, policy=Squares)
+@variant(shared.look, batch=SquaresBatch, policy=Squares)
 def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     packing, unit = work.packing, batch.unit[row]
     size = len(packing.bin_of)
@@ -121,7 +99,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
         packing.seen[0, i] = work.seen[0, size + i] = weight
         packing.seen[1, i] = work.seen[1, size + i] = room
         work.seen[1, i] = -packing.needs[i] / unit
-    sum_items(policy, packing, member, 0, packing.item.sums.shape[0])
+    shared.sum_items(policy, packing, member, 0, packing.item.sums.shape[0])
 
 
 @inlined
@@ -131,11 +109,11 @@ def _fit(work: Any, item: int, weight: int) -> None:
     own = packing.bin_of[item]
     limit = weight - packing.needs[own]
     for c in range(len(work.now)):
-        work.now[c] = work.there[c] if work.back[c] <= limit else NEVER
-    work.now[own] = NEVER
+        work.now[c] = work.there[c] if work.back[c] <= limit else slots.NEVER
+    work.now[own] = slots.NEVER
     mate = packing.first[own]
     while mate >= 0:
-        work.now[len(packing.bin_of) + mate] = NEVER
+        work.now[len(packing.bin_of) + mate] = slots.NEVER
         mate = packing.after[mate]
 
 
@@ -153,10 +131,10 @@ def _weigh(work: Any, weight: float, room: float, heat: float) -> None:
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    item = choose_among(len(work.packing.bin_of), uniform(at, 0), given[0])
+    item = slots.choose_among(len(work.packing.bin_of), uniform(at, 0), given[0])
     weight = batch.weights[row, item.index]
     _fit(work, item.index, weight)
-    other = choose_uniformly(work.now, -weight, uniform(at, 1), given[1])
+    other = slots.choose_uniformly(work.now, -weight, uniform(at, 1), given[1])
     return (item.index, other.index), item.log_probability + other.log_probability
 
 
@@ -165,7 +143,7 @@ def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     heat = np.float32(0.25 * math.log(max(temperature, 1e-30)))
-    item = draw_item(policy, work.packing, member, heat, uniform(at, 0), given[0])
+    item = shared.draw_item(policy, work.packing, member, heat, uniform(at, 0), given[0])
 
     weight, slot, blocks = batch.weights[row, item.index], work.other, work.other.sums.shape[0]
     _fit(work, item.index, weight)
@@ -176,7 +154,7 @@ def _propose(
     _weigh(work, seen, room, np.float32(max(temperature, 1e-30)))
     second = policy.other.second[member]
     largest = _score(work.seen, first[3:6], slot.floor, second, slot.logits, blocks)
-    other = choose_allowed(slot, largest, work.now, -weight, uniform(at, 1), policy.mode, given[1])
+    other = slots.choose_allowed(slot, largest, work.now, -weight, uniform(at, 1), policy.mode, given[1])
     return (item.index, other.index), item.log_probability + other.log_probability
 
 
@@ -218,17 +196,17 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     packing, item, other = work.packing, action[0], action[1]
     size = len(packing.bin_of)
     source, target, weight = packing.bin_of[item], _target(packing, other), batch.weights[row, item]
-    take(packing, item, weight)
-    put(packing, item, target, weight)
+    shared.take(packing, item, weight)
+    shared.put(packing, item, target, weight)
     if other >= size:
-        take(packing, other - size, work.back[other])
-        put(packing, other - size, source, work.back[other])
+        shared.take(packing, other - size, work.back[other])
+        shared.put(packing, other - size, source, work.back[other])
     for changed in (source, target):
         _make_room(work, changed)
-        look_again(batch, policy, work, row, member, changed)
+        shared.look_again(batch, policy, work, row, member, changed)
 
 
-@variant(look_again, batch=SquaresBatch, policy=Squares)
+@variant(shared.look_again, batch=SquaresBatch, policy=Squares)
 def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     packing = work.packing
     size, room = len(packing.bin_of), np.float32(-packing.needs[changed] / batch.unit[row])
@@ -237,7 +215,7 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
     while item >= 0:
         packing.seen[1, item] = work.seen[1, size + item] = room
         block = item // LANES
-        sum_items(policy, packing, member, block, block + 1)
+        shared.sum_items(policy, packing, member, block, block + 1)
         item = packing.after[item]
 
 

@@ -1,9 +1,4 @@
-"""A walk on squared fills: moves and swaps of items, on a batch of packings.
-
-Most moves of one item leave the number of bins as it is, and then the paper's energy does not tell better
-from worse. The sum of squared fills does: it grows when a full bin becomes fuller at the cost of an emptier
-one (Falkenauer 1996).
-"""
+"""Reference operations of the sum of squares neighbourhood, on a batch of packings."""
 
 from __future__ import annotations
 
@@ -22,12 +17,11 @@ from nsa_cli.problems.bin.move.operations import free_of, sum_by_bin
 
 
 class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
-    """An item, then what it changes places with: nothing, in a bin with room for it, or another bin's item.
+    """Choice of an item, then of a bin with room for it or of an item in another bin to swap with.
 
     Candidates of the second choice are N bins and then N items. No move opens a bin. The energy is the number
-    of bins less the squared fills over 2 N: of two packings the one with fewer bins is lower, and among
-    packings with equally many that with the larger sum of squares. In normalised units, those of the
-    temperature, a bin is 2 N and the square of a full bin's fill is 1.
+    of bins less the sum of squared loads over 2 N: fewer bins come first, and a larger sum of squares second.
+    In normalised units, those of the temperature, a bin is 2 N and the squared load of a full bin is 1.
     """
 
     def __init__(self) -> None:
@@ -45,7 +39,7 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
         return bins_of(energy)
 
     def losses(self, energy: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-        """Bins less squared fills: a bin counts for one here, and fullness for as much."""
+        """Bins less squared loads: a bin and the load of a full one count alike."""
         bins = bins_of(energy / (2 * size))
         return energy - (2 * size - 1) * bins
 
@@ -68,7 +62,7 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
         return action[0], torch.where(move.swaps, action[1][:, None], move.source)[:, 0]
 
     def allowed(self, batch: SquaresBatch, x: Tensor, chosen: Action) -> Tensor:
-        """Any item; then other bins in use with room for it, and other bins' items that fit in its place."""
+        """Any item; then other bins in use with room for it, and items of others that fit in its place."""
         if not chosen:
             return torch.ones_like(x, dtype=torch.bool)
         item, free = chosen[0][:, None], free_of(batch, x)
@@ -81,14 +75,14 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
 
 
 class _Move(NamedTuple):
-    """An action on a packing; int64[B, 1] but for `swaps`, bool[B, 1].
+    """Action on a packing; int64[B, 1] but for `swaps`, bool[B, 1].
 
     Attributes
     ----------
     item, source, target
         The item, its bin, and the bin that it goes to.
     swaps, other, back
-        Whether another item comes back, which (0 if none does), and its weight or 0.
+        Whether two items swap, the other item and its weight; 0 if they do not.
     """
 
     item: Tensor
@@ -115,16 +109,16 @@ def _whole(batch: SquaresBatch) -> Tensor:
 
 
 def _fills(batch: SquaresBatch, x: Tensor) -> Tensor:
-    """Share of every bin that is filled, float64[B, N]."""
+    """Loads of all bins as shares of the capacity, float64[B, N]."""
     fills: Tensor = sum_by_bin(x, batch.weights) / _whole(batch)
     return fills
 
 
 def _features(batch: SquaresBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
-    """What an item and a candidate to change places with look like.
+    """Features of an item, then of a bin or an item to swap with.
 
     Weight, free capacity of its bin, log T / 4 of an item; the same of the chosen item, then the weight that
-    comes back, the free capacity there, and what squared fills gain per temperature, squashed to (-1, 1).
+    comes back, the free capacity there, and the gain of squared loads per temperature, squashed to (-1, 1).
     """
     unit = batch.unit[:, None]
     weights, free = (batch.weights / unit).float(), (free_of(batch, x) / unit).float()
@@ -141,3 +135,6 @@ def _features(batch: SquaresBatch, x: Tensor, chosen: Action, temperature: Tenso
     squashed = gain / (gain.abs() + temperature.to(torch.float32).expand(len(x))[:, None])
     common = (part.expand_as(back) for part in (weight, here, heat))
     return torch.stack([*common, back, there, squashed], 2)
+
+
+operations = SquaresOperations()

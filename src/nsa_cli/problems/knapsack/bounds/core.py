@@ -1,4 +1,4 @@
-"""An exact knapsack: dynamic programming over a core that grows from the break item outwards.
+"""Core programme of the knapsack: dynamic programming over a core that grows from the break item outwards.
 
 Items are sorted by value per weight; the break solution takes them up to the first that does not fit.
 From it, states (weight, value) are extended by turns with the next item above the break, which may be
@@ -26,14 +26,14 @@ _SLACK = 2.0**-48
 
 
 class CoreAnswer(NamedTuple):
-    """What the programme found.
+    """Result of the core programme.
 
     Attributes
     ----------
     chosen : bool[N]
-        The best selection met.
+        The best selection found.
     upper : int
-        No selection is worth more; what `chosen` is worth if the programme has ended.
+        Upper bound of the value; the value of `chosen` if the programme has ended.
     """
 
     chosen: NDArray[np.bool_]
@@ -41,7 +41,7 @@ class CoreAnswer(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """How the states of a step came about: from which of the step before, and with which item toggled."""
+    """Origin of the states of a step: the state before each, and whether `item` was toggled."""
 
     item: int
     parent: NDArray[np.int32]
@@ -80,7 +80,7 @@ def solve_core(
 
 
 class _Programme:
-    """The state of one run; items without weight are taken, items without value or room are not."""
+    """State of one run; items without weight are taken, items without value or room are not."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class _Programme:
         return item + step * (ahead if loose[ahead] else len(others))
 
     def _reach(self) -> NDArray[np.float64]:
-        """What the break solution can become at most with each item toggled."""
+        """Upper bounds of the break solution with each item toggled, float64[M]."""
         if self.broken == len(self.items):
             return np.zeros(len(self.items))
         step = np.where(np.arange(len(self.items)) < self.broken, -1, 1)
@@ -144,7 +144,7 @@ class _Programme:
         return self.prefix_value + step * self.values + filled
 
     def _bounds(self, states: _States, above: int, below: int) -> NDArray[np.float64]:
-        """What each state can become at most: filled at the best ratio left, or relieved at the worst."""
+        """Upper bound of each state: filled at the best ratio left, or relieved at the worst, float64[S]."""
         fill = self.ratios[above] if above < len(self.items) else 0.0
         room = (self.capacity - states.weights).astype(np.float64)
         if below >= 0:

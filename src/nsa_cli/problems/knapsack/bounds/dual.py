@@ -1,4 +1,4 @@
-"""What no selection beats: Dantzig's bound, with a cardinality, and a dynamic programme that ends the matter.
+"""Upper bounds of the knapsack: Lagrangian dual with and without a cardinality, then the core programme.
 
 The first two are values of the Lagrangian dual: for any multipliers mu >= 0 of the capacity and lambda of
 a number of items, ``lambda K + mu C + sum of max(0, v - lambda - mu w)`` is an upper bound, so that the
@@ -33,7 +33,7 @@ _VALUE_BITS = 60
 #: Steps of the search for the cardinality's multiplier, each of which halves an interval.
 _HALVINGS = 40
 
-#: Seconds below which there is no point in beginning: of what is done once, and of an item.
+#: Seconds that the dual takes at least: once, and for each item.
 _ONCE, _ITEM = 2e-4, 5e-7
 
 #: Multipliers are whole multiples of this.
@@ -41,7 +41,7 @@ _GRAIN = 2**-30
 
 
 class _Integers(NamedTuple):
-    """An instance in whole numbers, values rounded up where they do not fit.
+    """Instance in integers, values rounded up where they do not fit.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class _Integers(NamedTuple):
 
 
 def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) -> Bound | None:
-    """Bound the value of every selection, exactly if the dynamic programme ends; None without time for any.
+    """Compute an upper bound, exact if the core programme ends; None without time for any.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) 
     seconds : float
         Limit of the dynamic programme.
     stop : callable
-        Ends it too.
+        Ends it, too.
     """
     if seconds < _ONCE + _ITEM * instance.size:
         return None
@@ -91,7 +91,7 @@ def recompute(instance: KnapsackInstance, witness: Mapping[str, Any]) -> Number:
     Raises
     ------
     DataError
-        If they are none.
+        If the witness has no multipliers, or a negative one.
     """
     data = _integers(instance)
     try:
@@ -106,7 +106,7 @@ def recompute(instance: KnapsackInstance, witness: Mapping[str, Any]) -> Number:
 
 
 def _by_dual(instance: KnapsackInstance, data: _Integers, known: NDArray[np.bool_]) -> Bound:
-    """Dantzig's bound; where values are whole, the cardinality-augmented one if it is lower."""
+    """Dantzig's bound; of integers the one with a cardinality if it is lower."""
     mu = _break_ratio(data, Fraction(0))
     dantzig = _rounded(instance, data, _dual(data, mu, Fraction(0), None))
     plain = Bound(value=dantzig, method="dantzig", witness={"capacity_multiplier": str(mu)})
@@ -127,7 +127,7 @@ def _by_dual(instance: KnapsackInstance, data: _Integers, known: NDArray[np.bool
 def _by_programme(
     instance: KnapsackInstance, data: _Integers, chosen: NDArray[np.bool_], upper: int, best: Bound
 ) -> Bound:
-    """Report what the dynamic programme says, or the dual's bound if that is lower."""
+    """The lower of the bounds by the core programme and by the dual."""
     value = _rounded(instance, data, Fraction(upper))
     worth = sum(compress(data.values, chosen))
     if worth == upper or value <= best.value:

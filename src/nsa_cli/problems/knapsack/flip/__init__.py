@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
-if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.problems.knapsack.flip.operations import KnapsackOperations
-
 
 class FlipItem(Neighbourhood[KnapsackInstance]):
-    """Flips of one item (section 4.2)."""
-
-    def operations(self) -> KnapsackOperations:
-        from nsa_cli.problems.knapsack.flip.operations import KnapsackOperations
-
-        return KnapsackOperations()
-
-    def kernel(self) -> Fused:
-        from nsa_cli.problems.knapsack.flip.kernel import fused
-
-        return fused
+    """Value; one item goes in or out (section 4.2)."""
 
     def default_policy(self, instance: KnapsackInstance) -> str:
         """Below 25 items a policy learnt on 50 is too sure of itself; uniform proposals visit everything."""

@@ -1,4 +1,4 @@
-"""The knapsack's parts of a fused kernel; see `operations` for what they mean."""
+"""Fused kernel of the paper's neighbourhood; see `nsa_cli.problems.knapsack.flip.operations`."""
 
 from __future__ import annotations
 
@@ -6,66 +6,52 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import parts, slots
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, sum_features
 from nsa_cli.core.kernel.parts import Fused, Uniform
-from nsa_cli.core.kernel.slots import (
-    ALWAYS,
-    Mode,
-    Network,
-    Slots,
-    aligned,
-    blocks_of,
-    choose_uniformly,
-    draw_allowed,
-    never,
-    score_again,
-    slot_space,
-    spoil,
-    weigh_allowed,
-)
 from nsa_cli.problems.knapsack.batch import KnapsackBatch, pack
 
 
 class Paper(NamedTuple):
-    """Occupancy, weight, value, capacity; and in common, T."""
+    """Learnt policy: occupancy, weight, value, capacity; in common T."""
 
-    item: Network
-    mode: Mode
+    item: slots.Network
+    mode: slots.Mode
 
 
 class Relative(NamedTuple):
-    """Occupancy, weight, value, log ratio; and in common, free capacity and T."""
+    """Learnt policy: occupancy, weight, value, log ratio; in common free capacity and T."""
 
-    item: Network
-    mode: Mode
+    item: slots.Network
+    mode: slots.Mode
 
 
 class Work(NamedTuple):
-    """One chain's state.
+    """State of one chain.
 
     Attributes
     ----------
     inside : bool[N]
         The selection.
     needs : int64[16 blocks]
-        Capacity that an item needs to be flipped: its weight, or none if it is in.
+        Capacity that the flip of an item needs: its weight, or `slots.ALWAYS` if it is in.
     free : int64[1]
         Capacity left.
     seen : float32[4, 16 blocks]
         Features of the items, occupancy first.
-    slot : Slots
+    slot : slots.Slots
     """
 
-    inside: Any
-    needs: Any
-    free: Any
-    seen: Any
-    slot: Slots
+    inside: NDArray[np.bool_]
+    needs: NDArray[np.int64]
+    free: NDArray[np.int64]
+    seen: NDArray[np.float32]
+    slot: slots.Slots
 
 
 _LEARNT = (Paper, Relative)
@@ -74,13 +60,13 @@ _LEARNT = (Paper, Relative)
 def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
     size = len(x)
-    padded = blocks_of(size) * LANES
+    padded = slots.blocks_of(size) * LANES
     return Work(
-        aligned((size,), np.bool_),
-        never(padded),
-        aligned((1,), np.int64),
-        aligned((4, padded)),
-        slot_space(size),
+        slots.aligned((size,), np.bool_),
+        slots.never(padded),
+        slots.aligned((1,), np.int64),
+        slots.aligned((4, padded)),
+        slots.slot_space(size),
     )
 
 
@@ -91,7 +77,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
         weight = batch.weights[row, i]
         work.inside[i] = x[i]
         free -= weight if x[i] else 0
-        work.needs[i] = ALWAYS if x[i] else weight
+        work.needs[i] = slots.ALWAYS if x[i] else weight
     work.free[0] = free
     look(batch, policy, work, row, member)
 
@@ -139,14 +125,14 @@ def _sum(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     width = work.seen.shape[1]
     shifts = (0, width, 2 * width, 3 * width)
     sum_features(work.seen, shifts, policy.item.first[member], work.slot.sums, begin, end)
-    spoil(work.slot, begin, end)
+    slots.spoil(work.slot, begin, end)
 
 
 @variant(parts.propose, batch=KnapsackBatch, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    choice = choose_uniformly(work.needs, work.free[0], uniform(at, 0), given[0])
+    choice = slots.choose_uniformly(work.needs, work.free[0], uniform(at, 0), given[0])
     return (choice.index, np.int64(0)), choice.log_probability
 
 
@@ -156,16 +142,16 @@ def _propose(
 ) -> Any:
     slot, room = work.slot, work.free[0]
     common(batch, policy, slot.floor, row, member, room, np.float32(temperature))
-    anew, largest = score_again(slot, policy.item.second[member])
+    anew, largest = slots.score_again(slot, policy.item.second[member])
     if anew:  # the room and what items need change with the sums only
-        weigh_allowed(slot, largest, work.needs, room)
-    choice = draw_allowed(slot, work.needs, room, uniform(at, 0), policy.mode, given[0])
+        slots.weigh_allowed(slot, largest, work.needs, room)
+    choice = slots.draw_allowed(slot, work.needs, room, uniform(at, 0), policy.mode, given[0])
     return (choice.index, np.int64(0)), choice.log_probability
 
 
 @generic
 def common(batch: Any, policy: Any, floor: Any, row: int, member: int, room: int, heat: float) -> None:
-    """Set `floor` from what all items have in common."""
+    """Set `floor` from the features that all items have in common."""
     raise NotImplementedError
 
 
@@ -207,13 +193,13 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     inside = not work.inside[item]
     work.inside[item] = inside
     work.free[0] += -weight if inside else weight
-    work.needs[item] = ALWAYS if inside else weight
+    work.needs[item] = slots.ALWAYS if inside else weight
     look_again(policy, work, member, item)
 
 
 @generic
 def look_again(policy: Any, work: Any, member: int, item: int) -> None:
-    """Bring an item's features up to date after a flip."""
+    """Update the features of an item after its flip."""
     raise NotImplementedError
 
 

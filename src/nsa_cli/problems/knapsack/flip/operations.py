@@ -1,4 +1,4 @@
-"""Single flips on a batch of selections (section 4.2 and Appendix A of the paper)."""
+"""Reference operations of the paper's neighbourhood, on a batch of selections (section 4.2, Appendix A)."""
 
 from __future__ import annotations
 
@@ -64,3 +64,6 @@ def _relative_features(batch: KnapsackBatch, x: Tensor, _: Action, temperature: 
     room = free.float().clamp(max=4.0)[:, None].expand_as(weight)
     heat = temperature.to(torch.float32).expand(len(x))[:, None].expand_as(weight)
     return torch.stack([x.float(), weight, value, ratio, room, heat], 2)
+
+
+operations = KnapsackOperations()

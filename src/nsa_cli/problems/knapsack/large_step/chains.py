@@ -1,4 +1,4 @@
-"""Selections as large-step chains: a step toggles an item or two and makes the rest fit again."""
+"""Large-step chains of the knapsack, and the swaps that finish their answers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from nsa_cli.problems.knapsack.instance import KnapsackInstance
 from nsa_cli.problems.knapsack.large_step.kernel import FREE, PLACES, VALUE, Items, Selection
 from nsa_cli.problems.knapsack.order import break_solution
 
-#: Fewer items than this leave nothing to exchange.
+#: Items at least.
 _LEAST = 3
 
 #: Items in the window.
 _WINDOW = 32
 
-#: Share of the kicks that swap two of all items, where there are more than the window has.
+#: Share of the kicks that swap two of all items, where the window does not have all.
 _SWAPS = 0.25
 
-#: Swaps that are looked for in the answer, each of which sorts out all items.
+#: Swaps of an answer at most, each the best of all pairs.
 _LAST_SWAPS = 200
 
-#: Values below this are too small to be scaled to integers of so many bits.
+#: Values below this cannot be scaled to integers of `_VALUE_BITS`.
 _NOTHING = 1e-280
 
 #: Values are scaled to integers whose sum stays below two to this.
@@ -35,10 +35,10 @@ _VALUE_BITS = 60
 
 
 class KnapsackLargeStep:
-    """What `nsa_cli.backends` asks of a problem that has large-step chains."""
+    """Large-step chains of the knapsack; see `nsa_cli.core.problem.LargeStep`."""
 
     def fits(self, instance: KnapsackInstance) -> bool:
-        """Tell whether there are enough items to exchange some, worth more than next to nothing."""
+        """Whether there are enough items, and values that integers can hold."""
         return instance.size >= _LEAST and not 0 < float(instance.values.max()) < _NOTHING
 
     def budget(self, instance: KnapsackInstance) -> Budget:
@@ -58,17 +58,17 @@ class KnapsackLargeStep:
 
 
 class Prepared(NamedTuple):
-    """An instance made ready for chains, which share it.
+    """Instance that its chains share.
 
     Attributes
     ----------
     items : Items
     order : int64[M]
-        Which of the instance's items they are.
+        Positions of `items` in the instance.
     free : bool[N]
-        Items that weigh nothing and are worth something; those without value, or too heavy, are never taken.
+        Items that weigh nothing and are worth something, always taken; items without value are not.
     capacity, worth : int
-        What there is for `items`, and what `free` is worth, in exact units.
+        Capacity, and value of the `free` items, in exact units.
     """
 
     items: Items
@@ -109,7 +109,7 @@ def prepare(instance: KnapsackInstance) -> Prepared:
 
 
 def whole_values(values: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
-    """Give values as integers, int64[N], and what their unit is in the file's."""
+    """Scale values to integers, int64[N]; also gives their unit, in file units."""
     bits = _VALUE_BITS - len(values).bit_length()
     if values.dtype == np.int64 and values.max(initial=0) < 2**bits:
         return values, 1.0
@@ -138,7 +138,7 @@ def _run(prepared: Prepared, chosen: Solution) -> LargeStepRun:
 
 
 def _reader(prepared: Prepared, taken: NDArray[np.bool_], *, swaps: bool = False) -> Callable[[], Solution]:
-    """Say which of the instance's items are taken, when asked; after swaps, if there are any worth it."""
+    """Reader of a selection of the instance's items, after improving swaps where `swaps` says so."""
 
     def read() -> Solution:
         chosen = prepared.free.copy()

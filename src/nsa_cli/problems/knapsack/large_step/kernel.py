@@ -1,4 +1,4 @@
-"""A large step on a selection: toggle an item or two, eject the worst until the rest fits, refill by ratio.
+"""Large step of the knapsack: the kick toggles an item or two, the repair ejects and refills by ratio.
 
 A *window* holds the items whose toggling costs least where the capacity's price is that of the break item,
 the first that no longer fits when items are taken by falling value per weight: few others are worth a change
@@ -18,27 +18,28 @@ from numpy.typing import NDArray
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.problems.index_set import toggle_member
 
 #: Draws that a swap takes at most to find an item on the other side.
 _TRIES = 4
 
-#: Places in `Selection.counts`: capacity left and value; both before the kick; items in `Selection.toggled`;
+#: Indices of `Selection.counts`: capacity left and value; both before the kick; items in `Selection.toggled`;
 #: how many of them were kicked; items in `Selection.astray`.
 FREE, VALUE, FREE_BEFORE, VALUE_BEFORE, TOGGLED, KICKED, ASTRAY = range(7)
 PLACES = 7
 
 
 class Items(NamedTuple):
-    """Items that can be taken at all; M of them, those in the window first, by falling value per weight.
+    """Items that can be taken, M of them, those in the window first, by falling value per weight.
 
     Attributes
     ----------
     values, weights : int64[M]
         In exact units.
     home : bool[M]
-        Which are taken where nothing better is known: those before the break item.
+        The break solution: items before the break item.
     window : int
-        W, how many there are in the window.
+        W, the number of items in the window.
     lightest : int
         Least weight in the window.
     swaps : float
@@ -61,7 +62,7 @@ class Items(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """A chain between two steps, or in the middle of one.
+    """State of a chain.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class Selection(NamedTuple):
 
 @variant(steps.settle, data=Items)
 def _settle(data: Items, state: Selection, limit: int) -> bool:
-    """Bring all items outside of the window home: a start's choice of them would stay for long."""
+    """Bring all items outside of the window home, for a start's choice of them would stay for long."""
     counts = state.counts
     for k in range(data.window, len(state.inside)):
         if state.inside[k] != data.home[k]:
@@ -185,22 +186,11 @@ def _toggle(data: Items, state: Selection, k: int | np.int64) -> None:
 
 @variant(steps.keep, data=Items)
 def _keep(data: Items, state: Selection) -> None:
-    """Note who is astray: of kicked items only, others are in the window."""
-    counts, astray, place = state.counts, state.astray, state.place
-    for t in range(counts[KICKED]):
+    """Note which items are astray: of kicked items only, others are in the window."""
+    for t in range(state.counts[KICKED]):
         k = state.toggled[t]
-        if k < data.window:
-            continue
-        if state.inside[k] == data.home[k]:
-            counts[ASTRAY] -= 1
-            other = astray[counts[ASTRAY]]
-            astray[place[k]] = other
-            place[other] = place[k]
-            place[k] = -1
-        else:
-            place[k] = counts[ASTRAY]
-            astray[counts[ASTRAY]] = k
-            counts[ASTRAY] += 1
+        if k >= data.window:
+            toggle_member(state.astray, state.place, state.counts, ASTRAY, k)
 
 
 @variant(steps.undo, data=Items)
