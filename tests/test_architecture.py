@@ -1,8 +1,10 @@
 """The shape of the house: imports point down, problems are named in their own rooms only."""
 
 import ast
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 #: What each room may import, beside itself.
 BELOW = {
-    "core": {"core"},
+    "core": {"version"},
     "io": {"core"},
     "user": {"core"},
     "problems": {"core", "io", "user"},
@@ -22,19 +24,10 @@ BELOW = {
     "anneal": {"core"},
     "train": {"core", "anneal", "policy"},
     "report": {"core", "io"},
+    "solver": {"core", "problems", "policy", "anneal", "version"},
+    "api": {"core", "io", "problems", "solver"},
     "contract": {"core", "io", "policy", "problems", "api", "user"},
-    "api": {"core", "io", "problems", "run"},
-    "limits": {"core", "anneal", "api"},
-    "verdict": {"core", "api", "limits", "problems"},
-    "backends": {"core", "policy", "anneal", "backend_torch"},
-    "backend_torch": {"core", "policy", "anneal"},
-    "rollout": {"core", "anneal"},
-    "in_time": set(),
-    "stand_in": {"core", "api"},
-    "run": {"core", "anneal", "api", "limits", "backends", "in_time", "stand_in"},
-    "uncompiled": {"anneal", "run", "stand_in"},
-    "ready": {"core", "api", "policy", "run"},
-    "bench": {"core", "io", "problems", "policy", "anneal", "run", "ready", "api", "report"},
+    "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report"},
     "cli": {
         "core",
         "io",
@@ -44,15 +37,15 @@ BELOW = {
         "train",
         "bench",
         "report",
+        "solver",
         "api",
-        "run",
-        "limits",
-        "verdict",
-        "backends",
-        "rollout",
-        "ready",
+        "version",
     },
+    "version": set(),
 }
+
+#: Names of classes that the folders of several problems have, each for the same purpose.
+SHARED = {"Work", "Paper", "Relative", "Squares"}
 
 #: Modules that --help, reading and writing must do without.
 HEAVY = ("torch", "scipy", "numba", "rich", "matplotlib")
@@ -63,23 +56,92 @@ def room(path):
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+def module(path):
+    """The dotted name of a file."""
+    parts = ("nsa_cli", *path.relative_to(SOURCE).with_suffix("").parts)
+    return ".".join(parts).removesuffix(".__init__")
+
+
+MODULES = {module(path) for path in FILES}
+
+
 def imports(path):
-    """Modules of this package that a file imports anywhere, except for annotations only."""
-    tree = ast.parse(path.read_text())
-    annotations = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if node in annotations:
-            continue
+    """Modules of this package that a file imports anywhere, in functions and for annotations too.
+
+    So does a text that is the name of a module: it is what a subprocess runs.
+    """
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            inner = {f"{node.module}.{alias.name}" for alias in node.names} & MODULES
+            yield from inner
+            if len(inner) < len(node.names):
+                yield node.module
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Constant) and node.value in MODULES and "." in node.value:
+            yield node.value
+
+
+def circle(graph):
+    """Some modules that import each other in turn, or None."""
+    done = set()
+
+    def visit(name, path):
+        if name in path:
+            return path[path.index(name) :]
+        if name not in done:
+            for other in sorted(graph.get(name, ())):
+                if found := visit(other, [*path, name]):
+                    return found
+            done.add(name)
+        return None
+
+    return next((found for name in sorted(graph) if (found := visit(name, []))), None)
+
+
+def test_a_circle_is_found():
+    """Of any length, and none where there is none."""
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}}) is None
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Not by imports inside functions or for annotations either, nor through a subprocess.
+
+    The package itself only says where its names are at home.
+    """
+    graph = {module(path): set(imports(path)) - {module(path), "nsa_cli"} for path in FILES}
+    del graph["nsa_cli"]
+    assert circle(graph) is None
+
+
+def test_options_are_parsed_in_one_place():
+    """From there on nothing is text."""
+    for path in FILES:
+        if path != SOURCE / "core" / "options.py":
+            for node in ast.walk(ast.parse(path.read_text())):
+                assert not (isinstance(node, ast.FunctionDef) and node.name.startswith("parse_")), path
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_only_the_command_line_spells_options(path):
+    """A message elsewhere names its option as data; a lone flag is an argument for another program."""
+    if room(path) == "cli":
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            assert not re.search(r"(?<![\w-])--[a-z]", node.value), f"{path.name}:{node.lineno}"
+
+
+def test_class_names_are_told_apart():
+    """One name, one class; but for those that every problem has."""
+    homes = defaultdict(list)
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name.lstrip("_")].append(module(path))
+    shared = {name: where for name, where in homes.items() if len(where) > 1 and name not in SHARED}
+    assert shared == {}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
@@ -88,10 +150,10 @@ def test_imports_point_down(path):
     here = room(path)
     if here in ("__init__", "__main__"):
         return
-    for module in imports(path):
-        parts = module.split(".")
+    for name in imports(path):
+        parts = name.split(".")
         if parts[0] == "nsa_cli" and len(parts) > 1 and parts[1] in BELOW:
-            assert parts[1] in BELOW[here] | {here}, f"{here} imports {module}"
+            assert parts[1] in BELOW[here] | {here}, f"{here} imports {name}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
@@ -103,9 +165,9 @@ def test_a_problem_is_named_in_its_own_folder_only(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             assert node.value not in names, f"{path.name}:{node.lineno} names {node.value!r}"
-    for module in imports(path):
-        parts = module.split(".")
-        assert not (parts[:2] == ["nsa_cli", "problems"] and set(parts[2:3]) & names), module
+    for name in imports(path):
+        parts = name.split(".")
+        assert not (parts[:2] == ["nsa_cli", "problems"] and set(parts[2:3]) & names), name
 
 
 def loaded_after(code):

@@ -7,144 +7,29 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import NsaError, UsageError
-from nsa_cli.core.instance import Instance, Solution
+from nsa_cli.core.instance import Instance
+from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
 from nsa_cli.core.result import Result
+from nsa_cli.core.task import Task
 from nsa_cli.io.source import read_source
 from nsa_cli.problems import all_problems, builtin_names, find_problem
 from nsa_cli.problems.files import Unread, read_records
 from nsa_cli.problems.files import read_each as read_each_record
 from nsa_cli.problems.sets import find_set, read_set
+from nsa_cli.solver.settings import Settings
 
-__all__ = ["Settings", "Task", "Unread", "generate", "read", "read_each", "solve"]
-
-
-@dataclass(frozen=True)
-class Task:
-    """An instance with the problem it belongs to.
-
-    Attributes
-    ----------
-    problem : Problem
-    instance : Instance
-    seconds : float
-        What reading it took.
-    stream : int
-        Random numbers to use. Alike for all instances that a user solves, so that an answer depends on
-        the instance and the seed alone; a benchmark numbers its instances, or their errors would not
-        average out.
-    file : str, optional
-        Where it was read from.
-    """
-
-    problem: Problem[Any]
-    instance: Instance
-    seconds: float = 0.0
-    stream: int = 0
-    file: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How to solve; every field has a default that fits the instance.
-
-    Attributes
-    ----------
-    steps : int or str, optional
-        Number, or in terms of the size: ``10N2``.
-    seed : int, optional
-        0 <= seed < 2**63; drawn if not given, and reported either way.
-    device : {'auto', 'cpu', 'cuda'}
-        ``auto`` is CUDA where there is one.
-    method : {'auto', 'anneal', 'large-step'}
-        ``large-step``: steps are kicks with their repair by local search, where a problem has them; ``auto``
-        takes them unless something is asked for that only annealing move by move has, such as a policy or a
-        number of steps.
-    backend : {'auto', 'torch', 'numba'}
-        ``auto`` takes fused kernels on a CPU wherever there are some for the problem and the policy.
-    threads : int, optional
-        CPU threads; they change no answer. All cores by default.
-    chains : int or 'auto', optional
-        Independent chains an instance; the best answer counts. By default, which is ``auto``, as many as do
-        best at this size and in this time.
-    policy : str, optional
-        ``uniform``, the name of a shipped policy, or a file; the problem's best one by default.
-    neighbourhood : str, optional
-        Name of one of the problem's; by default the policy's, or the best one.
-    candidates : int, optional
-        For tours: the neighbourhood with candidate lists of this length.
-    greedy : bool
-        Always take the policy's likeliest action.
-    t_start, t_end : float or 'auto', optional
-        Temperatures in normalised units (TSP: the side of the square around the cities is 1; knapsack: the
-        largest value is 1; bins: one bin is 1), or from a sample of the instance's own moves: ``auto``.
-    schedule : {'geometric', 'linear', 'constant', 'adaptive'}
-        ``adaptive`` goes slowly where energy falls, as a pilot of a tenth of the run tells.
-    reheat : int
-        How often temperatures begin anew, each time for an equal part of the steps or the time.
-    acceptance : {'metropolis', 'hastings'}
-    init : str or ndarray, optional
-        Name of a start of the problem's, or a solution.
-    time_limit : float, optional
-        Seconds, from `started`.
-    target : float, optional
-        Stop at this objective, or a better one.
-    gap : float or str, optional
-        Stop this near the bound, relative to it: ``0.01`` or ``"1%"``.
-    no_improvement : int or str, optional
-        Stop after so many steps (``5000``, ``"10N"``) or seconds (``"2s"``) without a better answer.
-    bound : bool
-        Whether to bound the optimum, and to stop where the bound is reached.
-    unit : float, optional
-        What is 1 in normalised units, in file units; estimated from the data by default.
-    """
-
-    steps: int | str | None = None
-    seed: int | None = None
-    device: str = "auto"
-    method: str = "auto"
-    backend: str = "auto"
-    threads: int | None = None
-    chains: int | str | None = None
-    policy: str | None = None
-    neighbourhood: str | None = None
-    candidates: int | None = None
-    greedy: bool = False
-    t_start: float | str | None = None
-    t_end: float | str | None = None
-    schedule: str = "geometric"
-    reheat: int = 0
-    acceptance: str = "metropolis"
-    init: str | Solution | None = None
-    time_limit: float | None = None
-    target: float | None = None
-    gap: float | str | None = None
-    no_improvement: int | str | None = None
-    bound: bool = True
-    unit: float | None = None
-    #: `time.monotonic` at which the user's clock started.
-    started: float = field(default_factory=time.monotonic)
-
-    def given(self) -> dict[str, Any]:
-        """Give the fields that are not at their defaults, except seed and clock, ready for JSON."""
-        pairs = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}
-        pairs = {key: pair for key, pair in pairs.items() if key not in ("seed", "started")}
-        return {
-            key: "given" if isinstance(value, np.ndarray) else value
-            for key, (value, default) in pairs.items()
-            if isinstance(value, np.ndarray) or value != default
-        }
+__all__ = ["Task", "Unread", "generate", "read", "read_each", "solve", "solve_many"]
 
 
 def read(
@@ -226,10 +111,10 @@ def generate(problem: str | Problem[Any], size: int, count: int = 1, seed: int |
     UsageError
         If a number is out of range.
     """
-    if size < 1 or count < 1:
-        raise UsageError(f"expected a size and a count of at least 1, got {size} and {count}")
+    parse_count("size", size)
+    parse_count("count", count)
     found = find_problem(problem) if isinstance(problem, str) else problem
-    seed = draw_seed() if seed is None else check_seed(seed)
+    seed = draw_seed() if seed is None else parse_seed("seed", seed)
     # One generator an instance: the first three of a hundred are the three of three.
     streams = np.random.SeedSequence(seed).spawn(count)
     names = [f"{found.name}{size}-{seed}-{i}" for i in range(1, count + 1)]
@@ -257,8 +142,6 @@ def solve(
     **settings
         Fields of `Settings`.
     """
-    from nsa_cli.run import solve_all
-
     if isinstance(instance, Task):
         task = instance
     elif isinstance(instance, Instance):
@@ -268,14 +151,14 @@ def solve(
         if len(tasks) != 1:
             raise UsageError(f"{instance}: holds {len(tasks)} instances; read them and solve each")
         task = tasks[0]
-    return solve_all([task], Settings(**settings), on_progress=on_progress)[0]
+    return solve_many([task], on_progress=on_progress, **settings)[0]
 
 
 def solve_many(
     tasks: Sequence[Task], *, on_progress: Callable[[Any], None] | None = None, **settings: Any
 ) -> list[Result]:
     """Solve several instances, those of equal size in one batch; each answer is what it would be alone."""
-    from nsa_cli.run import solve_all
+    from nsa_cli.solver.solve import solve_all
 
     return solve_all(tasks, Settings(**settings), on_progress=on_progress)
 
@@ -283,21 +166,3 @@ def solve_many(
 def _owner(instance: Instance, problem: str | None) -> Problem[Any]:
     """Find the problem of an instance by its record."""
     return find_problem(problem or str(instance.record()["problem"]))
-
-
-def draw_seed() -> int:
-    """Draw a seed short enough to type again."""
-    return secrets.randbelow(2**31)
-
-
-def check_seed(seed: int) -> int:
-    """Insist on a seed in range.
-
-    Raises
-    ------
-    UsageError
-        Otherwise.
-    """
-    if not 0 <= seed < 2**63:
-        raise UsageError(f"--seed: expected 0 <= seed < 2^63, got {seed}")
-    return seed

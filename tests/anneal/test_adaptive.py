@@ -16,7 +16,7 @@ from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.errors import UsageError
-from nsa_cli.run import solve_all
+from nsa_cli.solver.solve import solve_all
 
 FALLING = np.geomspace(10.0, 0.01, 64)
 

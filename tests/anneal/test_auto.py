@@ -12,14 +12,16 @@ import pytest
 from tests.user_problems import MAXCUT
 
 import nsa_cli as nsa
-from nsa_cli import run
 from nsa_cli.anneal.auto import sampled_temperatures, temperature_for
 from nsa_cli.anneal.stop import Interrupt
-from nsa_cli.backends import choose_backend
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
+from nsa_cli.solver import batch
+from nsa_cli.solver.choose import choose
+from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.solve import solve_all
 
 
 def temperatures(instance: Any, name: str, backend: str = "auto", most: int = 400) -> tuple[float, float]:
@@ -28,10 +30,9 @@ def temperatures(instance: Any, name: str, backend: str = "auto", most: int = 40
     if name == "tsp":
         x = np.stack([np.random.default_rng(k).permutation(instance.size) for k in range(4)])
     keys = stream_keys(0, np.arange(4))
-    chosen = choose_backend(problem, "uniform", instance.size, backend=backend, threads=1)
-    found = sampled_temperatures(
-        chosen.start([instance] * 4, x, keys, None, "metropolis"), instance.size, most
-    )
+    settings = Settings(method="anneal", neighbourhood="paper", backend=backend, threads=1)
+    chosen = choose(nsa.Task(problem, instance), "uniform", settings, "cpu", 1)
+    found = sampled_temperatures(chosen.start([instance] * 4, x, keys), instance.size, most)
     assert found is not None
     return found
 
@@ -111,7 +112,7 @@ def slow_sample(monkeypatch: Any) -> list[str]:
         time.sleep(0.3)
         return 0.5, 0.25
 
-    monkeypatch.setattr(run, "temperatures_of", sample)
+    monkeypatch.setattr(batch, "estimate_temperatures", sample)
     return threads
 
 
@@ -131,7 +132,7 @@ def test_an_interrupt_does_not_wait_for_the_sample(slow_sample: list[str]) -> No
     task = nsa.Task(problem, problem.generate(8, np.random.default_rng(1)))
     began = time.monotonic()
     rule = Interrupt(lambda: time.monotonic() > began + 0.05)
-    (result,) = run.solve_all([task], nsa.Settings(seed=1, steps=10), stop=(rule,))
+    (result,) = solve_all([task], nsa.Settings(seed=1, steps=10), stop=(rule,))
     assert time.monotonic() - began < 0.3
     assert (result.status, result.steps) == ("interrupted", 0)
 
@@ -141,6 +142,6 @@ def test_what_is_no_temperature_is_refused(capsys: Any, tmp_path: Any) -> None:
     file = tmp_path / "items.json"
     file.write_text(json.dumps({"values": [1, 2, 3], "weights": [1, 2, 3], "capacity": 3}))
     assert exit_code(["solve", str(file), "--t-end", "hot"]) == 2
-    assert "--t-end: expected a temperature or auto, got 'hot'" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="t_start: expected a finite temperature"):
+    assert "--t-end: expected a temperature >= 0, or auto, got 'hot'" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="t_start: expected a temperature"):
         nsa.solve(nsa.read(file)[0], t_start=-1.0, bound=False)

@@ -8,7 +8,6 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.anneal.goals import NoImprovement, Reached, Standing, Watch
-from nsa_cli.limits import parse_gap
 
 from helpers import random_instances
 
@@ -59,14 +58,6 @@ def test_looks_grow_apart():
     assert steps[1] <= 64
     assert len(steps) < 300
     assert max(b / a for a, b in itertools.pairwise(steps[40:])) < 1.07
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("1%", 0.01), ("0.01", 0.01), (0.5, 0.5), ("0", 0.0), (None, None)]
-)
-def test_gaps_are_shares_or_per_cents(text, value):
-    """As people write them."""
-    assert parse_gap(text) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("goal", [{"target": 4.5}, {"gap": 0.2}, {"no_improvement": 40}])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nsa_cli.anneal.schedule import KINDS, Schedule, TimedSchedule, parse_steps
+from nsa_cli.anneal.schedule import KINDS, Schedule, TimedSchedule
 from nsa_cli.core.errors import UsageError
 
 
@@ -61,34 +61,6 @@ def test_impossible_schedules_are_refused_by_name(arguments, word):
     """The message says which number is wrong."""
     with pytest.raises(UsageError, match=word):
         Schedule(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("text", "steps"),
-    [
-        ("20000", 20000),
-        ("0", 0),
-        ("10N", 500),
-        ("10n", 500),
-        ("N2", 2500),
-        ("10N2", 25000),
-        ("10N^2", 25000),
-        ("10*N**2", 25000),
-        ("0.5N", 25),
-        ("2N3", 250000),
-        (7, 7),
-    ],
-)
-def test_steps_are_read_in_terms_of_the_size(text, steps):
-    """Numbers, and multiples of N, N^2 and N^3 with N = 50."""
-    assert parse_steps(text, 50) == steps
-
-
-@pytest.mark.parametrize("text", ["", "ten", "-5", "10M2", "1e3", "N5", "10N2x"])
-def test_other_steps_are_refused(text):
-    """What is no number of steps is shown to the user."""
-    with pytest.raises(UsageError, match="--steps"):
-        parse_steps(text, 50)
 
 
 def test_a_span_of_time_goes_on_at_the_pace_so_far(monkeypatch):

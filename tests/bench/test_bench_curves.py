@@ -15,7 +15,7 @@ from nsa_cli.bench.curves import format_budget, measure_curves, parse_budgets, r
 from nsa_cli.bench.paper import find_contribution
 from nsa_cli.bench.solvers import Watch
 from nsa_cli.core.errors import NsaError
-from nsa_cli.ready import _ways
+from nsa_cli.solver.precompile import variants
 
 QUICK = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")
 
@@ -155,7 +155,7 @@ def test_tuned_plain_annealing_is_always_a_row(name, row):
 def test_kernels_of_every_neighbourhood_are_made_ready(name):
     """A row that waited for a compilation would be measured at nothing."""
     problem = nsa.find_problem(name)
-    ways = list(_ways(problem, nsa.generate(problem, 20, 1, 0)[0].instance))
+    ways = list(variants(problem, nsa.generate(problem, 20, 1, 0)[0].instance))
     names = {n.name for n in problem.neighbourhoods}
     assert {way.neighbourhood for way in ways if way.policy == "uniform"} >= names
 

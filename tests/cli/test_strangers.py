@@ -125,7 +125,7 @@ def test_a_capacity_is_for_those_that_have_one(nsa, square, tmp_path):
 
 def test_more_than_the_machine_holds_is_not_tried(nsa, square, monkeypatch):
     """Linux would end the process, or another one."""
-    monkeypatch.setattr("nsa_cli.core.memory.os.sysconf", lambda _: 2**15)  # pages of so many bytes
+    monkeypatch.setattr("nsa_cli.core.machine.os.sysconf", lambda _: 2**15)  # pages of so many bytes
     for arguments in (("solve", square, "--chains", 10**7), ("generate", "bin", "-n", 9, "--count", 10**12)):
         done = nsa(*arguments)
         assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)

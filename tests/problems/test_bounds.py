@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nsa_cli as nsa
-from nsa_cli import limits
 from nsa_cli.core.bound import Bound, rounded_outwards
 from nsa_cli.problems.bin import bounds as bin_bounds
 from nsa_cli.problems.knapsack.bounds import dual as knapsack_bounds
 from nsa_cli.problems.tsp import bounds as tsp_bounds
+from nsa_cli.solver.bounds import share_of
 
 from helpers import random_instances
 
@@ -284,11 +284,11 @@ def test_cities_on_the_same_place_are_bounded_too():
 
 def test_bounds_have_little_of_a_short_time_unless_they_end_searches():
     """Of tours three per cent of a second and a fifth of ten; half of it for knapsacks' programme."""
-    assert [limits.share_of(TSP, s) for s in (0.05, 1.0, 3.0, 10.0, math.inf)] == pytest.approx(
+    assert [share_of(TSP, s) for s in (0.05, 1.0, 3.0, 10.0, math.inf)] == pytest.approx(
         [0.03, 0.2 / 6, 0.1, 0.2, 0.2]
     )
-    assert limits.share_of(KNAPSACK, 0.002) == limits.share_of(KNAPSACK, 60.0) == 0.5
-    assert limits.share_of(BIN, 0.05) == 0.2
+    assert share_of(KNAPSACK, 0.002) == share_of(KNAPSACK, 60.0) == 0.5
+    assert share_of(BIN, 0.05) == 0.2
 
 
 @FEW

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nsa_cli.api import Settings, Task
 from nsa_cli.bench.choose import chosen_peers
 from nsa_cli.bench.solvers import CountedDraws, stdout_closed
 from nsa_cli.core.bench import BenchContribution, Temperatures
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import Problem, Start
+from nsa_cli.core.task import Task
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import find_stored, neighbourhood_for
-from nsa_cli.run import solve_all
+from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.solve import solve_all
 
 
 class Found(NamedTuple):

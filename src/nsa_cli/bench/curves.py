@@ -23,7 +23,7 @@ from nsa_cli.core.bench import References
 from nsa_cli.core.errors import NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.problem import Problem
-from nsa_cli.ready import make_ready
+from nsa_cli.solver.precompile import precompile
 
 #: Seed of random instances of sizes that the paper has no test set of.
 _RANDOM_SET = 0
@@ -219,7 +219,7 @@ def measure_curves(
     chosen: CurveSet, contenders: Sequence[Contender], budgets: Sequence[float], seed: int, watch: Watch
 ) -> Iterator[list[Sample]]:
     """Yield the samples of one instance after the other, whole ones only; end early when asked to stop."""
-    make_ready(chosen.tasks[0].problem)  # a short run would not wait for kernels to be compiled
+    precompile(chosen.tasks[0].problem)  # a short run would not wait for kernels to be compiled
     for contender in contenders:
         _rehearse(contender, chosen)
     # Compiled code is a great many objects: a collection that looks at them all takes a tenth of a second,

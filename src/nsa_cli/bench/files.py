@@ -10,13 +10,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nsa_cli import __version__
 from nsa_cli.bench.runner import Measured
 from nsa_cli.bench.summary import RUN_COLUMNS, Row, run_rows
 from nsa_cli.core.errors import UsageError
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.table import format_table
+from nsa_cli.version import __version__
 
 #: Packages whose versions change results or times.
 _PACKAGES = ("numpy", "scipy", "torch")

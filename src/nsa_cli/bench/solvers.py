@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.schedule import parse_steps
 from nsa_cli.anneal.stop import Interrupt, Progress
-from nsa_cli.api import Settings
 from nsa_cli.bench.paper import Cell
 from nsa_cli.bench.suite import Suite
 from nsa_cli.core.bench import Temperatures
 from nsa_cli.core.draws import START, stream_keys, uniforms
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Instance, Solution
+from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Draws, Problem, Start
-from nsa_cli.run import solve_all
+from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.solve import solve_all
 
 #: Size of the instance, and seconds, of a rehearsal.
 _SMALL, _REHEARSAL = 8, 0.05
@@ -172,7 +173,7 @@ class Annealer(Solver):
     def _settings(self, problem: Problem[Any], size: int, steps: int, seed: int) -> Settings:
         start, end = (None, None) if self.temperatures is None else self.temperatures(size)
         return Settings(
-            steps=steps,
+            steps=Steps(steps),
             seed=seed,
             device=self.device,
             chains=1,

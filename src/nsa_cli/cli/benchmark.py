@@ -86,9 +86,9 @@ def benchmark(
     if sizes is None:
         raise UsageError("--sizes: expected sizes of instances, as 50,100; it was not given")
     multiples, numbers = parse_numbers("--steps", steps), parse_numbers("--sizes", sizes)
-    from nsa_cli.backends import choose_device
     from nsa_cli.bench.choose import Wanted
     from nsa_cli.bench.plan import Plan
+    from nsa_cli.solver.choose import choose_device
 
     moves = found.requested_neighbourhood(neighbourhood, candidates)
     wanted = Wanted(

@@ -38,7 +38,7 @@ def check(
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.solutions import read_answers
     from nsa_cli.report.verdicts import format_verdicts
-    from nsa_cli.verdict import examine, pair
+    from nsa_cli.solver.check import evaluate, pair
 
     if fmt not in ("text", "json"):
         raise UsageError(f"--format: expected text or json, got {fmt!r}")
@@ -52,7 +52,7 @@ def check(
         console.warn(
             f"{solution}: has no solution of {len(tasks) - len(pairs)} of the {len(tasks)} instances"
         )
-    verdicts = [examine(task, answer, bound=not no_bound).to_dict() for task, answer in pairs]
+    verdicts = [evaluate(task, answer, bound=not no_bound).to_dict() for task, answer in pairs]
     for verdict in verdicts:
         for remark in verdict["remarks"]:
             console.warn(f"{verdict['name'] or solution}: {remark}")

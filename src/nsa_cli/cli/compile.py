@@ -48,10 +48,10 @@ def compile_(
 ) -> int:
     """Compile the kernels for this machine now, instead of in the first solve; some 20 seconds each."""
     from nsa_cli.problems import builtin_names, find_problem
-    from nsa_cli.ready import make_ready
+    from nsa_cli.solver.precompile import precompile
 
     console = Console(quiet)
     for problem in [find_problem(name) for name in problems or builtin_names()]:
         console.tell(f"compiling {problem.name}")
-        make_ready(problem)
+        precompile(problem)
     return 0

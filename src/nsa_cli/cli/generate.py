@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from nsa_cli.api import Task, draw_seed
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
 from nsa_cli.cli.options import ProblemName, Seed, check_destination, file_in, is_directory
+from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.memory import check_memory
+from nsa_cli.core.machine import check_memory
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.task import Task
 
 #: What an instance takes at least before it is written, and each of its elements.
 _INSTANCE_BYTES, _ELEMENT_BYTES = 1_000, 8

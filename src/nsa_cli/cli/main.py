@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from nsa_cli import __version__
 from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.check import check
 from nsa_cli.cli.compile import compile_
@@ -21,6 +20,7 @@ from nsa_cli.cli.plot import solution as plot_solution
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
 from nsa_cli.core.errors import NoMemoryError, NsaError, StoppedError
+from nsa_cli.version import __version__
 
 
 def _interruptible(command: Callable[..., int]) -> Callable[..., int]:

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from nsa_cli.api import check_seed, generate, read
+from nsa_cli.api import generate, read
 from nsa_cli.cli.options import Capacity, Owner, Pairs, check_output, parse_settings
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.options import parse_seed
 from nsa_cli.core.problem import Problem
 
 Picture = Annotated[
@@ -50,7 +51,7 @@ def policy(
     drawing = drawing_of("plot", owner)
     from nsa_cli.report.plots import save_policy
 
-    save_policy(output, drawing, _view(owner, name, size, steps, check_seed(seed)))
+    save_policy(output, drawing, _view(owner, name, size, steps, parse_seed("seed", seed)))
     return 0
 
 

@@ -9,9 +9,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nsa_cli.api import Task
 from nsa_cli.cli.console import Console, Status, log_event, log_is_json, say
 from nsa_cli.core.bound import relative_gap
+from nsa_cli.core.task import Task
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.stop import Progress

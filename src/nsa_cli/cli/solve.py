@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsa_cli.api import Settings, Task, Unread, read_each
+from nsa_cli.api import Task, Unread, read_each
 from nsa_cli.cli import solve_options as option
 from nsa_cli.cli.compile import Compilation
 from nsa_cli.cli.console import Console, Signals, describe, say, set_log_format
@@ -27,9 +28,13 @@ from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.kernel import on_first_compilation
+from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
     from nsa_cli.core.result import Result
+
+#: Options that are settings as they are.
+_SETTINGS = {f.name for f in fields(Settings)} - {"init", "bound", "started", "unit"}
 
 
 def solve(
@@ -70,9 +75,7 @@ def solve(
     verbose: Verbose = False,
 ) -> int:
     """Solve the instances of all FILEs and print the best solutions found."""
-    from nsa_cli.anneal.schedule import parse_count
-
-    started = began()
+    options, started = locals(), began()
     set_log_format(log_format)
     console = Console(quiet, verbose)
     check_destination(output, files)
@@ -88,27 +91,8 @@ def solve(
     extras.check(tasks)
     _say_what_is_wrong(items, console)
     settings = Settings(
-        steps=steps,
-        seed=seed,
-        device=device,
-        method=method,
-        backend=backend,
-        threads=threads,
-        chains=parse_count("--chains", chains),
-        policy=policy,
-        neighbourhood=neighbourhood,
-        candidates=candidates,
-        greedy=greedy,
-        t_start=t_start,
-        t_end=t_end,
-        schedule=schedule,
-        reheat=reheat,
-        acceptance=acceptance,
+        **{name: options[name] for name in _SETTINGS},
         init=_start(init, tasks),
-        time_limit=time_limit,
-        target=target,
-        gap=gap,
-        no_improvement=no_improvement,
         bound=not no_bound,
         started=started,
     )
@@ -138,7 +122,7 @@ def _run(
     compilation = Compilation(console)
     with Signals() as signals, on_first_compilation(compilation.begins):
         from nsa_cli.anneal.stop import Interrupt
-        from nsa_cli.run import solve_each
+        from nsa_cli.solver.solve import solve_each
 
         stop = (Interrupt(lambda: signals.received != 0),)
         try:

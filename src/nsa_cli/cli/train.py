@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from nsa_cli.api import check_seed
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.options import parse_seed
 
 #: Columns of the log that the progress line shows.
 _SHOWN = ("cost", "validation", "acceptance")
@@ -49,7 +49,7 @@ def train(
     check_output(out)
     import torch
 
-    from nsa_cli.backends import choose_device
+    from nsa_cli.solver.choose import choose_device
     from nsa_cli.train.config import choose_config
     from nsa_cli.train.es import train_es
     from nsa_cli.train.loop import Run
@@ -81,7 +81,7 @@ def train(
         run = Run(
             found,
             chosen,
-            check_seed(seed),
+            parse_seed("seed", seed),
             Path(out),
             torch.device(choose_device(device)),
             asked_to_stop=lambda: signals.received != 0,

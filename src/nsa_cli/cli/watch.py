@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nsa_cli.api import Settings, Task
 from nsa_cli.cli.console import Console
 from nsa_cli.cli.options import check_output
 from nsa_cli.cli.progress import ProgressLine
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.task import Task
+from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.stop import Progress

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from nsa_cli.api import Task, Unread
 from nsa_cli.cli.console import emit
 from nsa_cli.cli.options import check_apart, file_in, is_directory
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.result import Result
+from nsa_cli.core.task import Task
+from nsa_cli.problems.files import Unread
 
 #: What file names are made of everywhere.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")

@@ -11,6 +11,7 @@ logical shifts spelt as arithmetic shift plus mask.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,6 +44,11 @@ def _mix(x: Any) -> Any:
     x = (x ^ ((x >> 30) & (2**34 - 1))) * _MIX1
     x = (x ^ ((x >> 27) & (2**37 - 1))) * _MIX2
     return x ^ ((x >> 31) & (2**33 - 1))
+
+
+def draw_seed() -> int:
+    """Draw a seed short enough to type again."""
+    return secrets.randbelow(2**31)
 
 
 def stream_keys(seed: int, streams: NDArray[np.int64]) -> NDArray[np.int64]:

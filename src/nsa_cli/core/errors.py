@@ -59,10 +59,13 @@ class NsaError(Exception):
 
     def text(self, spell: Spelling = keyword) -> str:
         """Write the error as one line, with options spelt as the reader knows them."""
-        place = f"{spell(self.option, None)}: " if self.option else ""
+        place = f"{place}: " if (place := self._place(spell)) else ""
         hints = [f"; use {' or '.join(spell(*pair) for pair in self.use.items())}" if self.use else ""]
         hints += [f"; leave out {', '.join(spell(*pair) for pair in self.drop.items())}" if self.drop else ""]
         return place + self.message + "".join(hints)
+
+    def _place(self, spell: Spelling) -> str:
+        return spell(self.option, None) if self.option else ""
 
     def __str__(self) -> str:
         return self.text()
@@ -89,7 +92,10 @@ class InputError(NsaError):
 
     def __init__(self, message: str, source: str, line: int | None = None, **hints: Any) -> None:
         self.source, self.line = source, line
-        super().__init__(f"{source}:{line}: {message}" if line else f"{source}: {message}", **hints)
+        super().__init__(message, **hints)
+
+    def _place(self, spell: Spelling) -> str:
+        return f"{self.source}:{self.line}" if self.line else self.source
 
 
 class DataError(NsaError, ValueError):

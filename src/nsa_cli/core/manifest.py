@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nsa_cli import __version__
+from nsa_cli.version import __version__
 
 
 @functools.cache

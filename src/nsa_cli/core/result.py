@@ -1,4 +1,4 @@
-"""What a user gets: one answer, evaluated exactly, with how it came about."""
+"""A solution evaluated exactly, and the result of a solve: the same evaluation with how it came about."""
 
 from __future__ import annotations
 
@@ -11,24 +11,101 @@ from nsa_cli.core.instance import Instance, Number, Solution
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result:
-    """One solved instance.
+class Evaluation:
+    """Feasibility, objective, bound and gap of a solution.
 
     Attributes
     ----------
     problem : str
     sense : {'min', 'max'}
     instance : Instance
+    objective : int, float or None
+        Exact evaluation on `instance`; None if the solution is not feasible.
+    bound : Bound or None
+    violation : str or None
+        The first thing that makes the solution infeasible.
+    remarks : tuple of str
+        Where the file of the solution says something else.
+    """
+
+    problem: str
+    sense: str
+    instance: Instance
+    objective: Number | None = None
+    bound: Bound | None = None
+    violation: str | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def proved(self) -> bool:
+        """Whether the bound proves that the solution is optimal."""
+        return (
+            self.objective is not None
+            and self.bound is not None
+            and self.bound.proves(self.objective, self.sense)
+        )
+
+    @property
+    def status(self) -> str:
+        """``optimal`` where the bound proves it, else ``feasible`` or ``infeasible``."""
+        if self.objective is None:
+            return "infeasible"
+        return "optimal" if self.proved else "feasible"
+
+    @property
+    def gap(self) -> float | None:
+        """Distance from the best known objective, or else from the bound, relative to it.
+
+        Negative if this is better than the best known.
+        """
+        reference = self.instance.best_known
+        if reference is None and self.bound is not None:
+            reference = self.bound.value
+        if reference is None or self.objective is None:
+            return None
+        return relative_gap(self.objective, reference, self.sense)
+
+    def head(self) -> dict[str, Any]:
+        """Give what the evaluation is of, and its status, under the keys of the contract."""
+        return {
+            "problem": self.problem,
+            "name": self.instance.name,
+            "n": self.instance.size,
+            "status": self.status,
+        }
+
+    def worth(self) -> dict[str, Any]:
+        """Give bound and gap under the keys of the contract."""
+        bound = None
+        if self.bound is not None and self.objective is not None:
+            bound = self.bound.to_dict(self.objective, self.sense)
+        return {"bound": bound, "gap": self.gap, "best_known": self.instance.best_known}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the evaluation under the keys of the contract; ready for strict JSON."""
+        return {
+            **self.head(),
+            "feasible": self.objective is not None,
+            "violation": self.violation,
+            "objective": self.objective,
+            "sense": self.sense,
+            **self.worth(),
+            "remarks": list(self.remarks),
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result(Evaluation):
+    """One solved instance.
+
+    Attributes
+    ----------
+    objective : int or float
     solution : ndarray
         The best found; see the instance's class for its form.
-    objective : int or float
-        Exact evaluation of `solution` on `instance`.
-    status : str
-        ``optimal`` where a bound proves it, else ``feasible``, ``time_limit`` or ``interrupted``.
     stop_reason : str
         ``steps``, ``time_limit``, ``interrupted``, ``target``, ``gap``, ``no_improvement``, or ``optimal``
         where the bound was reached.
-    bound : Bound or None
     found_by : str
         ``annealing``; the method of the bound where that met the solution on its way; ``annealing,
         uncompiled`` where kernels were still being compiled, for the first time, when the time was up;
@@ -36,7 +113,7 @@ class Result:
     seed, steps, chains, accepted : int
         `steps` are those of each chain; `accepted` are the moves of the chain that won.
     method : str
-        ``anneal``: a policy proposes moves; ``large-step``: kicks with their repair are steps.
+        ``anneal``: a policy proposes moves; ``large-step``: each step is a kick with its repair.
     policy : str
     schedule : dict
     backend, device : str
@@ -47,12 +124,8 @@ class Result:
         What it takes to get the result again; see `nsa_cli.core.manifest`.
     """
 
-    problem: str
-    sense: str
-    instance: Instance
-    solution: Solution
     objective: Number
-    status: str
+    solution: Solution
     stop_reason: str
     seed: int
     steps: int
@@ -67,51 +140,33 @@ class Result:
     seconds: Mapping[str, float]
     version: str
     manifest: Mapping[str, Any] = field(default_factory=dict)
-    bound: Bound | None = None
     found_by: str = "annealing"
     method: str = "anneal"
 
     @property
-    def gap(self) -> float | None:
-        """Distance from the best known objective, or else from the bound, relative to it.
-
-        Negative if this is better than the best known.
-        """
-        reference = self.instance.best_known
-        if reference is None and self.bound is not None:
-            reference = self.bound.value
-        return None if reference is None else relative_gap(self.objective, reference, self.sense)
+    def status(self) -> str:
+        """``optimal`` where a bound proves it, else ``feasible``, ``time_limit`` or ``interrupted``."""
+        if self.proved and self.stop_reason != "interrupted":
+            return "optimal"
+        return self.stop_reason if self.stop_reason in ("time_limit", "interrupted") else "feasible"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result under the keys of the contract; ready for strict JSON."""
-        instance = self.instance
+        own = (
+            *("seed", "steps", "chains", "accepted", "method", "policy", "start", "found_by", "schedule"),
+            *("backend", "device", "threads", "seconds", "version", "manifest"),
+        )
         return {
-            "problem": self.problem,
-            "name": instance.name,
-            "n": instance.size,
-            "status": self.status,
+            **self.head(),
             "stop_reason": self.stop_reason,
             "objective": self.objective,
             "sense": self.sense,
-            **instance.details(self.solution),
+            **self.instance.details(self.solution),
             "feasible": True,
-            "solution": instance.to_ids(self.solution),
-            "bound": None if self.bound is None else self.bound.to_dict(self.objective, self.sense),
-            "gap": self.gap,
-            "best_known": instance.best_known,
-            "seed": self.seed,
-            "steps": self.steps,
-            "chains": self.chains,
-            "accepted": self.accepted,
-            "method": self.method,
-            "policy": self.policy,
-            "start": self.start,
-            "found_by": self.found_by,
+            "solution": self.instance.to_ids(self.solution),
+            **self.worth(),
+            **{name: getattr(self, name) for name in own},
             "schedule": dict(self.schedule),
-            "backend": self.backend,
-            "device": self.device,
-            "threads": self.threads,
             "seconds": {key: round(value, 6) for key, value in self.seconds.items()},
-            "version": self.version,
             "manifest": dict(self.manifest),
         }

@@ -12,7 +12,7 @@ from nsa_cli.core.record import Record
 from nsa_cli.io.source import read_source
 
 
-class Found(NamedTuple):
+class FoundSet(NamedTuple):
     """File set on disk.
 
     Attributes
@@ -31,13 +31,13 @@ class Found(NamedTuple):
     files: dict[str, Path]
 
 
-def find_set(path: Path, problems: list[Problem[Any]]) -> Found | None:
+def find_set(path: Path, problems: list[Problem[Any]]) -> FoundSet | None:
     """Find the set of a file by its name and its neighbours on disk.
 
     Of several sets the one with the most necessary files: a knapsack has all files that bins have.
     """
     fitting = [
-        Found(problem, form, match["stem"], files)
+        FoundSet(problem, form, match["stem"], files)
         for problem in problems
         for form in problem.file_sets
         if (match := re.fullmatch(form.pattern, path.name)) and match["part"] in form.parts
@@ -53,7 +53,7 @@ def _files(path: Path, form: FileSet, match: re.Match[str]) -> dict[str, Path] |
     return None if any(form.parts[part] and part not in there for part in form.parts) else there
 
 
-def read_set(found: Found) -> Record:
+def read_set(found: FoundSet) -> Record:
     """Read all the files of a set as one record.
 
     Raises

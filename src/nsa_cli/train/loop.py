@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nsa_cli import __version__
 from nsa_cli.anneal.engine import anneal
 from nsa_cli.anneal.fused import FusedChains, cores
 from nsa_cli.anneal.schedule import Schedule, parse_steps
@@ -32,6 +31,7 @@ from nsa_cli.policy.gaussian import GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.config import TrainConfig
 from nsa_cli.train.estimators import shaped
+from nsa_cli.version import __version__
 
 #: Seeds of the instances: training draws epoch after epoch, validation never what training draws.
 _VALIDATION = 2**40

@@ -33,7 +33,7 @@ _PASSES, _TRIES = 8, 8
 #: Rises up to this, in typical changes of a move, are rounding errors.
 _ROUNDING = 1e-12
 
-#: Indices of `Chain.energies`.
+#: Indices of `MoveChain.energies`.
 NOW, BEFORE = range(2)
 
 
@@ -61,7 +61,7 @@ class MoveSet(NamedTuple):
     tolerance: float
 
 
-class Chain(NamedTuple):
+class MoveChain(NamedTuple):
     """State of a chain.
 
     Attributes
@@ -214,5 +214,5 @@ def _run(batch: Any, row: int, first: NDArray[Any]) -> LargeStepRun:
     most = max(int(_SHARE * len(first)), _FEWEST + 1)
     moves = MoveSet(data, batch.rules, batch.slots, most, scale, _ROUNDING * scale)
     energy = float(batch.rules.cost(data, first))
-    chain = Chain(first.copy(), first.copy(), first.copy(), np.array([energy, energy]))
+    chain = MoveChain(first.copy(), first.copy(), first.copy(), np.array([energy, energy]))
     return LargeStepRun(moves, chain, chain.x.copy, chain.best.copy, kept=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,7 @@ from hypothesis import strategies as st
 
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
-from nsa_cli.api import Settings, Task
-from nsa_cli.backends import LargeStepBackend
+from nsa_cli.core.task import Task
 from nsa_cli.problems.tsp import parts
 from nsa_cli.problems.tsp.cuts import GAP, cut, link_gaps, link_part, members, restrict, walk
 from nsa_cli.problems.tsp.distances import METRICS
@@ -22,7 +22,9 @@ from nsa_cli.problems.tsp.large_step import TspLargeStep
 from nsa_cli.problems.tsp.measure import length, measure_of
 from nsa_cli.problems.tsp.parts import TourParts, parts_of
 from nsa_cli.problems.tsp.surroundings import greedy
-from nsa_cli.run import solve_all
+from nsa_cli.solver.search import LargeStepSearch
+from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.solve import solve_all
 
 
 @pytest.fixture
@@ -271,7 +273,7 @@ def test_threads_and_onlookers_change_no_answer() -> None:
     wanted = Settings(method="large-step", steps=300, seed=5, chains=2, bound=False)
     ends = []
     for threads, looks in ((1, None), (2, 40), (3, 7)):
-        some = Settings(**{**vars(wanted), "threads": threads})
+        some = replace(wanted, threads=threads)
         seen = (lambda progress: progress.best) if looks else None
         results = solve_all(tasks, some, on_progress=seen, looks=looks)
         ends.append([result.solution.tolist() for result in results])
@@ -315,6 +317,8 @@ def test_many_cities_are_one_chain_in_parts() -> None:
 def test_one_thread_against_the_clock_stays_whole(threads: int, seconds: float | None, parted: bool) -> None:
     """Where time ends a run, threads may decide; where steps do, they may not."""
     instance = random_cities(200)
-    backend = LargeStepBackend(TspLargeStep(), threads, seconds)
-    chains = backend.start([instance], greedy(instance)[None], np.array([3]), None, "metropolis")
+    search = LargeStepSearch(
+        large_step=TspLargeStep(), threads=threads, seconds=seconds, acceptance="metropolis"
+    )
+    chains = search.start([instance], greedy(instance)[None], np.array([3]))
     assert bool(chains._in_parts) == parted

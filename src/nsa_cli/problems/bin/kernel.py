@@ -15,7 +15,7 @@ from nsa_cli.core.kernel.parts import Uniform
 from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch
 
 
-class Packing(NamedTuple):
+class BinLists(NamedTuple):
     """Items by bin, in doubly linked lists, and what a policy sees of an item.
 
     Attributes
@@ -44,12 +44,12 @@ class Packing(NamedTuple):
     item: slots.Slots
 
 
-def empty_packing(size: int) -> Packing:
+def empty_packing(size: int) -> BinLists:
     """Allocate a packing of N items."""
     padded = slots.blocks_of(size) * LANES
     bin_of, *lists = (slots.aligned((size,), np.int64) for _ in range(5))
     seen, item = slots.aligned((2, padded)), slots.slot_space(size)
-    return Packing(bin_of, slots.never(padded), *lists, seen, item)
+    return BinLists(bin_of, slots.never(padded), *lists, seen, item)
 
 
 @inlined

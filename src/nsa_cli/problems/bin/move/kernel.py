@@ -30,14 +30,14 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    packing : shared.Packing
+    packing : shared.BinLists
     free : float32[1, 16 blocks]
         What the policy sees of a bin: its free capacity.
     bin : slots.Slots
         Choice of a bin.
     """
 
-    packing: shared.Packing
+    packing: shared.BinLists
     free: NDArray[np.float32]
     bin: slots.Slots
 

@@ -37,7 +37,7 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    packing : shared.Packing
+    packing : shared.BinLists
     back : int64[16 blocks]
         Weight that comes back from a candidate.
     there : int64[16 blocks]
@@ -50,7 +50,7 @@ class Work(NamedTuple):
         Choice of a candidate.
     """
 
-    packing: shared.Packing
+    packing: shared.BinLists
     back: NDArray[np.int64]
     there: NDArray[np.int64]
     now: NDArray[np.int64]

@@ -1,103 +1,39 @@
-"""What is true of a solution: whether it is feasible, what it is worth exactly, how far the best can be."""
+"""Solutions from files: checked, evaluated exactly and bounded, as those of a solve are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from nsa_cli.api import Task
-from nsa_cli.core.bound import Bound, relative_gap
+from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, UsageError, shown
-from nsa_cli.core.instance import Number, Solution
-from nsa_cli.limits import timed_bound
+from nsa_cli.core.instance import Number
+from nsa_cli.core.result import Evaluation
+from nsa_cli.core.task import Task
 from nsa_cli.problems.solutions import Answer
+from nsa_cli.solver.bounds import timed_bound
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Verdict:
-    """What is true of a solution.
-
-    Attributes
-    ----------
-    task : Task
-    objective : int, float or None
-        Evaluated exactly; None if the solution is not feasible.
-    violation : str or None
-        The first thing that makes it infeasible.
-    bound : Bound or None
-    remarks : tuple of str
-        Where the file says something else.
-    """
-
-    task: Task
-    objective: Number | None = None
-    violation: str | None = None
-    bound: Bound | None = None
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def status(self) -> str:
-        """``optimal`` where the bound proves it, ``feasible`` or ``infeasible``."""
-        if self.objective is None:
-            return "infeasible"
-        proved = self.bound is not None and self.bound.proves(self.objective, self.task.problem.sense)
-        return "optimal" if proved else "feasible"
-
-    def gap(self, reference: Number | None) -> float | None:
-        """Distance from a reference, relative to it."""
-        if self.objective is None or reference is None:
-            return None
-        return relative_gap(self.objective, reference, self.task.problem.sense)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the verdict under the keys that a result has; ready for strict JSON."""
-        problem, instance, bound = self.task.problem, self.task.instance, None
-        if self.bound is not None:
-            bound = {
-                "value": self.bound.value,
-                "method": self.bound.method,
-                "exact": self.bound.exact,
-                "gap": self.gap(self.bound.value),
-                "seconds": round(self.bound.seconds, 6),
-            }
-        reference = instance.best_known
-        if reference is None and self.bound is not None:
-            reference = self.bound.value
-        return {
-            "problem": problem.name,
-            "name": instance.name,
-            "n": instance.size,
-            "status": self.status,
-            "feasible": self.objective is not None,
-            "violation": self.violation,
-            "objective": self.objective,
-            "sense": problem.sense,
-            "bound": bound,
-            "gap": self.gap(reference),
-            "best_known": instance.best_known,
-            "remarks": list(self.remarks),
-        }
-
-
-def examine(task: Task, answer: Answer, *, bound: bool = True) -> Verdict:
+def evaluate(task: Task, answer: Answer, *, bound: bool = True) -> Evaluation:
     """Check a solution, evaluate it, and bound it: by the file's own witness if that holds."""
-    instance = task.instance
+    problem, instance = task.problem, task.instance
+    evaluation = Evaluation(problem=problem.name, sense=problem.sense, instance=instance)
     try:
-        solution: Solution = instance.from_ids(answer.ids)
+        solution = instance.from_ids(answer.ids)
         violation = instance.violation(solution)
     except DataError as error:
         violation = str(error)
     if violation is not None:
-        return Verdict(task=task, violation=violation)
+        return replace(evaluation, violation=violation)
     objective = instance.objective(solution)
     remarks = _other_name(instance.name, answer.claims) + _false_objective(objective, answer.claims)
     found = None
     if bound:
         found, more = _claimed_bound(task, answer.claims)
         remarks += more
-        found = found or timed_bound(task.problem, instance)
-    return Verdict(task=task, objective=objective, bound=found, remarks=tuple(remarks))
+        found = found or timed_bound(problem, instance)
+    return replace(evaluation, objective=objective, bound=found, remarks=tuple(remarks))
 
 
 def _other_name(name: str | None, claims: Mapping[str, Any]) -> list[str]:

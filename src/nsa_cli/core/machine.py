@@ -1,4 +1,4 @@
-"""What does not fit into the machine is refused beforehand: Linux ends a process that fills memory."""
+"""Cores and memory of the machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nsa_cli.core.errors import NoMemoryError
 
 
 def check_memory(needed: int) -> None:
-    """Refuse what takes more bytes than the machine has.
+    """Refuse what takes more bytes than the machine has: Linux ends a process that fills memory.
 
     Parameters
     ----------
@@ -22,3 +22,8 @@ def check_memory(needed: int) -> None:
     """
     if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         raise NoMemoryError
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

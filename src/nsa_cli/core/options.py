@@ -1,0 +1,200 @@
+"""Options as typed values: the only place where the text of an option is parsed.
+
+A ``parse_`` function takes the option's name, for its error, and a text or an already typed value; every
+error says what was expected and what was got. The command line and `nsa_cli.Settings` use the same ones.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal, TypeAlias
+
+from nsa_cli.core.errors import UsageError, shown
+
+#: A temperature, or that it is to be estimated from a sample of the instance's moves.
+Temperature: TypeAlias = float | Literal["auto"]
+
+_STEPS = re.compile(r"(\d{1,18})|(\d{1,18}(?:\.\d{1,18})?)?\s*\*?\s*[nN](?:\s*(?:\^|\*\*)?\s*([123]))?")
+_SECONDS = re.compile(r"(\d{1,12}\.?\d{0,12}|\.\d{1,12})\s*s")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A number of steps, in terms of the size N: ``factor * N**power``.
+
+    Attributes
+    ----------
+    factor : int or float
+        Whole if `power` is 0.
+    power : {0, 1, 2, 3}
+    """
+
+    factor: int | float
+    power: int = 0
+
+    def of(self, size: int) -> int:
+        """Give the number of steps for an instance of a size."""
+        return round(self.factor * int(size**self.power))
+
+    def plain(self) -> int | str:
+        """Give the number, or the text, that reads back as this."""
+        if self.power == 0:
+            return round(self.factor)
+        return f"{self.factor:g}N{self.power if self.power > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Steps or seconds without improvement after which a search stops; one of the two.
+
+    Attributes
+    ----------
+    steps : Steps, optional
+    seconds : float, optional
+    """
+
+    steps: Steps | None = None
+    seconds: float | None = None
+
+    def plain(self) -> int | str:
+        """Give the number, or the text, that reads back as this."""
+        return f"{self.seconds:g}s" if self.steps is None else self.steps.plain()
+
+
+def _unexpected(option: str, expected: str, got: object) -> UsageError:
+    return UsageError(f"expected {expected}, got {shown(got)}", option=option)
+
+
+def _whole(value: object) -> int | None:
+    """Give a whole number of any type as an int; None if it is none."""
+    return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+
+
+def parse_choice(option: str, value: Any, choices: Sequence[str]) -> str:
+    """Insist on one of some words.
+
+    Raises
+    ------
+    UsageError
+        If it is none of them; so do all parsers below.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise _unexpected(option, f"one of {', '.join(choices)}", value)
+    return value
+
+
+def parse_text(option: str, value: Any) -> str | None:
+    """Insist on a text or a path, or None."""
+    if isinstance(value, os.PathLike):
+        return str(os.fspath(value))
+    if value is not None and not isinstance(value, str):
+        raise _unexpected(option, "a text or a path", value)
+    return value
+
+
+def parse_count(option: str, value: Any, minimum: int = 1) -> int | None:
+    """Read a whole number from `minimum` on, or None."""
+    if value is None:
+        return None
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value) else _whole(value)
+    if number is None or number < minimum:
+        raise _unexpected(option, f"a whole number from {minimum} on", value)
+    return number
+
+
+def parse_chains(option: str, value: Any) -> int | None:
+    """Read a number of chains; None for ``auto``."""
+    if value is None or value == "auto":
+        return None
+    try:
+        return parse_count(option, value)
+    except UsageError:
+        raise _unexpected(option, "a number from 1 on, or auto", value) from None
+
+
+def parse_seed(option: str, value: Any) -> int:
+    """Insist on a seed in range."""
+    seed = _whole(value)
+    if seed is None or not 0 <= seed < 2**63:
+        raise _unexpected(option, "0 <= seed < 2^63", value)
+    return seed
+
+
+def parse_number(
+    option: str, value: Any, minimum: float = -math.inf, expected: str = "a number"
+) -> float | None:
+    """Read a finite number from `minimum` on, or None; whole ones stay so."""
+    if value is None:
+        return None
+    whole = _whole(value)
+    number = float(value) if whole is None and isinstance(value, Real) else whole
+    if number is None or not max(minimum, -sys.float_info.max) <= number < math.inf:
+        raise _unexpected(option, expected, value)
+    return number
+
+
+def parse_seconds(option: str, value: Any) -> float | None:
+    """Read a span of time in seconds, or None."""
+    return parse_number(option, value, 0.0, "seconds >= 0")
+
+
+def parse_steps(option: str, value: Any) -> Steps | None:
+    """Read a number of steps: ``20000``, or in terms of the size N: ``10N``, ``10N2`` for 10 N^2; or None."""
+    if value is None or isinstance(value, Steps):
+        return value
+    if (whole := _whole(value)) is not None and whole >= 0:
+        return Steps(whole)
+    found = _STEPS.fullmatch(value.strip().replace("_", "")) if isinstance(value, str) else None
+    if found is None:
+        raise _unexpected(option, "a number of steps, or one with the size as 10N or 10N2", value)
+    if found[1]:
+        return Steps(int(found[1]))
+    return Steps(float(found[2] or 1), int(found[3] or 1))
+
+
+def parse_patience(option: str, value: Any) -> Patience | None:
+    """Read steps (``5000``, ``10N``) or seconds (``2s``, ``0.5s``) without improvement; or None."""
+    if value is None or isinstance(value, Patience):
+        return value
+    found = _SECONDS.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found:
+        return Patience(seconds=float(found[1]))
+    try:
+        return Patience(steps=parse_steps(option, value))
+    except UsageError:
+        raise _unexpected(option, "steps such as 5000 or 10N, or seconds such as 2s", value) from None
+
+
+def parse_gap(option: str, value: Any) -> float | None:
+    """Read a relative gap: ``1%`` or ``0.01``; or None."""
+    if value is None:
+        return None
+    number, percent = str(value).strip(), 1.0
+    if number.endswith("%"):
+        number, percent = number[:-1], 0.01
+    try:
+        gap = float(number) * percent
+    except ValueError:
+        gap = math.nan
+    if not 0 <= gap < math.inf:
+        raise _unexpected(option, "a share such as 1% or 0.01", value)
+    return gap
+
+
+def parse_temperature(option: str, value: Any) -> Temperature | None:
+    """Read a finite temperature >= 0, or ``auto`` for one from a sample of the instance's moves; or None."""
+    if value is None or value == "auto":
+        return value  # type: ignore[no-any-return]
+    try:
+        temperature = float(value)
+    except (TypeError, ValueError):
+        temperature = math.nan
+    if not 0 <= temperature < math.inf:
+        raise _unexpected(option, "a temperature >= 0, or auto", value)
+    return temperature

@@ -1,0 +1,93 @@
+"""Results of chains that have ended: the best solution by exact evaluation, checked before it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nsa_cli.anneal.goals import Settled
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.instance import Number, Solution
+from nsa_cli.core.manifest import manifest
+from nsa_cli.core.result import Result
+from nsa_cli.core.task import Task
+from nsa_cli.solver.plan import Plan
+from nsa_cli.solver.settings import Settings
+from nsa_cli.version import __version__
+
+
+def solved(bound: Bound | None) -> bool:
+    """Tell whether the bound's method has met an optimal solution."""
+    return bound is not None and bound.exact and bound.solution is not None
+
+
+def result_of(
+    task: Task,
+    plan: Plan,
+    settings: Settings,
+    bound: Bound | None,
+    end: Settled,
+    seconds: dict[str, float],
+    found_by: str = "annealing",
+) -> Result:
+    """Choose the best of the chains' solutions and the bound's, and make the result.
+
+    Parameters
+    ----------
+    task, plan, settings
+        What was solved, and how.
+    bound : Bound or None
+    end : Settled
+        How the instance's chains ended.
+    seconds : dict
+        ``setup`` and ``solve``.
+    found_by : str
+        As in `Result`, unless the bound's method has met a better solution.
+    """
+    instance, search = task.instance, plan.search
+    solutions: list[Solution] = list(end.best)
+    if bound is not None and bound.solution is not None:
+        solutions.append(bound.solution)
+    winner, objective = _best(task, solutions, bound)
+    if bound is not None and (winner == len(end.best) or solved(bound)):
+        found_by = bound.method
+    seconds = {"load": task.seconds, **seconds, "bound": 0.0 if bound is None else bound.seconds}
+    init = settings.init
+    return Result(
+        problem=task.problem.name,
+        sense=task.problem.sense,
+        instance=instance,
+        solution=solutions[winner],
+        objective=objective,
+        bound=bound,
+        stop_reason=end.reason,
+        seed=settings.seed or 0,
+        steps=end.step,
+        chains=plan.chains,
+        accepted=int(end.accepted[min(winner, len(end.accepted) - 1)]),
+        method=search.method,
+        policy=search.policy,
+        start="given" if isinstance(init, np.ndarray) else init or next(iter(task.problem.starts)),
+        schedule=plan.schedule.to_dict(),
+        backend=search.backend,
+        device=search.device,
+        threads=search.threads,
+        seconds={**seconds, "total": sum(seconds.values())},
+        version=__version__,
+        manifest=manifest(settings.seed or 0, settings.given(), search.digest, task.file),
+        found_by=found_by,
+    )
+
+
+def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tuple[int, Number]:
+    """Find the best solution by exact evaluation; what contradicts a constraint or the bound is a fault."""
+    instance, sense = task.instance, task.problem.sense
+    objectives: list[Any] = [instance.objective(solution) for solution in solutions]
+    winner = objectives.index(min(objectives) if sense == "min" else max(objectives))
+    if (why := instance.violation(solutions[winner])) is not None:
+        raise AssertionError(f"the engine returned an infeasible solution: {why}")
+    if bound is not None and bound.beaten_by(objectives[winner], sense):
+        raise AssertionError(f"the answer {objectives[winner]} beats the bound {bound.value}")
+    return winner, objectives[winner]

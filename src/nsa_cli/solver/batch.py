@@ -1,0 +1,257 @@
+"""One batch: first solutions, bounds, and annealing of what the bounds have not solved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.anneal.adaptive import AdaptiveSchedule
+from nsa_cli.anneal.goals import Settled
+from nsa_cli.anneal.loop import Chains, End, run_chains
+from nsa_cli.anneal.schedule import Schedule, TimedSchedule
+from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.draws import draw_seed, start_draws, stream_keys
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.problem import Draws
+from nsa_cli.core.result import Result
+from nsa_cli.core.task import Task
+from nsa_cli.solver.answers import result_of, solved
+from nsa_cli.solver.bounds import bounds_of
+from nsa_cli.solver.goals import goals_of
+from nsa_cli.solver.plan import Plan, estimate_temperatures, plan
+from nsa_cli.solver.search import AnnealingSearch
+from nsa_cli.solver.settings import Settings
+
+#: What stop rules are shown while there are no chains.
+_NO_CHAINS = Progress(0, 0, 0.0, 0.0, float("inf"))
+
+
+class Hooks(NamedTuple):
+    """What a caller wants to do while a search runs.
+
+    Attributes
+    ----------
+    stop : tuple of StopRule
+        Reasons to stop.
+    on_progress : callable, optional
+    looks : int, optional
+        How often it is called at least in a run that is not stopped.
+    """
+
+    stop: tuple[StopRule, ...] = ()
+    on_progress: Callable[[Progress], None] | None = None
+    looks: int | None = None
+
+    def reason(self) -> str | None:
+        """Give a reason to stop while there are no chains, or None."""
+        return first_reason(self.stop, _NO_CHAINS)
+
+
+@dataclass
+class Setup:
+    """What a batch has before its chains run; it is filled in while the batch is solved.
+
+    Attributes
+    ----------
+    bounds : list of Bound or None
+    x : [B, …], optional
+        First solutions.
+    seconds : float
+        Of an instance.
+    """
+
+    bounds: list[Bound | None]
+    x: NDArray[Any] | None = None
+    seconds: float = 0.0
+
+
+@dataclass(eq=False)
+class Batch:
+    """Instances that are solved together, each with its chains in consecutive rows.
+
+    Attributes
+    ----------
+    tasks : sequence of Task
+    plan : Plan
+    settings : Settings
+        With a seed.
+    deadline : float or None
+        By `time.monotonic`.
+    hooks : Hooks
+        With the deadline among its reasons to stop.
+    setup : Setup
+        What there is before chains run; filled in by `solve`.
+    """
+
+    tasks: Sequence[Task]
+    plan: Plan
+    settings: Settings
+    deadline: float | None
+    hooks: Hooks
+    setup: Setup = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.setup = Setup([None] * len(self.tasks))
+
+    @cached_property
+    def keys(self) -> NDArray[np.int64]:
+        """Random streams, int64[B].
+
+        They count the chains of an instance, not the rows of a batch: batch mates change nothing.
+        """
+        chains = range(self.plan.chains)
+        streams = [(task.stream << 32) + chain for task in self.tasks for chain in chains]
+        return stream_keys(self.settings.seed or 0, np.array(streams))
+
+    def split(self) -> list[Batch]:
+        """Make a batch of each instance."""
+        pairs = zip(self.tasks, self.plan.places, strict=True)
+        return [replace(self, tasks=[t], plan=self.plan._replace(places=(place,))) for t, place in pairs]
+
+    def solve(self) -> list[Result]:
+        """Make first solutions and bounds, and anneal what a bound's method has not solved on its way."""
+        plan, began, setup = self._estimated(), time.monotonic(), self.setup
+        x = setup.x = self.starts()
+        setup.seconds += (time.monotonic() - began) / len(self.tasks)
+        if self.settings.bound:
+            setup.bounds = bounds_of(self.tasks, self.deadline, lambda: self.hooks.reason() is not None)
+        pairs = list(zip(self.tasks, setup.bounds, strict=True))
+        left = [pair for pair in pairs if not solved(pair[1])]
+        rows = np.repeat([not solved(bound) for bound in setup.bounds], plan.chains)
+        annealed = iter(self._anneal(plan, left, self.keys[rows], x[rows]) if left else ())
+        return [self._optimum(*pair) if solved(pair[1]) else next(annealed) for pair in pairs]
+
+    def _estimated(self) -> Plan:
+        """Estimate the temperatures that are to come from a sample of the instance's own moves."""
+        search, settings = self.plan.search, self.settings
+        if not self.plan.estimated or not isinstance(search, AnnealingSearch):
+            return self.plan
+        began, (task,), init = time.monotonic(), self.tasks, settings.init
+        start = task.problem.start(None if isinstance(init, np.ndarray) else init)
+        found = estimate_temperatures(replace(search, acceptance="metropolis"), task.instance, start)
+        known = dict(zip(("t_start", "t_end"), found or (), strict=False))
+        chosen: dict[str, Any] = {name: known[name] for name in self.plan.estimated if name in known}
+        self.setup.seconds = time.monotonic() - began
+        return self.plan._replace(schedule=replace(self.plan.schedule, **chosen))
+
+    def _anneal(
+        self,
+        plan: Plan,
+        pairs: Sequence[tuple[Task, Bound | None]],
+        keys: NDArray[np.int64],
+        x: NDArray[Any],
+    ) -> list[Result]:
+        """Anneal some instances: each with its chains in consecutive rows of `keys` and `x`."""
+        began, rows = time.monotonic(), plan.chains
+        tasks, bounds = zip(*pairs, strict=True)
+        chains = plan.search.start([task.instance for task in tasks for _ in range(rows)], x, keys)
+        ready = time.monotonic()
+        end = run_chains(
+            chains,
+            self._course(plan.schedule),
+            looks=self.hooks.looks,
+            until=self.deadline,
+            stop=self.hooks.stop,
+            goals=goals_of(tasks, bounds, self.settings),
+            rows=rows,
+            on_progress=self._shown_with(bounds),
+        )
+        done = time.monotonic()
+        share = 1 / len(tasks)
+        seconds = {"setup": self.setup.seconds + (ready - began) * share, "solve": (done - ready) * share}
+        return [
+            result_of(task, plan, self.settings, bound, _end(chains, end, i, rows), seconds)
+            for i, (task, bound) in enumerate(pairs)
+        ]
+
+    def _shown_with(self, bounds: Sequence[Bound | None]) -> Callable[[Progress], None] | None:
+        """Give whoever looks at a run of one instance its bound, too."""
+        show, bound = self.hooks.on_progress, bounds[0]
+        if show is None or bound is None or len(bounds) > 1:
+            return show
+        value = float(bound.value)
+        return lambda progress: show(progress._replace(bound=value))
+
+    def _course(self, schedule: Schedule) -> Schedule | TimedSchedule | AdaptiveSchedule:
+        """Spread the temperatures over the steps; or over the time, if that is all that is given."""
+        course: Schedule | TimedSchedule = schedule
+        if self.deadline is not None and self.settings.steps is None:
+            course = TimedSchedule(schedule, time.monotonic(), self.deadline)
+        return AdaptiveSchedule(course) if schedule.kind == "adaptive" else course
+
+    def _optimum(self, task: Task, bound: Bound | None) -> Result:
+        """Report the optimum that the bound's method has met."""
+        assert bound is not None
+        assert bound.solution is not None
+        end = Settled("optimal", 0, bound.solution[None], np.zeros(1, np.int64))
+        seconds = {"setup": self.setup.seconds, "solve": 0.0}
+        return result_of(task, self.plan, self.settings, bound, end, seconds)
+
+    def starts(self, *, instant: bool = False) -> NDArray[Any]:
+        """Make the first solutions, [B, …]; by default the best start, or one that is there at once."""
+        init, problem = self.settings.init, self.tasks[0].problem
+        if init is None and instant:
+            init = problem.instant_start
+        if isinstance(init, np.ndarray):
+            return np.stack([init] * len(self.keys))
+        make = problem.start(init)
+        rows: list[Solution] = []
+        by_chance = True
+        for row, key in enumerate(self.keys):
+            first = row - row % self.plan.chains
+            drawn: list[int] = []
+            if row == first or by_chance:
+                rows.append(make(self.tasks[row // self.plan.chains].instance, _noting(key, drawn)))
+                by_chance = bool(drawn)
+            else:
+                rows.append(rows[first])  # nothing was drawn: all chains of an instance start alike
+        return np.stack(rows)
+
+
+def _end(chains: Chains, end: End, i: int, rows: int) -> Settled:
+    """Tell how an instance of a batch ended: at a goal of its own, or with the batch."""
+    if i in end.settled:
+        return end.settled[i]
+    part = slice(i * rows, (i + 1) * rows)
+    return Settled(end.reason, chains.step, chains.best[part], chains.accepted[part])
+
+
+def _noting(key: np.int64, drawn: list[int]) -> Draws:
+    """Give a chain's draws for its start, and note that they were used."""
+
+    def draws(count: int) -> NDArray[np.float64]:
+        drawn.append(count)
+        return start_draws(key, count)
+
+    return draws
+
+
+def batches(
+    tasks: Sequence[Task],
+    settings: Settings,
+    hooks: Hooks = Hooks(),  # noqa: B008
+) -> Iterator[Batch]:
+    """Plan the batches of some instances, each with its share of the time left when its turn comes."""
+    settings = replace(settings, seed=draw_seed()) if settings.seed is None else settings
+    waiting = len(tasks)
+    for one in plan(tasks, settings):
+        deadline = _deadline(settings, len(one.places) / waiting)
+        rules: tuple[StopRule, ...] = hooks.stop if deadline is None else (Deadline(deadline), *hooks.stop)
+        some = [tasks[place] for place in one.places]
+        yield Batch(some, one, settings, deadline, hooks._replace(stop=rules))
+        waiting -= len(some)
+
+
+def _deadline(settings: Settings, share: float) -> float | None:
+    """Tell when a batch has had its share of the time that is left, by `time.monotonic`."""
+    if settings.time_limit is None:
+        return None
+    now = time.monotonic()
+    return now + share * (settings.started + settings.time_limit - now)

@@ -1,0 +1,49 @@
+"""Bounds on the optimum, in their share of the time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.instance import Instance
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.task import Task
+
+#: Share of the time left that bounds may take, so that they never starve the search; of a short time they
+#: have less, in proportion from so many seconds down to the least share.
+_SHARE, _LONG, _LEAST = 0.2, 6.0, 0.03
+
+
+def bounds_of(tasks: Sequence[Task], deadline: float | None, stop: Callable[[], bool]) -> list[Bound | None]:
+    """Bound each instance of a batch, all in a share of the time until its deadline where it has one."""
+    bounds: list[Bound | None] = []
+    now = time.monotonic()
+    left = math.inf if deadline is None else max(deadline - now, 0.0)
+    end = now + left * share_of(tasks[0].problem, left / len(tasks))
+    for done, task in enumerate(tasks):
+        seconds = max(end - time.monotonic(), 0.0) / (len(tasks) - done)
+        bounds.append(None if stop() else timed_bound(task.problem, task.instance, seconds, stop))
+    return bounds
+
+
+def share_of(problem: Problem[Any], seconds: float) -> float:
+    """Tell what share of so many seconds an instance's bound may take."""
+    if problem.bound_share is not None:
+        return problem.bound_share
+    return min(max(_SHARE * seconds / _LONG, _LEAST), _SHARE)
+
+
+def timed_bound(
+    problem: Problem[Any],
+    instance: Instance,
+    seconds: float = math.inf,
+    stop: Callable[[], bool] = lambda: False,
+) -> Bound | None:
+    """Ask a problem for a bound, and note what it took."""
+    began = time.monotonic()
+    bound = problem.bound(instance, seconds=seconds, stop=stop)
+    return None if bound is None else replace(bound, seconds=time.monotonic() - began)

@@ -1,0 +1,186 @@
+"""Which search runs an instance: device, method, neighbourhood, policy, backend."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.machine import cores
+from nsa_cli.core.neighbourhood import Neighbourhood
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.task import Task
+from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored, neighbourhood_for
+from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, Search
+from nsa_cli.solver.settings import Settings
+
+
+def choose_device(name: str) -> str:
+    """Turn ``auto`` into ``cuda`` or ``cpu``, and check what is asked for.
+
+    Raises
+    ------
+    UsageError
+        If it is not there.
+    """
+    if name == "cpu" or (name == "auto" and not _may_have_cuda()):
+        return "cpu"
+    from nsa_cli.solver.search_torch import cuda_device
+
+    return cuda_device(name)
+
+
+def _may_have_cuda() -> bool:
+    """Look for a driver, which takes no time, before torch is asked, which takes seconds to import."""
+    return Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists() or bool(shutil.which("nvidia-smi"))
+
+
+def choose_policy(task: Task, settings: Settings) -> str:
+    """Name the policy that is asked for, or the best one that is known for the instance."""
+    if settings.policy is not None:
+        return settings.policy
+    problem = task.problem
+    requested = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
+    best = requested or problem.neighbourhood()
+    if requested is None and settings.acceptance == "hastings" and not best.reversible:
+        best = problem.neighbourhoods[0]
+    return best.default_policy(task.instance)
+
+
+def choose(task: Task, policy: str, settings: Settings, device: str, instances: int) -> Search:
+    """Choose the search for instances like this one.
+
+    Parameters
+    ----------
+    task : Task
+    policy : str
+        As `choose_policy` names it; for annealing.
+    settings : Settings
+    device : str
+        As `choose_device` gives it.
+    instances : int
+        How many share the time limit.
+
+    Raises
+    ------
+    UsageError, InputError
+        If there is no such policy or backend, or options do not go together.
+    """
+    return _large_steps(task, settings, device, instances) or _annealing(
+        task.problem, policy, task.instance.size, settings, device
+    )
+
+
+def _large_steps(task: Task, settings: Settings, device: str, instances: int) -> Search | None:
+    """Take large steps where they are asked for, or where nothing asked for speaks against them.
+
+    Raises
+    ------
+    UsageError
+        If they are asked for and cannot be had.
+    """
+    problem, asked = task.problem, settings.method == "large-step"
+    against = _against_large_steps(settings, device)
+    if settings.method == "anneal" or (not asked and (against or not problem.prefers_large_steps)):
+        return None
+    if against:
+        raise UsageError("large-step has neither policy nor moves to choose", option="method", drop=against)
+    found = problem.large_step()
+    if found is not None and found.fits(task.instance):
+        timed = settings.time_limit is not None and settings.steps is None
+        return LargeStepSearch(
+            large_step=found,
+            threads=settings.threads or cores(),
+            acceptance=settings.acceptance,
+            seconds=settings.time_limit / instances if timed and settings.time_limit else None,
+        )
+    if asked:
+        why = problem.without_large_steps if found is None else "has too few elements to kick"
+        raise UsageError(f"large-step: {problem.name} {why}", option="method", use={"method": "anneal"})
+    return None
+
+
+def _against_large_steps(settings: Settings, device: str) -> dict[str, Any]:
+    """Name the options given that only annealing move by move has."""
+    options = ["policy", "neighbourhood", "candidates", "unit"]
+    if settings.method == "auto":
+        options += ["steps", "t_start", "t_end"]
+    against: dict[str, Any] = {name: None for name in options if getattr(settings, name) is not None}
+    against |= {"greedy": None} if settings.greedy else {}
+    against |= {"acceptance": settings.acceptance} if settings.acceptance != "metropolis" else {}
+    against |= {"device": device} if device != "cpu" else {}
+    against |= {"backend": "torch"} if settings.backend == "torch" else {}
+    return against
+
+
+def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings, device: str) -> Search:
+    """Find the policy, and what runs it: kernels on a CPU wherever there are some for this policy.
+
+    Raises
+    ------
+    UsageError, InputError
+        If there is no such policy or backend, or the two do not go together.
+    """
+    stored = find_stored(policy, problem.name)
+    check_greedy(stored, settings.greedy)
+    requested = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
+    neighbourhood = neighbourhood_for(problem, stored, None if requested is None else requested.name)
+    if settings.acceptance == "hastings" and not neighbourhood.reversible:
+        raise UsageError(
+            f"hastings: moves of the neighbourhood {neighbourhood.name} cannot all be undone",
+            option="acceptance",
+            use={"neighbourhood": problem.neighbourhoods[0].name},
+        )
+    if settings.backend != "torch" and device == "cpu":
+        found = _compiled(problem.name, neighbourhood, stored, policy, size, settings)
+        if found is not None:
+            return found
+    if settings.backend == "numba":
+        why = "runs on a CPU only" if device != "cpu" else "has no kernel for this problem and policy"
+        raise UsageError(f"numba {why}", option="backend", use={"backend": "torch"})
+    from nsa_cli.solver.search_torch import torch_search
+
+    return torch_search(problem.name, neighbourhood, policy, settings, device)
+
+
+def _compiled(
+    problem: str,
+    neighbourhood: Neighbourhood[Any],
+    stored: Stored | None,
+    policy: str,
+    size: int,
+    settings: Settings,
+) -> Search | None:
+    """Make a compiled search; None if there is no kernel, or none that knows the policy's features."""
+    fused = neighbourhood.kernel()
+    layout = None if fused is None else _layout(fused, stored, size, settings.greedy)
+    if layout is None:
+        return None
+    return CompiledSearch(
+        threads=settings.threads or cores(),
+        policy="uniform" if stored is None else stored.name,
+        digest=digest(policy, problem),
+        acceptance=settings.acceptance,
+        neighbourhood=neighbourhood,
+        trained=None if stored is None else stored.trained,
+        unit=settings.unit,
+        fused=fused,
+        layout=layout,
+        temperature_steps=1 if stored is None else stored.temperature_steps,
+    )
+
+
+def _layout(fused: Any, stored: Stored | None, size: int, greedy: bool) -> Any | None:
+    """Lay out a policy for a kernel; None if the kernel does not know its features, or it is too wide."""
+    from nsa_cli.policy.fused import learnt, uniform
+
+    if stored is None:
+        return uniform()
+    if stored.feature_set not in fused.policies:
+        return None
+    arrays = stored.arrays(fused.features[stored.feature_set])
+    if stored.feature_set == "gaussian" and arrays["second.bias"].shape != (size,):
+        axes = len(arrays["second.bias"])
+        raise UsageError(f"{stored.name} is for {axes} dimensions, the instance has {size}", option="policy")
+    return learnt(fused, stored.feature_set, arrays, greedy=greedy)

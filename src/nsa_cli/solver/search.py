@@ -1,0 +1,153 @@
+"""What advances chains of one problem: compiled kernels, large steps, or the torch reference.
+
+Compiled kernels and the reference mean the same (`tests/anneal/test_fused.py`). Kernels need no torch, whose
+import alone takes longer than most solves, so it has a module of its own (`search_torch`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.anneal.loop import Chains
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Search(ABC):
+    """What advances chains of one problem.
+
+    Attributes
+    ----------
+    method : {'anneal', 'large-step'}
+    backend : {'torch', 'numba'}
+    device : str
+    threads : int
+    policy : str
+        The policy's name.
+    digest : str or None
+        Hash of the policy's file.
+    acceptance : str
+        Acceptance rule.
+    """
+
+    method: str
+    backend: str
+    device: str = "cpu"
+    threads: int
+    policy: str
+    digest: str | None = None
+    acceptance: str
+
+    @abstractmethod
+    def budget(self, instance: Any) -> Budget:
+        """Steps, temperatures and chains where the user says nothing."""
+
+    @abstractmethod
+    def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64]) -> Chains:
+        """Put chains at their first solutions.
+
+        Parameters
+        ----------
+        instances : sequence of Instance
+            One a chain, with equal `Problem.group`.
+        x : [B, …]
+        keys : int64[B]
+            Random streams.
+        """
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnnealingSearch(Search):
+    """Annealing move by move; the base of the two backends.
+
+    Attributes
+    ----------
+    neighbourhood : Neighbourhood
+    trained : Trained or None
+        Conditions of the policy's training; None for uniform proposals.
+    unit : float, optional
+        As for `nsa_cli.core.operations.Operations.pack`.
+    """
+
+    neighbourhood: Neighbourhood[Any]
+    trained: Trained | None
+    unit: float | None
+    method: str = "anneal"
+
+    def budget(self, instance: Any) -> Budget:
+        return self.neighbourhood.budget(instance, self.trained)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompiledSearch(AnnealingSearch):
+    """Annealing by compiled kernels on a CPU.
+
+    Attributes
+    ----------
+    fused : Fused
+        The neighbourhood's kernel.
+    layout : NamedTuple
+        The policy as the kernel reads it, see `nsa_cli.policy.fused`.
+    temperature_steps : int
+        As for `nsa_cli.anneal.fused.FusedChains`.
+    """
+
+    fused: Any
+    layout: Any
+    temperature_steps: int = 1
+    backend: str = "numba"
+
+    def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64]) -> Chains:
+        from nsa_cli.anneal.fused import FusedChains
+
+        return FusedChains(
+            self.fused,
+            self.fused.arrays(instances, self.unit),
+            self.layout,
+            x,
+            keys,
+            hastings=self.acceptance == "hastings",
+            threads=self.threads,
+            temperature_steps=self.temperature_steps,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LargeStepSearch(Search):
+    """Iterated local search with an acceptance rule: each step is a kick with its repair. No policy is used.
+
+    Attributes
+    ----------
+    large_step : LargeStep
+        The problem's kicks and repairs.
+    seconds : float or None
+        The time limit, where it alone ends the run.
+    """
+
+    large_step: Any
+    seconds: float | None = None
+    method: str = "large-step"
+    backend: str = "numba"
+    policy: str = "none"
+
+    def budget(self, instance: Any) -> Budget:
+        budget: Budget = self.large_step.budget(instance)
+        choose = getattr(self.large_step, "chains", None)
+        if choose is None or self.seconds is None:
+            return budget
+        return replace(budget, chains=choose(instance, self.seconds, self.threads))
+
+    def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64]) -> Chains:
+        from nsa_cli.anneal.large_step import LargeStepChains
+
+        runs = self.large_step.runs(instances, x)
+        if self.threads == 1 and self.seconds is not None:
+            # Parts are for threads. Without a time limit the answer is the same on any number of them.
+            runs = [run._replace(parts=None) for run in runs]
+        return LargeStepChains(runs, keys, threads=self.threads)
