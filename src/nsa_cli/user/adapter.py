@@ -20,7 +20,7 @@ from nsa_cli.user.problem import REQUIRED_SCALARS, UserProblem
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.parts import Fused
-    from nsa_cli.user.large_step import UserLargeStep
+    from nsa_cli.user.large_step.chains import UserLargeStep
     from nsa_cli.user.operations import UserOperations
 
 
@@ -116,7 +116,7 @@ class AdaptedProblem(Problem[UserInstance]):
         """Kicks and descents by the problem's own moves, where it has scalar functions."""
         if not self.owner.has_scalars():
             return None
-        from nsa_cli.user.large_step import UserLargeStep
+        from nsa_cli.user.large_step.chains import UserLargeStep
 
         return UserLargeStep(self.owner)
 

@@ -42,7 +42,7 @@ class BinInstance(ItemInstance):
 
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.size,):
-            return f"the packing is of {len(solution)} items, expected {self.size}"
+            return f"expected a packing of {self.size} items, got {len(solution)}"
         for number, members in enumerate(self.bins(solution), start=1):
             if not self.exact.fits(members):
                 items = ", ".join(str(self.items.ids[i]) for i in members)

@@ -36,7 +36,7 @@ class KnapsackInstance(ItemInstance):
 
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.size,):
-            return f"the selection is over {len(solution)} items, expected {self.size}"
+            return f"expected a selection over {self.size} items, got {len(solution)}"
         if not self.exact.fits(np.flatnonzero(solution).tolist()):
             return f"weight {exact_sum(self.weights[solution])} exceeds the capacity {self.capacity}"
         return None

@@ -13,7 +13,7 @@ from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.bin import bounds
 from nsa_cli.problems.bin.instance import BinInstance
-from nsa_cli.problems.bin.large_step.kernel import Bins, Repacking, bins_of, pack_at, scratch_for
+from nsa_cli.problems.bin.large_step.steps import Bins, Repacking, bins_of, pack_at, scratch_for
 
 #: Items at least: fewer are in one bin, or in one each.
 _LEAST = 3

@@ -55,15 +55,8 @@ class _States(NamedTuple):
     values: NDArray[np.int64]
 
 
-def solve_core(
-    values: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    capacity: int,
-    known: NDArray[np.bool_],
-    seconds: float,
-    stop: Callable[[], bool],
-) -> CoreAnswer:
-    """Find the best selection, or a good one and an upper bound if time or memory ends first.
+class CoreProgramme:
+    """State of one run; items without weight are taken, items without value or room are not.
 
     Parameters
     ----------
@@ -72,15 +65,7 @@ def solve_core(
     capacity : int
     known : bool[N]
         A feasible selection.
-    seconds : float
-    stop : callable
-        Ends the programme when it says True.
     """
-    return _Programme(values, weights, capacity, known).run(time.monotonic() + seconds, stop)
-
-
-class _Programme:
-    """State of one run; items without weight are taken, items without value or room are not."""
 
     def __init__(
         self,
@@ -102,8 +87,16 @@ class _Programme:
         self.reach = self._reach()
         # Ratios in floats may be out of order by a rounding error, which is far within the margin.
 
-    def run(self, end: float, stop: Callable[[], bool]) -> CoreAnswer:
-        """Extend the states item by item until none can be better than the best."""
+    def run(self, seconds: float, stop: Callable[[], bool]) -> CoreAnswer:
+        """Extend the states item by item until the best is proved optimal, or time or memory ends.
+
+        Parameters
+        ----------
+        seconds : float
+        stop : callable
+            Ends the programme, too.
+        """
+        end = time.monotonic() + seconds
         states = _States(np.array([self.prefix_weight]), np.array([self.prefix_value]))
         history: list[_Step] = []
         self._improve(states, history)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.bound import Bound, rounded_outwards
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Number
-from nsa_cli.problems.knapsack.bounds.core import solve_core
+from nsa_cli.problems.knapsack.bounds.core import CoreProgramme
 from nsa_cli.problems.knapsack.heuristics import greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
@@ -81,7 +81,7 @@ def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) 
     if instance.exact.rounded:
         return best
     values, weights = (np.array(x, dtype=np.int64) for x in (data.values, data.weights))
-    found = solve_core(values, weights, data.capacity, known, seconds, stop)
+    found = CoreProgramme(values, weights, data.capacity, known).run(seconds, stop)
     return _by_programme(instance, data, found.chosen, found.upper, best)
 
 

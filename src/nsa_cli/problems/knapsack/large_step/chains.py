@@ -12,7 +12,7 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-from nsa_cli.problems.knapsack.large_step.kernel import FREE, PLACES, VALUE, Items, Selection
+from nsa_cli.problems.knapsack.large_step.steps import FREE, PLACES, VALUE, Items, Selection
 from nsa_cli.problems.knapsack.order import break_solution
 
 #: Items at least.
@@ -92,19 +92,12 @@ def prepare(instance: KnapsackInstance) -> Prepared:
     outside = np.ones(len(order), dtype=bool)
     outside[near] = False
     window_first = np.argsort(outside, kind="stable")
-    order, home = order[window_first], window_first < broken
+    order, home, window = order[window_first], window_first < broken, len(near)
     v, w = values[order], weights[order]
-    items = Items(
-        v,
-        w,
-        home,
-        window=len(near),
-        lightest=int(w[: len(near)].min(initial=capacity + 1)),
-        swaps=_SWAPS if len(order) > _WINDOW else 0.0,
-        unit=unit,
-        scale=float(v[: len(near)].mean()) if len(near) else 1.0,
-        tolerance=0.0,
-    )
+    lightest = int(w[:window].min(initial=capacity + 1))
+    swaps = _SWAPS if len(order) > _WINDOW else 0.0
+    scale = float(v[:window].mean()) if window else 1.0
+    items = Items(v, w, home, window, lightest, swaps, unit, scale, tolerance=0.0)
     return Prepared(items, order, free, capacity, int(values[free].sum()))
 
 
@@ -124,17 +117,10 @@ def _run(prepared: Prepared, chosen: Solution) -> LargeStepRun:
     counts = np.zeros(PLACES, dtype=np.int64)
     counts[FREE] = prepared.capacity - items.weights[inside].sum()
     counts[VALUE] = prepared.worth + items.values[inside].sum()
-    state = Selection(
-        inside,
-        inside.copy(),
-        np.zeros(2 * items.window + 2, dtype=np.int64),
-        np.zeros(size, dtype=np.int64),
-        np.full(size, -1, dtype=np.int64),
-        counts,
-    )
-    return LargeStepRun(
-        items, state, _reader(prepared, state.inside), _reader(prepared, state.best, swaps=True)
-    )
+    toggled, astray = np.zeros(2 * items.window + 2, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    place, best = np.full(size, -1, dtype=np.int64), inside.copy()
+    state = Selection(inside, best, toggled, astray, place, counts)
+    return LargeStepRun(items, state, _reader(prepared, inside), _reader(prepared, best, swaps=True))
 
 
 def _reader(prepared: Prepared, taken: NDArray[np.bool_], *, swaps: bool = False) -> Callable[[], Solution]:

@@ -1,4 +1,4 @@
-"""Large steps of a user's problem: a kick of random moves, then first-improvement descent by its moves.
+"""Large step of a user's problem: the kick makes random moves, the repair descends by improving moves.
 
 The hooks of `nsa_cli.core.kernel.steps` from the scalar functions of `nsa_cli.user.problem`; as in
 `nsa_cli.user.kernel`, nothing is kept on disk.
@@ -6,7 +6,7 @@ The hooks of `nsa_cli.core.kernel.steps` from the scalar functions of `nsa_cli.u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,38 +15,27 @@ from numpy.typing import NDArray
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import mix, uniform
 from nsa_cli.core.kernel.jit import anew, variant
-from nsa_cli.core.neighbourhood import Budget
-from nsa_cli.core.problem import LargeStepRun
-from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.kernel import data_of, fused_of
-from nsa_cli.user.problem import UserProblem
 
-#: Elements at least.
-_LEAST = 4
-
-#: Moves of a kick: at least, and at most as a share of the elements.
-_FEWEST, _SHARE = 2, 0.2
+#: Moves of a kick at least.
+FEWEST = 2
 
 #: Passes over the first choices in a descent at most, and tries for an allowed candidate.
 _PASSES, _TRIES = 8, 8
-
-#: Rises up to this, in typical changes of a move, are rounding errors.
-_ROUNDING = 1e-12
 
 #: Indices of `MoveChain.energies`.
 NOW, BEFORE = range(2)
 
 
 class MoveSet(NamedTuple):
-    """An instance with its rules.
+    """Instance as the chains on it read it, with its moves.
 
     Attributes
     ----------
     data : NamedTuple
-        What a user's functions get.
+        First argument of a user's functions.
     rules : nsa_cli.user.kernel.Rules
     choices : int
-        That make a move.
+        Of a move.
     most : int
         Moves of a kick at most.
     scale, tolerance : float
@@ -78,6 +67,7 @@ class MoveChain(NamedTuple):
     energies: NDArray[np.float64]
 
 
+@partial(anew, forceinline=True)
 def _propose(moves: Any, x: Any, first: Any, bits: Any) -> Any:
     """Draw a move, with a first candidate unless that is negative; -1 where no candidate is allowed."""
     size = len(x)
@@ -103,10 +93,8 @@ def _propose(moves: Any, x: Any, first: Any, bits: Any) -> Any:
     return (none, none)
 
 
-_propose = anew(_propose, forceinline=True)
-
-
-def _descend(moves: Any, chain: Any, bits: Any) -> None:
+@anew
+def _descend(moves: MoveSet, chain: MoveChain, bits: Any) -> None:
     """Descend by improving moves, each first choice in turn, to a local optimum."""
     x, energies = chain.x, chain.energies
     size = len(x)
@@ -128,22 +116,19 @@ def _descend(moves: Any, chain: Any, bits: Any) -> None:
             break
 
 
-_descend = anew(_descend)
-
-
 @variant(steps.settle, data=MoveSet)
-def _settle(data: Any, state: Any, limit: int) -> bool:
+def _settle(data: MoveSet, state: MoveChain, limit: int) -> bool:
     _descend(data, state, np.uint64(0))
     return True
 
 
 @variant(steps.kick, data=MoveSet)
-def _kick(data: Any, state: Any, draws: np.uint64) -> bool:
+def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
     x = state.x
     for k in range(len(x)):
         state.before[k] = x[k]
     state.energies[BEFORE] = state.energies[NOW]
-    wanted = _FEWEST + np.int64(uniform(draws, 1) * (data.most - _FEWEST + 1))
+    wanted = FEWEST + np.int64(uniform(draws, 1) * (data.most - FEWEST + 1))
     made = 0
     for k in range(wanted):
         move = _propose(data, x, np.int64(-1), mix(draws + np.uint64(k + 1)))
@@ -155,64 +140,29 @@ def _kick(data: Any, state: Any, draws: np.uint64) -> bool:
 
 
 @variant(steps.repair, data=MoveSet)
-def _repair(data: Any, state: Any, draws: np.uint64) -> float:
+def _repair(data: MoveSet, state: MoveChain, draws: np.uint64) -> float:
     _descend(data, state, mix(draws))
-    return state.energies[NOW] - state.energies[BEFORE]
+    return np.float64(state.energies[NOW] - state.energies[BEFORE])
 
 
 @variant(steps.keep, data=MoveSet)
-def _keep(data: Any, state: Any) -> None:
+def _keep(data: MoveSet, state: MoveChain) -> None:
     pass
 
 
 @variant(steps.undo, data=MoveSet)
-def _undo(data: Any, state: Any) -> None:
+def _undo(data: MoveSet, state: MoveChain) -> None:
     for k in range(len(state.x)):
         state.x[k] = state.before[k]
     state.energies[NOW] = state.energies[BEFORE]
 
 
 @variant(steps.energy, data=MoveSet)
-def _energy(data: Any, state: Any) -> float:
-    return state.energies[NOW]
+def _energy(data: MoveSet, state: MoveChain) -> float:
+    return np.float64(state.energies[NOW])
 
 
 @variant(steps.note, data=MoveSet)
-def _note(data: Any, state: Any) -> None:
+def _note(data: MoveSet, state: MoveChain) -> None:
     for k in range(len(state.x)):
         state.best[k] = state.x[k]
-
-
-class UserLargeStep:
-    """Large-step chains of a user's problem; see `nsa_cli.core.problem.LargeStep`.
-
-    Parameters
-    ----------
-    owner : UserProblem
-        With scalar functions.
-    """
-
-    def __init__(self, owner: UserProblem) -> None:
-        self._fused = fused_of(owner)
-
-    def fits(self, instance: UserInstance) -> bool:
-        """Whether there are enough elements to kick."""
-        return instance.size >= _LEAST
-
-    def budget(self, instance: UserInstance) -> Budget:
-        """Temperatures are in units of the mean change of a random move."""
-        return Budget(max(min(50 * instance.size, 5_000), 1_000), 0.3, 0.03, chains=8)
-
-    def runs(self, instances: Sequence[UserInstance], x: NDArray[Any]) -> list[LargeStepRun]:
-        """Put chains at their first solutions."""
-        batch = self._fused.arrays(instances, None)
-        return [_run(batch, row, np.ascontiguousarray(first)) for row, first in enumerate(x)]
-
-
-def _run(batch: Any, row: int, first: NDArray[Any]) -> LargeStepRun:
-    data, scale = data_of(batch, row), float(batch.scale[row])
-    most = max(int(_SHARE * len(first)), _FEWEST + 1)
-    moves = MoveSet(data, batch.rules, batch.slots, most, scale, _ROUNDING * scale)
-    energy = float(batch.rules.cost(data, first))
-    chain = MoveChain(first.copy(), first.copy(), first.copy(), np.array([energy, energy]))
-    return LargeStepRun(moves, chain, chain.x.copy, chain.best.copy, kept=False)
