@@ -1,4 +1,4 @@
-"""Does a problem keep the contract? The checks that the tests run, for problems of your own too."""
+"""Contract checks for problems and their neighbourhoods; also for problems of your own."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _TEMPERATURE = torch.tensor(0.3, dtype=torch.float64)
 
 
 class ContractError(NsaError):
-    """A problem does something else than it says."""
+    """A method that breaks the contract."""
 
     exit_code = 1
 
 
-class Moment(NamedTuple):
-    """One step of a random walk over a problem's moves.
+class RandomStep(NamedTuple):
+    """A state of a random walk over a neighbourhood, and the move proposed there.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Case(NamedTuple):
     size: int
     seed: int
 
-    def moments(self) -> Iterator[Moment]:
+    def steps(self) -> Iterator[RandomStep]:
         """Accept random moves, step by step, from the paper's start."""
         operations = self.neighbourhood.operations()
         instances = [task.instance for task in generate(self.problem, self.size, _CHAINS, self.seed)]
@@ -85,7 +85,7 @@ class Case(NamedTuple):
         policy = find_policy("uniform", self.problem.name, operations)
         for u in uniforms_torch(torch.from_numpy(keys), 0, _STEPS, policy.draws(operations, x)):
             action, possible = policy.propose(operations, batch, x, _TEMPERATURE, u)
-            yield Moment(operations, policy, instances, batch, x, action, possible)
+            yield RandomStep(operations, policy, instances, batch, x, action, possible)
             moved = operations.apply(batch, x, action)
             x = torch.where(possible.reshape(-1, *[1] * (x.dim() - 1)), moved, x)
 
@@ -118,8 +118,8 @@ def check_problem(
 
 
 def delta_is_the_difference_of_costs(case: Case) -> None:
-    """What a move is said to change is what it changes."""
-    for m in case.moments():
+    """`delta` equals the difference of costs."""
+    for m in case.steps():
         said = m.operations.delta(m.batch, m.x, m.action)[m.possible]
         moved = m.operations.apply(m.batch, m.x, m.action)
         is_so = (m.operations.cost(m.batch, moved) - m.operations.cost(m.batch, m.x))[m.possible]
@@ -133,7 +133,7 @@ def delta_is_the_difference_of_costs(case: Case) -> None:
 def cost_is_the_exact_objective(case: Case) -> None:
     """Energies are in file units; a maximised objective has its sign turned."""
     sign = 1 if case.problem.sense == "min" else -1
-    for m in case.moments():
+    for m in case.steps():
         cost = m.operations.cost(m.batch, m.x)
         exact = [sign * i.objective(row) for i, row in zip(m.instances, m.x.numpy(), strict=True)]
         objectives = torch.from_numpy(m.operations.objectives(cost.numpy()))
@@ -143,7 +143,7 @@ def cost_is_the_exact_objective(case: Case) -> None:
 
 def allowed_moves_are_feasible(case: Case) -> None:
     """No proposal leaves the feasible set, by the exact check."""
-    for m in case.moments():
+    for m in case.steps():
         moved = m.operations.apply(m.batch, m.x, m.action).numpy()
         for instance, row, possible in zip(m.instances, moved, m.possible.tolist(), strict=True):
             why = instance.violation(row) if possible else None
@@ -152,7 +152,7 @@ def allowed_moves_are_feasible(case: Case) -> None:
 
 def reverse_leads_back(case: Case) -> None:
     """The reverse of a move is allowed after it and gives the old solution."""
-    for m in case.moments() if case.neighbourhood.reversible else ():
+    for m in case.steps() if case.neighbourhood.reversible else ():
         moved = m.operations.apply(m.batch, m.x, m.action)
         back = m.operations.reverse(m.batch, m.x, m.action)
         again = m.operations.apply(m.batch, moved, back)
@@ -166,8 +166,8 @@ def reverse_leads_back(case: Case) -> None:
 
 
 def apply_leaves_its_argument_alone(case: Case) -> None:
-    """Solutions are values."""
-    for m in case.moments():
+    """`apply` and `delta` leave the solution unchanged."""
+    for m in case.steps():
         before = m.x.clone()
         m.operations.apply(m.batch, m.x, m.action)
         case.insist(torch.equal(before, m.x), "apply", "changes the solution it is given")
@@ -176,8 +176,8 @@ def apply_leaves_its_argument_alone(case: Case) -> None:
 
 
 def features_are_as_announced(case: Case) -> None:
-    """float32[B, N, F], finite; a temperature a chain means the same as one for all."""
-    for m in case.moments():
+    """Features are finite float32[B, N, F]; one temperature for all equals one a chain."""
+    for m in case.steps():
         if isinstance(m.operations, ContinuousOperations):
             seen = m.operations.observe(m.batch, m.x, _TEMPERATURE)
             case.insist(seen.dtype == torch.float32, "observe", f"gives {seen.dtype}, expected float32")
@@ -188,7 +188,7 @@ def features_are_as_announced(case: Case) -> None:
                 _check_features(case, m, name, m.action[:k])
 
 
-def _check_features(case: Case, m: Moment, name: str, chosen: Action) -> None:
+def _check_features(case: Case, m: RandomStep, name: str, chosen: Action) -> None:
     assert isinstance(m.operations, DiscreteOperations)
     feature_set, allowed = m.operations.feature_sets[name], m.operations.allowed(m.batch, m.x, chosen)
     slot = feature_set.slots[len(chosen)]
@@ -203,7 +203,7 @@ def _check_features(case: Case, m: Moment, name: str, chosen: Action) -> None:
 
 
 def starts_are_feasible(case: Case) -> None:
-    """Every named start gives a solution."""
+    """Every named start is feasible."""
     instance = case.instance()
     (key,) = stream_keys(case.seed, np.arange(1))
     for name, start in case.problem.starts.items():
@@ -217,7 +217,7 @@ def records_and_ids_lose_nothing(case: Case) -> None:
     record = instance.record()
     ((_, again),) = read_instances(Source("a record", "", dumps(record)), case.problem)
     case.insist(again.record() == record, "record", "is not the same after JSON")
-    for m in case.moments():
+    for m in case.steps():
         instance, row = m.instances[0], m.x[0].numpy()
         back = instance.from_ids(instance.to_ids(row))
         same = instance.objective(back) == instance.objective(row)
@@ -230,7 +230,7 @@ def bounds_are_not_beaten(case: Case) -> None:
     bound = case.problem.bound(instance, seconds=5.0)
     if bound is None:
         return
-    for m in case.moments():
+    for m in case.steps():
         objective = m.instances[0].objective(m.x[0].numpy())
         good = not bound.beaten_by(objective, case.problem.sense)
         case.insist(good, "bound", f"gives {bound.value}, which a solution of {objective} beats")
@@ -240,15 +240,15 @@ def bounds_are_not_beaten(case: Case) -> None:
 
 
 def scalar_functions_say_what_tensors_say(case: Case) -> None:
-    """What a user's compiled loop is made of can be compiled, and means what the tensor methods mean."""
+    """Scalar functions equal tensor methods; they are run in Python here, not compiled."""
     if not isinstance(case.problem, AdaptedProblem) or (kernel := case.neighbourhood.kernel()) is None:
         return
     from nsa_cli.user.kernel import data_of
 
     owner = case.problem.owner
-    moments = list(case.moments())
-    arrays = kernel.arrays(moments[0].instances, None)
-    for m in moments:
+    steps = list(case.steps())
+    arrays = kernel.arrays(steps[0].instances, None)
+    for m in steps:
         cost, delta = m.operations.cost(m.batch, m.x), m.operations.delta(m.batch, m.x, m.action)
         moved = m.operations.apply(m.batch, m.x, m.action)
         back = m.operations.reverse(m.batch, m.x, m.action)
@@ -263,8 +263,8 @@ def scalar_functions_say_what_tensors_say(case: Case) -> None:
         _check_candidates(case, owner, m, arrays)
 
 
-def _check_candidates(case: Case, owner: UserProblem, m: Moment, arrays: Any) -> None:
-    """Compare what is said of each candidate of each choice, for the first chain that can move."""
+def _check_candidates(case: Case, owner: UserProblem, m: RandomStep, arrays: Any) -> None:
+    """Compare `allowed` and `features` of all candidates, for the first chain that can move."""
     from nsa_cli.user.kernel import data_of
 
     assert isinstance(m.operations, DiscreteOperations)
@@ -296,7 +296,7 @@ class _Scalars(NamedTuple):
     x: Any
 
     def agree(self, name: str, expected: Tensor, *arguments: Any) -> None:
-        """Insist that a function gives what is expected; of those that write, that they write it."""
+        """Insist on a function's value, or on what it writes."""
         function = getattr(self.owner, name)
         if function is None:
             return

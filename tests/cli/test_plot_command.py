@@ -126,7 +126,7 @@ def test_a_shipped_policy_is_drawn(nsa, tmp_path):
         (("solve", "INSTANCE", "--plot", "-"), "--plot: standard output is for the result"),
         (("solve", "INSTANCE", "--trace", "nowhere/a.csv"), "--trace nowhere/a.csv: there is no directory"),
         (("solve", "TWO", "--plot", "a.png"), "--plot: shows the run of one instance, not of 2"),
-        (("plot", "policy", "uniform", "-o", "a.png"), "uniform proposals have learnt nothing"),
+        (("plot", "policy", "uniform", "-o", "a.png"), "uniform proposals are not learnt"),
         (("plot", "policy", "nope", "-o", "a.png"), "there is no policy 'nope'"),
         (("plot", "policy", "INSTANCE", "-o", "a.png"), "is no policy file"),
         (("plot", "policy", "tsp-ppo-best"), "--output"),

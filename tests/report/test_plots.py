@@ -299,7 +299,7 @@ def test_a_problem_without_a_drawing_says_so():
     """As one of a user's own."""
     problem = find_problem("examples/maxcut.py:MaxCut")
     with pytest.raises(UsageError, match="no picture of maxcut"):
-        plots.drawing_of("--plot", problem)
+        plots.drawing_of(problem)
 
 
 def test_names_with_formulas_and_foreign_scripts_are_drawn(tmp_path, capfd):

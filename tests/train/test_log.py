@@ -12,7 +12,7 @@ import nsa_cli as nsa
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core import manifest
 from nsa_cli.train.config import PpoConfig
-from nsa_cli.train.loop import Run
+from nsa_cli.train.loop import Training
 from nsa_cli.train.ppo import train_ppo
 
 TINY = ["--epochs", "2", "--size", "6", "--config"]
@@ -35,7 +35,7 @@ def read_log(directory):
 def test_the_log_of_ppo_has_the_usual_diagnostics(tmp_path):
     """One column each, a number in every row; the first update is hardly off the old policy."""
     config = PpoConfig(size=6, steps=8, problems=8, epochs=2, validation_problems=4, validation_size=6)
-    train_ppo(Run(nsa.find_problem("knapsack"), config, 0, tmp_path / "p.json"))
+    train_ppo(Training(nsa.find_problem("knapsack"), config, 0, tmp_path / "p.json"))
     rows = read_log(tmp_path)
     for key in ("kl", "clip_fraction", "explained_variance", "entropy", "gradient_norm", "value_loss"):
         assert all(float(row[key]) == float(row[key]) for row in rows), key

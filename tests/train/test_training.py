@@ -15,7 +15,7 @@ from nsa_cli.problems import builtin_names
 from nsa_cli.train.config import METHODS, EsConfig, PpoConfig, load_config, load_preset
 from nsa_cli.train.es import train_es
 from nsa_cli.train.estimators import shaped
-from nsa_cli.train.loop import Run
+from nsa_cli.train.loop import Training
 from nsa_cli.train.population import flat_parameters, load_flat, stacked
 from nsa_cli.train.ppo import clip_gradient, collect, together, train_ppo
 
@@ -35,7 +35,7 @@ def make_run(problem, method, out, **changes):
     config = replace(CONFIGS[method], **changes)
     if problem.name == "rosenbrock":
         config = replace(config, size=2, validation_size=2)
-    return Run(problem, config, seed=3, out=out)
+    return Training(problem, config, seed=3, out=out)
 
 
 @pytest.mark.parametrize("method", ["es", "ppo"])

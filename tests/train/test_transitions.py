@@ -8,7 +8,7 @@ import nsa_cli as nsa
 from nsa_cli.core.operations import select
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.estimators import Targets
-from nsa_cli.train.transitions import Critic, KernelTransitions, Rollout, TensorTransitions, transitions
+from nsa_cli.train.transitions import Critic, KernelTransitions, TensorTransitions, Trajectories, transitions
 
 from helpers import random_instances, starts_of
 
@@ -31,7 +31,7 @@ def random_rollout(problem, feature_set, size):
         x = torch.where(move.possible[:, None], moved, x)
         states.append(x)
     action = tuple(torch.stack(a) for a in zip(*actions, strict=True))
-    return policy, Rollout(operations, batch, torch.stack(states), action, temperature)
+    return policy, Trajectories(operations, batch, torch.stack(states), action, temperature)
 
 
 def targets_near(rollout, policy):

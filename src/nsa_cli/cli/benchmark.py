@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
-from nsa_cli.cli.options import Candidates, Device, Quiet, parse_names, parse_numbers, problem_names
+from nsa_cli.cli.options import Candidates, Device, Quiet, problem_names
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.options import parse_names, parse_numbers
 from nsa_cli.problems import find_problem
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def benchmark(
     quiet: Quiet = False,
 ) -> int:
     """Measure annealing, heuristics and solvers of others on the paper's test sets of PROBLEM."""
-    chosen_seeds = parse_numbers("--seeds", seeds, minimum=0)
+    chosen_seeds = parse_numbers("seeds", seeds, minimum=0)
     if count < 1:
         raise UsageError(f"--count: expected at least 1, got {count}")
     if not 0 < time_limit < float("inf"):
@@ -85,7 +86,7 @@ def benchmark(
     found = find_problem(problem)
     if sizes is None:
         raise UsageError("--sizes: expected sizes of instances, as 50,100; it was not given")
-    multiples, numbers = parse_numbers("--steps", steps), parse_numbers("--sizes", sizes)
+    multiples, numbers = parse_numbers("steps", steps), parse_numbers("sizes", sizes)
     from nsa_cli.bench.choose import Wanted
     from nsa_cli.bench.plan import Plan
     from nsa_cli.solver.choose import choose_device

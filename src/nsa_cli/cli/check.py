@@ -8,7 +8,7 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
-from nsa_cli.cli.options import Capacity, Owner, Pairs, Quiet, check_output, parse_settings
+from nsa_cli.cli.options import Capacity, Owner, Pairs, Quiet, check_output, record_keys
 from nsa_cli.core.errors import InfeasibleError, UsageError
 
 
@@ -46,7 +46,7 @@ def check(
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
     check_output(output, inputs=(instance, solution))
     console = Console(quiet)
-    tasks = read(instance, problem, parse_settings(set_ or [], capacity))
+    tasks = read(instance, problem, record_keys(set_, capacity))
     pairs = pair(tasks, read_answers(read_source(solution), tasks[0].problem), solution)
     if len(pairs) < len(tasks):
         console.warn(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
-from nsa_cli.cli.options import parse_numbers
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.options import parse_numbers
 from nsa_cli.problems import builtin_names, find_problem
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _sets(asked: Asked, references: Path | None) -> list[CurveSet]:
             raise UsageError("--sizes: expected sizes of instances, as 50,100; it was not given")
         contribution = find_contribution(problem)
         known = contribution.references if contribution else None
-        numbers = parse_numbers("--sizes", asked.sizes)
+        numbers = parse_numbers("sizes", asked.sizes)
         return sets_of_sizes(problem, numbers, asked.most, references, known)
     if asked.sizes is not None:
         raise UsageError("--sizes: is for a PROBLEM's own sets; files have their sizes")

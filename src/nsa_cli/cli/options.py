@@ -1,17 +1,16 @@
-"""Options that several commands share, and how their texts become values."""
+"""Options that several commands share, and checks of outputs before anything is computed."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.options import parse_pairs
 from nsa_cli.problems import builtin_names
 
 
@@ -54,54 +53,11 @@ Candidates = Annotated[
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what was chosen.")]
 
-#: One number, or a first and a last one.
-_RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
-_MOST_NUMBERS = 10_000
 
-
-def parse_settings(pairs: Sequence[str], capacity: str | None) -> dict[str, Any]:
-    """Read ``KEY=VALUE`` pairs; a value is JSON, or a text if it is none.
-
-    Raises
-    ------
-    UsageError
-        If a pair has no ``=``.
-    """
-    settings: dict[str, Any] = {}
-    for pair in [*pairs, *([f"capacity={capacity}"] if capacity is not None else [])]:
-        key, equals, text = pair.partition("=")
-        if not equals or not key.strip():
-            raise UsageError(f"--set: expected KEY=VALUE, got {pair!r}")
-        try:
-            settings[key.strip()] = json.loads(text)
-        except ValueError:
-            settings[key.strip()] = text
-    return settings
-
-
-def parse_names(text: str) -> tuple[str, ...]:
-    """Read a list of names between commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def parse_numbers(option: str, text: str, *, minimum: int = 1) -> tuple[int, ...]:
-    """Read a list of whole numbers, each once: ``50,100`` or ``1..5`` or both.
-
-    Raises
-    ------
-    UsageError
-        If it is something else, or a number is below `minimum`.
-    """
-    numbers: list[int] = []
-    for part in text.split(","):
-        found = _RANGE.fullmatch(part.strip())
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
-        if not minimum <= first <= last < first + _MOST_NUMBERS:
-            raise UsageError(
-                f"{option}: expected whole numbers from {minimum} on, as 1,2,5 or 1..5, got {shown(text)}"
-            )
-        numbers += range(first, last + 1)
-    return tuple(dict.fromkeys(numbers))
+def record_keys(pairs: Sequence[str] | None, capacity: str | None) -> dict[str, Any]:
+    """Read the record keys that are given beside a file."""
+    given = [] if capacity is None else [f"capacity={capacity}"]
+    return parse_pairs("set", [*(pairs or ()), *given])
 
 
 def is_directory(output: str | None) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import generate, read
-from nsa_cli.cli.options import Capacity, Owner, Pairs, check_output, parse_settings
+from nsa_cli.cli.options import Capacity, Owner, Pairs, check_output, record_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import parse_seed
 from nsa_cli.core.problem import Problem
@@ -43,12 +43,12 @@ def policy(
     from nsa_cli.report.plots import check_picture, drawing_of
 
     check_output(output)
-    check_picture("-o", output)
+    check_picture("output", output)
     from nsa_cli.policy.checkpoint import problem_of
     from nsa_cli.problems import find_problem
 
     owner = find_problem(problem or problem_of(name))
-    drawing = drawing_of("plot", owner)
+    drawing = drawing_of(owner)
     from nsa_cli.report.plots import save_policy
 
     save_policy(output, drawing, _view(owner, name, size, steps, parse_seed("seed", seed)))
@@ -57,11 +57,11 @@ def policy(
 
 def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, seed: int) -> Any:
     """Put a policy on a random instance."""
+    from nsa_cli.anneal.rollout import rollout
     from nsa_cli.anneal.schedule import Schedule
     from nsa_cli.core.drawing import LearntView
     from nsa_cli.policy.build import find_policy
     from nsa_cli.policy.checkpoint import find_stored, neighbourhood_for
-    from nsa_cli.rollout import rollout
 
     neighbourhood = neighbourhood_for(owner, find_stored(name, owner.name))
     operations = neighbourhood.operations()
@@ -96,14 +96,14 @@ def solution(
     from nsa_cli.report.plots import check_picture, drawing_of, save_solution
 
     check_output(output)
-    check_picture("-o", output)
+    check_picture("output", output)
     from nsa_cli.io.source import read_source
 
-    tasks = read(instance, problem, parse_settings(set_ or [], capacity))
+    tasks = read(instance, problem, record_keys(set_, capacity))
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
     task = tasks[0]
-    drawing = drawing_of("plot", task.problem, task.instance)
+    drawing = drawing_of(task.problem, task.instance)
     found = read_solution(read_source(solved), task.problem, task.instance)
     save_solution(output, drawing, task.instance, found)
     return 0
@@ -118,6 +118,6 @@ def run(
     from nsa_cli.report.trace import read_trace
 
     check_output(output)
-    check_picture("-o", output)
+    check_picture("output", output)
     save_run(output, read_trace(trace))
     return 0

@@ -21,7 +21,7 @@ from nsa_cli.cli.options import (
     Seed,
     Verbose,
     check_destination,
-    parse_settings,
+    record_keys,
 )
 from nsa_cli.cli.watch import Extras, Watch
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
@@ -79,7 +79,7 @@ def solve(
     set_log_format(log_format)
     console = Console(quiet, verbose)
     check_destination(output, files)
-    items = read_each(files, problem, parse_settings(set_ or [], capacity))
+    items = read_each(files, problem, record_keys(set_, capacity))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]

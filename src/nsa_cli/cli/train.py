@@ -52,7 +52,7 @@ def train(
     from nsa_cli.solver.choose import choose_device
     from nsa_cli.train.config import choose_config
     from nsa_cli.train.es import train_es
-    from nsa_cli.train.loop import Run
+    from nsa_cli.train.loop import Training
     from nsa_cli.train.ppo import train_ppo
     from nsa_cli.train.tensorboard import board
 
@@ -78,7 +78,7 @@ def train(
             figures = "  ".join(f"{key} {row[key]:.4g}" for key in _SHOWN if isinstance(row.get(key), float))
             status.update(f"epoch {row['epoch']}/{chosen.epochs}  {row['seconds']:.0f} s  {figures}")
 
-        run = Run(
+        run = Training(
             found,
             chosen,
             parse_seed("seed", seed),

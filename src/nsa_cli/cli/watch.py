@@ -45,15 +45,15 @@ class Extras:
         UsageError
             In that case.
         """
-        named = {"--trace": self.trace, "--plot": self.plot, "--plot-run": self.plot_run}
+        named = {"trace": self.trace, "plot": self.plot, "plot_run": self.plot_run}
         wanted = {option: path for option, path in named.items() if path is not None}
         for option, path in wanted.items():
             if path == "-":
-                raise UsageError(f"{option}: standard output is for the result; give a file name")
+                raise UsageError("expected a file name, got - (the result's)", option=option)
             if len(tasks) != 1:
-                raise UsageError(f"{option}: shows the run of one instance, not of {len(tasks)}")
-            check_output(path, option, [task.file for task in tasks])
-            if option != "--trace":
+                raise UsageError(f"expected one instance, got {len(tasks)}", option=option)
+            check_output(path, f"--{option.replace('_', '-')}", [task.file for task in tasks])
+            if option != "trace":
                 from nsa_cli.report.plots import check_picture
 
                 check_picture(option, path)
@@ -65,7 +65,7 @@ class Extras:
             return None
         from nsa_cli.report.plots import drawing_of
 
-        return drawing_of("--plot", tasks[0].problem, tasks[0].instance)
+        return drawing_of(tasks[0].problem, tasks[0].instance, "plot")
 
 
 class Watch:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from nsa_cli.cli.console import emit
+from nsa_cli.cli.console import describe, emit
 from nsa_cli.cli.options import check_apart, file_in, is_directory
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.result import Result
@@ -134,7 +134,7 @@ class Writer:
 
         item = self._items[place]
         if isinstance(item, Unread):
-            return dumps({"name": item.name, "error": str(item.error)}) + "\n"
+            return dumps({"name": item.name, "error": describe(item.error)}) + "\n"
         return dumps(self._results[place].to_dict()) + "\n"
 
     def _text(self) -> str:

@@ -1,1 +1,1 @@
-"""The types that every other room speaks; nothing here knows a problem, a file format or a command."""
+"""Shared types: instances, problems, neighbourhoods, policies, results."""

@@ -1,4 +1,4 @@
-"""What nothing can beat: a bound on the optimum of an instance, and when it proves an answer."""
+"""Bounds on the optimum, relative gaps and proofs of optimality."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from nsa_cli.core.instance import Number, Solution
 
-#: How near an objective of real numbers must come to a bound to count as equal to it, relative to it.
-#: Bounds of real numbers are rounded outwards, so that equality to the last bit is chance.
+#: Relative tolerance for equality of an objective and a bound that are real numbers: the bound is rounded
+#: outwards.
 _SAME = 1e-9
 
 
 def relative_gap(objective: Number, reference: Number, sense: str) -> float | None:
-    """Distance from a reference, relative to it; positive is worse, None where nothing is relative to 0."""
+    """Compute ``(objective - reference) / abs(reference)``, positive if worse; None if the reference is 0."""
     worse = objective - reference if sense == "min" else reference - objective
     if worse == 0:
         return 0.0
@@ -25,22 +25,22 @@ def relative_gap(objective: Number, reference: Number, sense: str) -> float | No
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bound:
-    """A number that no feasible solution beats, in the objective's own sense and units.
+    """A bound on the optimum, in the objective's sense and units.
 
     Attributes
     ----------
     value : int or float
         Valid in exact arithmetic: rounded outwards where it is a float, whole where objectives are.
     method : str
-        How it was found, as people of the field call it.
+        Name in the literature.
     exact : bool
         Whether a solution with this objective is known, so that the value is the optimum.
     seconds : float
-        What it took.
+        Computing time.
     witness : mapping, optional
-        Strict JSON from which `Problem.recompute_bound` gets the value again, without trust in us.
+        Strict JSON from which `Problem.recompute_bound` computes the value independently.
     solution : ndarray, optional
-        The best solution that the method met on its way, if it meets any.
+        The best solution found on the way.
     """
 
     value: Number
@@ -57,7 +57,7 @@ class Bound:
         return abs(objective - self.value) <= _SAME * abs(self.value)
 
     def beaten_by(self, objective: Number, sense: str) -> bool:
-        """Tell whether an objective is better than the bound allows, which no valid bound is."""
+        """Tell whether an objective is better than the bound, which is then invalid."""
         better = objective < self.value if sense == "min" else objective > self.value
         return better and not self.proves(objective, sense)
 

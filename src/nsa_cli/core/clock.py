@@ -1,27 +1,27 @@
-"""When the user's clock started: with the process, not with the first line that had time to look."""
+"""Start time of a command: that of its process, imports included."""
 
 from __future__ import annotations
 
 import os
 import time
 
-#: `time.monotonic` at which this process began, where it is a command of ours.
+#: `time.monotonic` at the start of this process, if it is one command.
 _began: float | None = None
 
 
 def begin() -> None:
-    """Note that this process is one command, which began when the process did."""
+    """Declare this process to be one command."""
     global _began
     _began = time.monotonic() - _age()
 
 
 def began() -> float:
-    """`time.monotonic` at which the command began; in a process that does other things too, now."""
+    """Give the `time.monotonic` at which the command began; now, if the process is no command."""
     return time.monotonic() if _began is None else _began
 
 
 def _age() -> float:
-    """Seconds that this process has lived, as far as the system tells, else 0."""
+    """Compute the age of this process in seconds; 0 if the system does not tell."""
     try:
         with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
             ticks = int(file.read().rpartition(")")[2].split()[19])

@@ -1,13 +1,13 @@
-"""What a problem brings to pictures: how a solution of it looks, and what a policy of it has learnt.
+"""Drawing contract: pictures of a problem's solutions and policies.
 
-A problem hands its drawing out by `Problem.drawing`; figures, styles and files are `nsa_cli.report.plots`'s.
-Nothing here imports matplotlib: whoever draws has been given a figure.
+`Problem.drawing` makes a `Drawing`; figures, styles and files are `nsa_cli.report.plots`'s. Nothing here
+imports matplotlib: drawings get a figure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,8 @@ from nsa_cli.core.instance import Instance, Solution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from torch import Tensor
 
-    from nsa_cli.core.operations import Action, Operations
+    from nsa_cli.core.operations import Operations
 
 InstanceT = TypeVar("InstanceT", bound=Instance)
 
@@ -36,7 +35,7 @@ _NAME = 40
 
 
 class Rollout(NamedTuple):
-    """What some chains did, step by step.
+    """States and energies of chains at every step.
 
     Attributes
     ----------
@@ -53,38 +52,20 @@ class Rollout(NamedTuple):
     temperature: NDArray[np.float64]
 
 
-class Scores(Protocol):
-    """A policy of a discrete problem, as far as pictures want to know."""
-
-    def logits(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
-    ) -> Tensor:
-        """Score the candidates of slot ``len(chosen)``: float32[B, N]."""
-        ...
-
-
-class Spread(Protocol):
-    """A policy of a continuous problem, as far as pictures want to know."""
-
-    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
-        """Standard deviations of the next step, float64[B, D]."""
-        ...
-
-
 class LearntView(NamedTuple):
-    """A policy and a place to watch it.
+    """A policy with a rollout on one instance.
 
     Attributes
     ----------
     name : str
-    policy : Scores or Spread
+    policy : SlotPolicy or GaussianPolicy
     operations : Operations
     instance : Instance
         A random one.
     rollout : Rollout
         Of this policy on this instance, from the paper's start.
     temperature : float
-        Where nothing else says which one: about the middle of the rollout's, in normalised units.
+        About the middle of the rollout's, in normalised units.
     """
 
     name: str
@@ -96,12 +77,12 @@ class LearntView(NamedTuple):
 
 
 class Drawing(Generic[InstanceT]):
-    """How one problem is drawn. A problem overrides what it can.
+    """Pictures of one problem; all methods are optional.
 
     Attributes
     ----------
     follows : bool
-        Whether the picture of a solution shows the way of the chain that found it.
+        Whether the picture of a solution shows the path of its chain.
     """
 
     follows: ClassVar[bool] = False

@@ -1,9 +1,9 @@
 """Counter-based random numbers: every draw is a pure function of (seed, stream, step, draw).
 
-A sequential generator makes a result depend on who drew before: on batch mates, on the size of a
-chunk, on the number of threads. Here the k-th step of a chain always sees the same numbers, whoever
-computes it and in whatever order. The mixing function is the finaliser of splitmix64 (Steele, Lea,
-Flood 2014), applied once to (stream key, step) and once more to (that, draw).
+A sequential generator makes a result depend on the order of draws: on the batch, the size of a chunk, the
+number of threads. Here the k-th step of a chain always sees the same numbers, in any order and backend. The
+mixing function is the finaliser of splitmix64 (Steele, Lea, Flood 2014), applied once to (stream key, step)
+and once more to (that, draw).
 
 The same arithmetic serves NumPy arrays and torch tensors: int64 with wrap-around multiplication, and
 logical shifts spelt as arithmetic shift plus mask.
@@ -84,7 +84,7 @@ def uniforms(keys: NDArray[np.int64], step: int, count: int) -> NDArray[np.float
 
 
 def start_draws(key: np.int64, count: int) -> NDArray[np.float64]:
-    """Uniform numbers for a chain's start, float64[count]."""
+    """Draw uniform numbers for a chain's start, float64[count]."""
     return uniforms(np.array([key]), START, count)[:, 0]
 
 

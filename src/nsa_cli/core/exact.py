@@ -1,4 +1,4 @@
-"""Exact sums and capacities: decimals as integers, so that what fills a bin exactly fits it.
+"""Exact sums and capacities: decimals scaled to integers, so that a bin can be filled exactly.
 
 Ten weights of 0.1 sum to 0.9999999999999999 in float64 and to 1.0000001 in float32; both are wrong.
 The numbers of a file are decimals, so they are scaled by a common power of ten to int64. Numbers drawn
@@ -33,7 +33,7 @@ class ExactWeights:
     ----------
     units : int64[N]
         The weights. Where no common unit fits into 64 bits (`rounded`), they are rounded up, so that
-        whatever fits in units fits in truth.
+        feasibility in units implies feasibility.
     capacity : int
         The capacity in the same units (rounded down where `rounded`), at most `LIMIT`.
     integers : tuple of int, or None
@@ -78,7 +78,7 @@ def exact_weights(weights: NDArray[np.int64] | NDArray[np.float64], capacity: in
 
 
 def _within_limit(units: NDArray[np.int64], capacity: int) -> ExactWeights | None:
-    """Accept integer units if their sums fit; a capacity that never binds is cut to fit."""
+    """Accept integer units if their sums fit; a capacity above the sum is cut to it."""
     total = sum(units.tolist())  # Python integers: the sum itself may not fit
     return ExactWeights(units, min(capacity, total)) if total < LIMIT else None
 
@@ -106,7 +106,7 @@ def _scaled_decimals(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], i
 
 
 def exact_sum(numbers: NDArray[Any]) -> int | float:
-    """Sum as on paper: whole numbers to a whole number, decimals as decimals, so that 0.1 and 0.2 are 0.3.
+    """Sum exactly, integers to an integer and decimals as decimals: 0.1 and 0.2 are 0.3.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def exact_sum(numbers: NDArray[Any]) -> int | float:
 
 
 def _is_decimal(x: int | float) -> bool:
-    """Tell whether a number is one that a person or a program wrote in decimals."""
+    """Tell whether a number has at most 15 significant decimal digits."""
     return isinstance(x, int) or len(repr(x).partition("e")[0].replace(".", "").strip("0")) <= _DIGITS
 
 

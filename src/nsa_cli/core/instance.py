@@ -1,7 +1,6 @@
-"""The exact side of a problem: one instance, in the file's own units.
+"""Instances: data, exact objective and feasibility, in the file's own units.
 
-Costs that a user is told come from here and from nowhere else; the engine's running energies never
-leave the engine.
+Every reported objective is computed here; the chains' running energies are never reported.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown
 
-#: One solution as the engine knows it: a row of its batch, on the CPU.
+#: One solution: a row of a batch, on the CPU.
 Solution: TypeAlias = NDArray[Any]
 
 Number: TypeAlias = int | float
 
-#: Size of the largest element of a list: squares and sums of what is smaller stay finite.
+#: Largest size of a number in a list: squares and sums of smaller ones stay finite.
 LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Instance(ABC):
-    """What every instance has; a problem adds its data.
+    """An instance; problems add their data.
 
     Attributes
     ----------
@@ -53,7 +52,7 @@ class Instance(ABC):
 
     @abstractmethod
     def violation(self, solution: Solution) -> str | None:
-        """Say in words what makes a solution infeasible, naming the first culprit; None if nothing does."""
+        """Describe the first violated constraint; None if the solution is feasible."""
 
     @abstractmethod
     def record(self) -> dict[str, Any]:
@@ -82,7 +81,7 @@ class Instance(ABC):
         return {}
 
     def remarks(self) -> list[str]:
-        """Say what a user should know before trusting an answer; one line each."""
+        """List warnings about the data, one line each."""
         return []
 
     def head(self) -> dict[str, Any]:
@@ -92,7 +91,7 @@ class Instance(ABC):
 
 
 def number_array(data: Any, field: str, *, minimum: float | None = None, width: int = 1) -> NDArray[Any]:
-    """Check a list of numbers and make it an array that loses none of them.
+    """Convert a list of numbers to an array without loss.
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ def number_array(data: Any, field: str, *, minimum: float | None = None, width: 
     ------
     DataError
         If `data` is no list, or an element is not a finite number, below `minimum`, or an integer that
-        the decimals beside it would cut.
+        float64 would round.
     """
     if isinstance(data, np.ndarray):
         data = data.tolist()
@@ -134,7 +133,7 @@ def number_array(data: Any, field: str, *, minimum: float | None = None, width: 
 
 
 def _plain_array(data: Sequence[Any], minimum: float | None) -> NDArray[Any] | None:
-    """Convert at once what is all integers or all floats; None if an element needs a closer look."""
+    """Convert lists of only integers or only floats at once; None if elements must be checked one by one."""
     kinds = set(map(type, data))
     if kinds not in ({int}, {float}):
         return None
@@ -228,7 +227,7 @@ def number_of(
 
 
 class Copies:
-    """How often each row of a list of items occurs (the demands of cutting stock); once if it does not say.
+    """Multiplicities of the rows of a list of items (demands in cutting stock), by default 1.
 
     Parameters
     ----------
@@ -243,7 +242,7 @@ class Copies:
         If there are not `rows` positive integers, or more than a million items in all.
     """
 
-    #: Items that copies may add up to.
+    #: Items in all, at most.
     MOST = 1_000_000
 
     def __init__(self, data: Mapping[str, Any], rows: int) -> None:
@@ -264,15 +263,15 @@ class Copies:
                 raise DataError(message, "copies", i)
 
     def repeat(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Write items out, dtype[N] for dtype[rows]."""
+        """Repeat rows by their copies: dtype[rows] to dtype[N]."""
         return rows if self.counts is None else np.repeat(rows, self.counts)
 
     def repeat_list(self, rows: Sequence[Any] | None) -> tuple[Any, ...] | None:
-        """Write out what belongs to items, such as names."""
+        """Repeat attributes of items, such as names."""
         if rows is None or self.counts is None:
             return None if rows is None else tuple(rows)
         if len(rows) != len(self.counts):
-            return tuple(rows)  # of a wrong length either way, which is told elsewhere
+            return tuple(rows)  # of a wrong length either way, which the caller refuses
         return tuple(x for x, count in zip(rows, self.counts, strict=True) for _ in range(count))
 
     def row(self, item: int | None) -> int | None:
@@ -293,7 +292,7 @@ class IdSet:
     field : str
         The key that holds the names, for messages.
     what : str
-        What an element is called in messages (``city``, ``item``).
+        Word for an element in messages (``city``, ``item``).
     repeats : bool
         Whether names may repeat, as the boxes of a packing list do; the second ``box`` is then called
         ``box (2)``.
@@ -313,7 +312,7 @@ class IdSet:
         if len(self.ids) != size:
             raise DataError(f"{field}: expected {size} of them, got {len(self.ids)}", field)
         self.index: dict[int | str, int] = {}
-        if names is None:  # nothing to check, and it may be a million of them
+        if names is None:  # nothing to check in a million of them
             self.index = dict(zip(self.ids, range(size), strict=True))
             return
         free: defaultdict[int | str, Iterator[int]] = defaultdict(lambda: count(2))
@@ -333,7 +332,7 @@ class IdSet:
         return next(s for k in numbers if (s := f"{name} ({k})") not in self.index)
 
     def find(self, ids: Sequence[Any]) -> list[int]:
-        """Turn ids into positions; each may occur once.
+        """Find the positions of ids; each may occur once.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What it takes to get a result again, beside the instance: program, settings, policy, machine."""
+"""Manifest of a result for reproducing it: version, settings, policy, machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nsa_cli.version import __version__
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """Name the system and what on it may change the last digit of an answer, or its time."""
+    """Name system, library versions and cores, which may change last digits and times."""
     return {
         "platform": platform.platform(),
         "python": platform.python_version(),
@@ -43,14 +43,14 @@ def source_version() -> str:
 def manifest(
     seed: int, settings: Mapping[str, Any], policy_sha256: str | None, file: str | None
 ) -> dict[str, Any]:
-    """Put a manifest together.
+    """Build a manifest.
 
     Parameters
     ----------
     seed : int
-        The one that was used, drawn or given.
+        As used, drawn or given.
     settings : mapping
-        What the user said, other than the defaults.
+        Settings that differ from the defaults.
     policy_sha256 : str or None
         Hash of the policy's file; None for uniform proposals.
     file : str or None

@@ -1,4 +1,4 @@
-"""Neighbourhoods: a move set with the energy that annealing goes down."""
+"""Neighbourhoods: a move set with its energy."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The problem contract, engine side: batched torch operations on any device.
+"""Operations of a neighbourhood in torch, batched, on any device: the reference implementation.
 
 Shapes: B chains, N elements (cities, items), F features. A *solution* is one tensor ``[B, …]``, an
 *action* a tuple of tensors ``[B, …]``. Energies are float64 and minimised, in the file's own units: sums
-of integers are then exact, and a chain of a million steps does not drift as float32 sums would. What the
-network sees is float32 in normalised units, and a temperature is in normalised units too, so that one
-policy and one schedule serve files in metres and in kilometres; ``batch.scale`` converts.
+of integers are then exact, and a chain of a million steps does not drift as float32 sums would. Features are
+float32 in normalised units, and so are temperatures, so that one policy and one schedule serve files in
+metres and in kilometres; ``batch.scale`` converts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Action: TypeAlias = tuple[Tensor, ...]
 
 
 class Batch(Protocol):
-    """What every problem's batch has: a NamedTuple of tensors with one row a chain.
+    """A batch of instances: a NamedTuple of tensors with one row a chain.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ BatchT = TypeVar("BatchT", bound=Batch)
 
 
 class Operations(ABC, Generic[InstanceT, BatchT]):
-    """What a chain does to solutions of one problem."""
+    """Energy and moves of one neighbourhood."""
 
     def arrays(self, instances: Sequence[InstanceT], unit: float | None = None) -> BatchT:
         """Make a batch of NumPy arrays, one row an instance.
@@ -73,7 +73,7 @@ class Operations(ABC, Generic[InstanceT, BatchT]):
             With equal `Problem.group`.
         device : torch.device or str
         unit : float, optional
-            The length, weight, … in file units that is 1 to the policy. By default estimated from the
+            The length, weight, … in file units that is 1 in normalised units. By default estimated from the
             data so that it does not depend on the file's units, and is near 1 for the paper's
             distributions; the paper's own protocol is ``unit=1.0``.
         """
@@ -89,11 +89,11 @@ class Operations(ABC, Generic[InstanceT, BatchT]):
         """Energies, float64[B]."""
 
     def objectives(self, energy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Turn energies into objectives to be minimised, float64[B]."""
+        """Convert energies to objectives, minimised, float64[B]: without terms that only guide the search."""
         return energy
 
     def losses(self, energy: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-        """Turn normalised energies of instances of a size into what training is to make small."""
+        """Compute training losses from normalised energies of instances of a size."""
         return energy
 
     @abstractmethod
@@ -115,9 +115,8 @@ class Slot(NamedTuple):
     Attributes
     ----------
     name : str
-        What is chosen.
     features : int
-        F of the network that scores the candidates; 0 where there is none, and all allowed ones are alike.
+        F of the network that scores the candidates; 0 for a uniform choice without network.
     """
 
     name: str
@@ -126,7 +125,7 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """What a policy sees of a state; a checkpoint names the set it was trained with.
+    """Features of the candidates of each slot; a policy file names its set.
 
     Attributes
     ----------
@@ -157,7 +156,7 @@ class DiscreteOperations(Operations[InstanceT, BatchT]):
     def allowed(self, batch: BatchT, x: Tensor, chosen: Action) -> Tensor:
         """Candidates of slot ``len(chosen)`` that lead to feasible moves, bool[B, N].
 
-        Rows without any are moves that a chain cannot make; it then stays where it is.
+        A chain without allowed candidates stays where it is.
         """
 
 
@@ -167,7 +166,7 @@ class ContinuousOperations(Operations[InstanceT, BatchT]):
     #: Standard deviation of uniform (untrained, constant) proposals, in normalised units.
     sigma: float
 
-    #: Bounds of a learnt policy's log sigma: a network may be wrong by anything, a chain must survive it.
+    #: Clamp of a learnt policy's log sigma, so that no network output breaks a chain.
     log_sigma: tuple[float, float] = (-12.0, 6.0)
 
     #: Number of features that `observe` gives.
@@ -175,4 +174,4 @@ class ContinuousOperations(Operations[InstanceT, BatchT]):
 
     @abstractmethod
     def observe(self, batch: BatchT, x: Tensor, temperature: Tensor) -> Tensor:
-        """What a policy sees of a state, float32[B, F]."""
+        """Compute the features of a state, float32[B, F]."""

@@ -6,6 +6,7 @@ error says what was expected and what was got. The command line and `nsa_cli.Set
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -22,6 +23,10 @@ Temperature: TypeAlias = float | Literal["auto"]
 
 _STEPS = re.compile(r"(\d{1,18})|(\d{1,18}(?:\.\d{1,18})?)?\s*\*?\s*[nN](?:\s*(?:\^|\*\*)?\s*([123]))?")
 _SECONDS = re.compile(r"(\d{1,12}\.?\d{0,12}|\.\d{1,12})\s*s")
+
+#: One number, or a first and a last one.
+_RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
+_MOST_NUMBERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -198,3 +203,34 @@ def parse_temperature(option: str, value: Any) -> Temperature | None:
     if not 0 <= temperature < math.inf:
         raise _unexpected(option, "a temperature >= 0, or auto", value)
     return temperature
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Read a list of names between commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def parse_numbers(option: str, text: str, minimum: int = 1) -> tuple[int, ...]:
+    """Read a list of whole numbers from `minimum` on, each once: ``50,100`` or ``1..5`` or both."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        found = _RANGE.fullmatch(part.strip())
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+        if not minimum <= first <= last < first + _MOST_NUMBERS:
+            raise _unexpected(option, f"whole numbers from {minimum} on, as 1,2,5 or 1..5", text)
+        numbers += range(first, last + 1)
+    return tuple(dict.fromkeys(numbers))
+
+
+def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, Any]:
+    """Read ``KEY=VALUE`` pairs; a value is JSON, or a text if it is none."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key.strip():
+            raise _unexpected(option, "KEY=VALUE", pair)
+        try:
+            found[key.strip()] = json.loads(text)
+        except ValueError:
+            found[key.strip()] = text
+    return found

@@ -1,4 +1,4 @@
-"""What the engine asks of a policy, so that neither imports the other."""
+"""Policy protocol: a proposal distribution over moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Proposal(NamedTuple):
     ----------
     action : tuple of tensors [B, …]
     possible : bool[B]
-        False where no candidate was allowed; the action is then meaningless and must be rejected.
+        False where no candidate was allowed; the action must then be rejected.
     """
 
     action: Action
@@ -27,15 +27,15 @@ class Proposal(NamedTuple):
 class Policy(Protocol):
     """A proposal distribution over actions, given solution, instance and temperature."""
 
-    #: As in the result and in ``--policy``.
+    #: As in results.
     name: str
-    #: Where the policy is at home; None for uniform proposals.
+    #: Size and temperatures of its training; None for uniform proposals.
     trained: Trained | None
     #: Steps for which it is shown one temperature, see `nsa_cli.anneal.held`.
     temperature_steps: int
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        """Uniform numbers that one proposal of one chain uses up."""
+        """Count the uniform numbers of one proposal of one chain."""
         ...
 
     def propose(

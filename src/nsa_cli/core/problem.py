@@ -1,4 +1,4 @@
-"""The problem contract, exact side: instances, files, generators and starts, in NumPy.
+"""Problem contract: instances, files, generators, starts, bounds and neighbourhoods.
 
 Moves and energies are those of its neighbourhoods (`nsa_cli.core.neighbourhood`), which import torch and
 Numba only when they are used, so that reading a file or printing help never does.
@@ -62,18 +62,17 @@ class Column:
     text: bool = False
 
 
-#: How often an element occurs, of tables of items.
+#: Multiplicity of an item.
 COPIES = Column("copies", ("copies", "demand", "demands", "quantity"), required=False)
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A text format of a problem's own, beside JSON and CSV.
+    """A problem's own text format for instances.
 
     Attributes
     ----------
     name : str
-        As in ``--format``.
     suffixes : tuple of str
         File name endings, lower case, with the dot.
     recognises : callable
@@ -93,7 +92,7 @@ class FileFormat:
 
 @dataclass(frozen=True)
 class SolutionFormat:
-    """A text format for solutions, beside JSON and CSV: reads ids and writes them.
+    """A problem's own text format for solutions.
 
     Attributes
     ----------
@@ -116,7 +115,7 @@ class SolutionFormat:
 
 @dataclass(frozen=True)
 class FileSet:
-    """A form in which several files make one instance.
+    """A format of several files that make one instance.
 
     Attributes
     ----------
@@ -124,7 +123,7 @@ class FileSet:
     pattern : str
         Regular expression for the whole name of a file, with groups ``stem`` and ``part``.
     parts : mapping of str to bool
-        What `pattern` may find as ``part``, and whether there is no instance without it.
+        Values of ``part``, and whether the file is required.
     read : callable
         ``read(stem, sources) -> Record``, `sources` by part.
     """
@@ -224,7 +223,7 @@ class LargeStep(Protocol):
 
 
 class Problem(ABC, Generic[InstanceT]):
-    """A problem as everything but the engine sees it.
+    """A problem: its data, files, starts, bounds and neighbourhoods.
 
     A built-in problem is a folder under ``problems/`` whose package has a `problem` attribute; a user's
     is a class in a file. Class attributes describe it, methods build its instances.
@@ -236,24 +235,23 @@ class Problem(ABC, Generic[InstanceT]):
         One line for listings.
     sense : {'min', 'max'}
     record_keys : tuple of tuples
-        Keys by which a JSON record is recognised: one of each inner tuple must be there.
+        Keys that recognise a JSON record: one of each inner tuple is required.
     columns : tuple of Column
         How a table fills a record.
     aliases : mapping
-        Names that other programs have for keys of records.
+        Keys of records in other programs.
     arrays : mapping
-        Keys that a binary data set may fill, each with the axes that one instance's array has; a further
-        axis in front counts instances. An array without a name is the first of them.
+        Keys of binary data sets, each with the number of axes of one instance's array; a further axis in
+        front counts instances. An array without a name is the first of them.
     formats, file_sets, solution_formats : tuple
     starts : mapping
         Named starts, the first of which is the default. ``paper`` is the paper's (Appendix A).
     nested_ids : bool
         Whether a solution is a list of lists of ids; one of them a line where it is plain text.
     answer_columns : tuple of two str
-        Headers of `Instance.table` from which a solution is read again: what numbers or groups its rows,
-        and what the rows hold.
+        Headers of `Instance.table` from which a solution is read: order or group of the rows, and ids.
     settings : tuple of str
-        Record keys that a user may give beside the file, such as ``capacity``.
+        Record keys that a user may override, such as ``capacity``.
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
     neighbourhoods : tuple of Neighbourhood
@@ -261,14 +259,14 @@ class Problem(ABC, Generic[InstanceT]):
     default_neighbourhood : str
         The one that `solve` takes unless a policy or a neighbourhood is given.
     instant_start : str or None
-        The start that needs nothing compiled, where the default one does.
+        A start without compilation, where the default one needs it.
     without_large_steps : str
-        Why there are none, where `large_step` gives none.
+        Reason, where `large_step` gives None.
     bound_share : float or None
-        Share of a time limit that a bound may take where its method mostly finds the optimum, or proves that
-        a search may end; None: a fifth, and less of a short time.
+        Share of the time limit for a bound whose method often finds the optimum or ends the search; None: a
+        fifth, and less of a short time.
     prefers_large_steps : bool
-        Whether `solve` takes large steps, where there are some, unless something else is asked for.
+        Whether `solve` takes large steps by default.
     """
 
     name: ClassVar[str]
@@ -349,15 +347,15 @@ class Problem(ABC, Generic[InstanceT]):
         """Draw an instance from the distribution that the paper trains and tests on (Appendix A)."""
 
     def samples(self, rng: np.random.Generator) -> Sequence[InstanceT]:
-        """Make small instances of each kind that kernels are compiled apart for."""
+        """Make small instances of each kind with kernels of its own."""
         return [self.generate(size, rng) for size in (10, 200)]
 
     def group(self, instance: InstanceT) -> Hashable:
-        """Give a key; instances with equal keys may share a batch."""
+        """Give the key of batches: instances with equal keys may share one."""
         return instance.size
 
     def large_step(self) -> LargeStep | None:
-        """Import the problem's large-step chains: `large_step` of the module `large_step` of its folder."""
+        """Import the problem's large-step chains, `large_step` of that module of its folder, if any."""
         found: LargeStep | None = find_part(self, "large_step", "large_step")
         return found
 
@@ -368,7 +366,7 @@ class Problem(ABC, Generic[InstanceT]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        """Compute what no solution of an instance beats, by `bound` of the module `bounds` of its folder.
+        """Compute a bound on the optimum, by `bound` of the module `bounds` of the problem's folder.
 
         The same instance gives the same bound, unless time runs out: effort is limited by counts.
 
@@ -376,27 +374,16 @@ class Problem(ABC, Generic[InstanceT]):
         ----------
         instance : Instance
         seconds : float
-            What it may take; with little time a weaker bound, or None, but never a wrong one.
+            Time limit; with little time the bound is weaker.
         stop : callable
-            Asked now and then; once it says True, the method ends as soon as it can.
-
-        Returns
-        -------
-        Bound or None
-            None where no bound is known, or there was no time for one.
+            Asked repeatedly; the method ends soon after it says True.
         """
         compute = find_part(self, "bounds", "bound")
         found: Bound | None = None if compute is None else compute(instance, seconds, stop)
         return found
 
     def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Number:
-        """Compute a bound's value again from its witness, by `recompute` of the module `bounds`.
-
-        Parameters
-        ----------
-        instance : Instance
-        witness : mapping
-            Strict JSON from anywhere.
+        """Compute a bound's value by `recompute` of the module `bounds` from a witness, which is not trusted.
 
         Raises
         ------
@@ -410,7 +397,7 @@ class Problem(ABC, Generic[InstanceT]):
         return value
 
     def drawing(self) -> Drawing[InstanceT] | None:
-        """Import pictures of solutions and policies: `drawing` of the module `plot` of its folder."""
+        """Import the problem's pictures, `drawing` of the module `plot` of its folder, if any."""
         found: Drawing[InstanceT] | None = find_part(self, "plot", "drawing")
         return found
 

@@ -1,7 +1,7 @@
-"""Between a file and an instance: the text as read, and the record that a format makes of it.
+"""Sources and records: a file's text, and an instance's plain data with the line of each element.
 
-Every format, whatever it looks like, ends in records with the keys of the JSON form. An instance is
-validated when it is built from a record, and the record knows on which line each element stood.
+Every format is read into records with the keys of the JSON form. An instance is validated when it is built
+from a record, whose lines then tell where an error is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Source:
-    """A text with its origin.
+    """A file's text or arrays.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Source:
     text : str
         Without byte order mark.
     arrays : object
-        What a binary data set holds in place of a text: an array, nested lists, or either by names.
+        Contents of a binary data set: an array, nested lists, or either by names.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Source:
     arrays: Any = None
 
     def error(self, message: str, line: int | None = None, **hints: Any) -> InputError:
-        """Make the error that points into this text; hints as for `NsaError`."""
+        """Make an error that points into this text; hints as for `NsaError`."""
         return InputError(message, self.name, line, **hints)
 
 
-#: Tells the line (from 1) on which an element stands: ``locate(key, index)``; either may be None.
+#: Finds the line (from 1) of an element: ``locate(key, index)``; either may be None.
 Locate = Callable[[str | None, int | None], int | None]
 
 
@@ -52,7 +52,7 @@ def nowhere(_key: str | None, _index: int | None) -> int | None:
 
 @dataclass(frozen=True)
 class Record:
-    """One instance as plain data, with the keys of the JSON form.
+    """An instance as plain data, with the keys of the JSON form.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Record:
     locate : callable
         ``locate(key, index) -> line or None``.
     sources : mapping
-        Of a set of files, the one that each key was read from.
+        Of a file set, the file of each key.
     """
 
     data: dict[str, Any]
@@ -70,7 +70,7 @@ class Record:
     sources: Mapping[str, Source] = field(default_factory=dict)
 
     def build(self, make: Callable[[dict[str, Any]], T]) -> T:
-        """Call ``make(data)`` and point into the file if it objects.
+        """Call ``make(data)``; its errors point into the file.
 
         Raises
         ------

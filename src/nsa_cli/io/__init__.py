@@ -1,1 +1,1 @@
-"""Formats, not problems: reading bytes, JSON, tables, sniffing what a file holds, writing atomically."""
+"""File formats independent of problems: bytes, JSON, tables, tokens, arrays, atomic writing."""

@@ -1,9 +1,8 @@
-"""Data sets of the learning community: NumPy's .npy and .npz, and pickles, of which no code ever runs.
+"""Binary data sets: .npy, .npz, and pickles of plain data, whose code never runs.
 
-A pickle is a small program. Python's own reader can be told which names it may call, but still grants a
-file any amount of memory, and NumPy's classes trust what they are restored from. What a data set needs is
-little: the operations below, which build lists, tuples, texts, numbers and arrays of numbers. Any other
-is refused by name before it does anything.
+A pickle is a small program. Python's own reader can restrict the names it calls, but not the memory it
+takes, and NumPy's classes trust the state they are restored from. This reader knows the operations that
+build lists, tuples, texts, numbers and arrays of numbers; any other is refused by name before it runs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 from nsa_cli.core.errors import InputError, shown
 
-#: What compressed data may grow to, in bytes; a few kilobytes can hide any amount.
+#: Bytes of uncompressed data, at most; a few kilobytes can hide any amount.
 LARGEST = 2**30
 #: Operations that a pickle may have.
 _MOST_VALUES = 100_000_000
@@ -26,12 +25,12 @@ _NPY, _ZIP = b"\x93NUMPY", b"PK\x03\x04"
 
 
 def holds_arrays(data: bytes) -> bool:
-    """Tell NumPy's files and pickles of protocol 2 or later (2006) by their first bytes."""
+    """Recognise NumPy's files and pickles of protocol 2 or later (2006) by their first bytes."""
     return data.startswith((_NPY, _ZIP, b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5"))
 
 
 def read_arrays(data: bytes, name: str) -> Any:
-    """Read what `holds_arrays` told.
+    """Read data that `holds_arrays` recognised.
 
     Returns
     -------
@@ -70,7 +69,7 @@ def _archive(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _plain(array: Any, name: str) -> Any:
-    """Insist on numbers or texts: an array of objects is a pickle in disguise."""
+    """Refuse arrays of objects, which are pickles."""
     if array.dtype.kind not in "iufbU":
         raise InputError(f"expected arrays of numbers, got {shown(str(array.dtype))}", name)
     return array
@@ -124,7 +123,7 @@ _MARK = object()
 
 
 class _Unpickler:
-    """Builds plain data from a pickle's operations; knows no others."""
+    """Interpreter of the pickle operations that build plain data."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -192,7 +191,7 @@ class _Unpickler:
         self.named(f"{module} {attribute}")
 
     def call(self) -> None:
-        """Do what the few known names would do."""
+        """Call one of the known names."""
         arguments, name = self._stack.pop(), self._stack.pop()
         if not isinstance(name, _Name) or not isinstance(arguments, tuple):
             self._refuse("a call")
@@ -218,7 +217,7 @@ class _Unpickler:
 
 
 class _Finish:
-    """Puts finished arrays into the lists that hold them.
+    """Replaces array builders by their arrays, in nested lists.
 
     A list may stand in many places of another at no cost to the file: no more values than the file has
     operations are unfolded, and a list that holds itself never ends otherwise.

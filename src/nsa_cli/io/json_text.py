@@ -1,4 +1,4 @@
-"""JSON, strict both ways: one object, a list of objects, or one object a line."""
+"""Strict JSON: one object, a list of objects, or one object a line; errors with lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WHITESPACE = " \t\n\r"
 
 
 def looks_like_json(source: Source) -> bool:
-    """Tell by the first character."""
+    """Recognise JSON by its first character."""
     return source.text.lstrip()[:1] in ("{", "[")
 
 
@@ -114,8 +114,7 @@ def _refuse_halves(value: Any, source: Source, start: int) -> None:
 
 
 # --- where an element stands -----------------------------------------------------------------------
-# The decoder of the standard library keeps no positions. Errors are rare, so the text is walked again
-# when one happens.
+# The decoder of the standard library keeps no positions, so the text is scanned again after an error.
 
 _TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]++|\\.)*+")(?P<colon>\s*:)?|[{}]|(?P<constant>NaN|-?Infinity)|(?P<digits>[0-9]++)'
@@ -125,7 +124,7 @@ _MOST_DIGITS = 4300
 
 
 def _fault(text: str, start: int) -> tuple[str, int]:
-    """What is refused though the decoder knows it, and its position: well-formed up to there."""
+    """Find the refused token and its position; the text is well-formed up to there."""
     objects: list[set[str]] = []
     for found in _TOKEN.finditer(text, start):
         token = found.group()

@@ -1,7 +1,4 @@
-"""Reading numbers as files write them, and as nothing else.
-
-Python's own `float` also takes ``1_000``, ``nan`` and ``infinity``; no format of the field means those.
-"""
+"""Strict parsing of numbers: Python's `float` also takes ``1_000``, ``nan`` and ``infinity``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading files, standard input and gzip; directories and unknown binaries are refused in one line."""
+"""Reading files, standard input and gzip as text or arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nsa_cli.core.errors import InputError
 from nsa_cli.core.record import Source
 from nsa_cli.io.arrays import LARGEST, holds_arrays, read_arrays
 
-#: What standard input is called in messages.
+#: Name of standard input in messages.
 STDIN = "<stdin>"
 
 
@@ -43,7 +43,7 @@ def read_source(path: str | Path) -> Source:
 
 
 def decode(data: bytes, name: str, suffix: str) -> Source:
-    """Uncompress if gzip, drop a byte order mark, insist on text or on arrays.
+    """Decode bytes: gzip, byte order marks, text or arrays.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables of elements as spreadsheets and scripts write them.
+"""Delimited tables: cells, header, notes, and their binding to a problem's columns.
 
 Comma, semicolon, tab or bar between cells; decimal points or, where commas do not separate cells,
 decimal commas; a header in any order, or none; ``sep=;`` in the first line; quotes; blank lines.
@@ -25,7 +25,7 @@ _DELIMITERS = (";", "\t", ",", "|")
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text, with their lines.
+    """A table's cells as text, with their lines.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Table:
         Line of each row.
     delimiter : str
     notes : dict
-        From lines ``# key = value`` above the header: what belongs to the whole table, such as a capacity.
+        From lines ``# key = value`` above the header, for the whole table, such as a capacity.
     note_lines : dict
         Line of each note.
     first : int
@@ -160,7 +160,7 @@ def _without_unit(header: str) -> str:
 
 
 def _check_decimal_signs(table: Table) -> None:
-    """Refuse a file in which 1.250 and 3,5 stand side by side: one of them is not what it seems."""
+    """Refuse decimal points beside decimal commas: 1.250 and 3,5 cannot both be decimals."""
     if table.delimiter == ",":
         return
     points = commas = 0
@@ -183,18 +183,18 @@ def matches(table: Table, columns: Sequence[Column]) -> bool:
 
 
 def with_constants(table: Table, keys: Collection[str]) -> Table:
-    """Take columns that say one thing in all rows, such as the capacity, as notes; a note wins.
+    """Turn constant columns of whole-table keys, such as the capacity, into notes; a note wins.
 
     Parameters
     ----------
     table : Table
     keys : collection of str
-        Headers of what belongs to the whole table.
+        Of the whole table.
 
     Raises
     ------
     InputError
-        If such a column says several things.
+        If such a column is not constant.
     """
     notes, lines = dict(table.notes), dict(table.note_lines)
     for at, key in enumerate(table.headers or []):
@@ -211,7 +211,7 @@ def with_constants(table: Table, keys: Collection[str]) -> Table:
 
 
 def to_record(table: Table, columns: Sequence[Column], problem: str) -> Record:
-    """Bind the columns of a problem to those of a table.
+    """Make a record from a problem's columns in a table.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Plain lists of numbers, as the field's oldest formats have them: tokens with their lines."""
+"""Whitespace-separated tokens with their lines, for the field's plain text formats."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def shape(source: Source, lines: int) -> tuple[int, ...]:
 
 
 def locator(lines: Sequence[int], heads: Mapping[str, int]) -> Locate:
-    """Know the line of each element, and the lines of what is given once for all (the capacity)."""
+    """Make a `Locate` from the lines of elements and of single values, such as the capacity."""
 
     def locate(key: str | None, index: int | None) -> int | None:
         if index is None:
@@ -69,7 +69,7 @@ def locator(lines: Sequence[int], heads: Mapping[str, int]) -> Locate:
 
 
 def read_numbers(source: Source, what: str) -> tuple[list[int | float], list[int]]:
-    """Read a text that is numbers and nothing else, with the line of each.
+    """Read a text of numbers only, with the line of each.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Proposal distributions: the paper's small networks, and uniform ones; checkpoints."""
+"""Proposal distributions: learnt networks, uniform proposals; policy files."""

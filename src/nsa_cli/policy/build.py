@@ -1,4 +1,4 @@
-"""Policies as torch modules, from their files."""
+"""Policies as torch modules, built from policy files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LearntPolicy = SlotPolicy | GaussianPolicy
 
 
 def find_policy(spec: str, problem: str, operations: Operations[Any, Any], *, greedy: bool = False) -> Policy:
-    """Make the policy that ``--policy`` names: ``uniform``, a shipped name, or a file.
+    """Make a policy: ``uniform``, a shipped name, or a file.
 
     Raises
     ------

@@ -1,8 +1,4 @@
-"""Policies as files: one readable JSON text each; reading one runs nothing.
-
-A pickle can run code when it is loaded, and cannot be read by people or by other languages; a policy of a
-few hundred numbers needs neither.
-"""
+"""Policy files: readable JSON; loading one runs no code, as a pickle would."""
 
 from __future__ import annotations
 
@@ -50,12 +46,12 @@ def available(problem: str) -> list[str]:
 
 
 def digest(spec: str, problem: str) -> str | None:
-    """Hash the file that ``--policy`` names (SHA-256, hexadecimal); None for uniform proposals."""
+    """Hash a policy's file (SHA-256, hexadecimal); None for uniform proposals."""
     return None if spec == _UNIFORM else hashlib.sha256(_locate(spec, problem).read_bytes()).hexdigest()
 
 
 def problem_of(spec: str) -> str:
-    """Tell the problem that a shipped policy, or one in a file, is for.
+    """Read the problem of a shipped policy, or of one in a file.
 
     Raises
     ------
@@ -65,7 +61,7 @@ def problem_of(spec: str) -> str:
         If the file is no policy.
     """
     if spec == _UNIFORM:
-        raise UsageError("uniform proposals have learnt nothing; give a policy's name or file")
+        raise UsageError("uniform proposals are not learnt; give a policy's name or file")
     path = _locate(spec, "*")
     name = _read(path).get("problem")
     if not isinstance(name, str):
@@ -81,7 +77,9 @@ def _locate(spec: str, problem: str) -> Path:
         return Path(spec)
     known = ", ".join([_UNIFORM, *available(problem)])
     purpose = "" if problem == "*" else f" for {problem}"
-    raise UsageError(f"there is no policy {spec!r}{purpose}; there are {known}, or give a file")
+    raise UsageError(
+        f"there is no {shown(spec)}{purpose}; there are {known}, or give a file", option="policy"
+    )
 
 
 def save(
@@ -134,13 +132,13 @@ def _layout(data: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A policy as its file has it.
+    """A policy file, parsed; its weights are checked by `arrays`.
 
     Attributes
     ----------
     name : str
     feature_set : str
-        What it sees of a state; ``gaussian`` for a policy of that kind.
+        ``gaussian`` for a policy of that kind.
     hidden : int
     trained : Trained or None
     neighbourhood : str
@@ -148,7 +146,7 @@ class Stored:
     source : str
         The file, for messages.
     weights : object
-        As read; `arrays` checks them.
+        As read.
     temperature_steps : int
         Steps for which it is shown one temperature, see `nsa_cli.anneal.held`; 1 where the file says nothing.
     """
@@ -205,7 +203,7 @@ class Stored:
 
 
 def find_stored(spec: str, problem: str) -> Stored | None:
-    """Read the policy that ``--policy`` names: a shipped name, or a file; None for ``uniform``.
+    """Read a policy by its shipped name or file; None for ``uniform``.
 
     Raises
     ------
@@ -256,7 +254,7 @@ def neighbourhood_for(
 
 
 def check_greedy(stored: Stored | None, greedy: bool) -> None:
-    """Refuse ``--greedy`` where there is no likeliest action.
+    """Refuse the likeliest action of proposals that have none.
 
     Raises
     ------
@@ -264,9 +262,9 @@ def check_greedy(stored: Stored | None, greedy: bool) -> None:
         In that case.
     """
     if greedy and stored is None:
-        raise UsageError("uniform proposals have no likeliest action; leave --greedy out, or give a policy")
+        raise UsageError("uniform proposals have no likeliest action", drop={"greedy": None})
     if greedy and stored is not None and stored.feature_set == "gaussian":
-        raise UsageError("the likeliest Gaussian step is no step at all; leave --greedy out")
+        raise UsageError("the likeliest Gaussian step is 0", drop={"greedy": None})
 
 
 def read(path: str | Path, problem: str) -> Stored:
@@ -310,12 +308,12 @@ def read(path: str | Path, problem: str) -> Stored:
 
 
 def wrong_kind(kind: Any, source: str) -> InputError:
-    """Say that a policy is of a kind that does not go with the problem."""
+    """Make the error of a policy whose kind the problem has not."""
     return InputError(f"is a policy of kind {shown(kind)}, which does not go with this problem", source)
 
 
 def _trained(data: Mapping[str, Any], source: str) -> Trained | None:
-    """Read where a policy is at home, if the file says so."""
+    """Read size and temperatures of the training, if the file has them."""
     schedule, training = data.get("schedule"), data.get("training")
     if not isinstance(schedule, dict) or not isinstance(training, dict):
         return None

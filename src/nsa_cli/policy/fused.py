@@ -1,4 +1,4 @@
-"""Policies as kernels take them: plain arrays, with no torch in sight."""
+"""Policies as NumPy arrays for fused kernels, without torch."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -15,7 +16,33 @@ from nsa_cli.core.policy import Proposal
 from nsa_cli.policy.slots import HIDDEN
 
 
-class GaussianPolicy(nn.Module):
+class GaussianProposals(ABC):
+    """Axis-aligned Gaussian steps with standard deviations `sigma`."""
+
+    @abstractmethod
+    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
+        """Compute the standard deviations of the next step, float64[B, D]."""
+
+    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        """Count the dimensions: one uniform number each."""
+        return x.shape[1]
+
+    def propose(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
+    ) -> Proposal:
+        # Inverse of the normal distribution function.
+        step = self.sigma(operations, batch, x, temperature) * torch.special.ndtri(u.T)
+        return Proposal((step,), torch.ones(len(step), dtype=torch.bool, device=step.device))
+
+    def log_prob(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
+    ) -> Tensor:
+        sigma = self.sigma(operations, batch, x, temperature)
+        z = action[0] / sigma
+        return (-0.5 * z * z - sigma.log() - 0.5 * math.log(2 * math.pi)).sum(1)
+
+
+class GaussianPolicy(GaussianProposals, nn.Module):
     """A learnt standard deviation for each axis: features -> hidden -> axes, ReLU, exponential.
 
     Parameters
@@ -39,11 +66,8 @@ class GaussianPolicy(nn.Module):
         self.first = nn.Linear(features, hidden)
         self.second = nn.Linear(hidden, axes)
 
-    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        return x.shape[1]
-
     def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
-        """Standard deviations of the next step, float64[B, D].
+        """Compute the standard deviations of the next step, float64[B, D].
 
         Raises
         ------
@@ -60,38 +84,17 @@ class GaussianPolicy(nn.Module):
         log_sigma = _affine(self.second, torch.relu(_affine(self.first, seen)))
         return log_sigma.clamp(*operations.log_sigma).double().exp()
 
-    def propose(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
-    ) -> Proposal:
-        return _step(self.sigma(operations, batch, x, temperature), u)
 
-    def log_prob(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
-    ) -> Tensor:
-        return _log_density(self.sigma(operations, batch, x, temperature), action)
-
-
-class ConstantGaussianPolicy:
+class ConstantGaussianPolicy(GaussianProposals):
     """The same standard deviation everywhere. Vanilla simulated annealing."""
 
     name = "uniform"
     trained: Trained | None = None
     temperature_steps = 1
 
-    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        return x.shape[1]
-
-    def propose(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
-    ) -> Proposal:
+    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
         assert isinstance(operations, ContinuousOperations)
-        return _step(torch.full_like(x, operations.sigma), u)
-
-    def log_prob(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
-    ) -> Tensor:
-        assert isinstance(operations, ContinuousOperations)
-        return _log_density(torch.full_like(x, operations.sigma), action)
+        return torch.full_like(x, operations.sigma)
 
 
 def _affine(layer: nn.Linear, x: Tensor) -> Tensor:
@@ -101,14 +104,3 @@ def _affine(layer: nn.Linear, x: Tensor) -> Tensor:
         return torch.baddbmm(layer.bias[:, None], shared, layer.weight.mT).reshape(len(x), -1)
     products: Tensor = (x[:, None, :] * layer.weight).sum(-1) + layer.bias
     return products
-
-
-def _step(sigma: Tensor, u: Tensor) -> Proposal:
-    """Invert the normal distribution function: one uniform number a dimension."""
-    step = sigma * torch.special.ndtri(u.T)
-    return Proposal((step,), torch.ones(len(step), dtype=torch.bool, device=step.device))
-
-
-def _log_density(sigma: Tensor, action: Action) -> Tensor:
-    z = action[0] / sigma
-    return (-0.5 * z * z - sigma.log() - 0.5 * math.log(2 * math.pi)).sum(1)

@@ -1,4 +1,4 @@
-"""Choosing one candidate a row, from one uniform number a row."""
+"""Categorical sampling by inversion: one candidate a row from one uniform number a row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from nsa_cli.core.draws import LANES
 
 
-class Choice(NamedTuple):
+class Pick(NamedTuple):
     """A candidate of each row.
 
     Attributes
@@ -24,7 +24,7 @@ class Choice(NamedTuple):
     possible: Tensor
 
 
-def by_weight(weights: Tensor, u: Tensor) -> Choice:
+def by_weight(weights: Tensor, u: Tensor) -> Pick:
     """Choose in proportion to non-negative weights, by inversion of their cumulative sum.
 
     Parameters
@@ -38,10 +38,10 @@ def by_weight(weights: Tensor, u: Tensor) -> Choice:
     # Below the total even where the product rounds up to it: else what has no weight could be chosen.
     threshold = torch.minimum(u * total, total.nextafter(torch.zeros_like(total)))
     index = (cumulative <= threshold[:, None]).sum(1)
-    return Choice(index.clamp(max=weights.shape[1] - 1), total > 0)
+    return Pick(index.clamp(max=weights.shape[1] - 1), total > 0)
 
 
-def by_softmax(logits: Tensor, allowed: Tensor, u: Tensor) -> Choice:
+def by_softmax(logits: Tensor, allowed: Tensor, u: Tensor) -> Pick:
     """Choose in proportion to exp(logits) among the allowed candidates.
 
     The order of the inverted sum is that of kernels, which add up 16 candidates side by side: 0, 16, 32, …,
@@ -63,13 +63,13 @@ def by_softmax(logits: Tensor, allowed: Tensor, u: Tensor) -> Choice:
     by_lane = padded.reshape(rows, blocks, LANES).transpose(1, 2).reshape(rows, -1)
     place, possible = by_weight(by_lane, u)
     candidate = place % blocks * LANES + place // blocks
-    return Choice(candidate.clamp(max=size - 1), possible)
+    return Pick(candidate.clamp(max=size - 1), possible)
 
 
-def by_maximum(logits: Tensor, allowed: Tensor) -> Choice:
+def by_maximum(logits: Tensor, allowed: Tensor) -> Pick:
     """Choose the likeliest allowed candidate, the first among equals."""
     masked = logits.masked_fill(~allowed, -torch.inf)
-    return Choice(masked.argmax(1), allowed.any(1))
+    return Pick(masked.argmax(1), allowed.any(1))
 
 
 def log_softmax(logits: Tensor, allowed: Tensor, index: Tensor) -> Tensor:

@@ -1,11 +1,12 @@
-"""The policy of every discrete problem: slot after slot, one small network over all candidates.
+"""Policies of discrete problems: slot after slot, a softmax over the allowed candidates.
 
-Section 3.2 of the paper: the same two-layer network scores each candidate from its features; a softmax
-over the allowed ones is the distribution. Uniform proposals are the same thing with all logits zero.
+Section 3.2 of the paper: one two-layer network a slot scores each candidate from its features. Uniform
+proposals have all logits zero.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ HIDDEN = 16
 
 
 class PointwiseNetwork(nn.Module):
-    """F -> hidden -> 1 with ReLU, for every candidate alike.
+    """Two-layer perceptron for each candidate alike: F -> hidden -> 1, ReLU.
 
     The output has no bias: a softmax would not see it (Appendix A: 112, 160, 384 parameters). Weights may
     have a leading axis of P members, each of which scores its share of the rows (see
@@ -49,60 +50,25 @@ class PointwiseNetwork(nn.Module):
         return torch.bmm(hidden, self.second.weight.mT).reshape(features.shape[:-1])
 
 
-class SlotPolicy(nn.Module):
-    """A learnt policy.
+class SlotProposals(ABC):
+    """Choices slot after slot, each from the softmax of `logits` over the allowed candidates."""
 
-    Parameters
-    ----------
-    slots : sequence of Slot
-        Of the feature set it is trained on.
-    feature_set : str
-    hidden : int
-    name : str
+    #: Propose the likeliest action instead of a sampled one ("greedy" in the paper's tables).
+    greedy = False
 
-    Attributes
-    ----------
-    greedy : bool
-        Propose the likeliest action instead of a sampled one ("greedy" in the paper's tables).
-    trained : Trained or None
-    temperature_steps : int
-        See `nsa_cli.core.policy.Policy`.
-    """
-
-    def __init__(
-        self, slots: Sequence[Slot], feature_set: str = "paper", hidden: int = HIDDEN, name: str = "untrained"
-    ) -> None:
-        super().__init__()
-        self.feature_set, self.hidden, self.name = feature_set, hidden, name
-        self.greedy = False
-        self.trained: Trained | None = None
-        self.temperature_steps = 1
-        self.networks = nn.ModuleList(
-            PointwiseNetwork(slot.features, hidden) if slot.features else nn.Identity() for slot in slots
-        )
-
+    @abstractmethod
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        return len(self.networks)
+        """Count the slots: one uniform number each."""
 
-    def features(self, operations: Operations[Any, Any]) -> FeatureSet:
-        """Find the feature set by name in the problem's operations."""
-        assert isinstance(operations, DiscreteOperations)
-        return operations.feature_sets[self.feature_set]
+    @abstractmethod
+    def scores(self, slot: int) -> bool:
+        """Tell whether the candidates of a slot have logits other than 0."""
 
+    @abstractmethod
     def logits(
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
     ) -> Tensor:
-        """Score the candidates of slot ``len(chosen)``: float32[B, N]."""
-        assert isinstance(operations, DiscreteOperations)
-        if not self.scores(len(chosen)):
-            return torch.zeros_like(operations.allowed(batch, x, chosen), dtype=torch.float32)
-        features = self.features(operations).compute(batch, x, chosen, temperature)
-        scores: Tensor = self.networks[len(chosen)](features)
-        return scores
-
-    def scores(self, slot: int) -> bool:
-        """Tell whether a network scores the candidates of a slot; else they are all alike."""
-        return isinstance(self.networks[slot], PointwiseNetwork)
+        """Compute the logits of slot ``len(chosen)``, float32[B, N]."""
 
     def propose(
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
@@ -110,15 +76,16 @@ class SlotPolicy(nn.Module):
         assert isinstance(operations, DiscreteOperations)
         chosen: Action = ()
         possible = torch.ones(len(x), dtype=torch.bool, device=x.device)
-        for slot in range(len(self.networks)):
-            logits = self.logits(operations, batch, x, chosen, temperature)
+        for slot in range(self.draws(operations, x)):
             allowed = operations.allowed(batch, x, chosen)
             if not self.scores(slot):
                 pick = sampling.by_weight(allowed.double(), u[slot])
-            elif self.greedy:
-                pick = sampling.by_maximum(logits, allowed)
             else:
-                pick = sampling.by_softmax(logits, allowed, u[slot])
+                logits = self.logits(operations, batch, x, chosen, temperature)
+                if self.greedy:
+                    pick = sampling.by_maximum(logits, allowed)
+                else:
+                    pick = sampling.by_softmax(logits, allowed, u[slot])
             chosen, possible = (*chosen, pick.candidate), possible & pick.possible
         return Proposal(chosen, possible)
 
@@ -134,8 +101,58 @@ class SlotPolicy(nn.Module):
         return total
 
 
-class UniformSlotPolicy:
-    """All logits zero: every allowed candidate alike. Vanilla simulated annealing."""
+class SlotPolicy(SlotProposals, nn.Module):
+    """A learnt policy: one network a slot.
+
+    Parameters
+    ----------
+    slots : sequence of Slot
+        Of the feature set it is trained on.
+    feature_set : str
+    hidden : int
+    name : str
+
+    Attributes
+    ----------
+    trained : Trained or None
+    temperature_steps : int
+        See `nsa_cli.core.policy.Policy`.
+    """
+
+    def __init__(
+        self, slots: Sequence[Slot], feature_set: str = "paper", hidden: int = HIDDEN, name: str = "untrained"
+    ) -> None:
+        super().__init__()
+        self.feature_set, self.hidden, self.name = feature_set, hidden, name
+        self.trained: Trained | None = None
+        self.temperature_steps = 1
+        self.networks = nn.ModuleList(
+            PointwiseNetwork(slot.features, hidden) if slot.features else nn.Identity() for slot in slots
+        )
+
+    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
+        return len(self.networks)
+
+    def features(self, operations: Operations[Any, Any]) -> FeatureSet:
+        """Find the feature set by name in the problem's operations."""
+        assert isinstance(operations, DiscreteOperations)
+        return operations.feature_sets[self.feature_set]
+
+    def scores(self, slot: int) -> bool:
+        return isinstance(self.networks[slot], PointwiseNetwork)
+
+    def logits(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
+    ) -> Tensor:
+        if not self.scores(len(chosen)):
+            return _no_logits(operations, batch, x, chosen)
+        features = self.features(operations).compute(batch, x, chosen, temperature)
+        scores: Tensor = self.networks[len(chosen)](features)
+        return scores
+
+
+class UniformSlotPolicy(SlotProposals):
+    """Uniform proposals: every allowed candidate alike. Vanilla simulated annealing."""
 
     name = "uniform"
     trained: Trained | None = None
@@ -145,25 +162,15 @@ class UniformSlotPolicy:
         assert isinstance(operations, DiscreteOperations)
         return operations.slots
 
-    def propose(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
-    ) -> Proposal:
-        assert isinstance(operations, DiscreteOperations)
-        chosen: Action = ()
-        possible = torch.ones(len(x), dtype=torch.bool, device=x.device)
-        for slot in range(operations.slots):
-            pick = sampling.by_weight(operations.allowed(batch, x, chosen).double(), u[slot])
-            chosen, possible = (*chosen, pick.candidate), possible & pick.possible
-        return Proposal(chosen, possible)
+    def scores(self, slot: int) -> bool:
+        return False
 
-    def log_prob(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, action: Action
+    def logits(
+        self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
     ) -> Tensor:
-        assert isinstance(operations, DiscreteOperations)
-        total = torch.zeros(len(x), dtype=torch.float64, device=x.device)
-        for slot, index in enumerate(action):
-            allowed = operations.allowed(batch, x, action[:slot])
-            total = total + sampling.log_softmax(
-                torch.zeros_like(allowed, dtype=torch.float32), allowed, index
-            )
-        return total
+        return _no_logits(operations, batch, x, chosen)
+
+
+def _no_logits(operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action) -> Tensor:
+    assert isinstance(operations, DiscreteOperations)
+    return torch.zeros_like(operations.allowed(batch, x, chosen), dtype=torch.float32)

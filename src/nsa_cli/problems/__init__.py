@@ -1,4 +1,4 @@
-"""Registry of problems: one folder a problem, and nothing outside a folder names the problem in it.
+"""Registry of problems: one folder each, found by its name.
 
 A problem is the attribute `problem` of a sub-package, the class or instance that an entry point of the
 group ``nsa_cli.problems`` names, or a class in a user's file (``./maxcut.py:MaxCut``).

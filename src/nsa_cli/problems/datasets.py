@@ -1,4 +1,4 @@
-"""Records of binary data sets: many instances in one array, or in several with names."""
+"""Binary data sets as records: arrays with an axis of instances."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
 
-#: Keys of any data set, beside its problem's, with their axes: one number an instance.
+#: Keys of any data set beside its problem's, with their axes: one number an instance.
 _EVERYWHERE = {"best_known": 0}
 
 
 def read_arrays(source: Source, problems: list[Problem[Any]]) -> list[Record]:
-    """Take the instances of a data set apart.
+    """Split a data set into one record an instance.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def read_arrays(source: Source, problems: list[Problem[Any]]) -> list[Record]:
 
 
 def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
-    """Choose the problem that knows all the names and needs no more."""
+    """Choose the problem that knows all names and has all required ones."""
     reasons = []
     for problem in problems:
         keys = {problem.aliases.get(name, name): name for name in source.arrays}
@@ -73,14 +73,16 @@ def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], 
 
 
 def _unnamed(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
-    """Choose the problem of an array by its axes; a list of numbers needs the problem to be named."""
+    """Choose the problem by the number of axes; a plain list of numbers needs the user's word."""
     depth = _depth(source.arrays)
     for problem in problems:
         for key, axes in list(problem.arrays.items())[:1]:
             if depth in (axes, axes + 1) and (axes > 1 or len(problems) == 1):
                 return problem, {key: source.arrays}
-    message = f"cannot tell the problem from an array of {depth} axes without a name; give an .npz with names"
-    raise source.error(message, use={"problem": None})
+    raise source.error(
+        f"cannot tell the problem: expected named arrays (.npz), got one without a name, of {depth} axes",
+        use={"problem": None},
+    )
 
 
 def _depth(value: Any) -> int:

@@ -1,4 +1,4 @@
-"""Reading and writing of instances, in any format of any problem."""
+"""Reading and writing instances: recognition of problem and format."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_instances(
     ----------
     source : Source
     problem : Problem, optional
-        Of the text; recognised by default.
+        Recognised from the text by default.
     settings : mapping, optional
         Record keys that the user gives beside the file, such as ``capacity``; they win.
 
@@ -55,7 +55,7 @@ def read_instances(
 def read_each(
     records: Sequence[Record], problem: Problem[Any] | None = None, settings: Mapping[str, Any] | None = None
 ) -> list[tuple[Problem[Any], Instance] | Unread]:
-    """Make instances of records, each by itself: a bad one does not stop the rest.
+    """Build instances from records; a bad one does not stop the rest.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _instance(
 
 
 def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
-    """Put the user's settings over the file's; errors in them have no line."""
+    """Override the file's keys by the user's settings; errors in these have no line."""
 
     def locate(key: str | None, index: int | None) -> int | None:
         return None if key in settings else record.locate(key, index)
@@ -94,7 +94,7 @@ def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
 
 
 def _translated(record: Record, problem: Problem[Any]) -> Record:
-    """Replace names of other programs by ours; errors point to the file's own."""
+    """Translate aliases of keys; errors point to the file's own names."""
     theirs = {ours: name for name, ours in problem.aliases.items() if name in record.data}
     if not theirs:
         return record
@@ -143,8 +143,9 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
             required = {p.name: [c.headers[0] for c in p.columns if c.required] for p in all_problems()}
             heads = "; ".join(f"{name}: {', '.join(heads)}" for name, heads in required.items() if heads)
             got = "no header" if cells.headers is None else f"header {shown(', '.join(cells.headers), 80)}"
-            message = f"cannot tell the problem from {got}; expected ({heads})"
-            raise source.error(message, cells.first, use={"problem": None})
+            raise source.error(
+                f"cannot tell the problem: expected ({heads}), got {got}", cells.first, use={"problem": None}
+            )
         problem = fitting[0]
     taken = {header for column in problem.columns for header in column.headers}
     cells = table.with_constants(cells, set(problem.settings) - taken)
@@ -183,8 +184,10 @@ def _has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:
 def _check_claim(record: Record, problem: Problem[Any] | None) -> None:
     name = record.data.get("problem")
     if problem is not None and name is not None and name != problem.name:
-        message = f"expected an instance of {problem.name}, got one of {shown(name)}"
-        raise record.source.error(message, record.locate("problem", None), drop={"problem": None})
+        raise record.source.error(
+            f"expected an instance of {problem.name}, got one of {shown(name)}",
+            record.locate("problem", None),
+        )
 
 
 def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> Solution:
@@ -227,8 +230,9 @@ def write_instances(problem: Problem[Any], instances: Sequence[Instance], fmt: s
     if fmt in ("json", "jsonl"):
         return "".join(json_text.dumps(i.record()) + "\n" for i in instances)
     if len(instances) > 1:
-        message = f"a {fmt} file holds one instance, got {len(instances)}"
-        raise UsageError(message, option="format", use={"output": "DIRECTORY"})
+        raise UsageError(
+            f"{fmt} holds one instance, got {len(instances)}", option="format", use={"output": "DIR/"}
+        )
     if fmt == "csv":
         return _write_table(problem, instances[0])
     (write,) = (f.write for f in problem.formats if f.name == fmt)

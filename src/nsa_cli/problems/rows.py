@@ -1,6 +1,6 @@
-"""Elements as objects: ``{"capacity": 5, "items": [{"name": "tent", "value": 3, "weight": 2}, …]}``.
+"""JSON with one object an element: ``{"capacity": 5, "items": [{"value": 3, "weight": 2}, …]}``.
 
-Keys of the objects are the headers that a table of the problem may have; the list may have any name.
+Keys of the objects are the headers of the problem's tables; the list may have any name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nsa_cli.core.record import Record
 
 
 def spread_rows(record: Record, problems: Sequence[Problem[Any]]) -> Record:
-    """Turn a list of objects into lists of their values, by the problem that needs most of the keys.
+    """Turn a list of objects into one list a column, for the problem that requires most columns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""File sets: instances in several files."""
+"""File sets: instances spread over several files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nsa_cli.io.source import read_source
 
 
 class FoundSet(NamedTuple):
-    """File set on disk.
+    """An existing set of files.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class FoundSet(NamedTuple):
 
 
 def find_set(path: Path, problems: list[Problem[Any]]) -> FoundSet | None:
-    """Find the set of a file by its name and its neighbours on disk.
+    """Find the set that a file belongs to, by its name and by what lies beside it.
 
-    Of several sets the one with the most necessary files: a knapsack has all files that bins have.
+    Of several sets the one with the most required files wins: a knapsack has all files that bins have.
     """
     fitting = [
         FoundSet(problem, form, match["stem"], files)

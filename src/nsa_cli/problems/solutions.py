@@ -1,4 +1,4 @@
-"""Reading of solutions: results in JSON or CSV, a format of the problem, or ids in plain text."""
+"""Reading solutions: results in JSON or CSV, a problem's own format, or ids in plain text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nsa_cli.io.numbers import parse_number
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Solution of a file, not checked yet.
+    """An unchecked solution from a file, with the file's claims about it.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ def read_answers(source: Source, problem: Problem[Any]) -> list[Answer]:
 
 
 def choose_answer(answers: Sequence[Answer], name: str | None, source: Source) -> Answer:
-    """Take the only solution, or the one with the name of the instance.
+    """Choose the only solution, or the one that names the instance.
 
     Raises
     ------
@@ -126,6 +126,6 @@ def _tokens(line: str) -> list[str | Number]:
 
 
 def _token(text: str) -> str | Number:
-    """Read a number as one, but for 007, which can only be a name."""
+    """Read a number, or a name; 007 is a name."""
     number = None if re.fullmatch("0[0-9]+", text) else parse_number(text)
     return text if number is None else number

@@ -1,1 +1,1 @@
-"""Results as text: JSON, a table for people, CSV, and the problems' own solution formats."""
+"""Output: results as text, annealing curves, pictures."""

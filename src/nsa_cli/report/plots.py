@@ -1,4 +1,4 @@
-"""Pictures as files: one style for all of them, no global state of pyplot's, whole or not at all."""
+"""Pictures as files, in one style, without pyplot's global state; written whole or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: File name endings and what in each would differ from run to run.
+#: Formats by file name ending, with the metadata to leave out: it would differ from run to run.
 _FORMATS: dict[str, dict[str, None]] = {
     ".png": {},
     ".svg": {"Date": None},
@@ -70,24 +70,26 @@ def check_picture(option: str, path: str) -> None:
     """
     if Path(path).suffix.lower() not in _FORMATS:
         known = ", ".join(_FORMATS)
-        raise UsageError(f"{option}: expected a file name that ends in {known}, got {shown(path)}")
+        raise UsageError(f"expected a file name that ends in {known}, got {shown(path)}", option=option)
     if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError(f"{option}: pictures need matplotlib: pip install 'nsa-cli[plot]'")
+        raise UsageError("needs the package matplotlib: pip install 'nsa-cli[plot]'", option=option)
 
 
-def drawing_of(option: str, problem: Problem[Any], instance: Instance | None = None) -> Drawing[Any]:
-    """Find what draws a problem, and an instance of it if one is given.
+def drawing_of(
+    problem: Problem[Any], instance: Instance | None = None, option: str | None = None
+) -> Drawing[Any]:
+    """Find the drawing of a problem; `option` is named in errors.
 
     Raises
     ------
     UsageError
-        If nothing does.
+        If there is none, or it cannot draw the instance.
     """
     drawing = problem.drawing()
     if drawing is None:
-        raise UsageError(f"{option}: there is no picture of {problem.name}")
+        raise UsageError(f"there is no picture of {problem.name}", option=option)
     if instance is not None and (why := drawing.refusal(instance)) is not None:
-        raise UsageError(f"{option}: {why}")
+        raise UsageError(why, option=option)
     return drawing
 
 
@@ -116,7 +118,7 @@ def save(path: str | Path, shape: tuple[float, float], draw: Callable[[Figure], 
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """A name in a script that the font lacks is drawn as boxes; that is no news for the terminal."""
+    """Silence warnings of missing glyphs."""
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -141,7 +143,7 @@ def save_solution(
 
 
 def save_policy(path: str, drawing: Drawing[Any], view: LearntView) -> None:
-    """Draw what a policy has learnt into a file."""
+    """Draw a policy into a file."""
     save(path, drawing.policy_shape, lambda figure: drawing.policy(figure, view))
 
 

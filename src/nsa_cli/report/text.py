@@ -1,4 +1,4 @@
-"""Results in the format that a user, or a program, asked for."""
+"""Results as text: JSON, table, CSV, and the problems' own solution formats."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.result import Result
 from nsa_cli.io.json_text import dumps
@@ -15,7 +15,7 @@ from nsa_cli.io.table import format_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Ids of a solution that the table for people shows.
+#: Ids of a solution in a table, at most.
 _SHOWN = 60
 
 
@@ -25,7 +25,7 @@ def solution_formats(problem: Problem[Any]) -> list[str]:
 
 
 def format_of_suffix(problem: Problem[Any], suffix: str) -> str | None:
-    """Tell the format that a file name's ending means."""
+    """Find the format of a file name ending."""
     own = {s: f.name for f in problem.solution_formats for s in f.suffixes}
     return {**own, ".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".txt": "table"}.get(suffix)
 
@@ -40,11 +40,9 @@ def check_format(problem: Problem[Any], fmt: str, count: int) -> None:
     """
     if fmt not in solution_formats(problem):
         known = ", ".join(solution_formats(problem))
-        raise UsageError(
-            f"--format: {problem.name} solutions cannot be written as {fmt!r}; there are {known}"
-        )
+        raise UsageError(f"expected one of {known} for {problem.name}, got {shown(fmt)}", option="format")
     if count > 1 and fmt not in ("json", "jsonl", "table"):
-        raise UsageError(f"--format: a {fmt} file holds one solution, not {count}; take json or jsonl")
+        raise UsageError(f"{fmt} holds one solution, got {count}", option="format", use={"format": "jsonl"})
 
 
 def format_results(problem: Problem[Any], results: Sequence[Result], fmt: str) -> str:
@@ -52,7 +50,7 @@ def format_results(problem: Problem[Any], results: Sequence[Result], fmt: str) -
     if fmt == "jsonl" or (fmt == "json" and len(results) > 1):
         return "".join(dumps(r.to_dict()) + "\n" for r in results)
     if fmt == "table":
-        return _for_people(results)
+        return _as_table(results)
     (result,) = results
     if fmt == "json":
         return _json(result.to_dict())
@@ -63,7 +61,7 @@ def format_results(problem: Problem[Any], results: Sequence[Result], fmt: str) -
 
 
 def _json(data: dict[str, Any]) -> str:
-    """One key a line: readable for people, one object for programs."""
+    """Write one object with one key a line."""
     lines = [f"  {dumps(key)}: {dumps(value)}" for key, value in data.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -78,7 +76,7 @@ def draw(table: Table, width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
-def _for_people(results: Sequence[Result]) -> str:
+def _as_table(results: Sequence[Result]) -> str:
     from rich.table import Table
 
     if len(results) > 1:
@@ -96,7 +94,7 @@ def _for_people(results: Sequence[Result]) -> str:
 def _rows(result: Result) -> list[tuple[str, str]]:
     data = result.to_dict()
     ids = data["solution"]
-    more = f" … ({len(ids)} in all; the rest with --format json)" if len(ids) > _SHOWN else ""
+    more = f" … ({len(ids)} in all; the rest in json)" if len(ids) > _SHOWN else ""
     own = [(key, str(value)) for key, value in result.instance.details(result.solution).items()]
     rows = [
         ("problem", result.problem),

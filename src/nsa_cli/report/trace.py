@@ -1,4 +1,4 @@
-"""The annealing curve: what a run looked like while it went on."""
+"""Annealing curves: objectives, temperature and acceptance over the steps, as CSV."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import InputError, UsageError, shown
+from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.source import read_source
@@ -25,7 +25,7 @@ ROWS = 1000
 
 
 class Row(NamedTuple):
-    """A moment of a run; objectives are the engine's running sums, in the file's sense and units.
+    """A point of the curve; objectives are the engine's running sums, in the file's sense and units.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ HEADERS = ("step", "seconds", "temperature", "acceptance", "mean", "current_best
 
 
 class Trace:
-    """Keeps the curve of one run, about a thousand rows at most however long it is.
+    """Recorder of a run's curve, thinned to about a thousand rows.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Trace:
         self._began = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """Note a moment."""
+        """Record a point."""
         if not self._rows:
             self._began = time.monotonic()
         # Kept as a sum over all steps: rows that are left out later take nothing with them.
@@ -101,7 +101,7 @@ class Trace:
             self._rows, self._places = self._rows[::2], self._places[::2]
 
     def rows(self) -> list[Row]:
-        """The curve so far: the first row, the last, and at most about as many as asked for between."""
+        """Give the curve so far, thinned, with its first and last row."""
         if not self._rows:
             return []
         some = [self._rows[i] for i in self._kept()]
@@ -116,7 +116,7 @@ class Trace:
         return kept if kept[-1] == count - 1 else [*kept, count - 1]
 
     def path(self, solution: Solution) -> Solution | None:
-        """The way of the chain that came nearest to a solution, [K, …]; None if chains were not followed."""
+        """Give the path of the chain nearest to a solution, [K, …]; None unless chains were followed."""
         if not self._places:
             return None
         places = np.stack(self._places)
@@ -129,7 +129,7 @@ class Trace:
 
 
 def _cells(row: Row) -> list[Any]:
-    """Numbers without digits that mean nothing; what is unknown is empty."""
+    """Format a row; nan is an empty cell."""
     acceptance = "" if math.isnan(row.acceptance) else round(row.acceptance, 6)
     rest = ("" if math.isnan(x) else x for x in (row.mean, row.lowest, row.best))
     return [row.step, round(row.seconds, 6), float(f"{row.temperature:.9g}"), acceptance, *rest]
@@ -141,9 +141,7 @@ def read_trace(path: str) -> list[Row]:
     Raises
     ------
     InputError
-        If the file is something else.
-    UsageError
-        If it cannot be read.
+        If the file cannot be read, or is no such curve.
     """
     lines = list(csv.reader(read_source(path).text.splitlines()))
     if not lines or tuple(lines[0]) != HEADERS:
@@ -159,5 +157,5 @@ def read_trace(path: str) -> list[Row]:
                 f"expected {len(HEADERS)} numbers, got {shown(','.join(cells))}", path, line
             ) from None
     if not rows:
-        raise UsageError(f"{path}: the trace has no rows")
+        raise InputError("expected rows, got a header only", path)
     return rows

@@ -1,4 +1,4 @@
-"""Verdicts on solutions as text, for people and for programs."""
+"""Verdicts on solutions as text or JSON."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Learning proposals: PPO and Evolution Strategies as flat loops, and what both share."""
+"""Training of policies: PPO and evolution strategies as flat loops over a shared run."""

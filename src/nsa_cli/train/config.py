@@ -1,4 +1,4 @@
-"""Every number of a training, with what it does; presets are YAML files in the problems' folders."""
+"""Training configurations; presets are YAML files in the problems' folders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ConfigT = TypeVar("ConfigT", bound="TrainConfig")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """What both methods need.
+    """Fields of both methods.
 
     Attributes
     ----------
@@ -39,13 +39,13 @@ class TrainConfig:
     hidden : int
         Units of the networks' one hidden layer.
     unit : float or None
-        What is 1 to the policy, in the units of the generated instances; None estimates it from each
-        instance as `solve` does.
+        Unit of lengths, weights, … in the generated instances; None estimates it from each instance as
+        `solve` does.
     validate_every : int
         Epochs between two looks at the validation instances; the policy that does best there is kept.
     validation_problems, validation_size : int
     validation_steps : str
-        As ``--steps``.
+        A number, or in terms of the size: ``10N``.
     temperature_steps : int
         Steps for which the finished policy is shown one temperature, see `nsa_cli.anneal.held`. Training
         itself shows it each step's, so the weights are the same whatever this is.
@@ -126,7 +126,7 @@ class PpoConfig(TrainConfig):
     gradient_norm : float
         Gradients are scaled down to this norm.
     reward : {'gain', 'log_gain', 'log_best', 'root_best'}
-        What a step earns: the fall of the energy, of its logarithm, or of the logarithm or fourth root of
+        Fall of the energy, of its logarithm, or of the logarithm or fourth root of
         the lowest energy so far.
     """
 
@@ -201,10 +201,10 @@ def choose_config(
     given: Mapping[str, Any],
     options: Collection[str] = (),
 ) -> TrainConfig:
-    """Put a configuration together: the problem's preset, over it a file, over that what is `given`.
+    """Build a configuration: the problem's preset, then a file's fields, then `given` ones.
 
     A problem without presets, such as one in a file, starts from the method's defaults. `options` are names
-    that the file may have beside fields, for others to read.
+    that the file may have beside fields.
 
     Raises
     ------
@@ -236,17 +236,18 @@ def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
         If there is no such method or preset.
     """
     if method not in METHODS:
-        raise UsageError(f"--method: expected one of {', '.join(METHODS)}, got {method!r}")
+        raise UsageError(f"expected one of {', '.join(METHODS)}, got {shown(method)}", option="method")
     folder = resources.files(problem_package) / "presets"
     file = folder / f"{method}-{preset}.yaml"
     if not folder.is_dir() or not file.is_file():
         known = sorted(f.name.removesuffix(".yaml") for f in folder.iterdir()) if folder.is_dir() else []
-        raise UsageError(f"--preset: there is no {method}-{preset}; there are {', '.join(known) or 'none'}")
+        there = ", ".join(known) or "none"
+        raise UsageError(f"there is no {method}-{preset}; there are {there}", option="preset")
     return _parse(file.read_text(encoding="utf-8"), METHODS[method](), str(file))
 
 
 def load_config(path: str | Path, base: ConfigT, options: Collection[str] = ()) -> ConfigT:
-    """Read a YAML file of fields over a base; `options` are keys for others to read.
+    """Read a YAML file of fields over a base; keys in `options` are skipped.
 
     Raises
     ------
@@ -279,7 +280,7 @@ def _parse(text: str, base: ConfigT, source: str, options: Collection[str] = ())
 def _typed(
     data: Mapping[Any, Any], base: TrainConfig, source: str, options: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Check names and types of fields; YAML reads 1e-2 as a text, which is meant as a number."""
+    """Check names and types of fields; YAML reads 1e-2 as text."""
     known = {f.name: getattr(base, f.name) for f in fields(base)}
     result: dict[str, Any] = {}
     for key, value in data.items():

@@ -7,17 +7,17 @@ import torch
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import EsConfig
 from nsa_cli.train.estimators import centred_ranks, search_gradient, shaped
-from nsa_cli.train.loop import Run
+from nsa_cli.train.loop import Training
 from nsa_cli.train.population import flat_parameters, load_flat, stacked
 
 
 @torch.no_grad()
-def train_es(run: Run, *, resume: bool = False) -> LearntPolicy:
+def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
     """Train a policy; the best on the validation instances is in ``run.out``.
 
     Parameters
     ----------
-    run : Run
+    run : Training
         With an `EsConfig`.
     resume : bool
         Go on from the state beside ``run.out``.

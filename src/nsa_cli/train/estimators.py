@@ -1,4 +1,4 @@
-"""The formulas of both methods, as small pure functions."""
+"""Estimators of PPO and ES: advantages, clipped surrogate, ranks and search gradient; pure functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def clipped_loss(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
 
 
 class Targets(NamedTuple):
-    """What an epoch's transitions are to be learnt from, L of them.
+    """Targets of an epoch's L transitions.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Targets(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Losses of a minibatch and what tells how it went; scalars.
+    """Losses and diagnostics of a minibatch; scalars.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Losses(NamedTuple):
 
 
 def losses(log_prob: Tensor, values: Tensor, targets: Targets, clip: float, entropy: float) -> Losses:
-    """Both losses of a minibatch, advantages normalised; `train.kernel.surrogate` is the same in loops.
+    """Compute both losses of a minibatch, advantages normalised; in loops: `train.kernel.surrogate`.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def losses(log_prob: Tensor, values: Tensor, targets: Targets, clip: float, entr
 
 
 def shaped(energy: Tensor, kind: str) -> Tensor:
-    """Change the scale of energies, which are not negative where it matters.
+    """Rescale energies by a logarithm or a fourth root.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Networks over candidates and their gradients on a CPU, without a tensor of hidden units in memory.
+"""Kernels for networks over candidates and their gradients, without a tensor of hidden units.
 
 A step of PPO puts a hundred thousand candidates through 16 hidden units, forwards and backwards. As tensor
 operations that is memory going to and fro; here a few hundred candidates at a time stay in the nearest cache.
@@ -23,7 +23,7 @@ _GROUP = 1024
 _LOWEST = np.float32(-3e38)
 
 
-class Rows(NamedTuple):
+class Choices(NamedTuple):
     """One choice of R transitions, their candidates one after the other.
 
     Attributes
@@ -47,10 +47,10 @@ class Rows(NamedTuple):
     size: Any
 
 
-def empty_rows(features: int, rows: int, candidates: int) -> Rows:
+def empty_choices(features: int, rows: int, candidates: int) -> Choices:
     """Allocate for so many transitions."""
     width = rows * candidates + LANES
-    return Rows(
+    return Choices(
         np.zeros((features, width), np.float32),
         tuple(range(0, features * width, width)),
         np.zeros(width, np.uint8),
@@ -83,7 +83,7 @@ def gather(features: Any, allowed: Any, index: Any, rows: Any, begin: int, end: 
         Which to take.
     begin, end : int
         Of the rows, which are done.
-    into : Rows
+    into : Choices
         Written.
     """
     size = into.size
@@ -113,7 +113,7 @@ def log_probabilities(
     ----------
     network : float32[F + 2, HIDDEN]
         Weights of the features, of a constant 1, and outwards, of `HIDDEN` units.
-    rows : Rows
+    rows : Choices
     begin, end : int
         Of the rows, which are done.
     score : float32[…]

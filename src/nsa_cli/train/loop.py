@@ -1,4 +1,4 @@
-"""What both methods do around their updates: instances, validation, log, checkpoints, resuming."""
+"""A training run: instances, rollouts, validation, log, checkpoints and resuming, shared by PPO and ES."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nsa_cli.anneal.engine import anneal
 from nsa_cli.anneal.fused import FusedChains, cores
 from nsa_cli.anneal.schedule import Schedule, parse_steps
 from nsa_cli.core.draws import start_solutions, stream_keys
-from nsa_cli.core.errors import InputError, UsageError
+from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.manifest import source_version
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
@@ -38,8 +38,8 @@ _VALIDATION = 2**40
 
 
 @dataclass
-class Run:
-    """One training: what it works on and where it writes.
+class Training:
+    """A training run; PPO and ES add their updates.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Run:
         sets = self.operations.feature_sets
         if self.config.features not in sets:
             raise UsageError(
-                f"--features: {self.problem.name} has {', '.join(sets)}, not {self.config.features!r}"
+                f"expected one of {', '.join(sets)}, got {shown(self.config.features)}", option="features"
             )
         slots = sets[self.config.features].slots
         return SlotPolicy(slots, self.config.features, self.config.hidden, self.out.stem)
@@ -160,13 +160,13 @@ class Run:
         return self.losses(best, x.shape[1]).reshape(members, -1), accepted.reshape(members, -1)
 
     def losses(self, energy: Tensor, size: int) -> Tensor:
-        """Turn normalised energies into what training is to make small; see `Operations.losses`."""
+        """Compute training losses from normalised energies; see `Operations.losses`."""
         return torch.from_numpy(self.operations.losses(energy.cpu().numpy(), size)).to(energy.device)
 
     def chains(
         self, policy: Policy, instances: list[Instance], x: Tensor, keys: np.ndarray, members: int = 1
     ) -> FusedChains | None:
-        """Put chains at their starts for the kernel; None where the reference engine has to do."""
+        """Start chains in the fused kernel; None where the policy or the device has none."""
         if self.fused is None or not isinstance(policy, SlotPolicy | GaussianPolicy):
             return None
         weights = {key: value.detach().numpy() for key, value in policy.state_dict().items()}
@@ -216,7 +216,7 @@ class Run:
     # --- files -----------------------------------------------------------------------------------
 
     def report(self, epoch: int, policy: LearntPolicy, row: dict[str, Any]) -> None:
-        """Log an epoch; now and then validate, and keep the policy if it is the best so far."""
+        """Log an epoch; validate every `validate_every` epochs and keep the best policy."""
         last = epoch + 1 == self.config.epochs
         if last or (epoch + 1) % self.config.validate_every == 0:
             score = self.validate(policy)
@@ -234,7 +234,7 @@ class Run:
         return self.seconds_before + time.monotonic() - self.began
 
     def save_policy(self, policy: LearntPolicy, epoch: int) -> None:
-        """Write the policy with all that is needed to make it again."""
+        """Write the policy with seed, configuration and version."""
         notes = {
             "neighbourhood": self.config.neighbourhood,
             "seed": self.seed,
@@ -250,7 +250,7 @@ class Run:
         save(self.out, policy, self.problem.name, notes)
 
     def save_on_stop(self, policy: LearntPolicy, epoch: int) -> None:
-        """Leave a policy behind even before the first validation, without claiming a score."""
+        """Write the policy without a score if none has been validated yet."""
         if not self.out.exists():
             self.save_policy(policy, epoch)
 
@@ -265,7 +265,7 @@ class Run:
             writer.writerow([_short(row.get(c, "")) for c in columns])
 
     def save_state(self, epoch: int, state: Mapping[str, Any]) -> None:
-        """Write what the next epoch needs, whole or not at all."""
+        """Write the state to resume from, whole or not at all."""
         path = self.out.with_suffix(".state.pt")
         temporary = path.with_suffix(".tmp")
         kept = {
@@ -312,7 +312,7 @@ class Run:
 
 
 def _unless_paper(temperature_steps: int) -> dict[str, int]:
-    """Note for how many steps a policy is shown one temperature, if it is more than the paper's one."""
+    """Note `temperature_steps` where it is not the paper's 1."""
     return {"temperature_steps": temperature_steps} if temperature_steps > 1 else {}
 
 

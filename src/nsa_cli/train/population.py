@@ -1,4 +1,4 @@
-"""Many perturbed policies in one batch: the members of a population share each step's tensor operations."""
+"""Populations of policies, batched: members share each step's tensor operations."""
 
 from __future__ import annotations
 

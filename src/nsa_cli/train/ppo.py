@@ -16,12 +16,12 @@ from nsa_cli.core.operations import ContinuousOperations
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import PpoConfig
 from nsa_cli.train.estimators import Targets, advantages, explained_variance, shaped
-from nsa_cli.train.loop import Run
-from nsa_cli.train.transitions import Critic, Rollout, transitions
+from nsa_cli.train.loop import Training
+from nsa_cli.train.transitions import Critic, Trajectories, transitions
 
 
 class Learner(NamedTuple):
-    """Actor and critic, and what changes them.
+    """Actor, critic and their optimiser.
 
     Attributes
     ----------
@@ -40,16 +40,16 @@ class Learner(NamedTuple):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What a state to resume from holds."""
+        """Modules whose state is saved for resuming."""
         return {"policy": self.policy, "critic": self.critic, "optimiser": self.optimiser}
 
 
-def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
+def train_ppo(run: Training, *, resume: bool = False) -> LearntPolicy:
     """Train a policy; the best on the validation instances is in ``run.out``.
 
     Parameters
     ----------
-    run : Run
+    run : Training
         With a `PpoConfig`.
     resume : bool
         Go on from the state beside ``run.out``.
@@ -87,7 +87,7 @@ def train_ppo(run: Run, *, resume: bool = False) -> LearntPolicy:
     return learner.policy
 
 
-def untrained(run: Run, config: PpoConfig) -> Learner:
+def untrained(run: Training, config: PpoConfig) -> Learner:
     """Make actor, critic and optimiser of this run's seed."""
     policy = run.new_policy().to(run.device)
     critic = Critic(run.operations, config.features, config.hidden).to(run.device)
@@ -110,7 +110,7 @@ def judge(config: PpoConfig, critic: Critic, rollout: dict[str, Any]) -> tuple[T
     Returns
     -------
     values : float32[L]
-        What the critic thought of the states.
+        The critic's, of the states.
     targets : Targets
     """
     K, B = rollout["reward"].shape
@@ -125,7 +125,7 @@ def judge(config: PpoConfig, critic: Critic, rollout: dict[str, Any]) -> tuple[T
 def improve(
     config: PpoConfig, learner: Learner, seen: Any, targets: Targets, generator: torch.Generator
 ) -> dict[str, float]:
-    """Learn from the moves of a rollout, in several passes of minibatches; give what the log has of them."""
+    """Update both networks by several passes of minibatches; give the means for the log."""
     sums = dict.fromkeys(("kl", "clip_fraction", "entropy", "gradient_norm", "value_loss"), 0.0)
     updates = 0
     for _ in range(config.passes):
@@ -146,10 +146,7 @@ def improve(
 
 
 def together(network: nn.Module) -> nn.Parameter:
-    """Make a network's parameters, and their gradients, views of one vector, float32[D].
-
-    An optimiser has a dozen tiny tensors less to visit then, at every minibatch.
-    """
+    """Make a network's parameters and gradients views of one vector, float32[D], for a faster optimiser."""
     parameters = list(network.parameters())
     whole = nn.Parameter(torch.cat([p.detach().flatten() for p in parameters]))
     whole.grad = torch.zeros_like(whole)
@@ -175,9 +172,9 @@ def clip_gradient(weights: nn.Parameter, most: float) -> float:
 
 @torch.no_grad()
 def collect(
-    run: Run, policy: LearntPolicy, batch: Any, instances: list[Instance], keys: np.ndarray
+    run: Training, policy: LearntPolicy, batch: Any, instances: list[Instance], keys: np.ndarray
 ) -> dict[str, Any]:
-    """Roll chains out and keep what learning needs.
+    """Roll chains out and keep their transitions and rewards.
 
     Returns
     -------
@@ -206,7 +203,7 @@ def collect(
         lowest, accepted = torch.minimum(lowest, energy), accepted + info.accepted
         kept["reward"].append(_earned(run, before, (energy, lowest), x.shape[1]).float())
     action = tuple(torch.stack(a) for a in zip(*kept.pop("action"), strict=True))
-    rollout = Rollout(operations, batch, torch.stack(states), action, temperatures)
+    rollout = Trajectories(operations, batch, torch.stack(states), action, temperatures)
     by_kernel = run.device.type == "cpu" and run.backend != "torch"
     return {
         **{key: torch.stack(value) for key, value in kept.items()},
@@ -216,7 +213,7 @@ def collect(
     }
 
 
-def _earned(run: Run, before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor], size: int) -> Tensor:
+def _earned(run: Training, before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor], size: int) -> Tensor:
     """Reward of a step, from energies and lowest energies so far before and after it; float64[B]."""
     assert isinstance(run.config, PpoConfig)
     reward = run.config.reward
@@ -226,7 +223,7 @@ def _earned(run: Run, before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor
 
 
 def _steps(
-    run: Run,
+    run: Training,
     policy: LearntPolicy,
     batch: Any,
     instances: list[Instance],
@@ -234,7 +231,7 @@ def _steps(
     keys: np.ndarray,
     temperatures: Tensor,
 ) -> Iterator[tuple[engine.StepInfo, Tensor]]:
-    """Take chains through an epoch's steps: by the kernel, all at once, or one by one by the reference."""
+    """Step chains through an epoch: by the kernel all at once, or by the reference one by one."""
     operations = run.operations
     slots = policy.draws(operations, x)
     discrete = not isinstance(operations, ContinuousOperations)

@@ -1,4 +1,4 @@
-"""The log of a training for TensorBoard, beside the CSV file."""
+"""TensorBoard log of a training."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, Protocol
 from nsa_cli.core.errors import UsageError
 
 
-class Show(Protocol):
-    """Takes the rows of a log as they come."""
+class RowWriter(Protocol):
+    """Writer of log rows."""
 
     def __call__(self, row: Mapping[str, Any], /) -> None: ...
 
 
 @contextmanager
-def board(directory: str | None) -> Iterator[Show]:
-    """Open a log in a directory and give what writes a row to it; nothing is written without a directory.
+def board(directory: str | None) -> Iterator[RowWriter]:
+    """Open a log in a directory and give its writer of rows; without a directory it writes nothing.
 
     Raises
     ------
@@ -31,12 +31,13 @@ def board(directory: str | None) -> Iterator[Show]:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise UsageError(
-            "--tensorboard: the log needs tensorboard: pip install 'nsa-cli[tensorboard]'"
+            "needs the package tensorboard: pip install 'nsa-cli[tensorboard]'", option="tensorboard"
         ) from None
     try:
         writer: Any = SummaryWriter(directory)
     except OSError as error:
-        raise UsageError(f"--tensorboard: cannot write to {directory}: {error.strerror or error}") from None
+        why = error.strerror or error
+        raise UsageError(f"cannot write to {directory}: {why}", option="tensorboard") from None
 
     def show(row: Mapping[str, Any]) -> None:
         for key, value in row.items():

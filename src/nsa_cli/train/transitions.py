@@ -1,6 +1,7 @@
-"""What an epoch's transitions look like to networks: by tensor operations anywhere, by kernels on a CPU.
+"""Transitions of an epoch: values and gradients by tensor operations on any device, or by kernels on a CPU.
 
-Both mean the same. Kernels want the features of all transitions in memory once, instead of anew in each pass.
+Both compute the same. Kernels keep the features of all transitions in memory instead of computing them anew
+in each pass.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _PARTS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Rollout:
+class Trajectories:
     """States and moves of B chains over K steps.
 
     Attributes
@@ -64,7 +65,7 @@ class Rollout:
 
 
 class Critic(nn.Module):
-    """Value of a state: the actor's form of network over the first choice's candidates, then their mean.
+    """Value network: mean score of the first choice's candidates.
 
     It shares no weights with the actor (Appendix A). The mean makes it independent of the order and,
     roughly, of the number of candidates.
@@ -80,7 +81,9 @@ class Critic(nn.Module):
             features = operations.feature_sets[feature_set].slots[0].features
             if not features:
                 raise UsageError(
-                    f"features {feature_set}: PPO wants a first choice that a network makes; use --method es"
+                    f"PPO needs a first choice made by a network, {feature_set} has none",
+                    option="features",
+                    use={"method": "es"},
                 )
         self.network = PointwiseNetwork(features, hidden)
         self.offset = nn.Parameter(torch.zeros(()))
@@ -99,7 +102,7 @@ class Critic(nn.Module):
 
 
 class Transitions(ABC):
-    """A rollout, flattened: row ``k B + b`` is step k of chain b."""
+    """Flattened trajectories: row ``k B + b`` is step k of chain b."""
 
     @abstractmethod
     def values(self, critic: Critic, rows: Tensor) -> Tensor:
@@ -109,11 +112,13 @@ class Transitions(ABC):
     def put_gradients(
         self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
     ) -> Losses:
-        """Put the gradients of `estimators.losses` of some rows into the parameters of both networks."""
+        """Store the gradients of `estimators.losses` of some rows in both networks."""
 
 
-def transitions(rollout: Rollout, policy: LearntPolicy, *, by_kernel: bool, threads: int = 1) -> Transitions:
-    """Make the form of a rollout that suits the machine and its size."""
+def transitions(
+    rollout: Trajectories, policy: LearntPolicy, *, by_kernel: bool, threads: int = 1
+) -> Transitions:
+    """Choose kernels where features fit into memory, else tensors."""
     small = policy.hidden <= HIDDEN
     if by_kernel and small and isinstance(policy, SlotPolicy) and _bytes(rollout, policy) <= _MOST_BYTES:
         return KernelTransitions(rollout, policy, threads)
@@ -121,9 +126,9 @@ def transitions(rollout: Rollout, policy: LearntPolicy, *, by_kernel: bool, thre
 
 
 class TensorTransitions(Transitions):
-    """Features computed where they are needed, by the operations of the problem."""
+    """Transitions by tensor operations; features are computed anew in each pass."""
 
-    def __init__(self, rollout: Rollout) -> None:
+    def __init__(self, rollout: Trajectories) -> None:
         self._of = rollout
         self._chains = rollout.x.shape[1]
         self._x = rollout.x.flatten(0, 1)
@@ -153,9 +158,9 @@ class TensorTransitions(Transitions):
 
 
 class KernelTransitions(Transitions):
-    """Features in memory, networks and their gradients by kernels."""
+    """Transitions by kernels; features stay in memory."""
 
-    def __init__(self, rollout: Rollout, policy: SlotPolicy, threads: int) -> None:
+    def __init__(self, rollout: Trajectories, policy: SlotPolicy, threads: int) -> None:
         operations = rollout.operations
         assert isinstance(operations, DiscreteOperations)
         seen = policy.features(operations)
@@ -210,7 +215,7 @@ class KernelTransitions(Transitions):
         return Losses(loss, kl, clipped, surprise, float(np.square(error).mean()))
 
 
-def _bytes(rollout: Rollout, policy: SlotPolicy) -> int:
+def _bytes(rollout: Trajectories, policy: SlotPolicy) -> int:
     """Estimate the memory of all features and masks."""
     operations = rollout.operations
     assert isinstance(operations, DiscreteOperations)
@@ -228,10 +233,10 @@ class _Slot:
     index: NDArray[np.int64]
     threads: int
 
-    def at(self, rows: NDArray[np.int64]) -> _Rows:
+    def at(self, rows: NDArray[np.int64]) -> _ThreadedChoices:
         """Gather some of them."""
         _, count, size = self.features.shape
-        made = _Rows(kernel.empty_rows(count, len(rows), size), self.threads)
+        made = _ThreadedChoices(kernel.empty_choices(count, len(rows), size), self.threads)
         made._each(
             lambda _, a, b: kernel.gather(self.features, self.allowed, self.index, rows, a, b, made.rows)
         )
@@ -239,10 +244,10 @@ class _Slot:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """One choice in some transitions, and threads to work on them."""
+class _ThreadedChoices:
+    """One choice in some transitions, worked on in threads."""
 
-    rows: kernel.Rows
+    rows: kernel.Choices
     threads: int
 
     def __len__(self) -> int:
@@ -296,9 +301,9 @@ class _Rows:
         return kernel.scratch(self.rows.size)
 
     def _each(self, work: Callable[[int, int, int], None], *, sums: bool = False) -> None:
-        """Do all rows, ``work(part, begin, end)``, in threads where that is worth it.
+        """Call ``work(part, begin, end)`` on all rows, in threads where that pays.
 
-        What `sums` over rows comes in the same parts in any case, so that threads change no bit of it.
+        Sums over rows are taken in the same parts whatever the threads, so that these change no bit.
         """
         threads = self.threads if self.rows.features.size >= _LEAST else 1
         count = _PARTS if sums or threads > 1 else 1
@@ -312,7 +317,7 @@ class _Rows:
 
 
 class _Layers:
-    """A network as kernels take it, float32[F + 2, HIDDEN]; units that there are not add nothing."""
+    """A network's weights for kernels, float32[F + 2, HIDDEN], padded with zeros."""
 
     def __init__(self, network: PointwiseNetwork) -> None:
         self._parameters = (network.first.weight, network.first.bias, network.second.weight)
@@ -335,7 +340,7 @@ class _Layers:
 
 
 def _gradient(parameter: Tensor) -> _Array:
-    """Give the memory of a parameter's gradient."""
+    """View a parameter's gradient as an array."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
     memory: _Array = parameter.grad.numpy()
@@ -346,5 +351,5 @@ _pools: dict[int, ThreadPoolExecutor] = {}
 
 
 def _pool() -> ThreadPoolExecutor:
-    """Threads that stay: starting them would take as long as their work. A forked process gets its own."""
+    """Give this process's thread pool; it persists, as starting threads takes as long as their work."""
     return _pools.setdefault(os.getpid(), ThreadPoolExecutor(_PARTS))

@@ -1,4 +1,4 @@
-"""A run of a policy step by step, for pictures of it."""
+"""Rollouts of a policy, step by step, for pictures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rollout(
     seed: int,
     chains: int,
 ) -> Rollout:
-    """Let a policy run from the paper's start, in the units of its training, and keep every step."""
+    """Run a policy from the paper's start, in the units of its training, and keep every step."""
     keys = stream_keys(seed, np.arange(chains))
     x = torch.from_numpy(start_solutions(problem.start("paper"), [instance] * chains, keys))
     batch = operations.pack([instance] * chains, unit=1.0)
