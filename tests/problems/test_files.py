@@ -70,7 +70,7 @@ def test_tables_without_a_header_need_the_problem(
     solution = {"tsp": [1, 2], "knapsack": [1, 2], "bin": [[i] for i in range(1, instance.size + 1)]}[problem]
     assert instance.objective(instance.from_ids(solution)) == objective
     with pytest.raises(
-        InputError, match=r"^f\.[ct]sv:1: cannot tell the problem from no header; .*--problem$"
+        InputError, match=r"^f\.[ct]sv:1: cannot tell the problem: .*, got no header; use problem$"
     ):
         read(text, suffix)
 
@@ -80,12 +80,12 @@ def test_tables_without_a_header_need_the_problem(
     [
         ('{"problem": "sat"}', "", 1, "problem: expected one of bin, knapsack, rosenbrock, tsp, got 'sat'"),
         ('{\n"problem":\n3}', "", 3, "problem: expected one of bin, knapsack, rosenbrock, tsp, got 3"),
-        ('[{"weights": [1]},\n{"heights": [1]}]', "", 2, "cannot tell the problem from the keys 'heights'"),
+        ('[{"weights": [1]},\n{"heights": [1]}]', "", 2, "cannot tell the problem"),
         (
             "\nheight,width\n1,2\n",
             ".csv",
             2,
-            "cannot tell the problem from header 'height, width'; expected (bin",
+            "cannot tell the problem: expected (bin",
         ),
         (
             "once upon a time\n",
@@ -142,15 +142,14 @@ def test_faults_have_lines(text: str, suffix: str, line: int | None, message: st
     """Whatever is wrong, the message names the line, what was expected and what was found."""
     with pytest.raises(InputError) as caught:
         read(text, suffix)
-    place = f"f:{line}: " if line else "f: "
-    assert str(caught.value).startswith(place + message)
+    assert (caught.value.line, caught.value.message[: len(message)]) == (line, message)
     assert "\n" not in str(caught.value)
 
 
 def test_a_claim_against_the_users_is_refused() -> None:
     """A file that says what it holds is not read as something else."""
     with pytest.raises(
-        InputError, match=r"^f:2: expected an instance of tsp, got one of 'bin'; leave out problem$"
+        InputError, match=r"^f:2: expected an instance of tsp, got one of 'bin'$"
     ):
         read('{"weights": [1],\n"problem": "bin"}', problem="tsp")
 
@@ -238,7 +237,7 @@ def test_what_a_format_cannot_hold_is_refused() -> None:
     matrix = tsp.from_record({"matrix": [[0, 1], [1, 0]]})
     with pytest.raises(UsageError, match="expected one of json, jsonl, csv, tsplib for tsp, got 'xml'"):
         write_instances(tsp, [matrix], "xml")
-    with pytest.raises(UsageError, match="format: a csv file holds one instance, got 2"):
+    with pytest.raises(UsageError, match="format: csv holds one instance, got 2"):
         write_instances(tsp, [matrix, matrix], "csv")
     with pytest.raises(UsageError, match="a table holds cities with x and y only"):
         write_instances(tsp, [matrix], "csv")
