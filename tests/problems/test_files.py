@@ -148,9 +148,7 @@ def test_faults_have_lines(text: str, suffix: str, line: int | None, message: st
 
 def test_a_claim_against_the_users_is_refused() -> None:
     """A file that says what it holds is not read as something else."""
-    with pytest.raises(
-        InputError, match=r"^f:2: expected an instance of tsp, got one of 'bin'$"
-    ):
+    with pytest.raises(InputError, match=r"^f:2: expected an instance of tsp, got one of 'bin'$"):
         read('{"weights": [1],\n"problem": "bin"}', problem="tsp")
 
 
