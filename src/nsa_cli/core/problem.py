@@ -62,10 +62,6 @@ class Column:
     text: bool = False
 
 
-#: Multiplicity of an item.
-COPIES = Column("copies", ("copies", "demand", "demands", "quantity"), required=False)
-
-
 @dataclass(frozen=True)
 class FileFormat:
     """A problem's own text format for instances.
@@ -226,7 +222,8 @@ class Problem(ABC, Generic[InstanceT]):
     """A problem: its data, files, starts, bounds and neighbourhoods.
 
     A built-in problem is a folder under ``problems/`` whose package has a `problem` attribute; a user's
-    is a class in a file. Class attributes describe it, methods build its instances.
+    is a class in a file. Class attributes describe it, methods build its instances. What imports slowly lies in
+    modules of the folder, `large_step`, `bounds` and `plot`, which are found by name.
 
     Attributes
     ----------

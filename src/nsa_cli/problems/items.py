@@ -23,9 +23,10 @@ from nsa_cli.core.instance import (
     number_of,
     text_of,
 )
-from nsa_cli.core.problem import COPIES, Column, Problem
+from nsa_cli.core.problem import Column, Problem
 
-#: Columns of a table of items, beside their numbers.
+#: Columns of a table of items beside their numbers: how often an item occurs, and its name.
+COPIES = Column("copies", ("copies", "demand", "demands", "quantity"), required=False)
 COLUMNS = (COPIES, Column("names", ("name", "item", "id", "label"), required=False, text=True))
 
 
@@ -35,8 +36,12 @@ class ItemInstance(Instance):
 
     Attributes
     ----------
+    problem : str
+        Name of the problem.
     lists : mapping of str to tuple of str
         Fields with a number an item, and their keys in a record.
+    default_capacity : int or float, optional
+        Where a record has none.
     weights : int64[N] or float64[N]
         Not negative.
     capacity : int or float

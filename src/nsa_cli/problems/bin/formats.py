@@ -18,12 +18,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nsa_cli.core.errors import InputError, shown
-from nsa_cli.core.problem import COPIES, Column, FileFormat, FileSet
+from nsa_cli.core.problem import Column, FileFormat, FileSet
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io.numbers import parse_number
 from nsa_cli.io.table import read_table, to_record
 from nsa_cli.io.tokens import Line, locator, read_numbers, shape, split_lines, to_count, to_number
 from nsa_cli.problems.item_files import read_lists, read_one_by_one
+from nsa_cli.problems.items import COPIES
 
 
 def recognises_bpplib(source: Source) -> bool:
