@@ -222,8 +222,8 @@ class Problem(ABC, Generic[InstanceT]):
     """A problem: its data, files, starts, bounds and neighbourhoods.
 
     A built-in problem is a folder under ``problems/`` whose package has a `problem` attribute; a user's
-    is a class in a file. Class attributes describe it, methods build its instances. What imports slowly lies in
-    modules of the folder, `large_step`, `bounds` and `plot`, which are found by name.
+    is a class in a file. Class attributes describe it, methods build its instances. Modules of the
+    folder that import slowly are found by name: `large_step`, `bounds` and `plot`.
 
     Attributes
     ----------

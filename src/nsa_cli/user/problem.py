@@ -42,10 +42,10 @@ class UserProblem(ABC):
     scalar_cost, scalar_delta, scalar_apply, scalar_allowed : static methods, optional
         The methods of these names for one chain: Numba compiles them, and chains on a CPU run in one
         compiled loop. They are loops over numbers and make no arrays; solutions have one axis and each
-        element is a candidate. `data` has one instance's arrays
-        (and plain numbers) as attributes, and `scale`; `x` is the solution; `action` and `chosen` are two
-        int64, -1 where nothing is chosen (yet). ``scalar_cost(data, x) -> float``,
-        ``scalar_delta(data, x, action) -> float``, ``scalar_apply(data, x, action)``, which changes `x`, and
+        element is a candidate. `data` has one instance's arrays (and plain numbers) as attributes, and
+        `scale`; `x` is the solution; `action` and `chosen` are two int64, -1 where nothing is chosen (yet).
+        ``scalar_cost(data, x) -> float``, ``scalar_delta(data, x, action) -> float``,
+        ``scalar_apply(data, x, action)``, which changes `x`, and
         ``scalar_allowed(data, x, chosen, candidate) -> bool``.
     scalar_features : static method, optional
         ``scalar_features(data, x, chosen, candidate, temperature, out)`` writes the candidate's features to

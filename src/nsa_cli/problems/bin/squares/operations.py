@@ -32,7 +32,7 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
 
     def cost(self, batch: SquaresBatch, x: Tensor) -> Tensor:
         bins: Tensor = (sum_by_bin(x, torch.ones_like(x)) > 0).sum(1)
-        energy: Tensor = bins - (_fills(batch, x) ** 2).sum(1) * batch.scale
+        energy: Tensor = bins - (_loads(batch, x) ** 2).sum(1) * batch.scale
         return energy
 
     def objectives(self, energy: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -44,9 +44,9 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
         return energy - (2 * size - 1) * bins
 
     def delta(self, batch: SquaresBatch, x: Tensor, action: Action) -> Tensor:
-        move, fills = _move(batch, x, action), _fills(batch, x)
+        move, loads = _move(batch, x, action), _loads(batch, x)
         shift = (batch.weights.gather(1, move.item) - move.back) / _whole(batch)
-        source, target = fills.gather(1, move.source), fills.gather(1, move.target)
+        source, target = loads.gather(1, move.source), loads.gather(1, move.target)
         rise = 2.0 * shift * (shift + target - source)
         closes = ~move.swaps & ((x == move.source).sum(1, keepdim=True) == 1)
         result: Tensor = (-closes.double() - rise * batch.scale[:, None])[:, 0]
@@ -108,10 +108,10 @@ def _whole(batch: SquaresBatch) -> Tensor:
     return whole
 
 
-def _fills(batch: SquaresBatch, x: Tensor) -> Tensor:
+def _loads(batch: SquaresBatch, x: Tensor) -> Tensor:
     """Loads of all bins as shares of the capacity, float64[B, N]."""
-    fills: Tensor = sum_by_bin(x, batch.weights) / _whole(batch)
-    return fills
+    loads: Tensor = sum_by_bin(x, batch.weights) / _whole(batch)
+    return loads
 
 
 def _features(batch: SquaresBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:
