@@ -9,8 +9,8 @@ of a second: `solve` looks at its chains every tenth of one. One thread by its p
 clock. The fraction of peak counts three operations a hidden unit and candidate (maximum, multiplication,
 addition), against what a loop of nothing but fused multiply-adds reaches on one core in the same run.
 
-Three rows are three things. ``tsp100`` does what the authors' code does. ``tsp100 held`` shows the policy one
-temperature for 16 steps (`nsa_cli.anneal.held`). ``tsp100 near`` joins a city to one of its
+Three rows are three things. ``tsp100`` does what the authors' code does. ``tsp100 held`` shows the policy a
+new temperature every 16 steps (`nsa_cli.anneal.hold`). ``tsp100 near`` joins a city to one of its
 ten nearest, by the shipped policy for it and at that policy's temperatures; its ratio is to the authors'
 code at the same size, which scores all cities.
 """
@@ -60,7 +60,7 @@ CHAINS = 256
 #: A run takes one thread about this long.
 SECONDS = 0.35
 
-#: Steps of one temperature in the rows ``held``.
+#: Steps between two temperatures in the rows ``held``.
 HELD = 16
 
 
@@ -122,14 +122,14 @@ def peak() -> float:
     from numba.extending import intrinsic
 
     from nsa_cli.core.kernel.jit import kernel
-    from nsa_cli.core.kernel.lanes import LANES, _Code
+    from nsa_cli.core.kernel.lanes import LANES, Code
 
     streams = 12
 
     @intrinsic
     def burn(_: Any, count: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            code = _Code(context, builder, signature, values)
+            code = Code(context, builder, signature, values)
             sums = [code.variable(code.constant(0.1 * k)) for k in range(streams)]
             with code.loop(values[0]):
                 for place in sums:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.core.draws import START, stream_keys, uniforms
+from nsa_cli.core.draws import start_draws, start_solutions, stream_keys
 
 #: Options of a run with little work.
 QUICK = ("--steps", "50", "--chains", "2")
@@ -23,14 +24,14 @@ KEYS = {
 
 def draws_of(stream: int, seed: int = 0):
     """Make the draws that a start takes."""
-    key = stream_keys(seed, np.array([stream]))
-    return lambda n: uniforms(key, START, n)[:, 0]
+    (key,) = stream_keys(seed, np.array([stream]))
+    return partial(start_draws, key)
 
 
 def starts_of(problem: Any, instances: list[Any], name: str | None = None, seed: int = 0) -> torch.Tensor:
     """Stack one start an instance."""
-    make = problem.start(name)
-    return torch.from_numpy(np.stack([make(i, draws_of(k, seed)) for k, i in enumerate(instances)]))
+    keys = stream_keys(seed, np.arange(len(instances)))
+    return torch.from_numpy(start_solutions(problem.start(name), instances, keys))
 
 
 def random_instances(problem: Any, size: int, count: int, seed: int = 0) -> list[Any]:

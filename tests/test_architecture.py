@@ -23,7 +23,7 @@ BELOW = {
     "policy": {"core", "io"},
     "anneal": {"core"},
     "train": {"core", "anneal", "policy", "version"},
-    "report": {"core", "io"},
+    "report": {"core", "io", "anneal"},
     "solver": {"core", "problems", "policy", "anneal", "version"},
     "api": {"core", "io", "problems", "solver"},
     "contract": {"core", "io", "policy", "problems", "api", "user"},

@@ -95,7 +95,7 @@ class Case(NamedTuple):
         return task.instance
 
     def insist(self, good: bool, method: str, why: str) -> None:
-        """Raise `ContractError` unless all is well."""
+        """Raise `ContractError` if a check fails."""
         if not good:
             raise ContractError(f"{self.problem.name}: {method} {why}")
 
@@ -108,7 +108,7 @@ def check_problem(
     Raises
     ------
     ContractError
-        For the first violation of the contract; names the method.
+        For the first check that fails; names the method.
     UsageError
         If `problem` is none, or lacks a method.
     """
@@ -225,7 +225,7 @@ def records_and_ids_lose_nothing(case: Case) -> None:
 
 
 def bounds_are_not_beaten(case: Case) -> None:
-    """No solution is better than the bound, and a witness gives the bound again."""
+    """No solution beats the bound, and its witness gives it again."""
     instance = case.instance()
     bound = case.problem.bound(instance, seconds=5.0)
     if bound is None:
@@ -296,7 +296,7 @@ class _Scalars(NamedTuple):
     x: Any
 
     def agree(self, name: str, expected: Tensor, *arguments: Any) -> None:
-        """Insist on a function's value, or on what it writes."""
+        """Insist on a function's value, or on its output array."""
         function = getattr(self.owner, name)
         if function is None:
             return

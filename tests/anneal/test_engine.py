@@ -10,7 +10,8 @@ import torch
 from scipy.stats import chisquare
 
 import nsa_cli as nsa
-from nsa_cli.anneal.engine import anneal
+from nsa_cli.anneal.engine import TorchChains
+from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.operations import DiscreteOperations
@@ -41,23 +42,21 @@ def run(problem, instances, kind="uniform", steps=300, streams=None, chunk=50, *
     keys = torch.from_numpy(stream_keys(5, streams))
     x = starts_of(problem, instances, "paper")
     schedule = Schedule(steps, 0.5, 0.05)
-    outcome = anneal(
-        operations, batch, make_policy(operations, kind), x, schedule, keys, chunk=chunk, **options
-    )
-    return operations, batch, outcome
+    chains = TorchChains(operations, batch, make_policy(operations, kind), x, keys)
+    end = run_chains(chains, schedule, chunk=chunk, **options)
+    return operations, batch, chains.state, end.reason
 
 
 @pytest.mark.parametrize("kind", ["uniform", "learnt"])
 def test_the_best_cost_is_the_cost_of_the_best(problem, kind):
     """``cost(best) == best_energy`` and ``cost(x) == energy``, and the best is never worse than the start."""
     instances = random_instances(problem, 2 if problem.name == "rosenbrock" else 15, 8)
-    operations, batch, outcome = run(problem, instances, kind)
-    state = outcome.state
+    operations, batch, state, reason = run(problem, instances, kind)
     torch.testing.assert_close(operations.cost(batch, state.best), state.best_energy, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(operations.cost(batch, state.x), state.energy, rtol=1e-9, atol=1e-9)
     assert (state.best_energy <= operations.cost(batch, starts_of(problem, instances, "paper"))).all()
     assert (state.accepted > 0).all()
-    assert outcome.reason == "steps"
+    assert reason == "steps"
     assert state.step == 300
 
 
@@ -67,9 +66,9 @@ def test_integer_data_give_energies_without_any_rounding():
     rng = np.random.default_rng(0)
     data = {"coords": (rng.random((30, 2)) * 1e6).round().tolist(), "edge_weight_type": "EUC_2D"}
     instance = problem.from_record(data)
-    operations, batch, outcome = run(problem, [instance] * 4, steps=2000)
-    assert torch.equal(operations.cost(batch, outcome.state.best), outcome.state.best_energy)
-    assert outcome.state.best_energy.tolist() == [instance.objective(x) for x in outcome.state.best.numpy()]
+    operations, batch, state, _ = run(problem, [instance] * 4, steps=2000)
+    assert torch.equal(operations.cost(batch, state.best), state.best_energy)
+    assert state.best_energy.tolist() == [instance.objective(x) for x in state.best.numpy()]
 
 
 @pytest.mark.parametrize("kind", ["uniform", "learnt"])
@@ -77,8 +76,8 @@ def test_integer_data_give_energies_without_any_rounding():
 def test_chunks_change_nothing(problem, kind, chunk):
     """Where the engine pauses to look at its rules is invisible in the result."""
     instances = random_instances(problem, 2 if problem.name == "rosenbrock" else 12, 3)
-    reference = run(problem, instances, kind)[2].state
-    other = run(problem, instances, kind, chunk=chunk)[2].state
+    reference = run(problem, instances, kind)[2]
+    other = run(problem, instances, kind, chunk=chunk)[2]
     assert torch.equal(reference.x, other.x)
     assert torch.equal(reference.best_energy, other.best_energy)
 
@@ -90,7 +89,7 @@ def test_batch_mates_change_nothing(problem, kind, size):
     if problem.name == "rosenbrock" and kind == "learnt" and size != 2:
         pytest.skip("the paper's network is for two dimensions")
     instances = random_instances(problem, size, 7)
-    many = run(problem, instances, kind, steps=300)[2].state
+    many = run(problem, instances, kind, steps=300)[2]
     for k in (0, 3, 6):
         alone = run_alone(problem, instances[k], kind, k)
         assert torch.equal(many.x[k], alone.x[0])
@@ -102,9 +101,9 @@ def run_alone(problem, instance, kind, stream):
     keys = torch.from_numpy(stream_keys(5, np.array([stream])))
     x = starts_of(problem, random_instances(problem, instance.size, 7), "paper")[stream : stream + 1]
     policy = make_policy(operations, kind)
-    return anneal(
-        operations, operations.pack([instance]), policy, x, Schedule(300, 0.5, 0.05), keys, chunk=50
-    ).state
+    chains = TorchChains(operations, operations.pack([instance]), policy, x, keys)
+    run_chains(chains, Schedule(300, 0.5, 0.05), chunk=50)
+    return chains.state
 
 
 def test_threads_change_nothing(problem):
@@ -113,9 +112,9 @@ def test_threads_change_nothing(problem):
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
-        one = run(problem, instances, "learnt", steps=40)[2].state
+        one = run(problem, instances, "learnt", steps=40)[2]
         torch.set_num_threads(2)
-        two = run(problem, instances, "learnt", steps=40)[2].state
+        two = run(problem, instances, "learnt", steps=40)[2]
     finally:
         torch.set_num_threads(before)
     assert torch.equal(one.x, two.x)
@@ -123,21 +122,21 @@ def test_threads_change_nothing(problem):
 
 
 def test_a_stop_rule_ends_the_run_and_gives_its_reason(problem):
-    """What was found until then is the outcome."""
+    """What was found until then is kept."""
     instances = random_instances(problem, 6, 2)
     seen = []
     rule = lambda progress: "enough" if progress.step >= 100 else None  # noqa: E731
-    outcome = run(problem, instances, stop=(rule,), on_progress=seen.append)[2]
-    assert outcome.reason == "enough"
-    assert outcome.state.step == 100
+    state, reason = run(problem, instances, stop=(rule,), on_progress=seen.append)[2:]
+    assert reason == "enough"
+    assert state.step == 100
     assert [p.step for p in seen] == [0, 50, 100]
 
 
 def test_no_steps_give_the_start(problem):
     """A run of length 0 is no error."""
     instances = random_instances(problem, 6, 2)
-    outcome = run(problem, instances, steps=0)[2]
-    assert torch.equal(outcome.state.best, starts_of(problem, instances, "paper"))
+    state = run(problem, instances, steps=0)[2]
+    assert torch.equal(state.best, starts_of(problem, instances, "paper"))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -145,7 +144,7 @@ def test_chains_without_a_move_stay_where_they_are(size):
     """Up to three cities there is only one tour."""
     problem = nsa.find_problem("tsp")
     instances = random_instances(problem, size, 2)
-    state = run(problem, instances, steps=20)[2].state
+    state = run(problem, instances, steps=20)[2]
     assert (state.accepted == 0).all()
     assert torch.equal(state.x, starts_of(problem, instances, "paper"))
 
@@ -213,14 +212,16 @@ def test_hastings_visits_states_as_boltzmann_says(name, kind):
     assert p_value(visited, expected) > 1e-3
 
 
-def last_states(problem, instance, kind, heat, rule, steps=200):
+def last_states(problem, instance, kind, heat, acceptance, steps=200):
     operations = problem.neighbourhood("paper").operations()
     batch = operations.pack([instance] * CHAINS, unit=2.5)
     schedule = Schedule(steps, heat / float(batch.scale[0]), kind="constant")
     keys = torch.from_numpy(stream_keys(11, np.arange(CHAINS)))
     x = starts_of(problem, [instance] * CHAINS, "paper")
     policy = make_policy(operations, kind)
-    return anneal(operations, batch, policy, x, schedule, keys, rule=rule).state.x.numpy()
+    chains = TorchChains(operations, batch, policy, x, keys, acceptance=acceptance)
+    run_chains(chains, schedule)
+    return chains.x
 
 
 def p_value(visited, expected):

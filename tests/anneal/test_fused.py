@@ -12,6 +12,7 @@ import scipy.stats
 import torch
 
 from nsa_cli.anneal import engine
+from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.core.draws import stream_keys, uniforms_torch
 from nsa_cli.core.operations import ContinuousOperations
@@ -109,10 +110,12 @@ class Pair:
     def start(self) -> engine.AnnealState:
         return engine.start(self.operations, self.batch, self.x)
 
-    def outcome(self, state: engine.AnnealState, heat: float, u: torch.Tensor, rule: Any) -> torch.Tensor:
+    def outcome(self, state: engine.AnnealState, heat: float, u: torch.Tensor, rule: str) -> torch.Tensor:
         temperature = torch.tensor(heat, dtype=torch.float64)
         with torch.inference_mode():
-            moved, _ = engine.step(self.operations, self.batch, self.policy, state, temperature, u, rule=rule)
+            moved, _ = engine.step(
+                self.operations, self.batch, self.policy, state, temperature, u, rule=RULES[rule]
+            )
         return moved
 
 
@@ -127,17 +130,18 @@ def nearby(u: torch.Tensor) -> list[torch.Tensor]:
     return changed
 
 
-@pytest.mark.parametrize("rule", ["metropolis", "hastings"])
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("name", "feature_set"), CASES)
-def test_every_single_step_is_that_of_the_reference(name: str, feature_set: str, rule: Any) -> None:
-    if rule == "hastings" and not neighbourhood_of(name).reversible:
+def test_every_single_step_is_that_of_the_reference(name: str, feature_set: str, rule: str) -> None:
+    """By every acceptance rule."""
+    if RULES[rule].uses_reverse and not neighbourhood_of(name).reversible:
         pytest.skip("its moves cannot all be undone")
     ties = 0
     for size in SIZES:
         pair = Pair(name, feature_set, size, rows=12)
         state = pair.start()
         for step, heat in enumerate(np.geomspace(1.0, 0.01, 40)):
-            chains = pair.chains(state, hastings=rule == "hastings")
+            chains = pair.chains(state, acceptance=rule)
             chains.advance(np.array([heat]))
             u = uniforms_torch(torch.from_numpy(pair.keys), step, step + 1, pair.draws + 1)[0]
             moved = pair.outcome(state, heat, u, rule)
@@ -166,10 +170,10 @@ def _same(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def test_uniform_chains_are_the_same_for_thousands_of_steps(name: str, size: int) -> None:
     pair = Pair(name, "uniform", size, rows=3)
     temperatures = np.geomspace(0.5, 0.01, 3000 if size < 1000 else 300)
-    keys, state = torch.from_numpy(pair.keys), pair.start()
-    state = engine.advance(
-        pair.operations, pair.batch, pair.policy, state, torch.from_numpy(temperatures), keys
-    )
+    keys = torch.from_numpy(pair.keys)
+    reference = engine.TorchChains(pair.operations, pair.batch, pair.policy, pair.x, keys)
+    reference.advance(temperatures)
+    state = reference.state
     chains = pair.chains(pair.start())
     chains.advance(temperatures)
     assert (_same(chains.state.x, state.x.numpy())).all()
@@ -187,9 +191,9 @@ def test_learnt_chains_stay_together_for_a_thousand_steps(name: str, feature_set
     pair = Pair(name, feature_set, 33, rows=16)
     temperatures = np.geomspace(0.5, 0.01, 1000)
     keys = torch.from_numpy(pair.keys)
-    state = engine.advance(
-        pair.operations, pair.batch, pair.policy, pair.start(), torch.from_numpy(temperatures), keys
-    )
+    reference = engine.TorchChains(pair.operations, pair.batch, pair.policy, pair.x, keys)
+    reference.advance(temperatures)
+    state = reference.state
     chains = pair.chains(pair.start())
     chains.advance(temperatures)
     assert _same(chains.state.x, state.x.numpy()).mean() >= 0.8  # the rest met a near tie
@@ -225,14 +229,14 @@ LEARNT = [c for c in CASES if c[1] not in ("uniform", "gaussian") and c[0] not i
 
 
 @pytest.mark.parametrize(("name", "feature_set"), LEARNT)
-@pytest.mark.parametrize(("size", "hastings"), [(9, False), (40, True), (150, False)])
+@pytest.mark.parametrize(("size", "rule"), [(9, "metropolis"), (40, "hastings"), (150, "metropolis")])
 def test_scores_that_are_kept_are_what_would_be_computed(
-    name: str, feature_set: str, size: int, hastings: bool
+    name: str, feature_set: str, size: int, rule: str
 ) -> None:
     """At one temperature most scores are kept; a chunk of one step begins with none."""
     pair = Pair(name, feature_set, size, rows=4)
-    hastings &= pair.neighbourhood.reversible
-    kept, anew = (pair.chains(pair.start(), hastings=hastings) for _ in range(2))
+    rule = rule if pair.neighbourhood.reversible else "metropolis"
+    kept, anew = (pair.chains(pair.start(), acceptance=rule) for _ in range(2))
     temperatures = np.full(200, 0.3)
     kept.advance(temperatures)
     for k in range(len(temperatures)):
@@ -286,7 +290,7 @@ def test_chains_at_one_temperature_have_boltzmanns_distribution(feature_set: str
     pair.batch = pair.operations.pack(pair.instances, unit=1.0)
     pair.arrays = pair.fused.arrays(pair.instances, 1.0)
     pair.x = starts_of(pair.problem, pair.instances, "paper")
-    chains = pair.chains(pair.start(), hastings=True)
+    chains = pair.chains(pair.start(), acceptance="hastings")
     chains.advance(np.full(400, 0.7))
     instance, powers = pair.instances[0], 2 ** np.arange(7)
     every = np.array([[bool(code & power) for power in powers] for code in range(128)])
@@ -341,7 +345,7 @@ def test_near_candidates_with_hastings_ratio_have_boltzmanns_distribution_over_w
     pair.arrays = pair.fused.arrays(pair.instances, 1.0)
     pair.x = starts_of(pair.problem, pair.instances, "greedy")
     tours = _reachable(pair.operations, pair.batch, pair.x)
-    chains = pair.chains(pair.start(), hastings=True)
+    chains = pair.chains(pair.start(), acceptance="hastings")
     chains.advance(np.full(600, heat))
     counts = Counter(_tour(x) for x in chains.x)
     assert set(counts) <= set(tours)

@@ -7,33 +7,33 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.anneal.goals import NoImprovement, Reached, Standing, Watch
+from nsa_cli.anneal.goals import GoalWatch, NoImprovement, Stagnation, TargetEnergy
 
 from helpers import random_instances
 
 
-def standing(*best, steps=0, seconds=0.0):
+def state(*best, steps=0, seconds=0.0):
     count = len(best)
-    return Standing(np.array(best, dtype=float), np.full(count, steps), np.full(count, seconds))
+    return Stagnation(np.array(best, dtype=float), np.full(count, steps), np.full(count, seconds))
 
 
 def test_an_energy_is_reached_by_each_instance_on_its_own():
     """Up to rounding errors of a running sum; minus infinity never is."""
-    goal = Reached(np.array([10.0, 10.0, 10.0, -np.inf]), "target")
-    assert goal(standing(10.1, 10.0, 10.0 + 1e-10, -1e300)).tolist() == [False, True, True, False]
+    goal = TargetEnergy(np.array([10.0, 10.0, 10.0, -np.inf]), "target")
+    assert goal(state(10.1, 10.0, 10.0 + 1e-10, -1e300)).tolist() == [False, True, True, False]
 
 
 def test_stale_steps_and_seconds_count():
     """Either is enough where both are asked for."""
-    assert NoImprovement(steps=5)(standing(1.0, steps=5)).tolist() == [True]
-    assert NoImprovement(steps=5)(standing(1.0, steps=4, seconds=99.0)).tolist() == [False]
-    assert NoImprovement(seconds=2.0)(standing(1.0, steps=9, seconds=2.5)).tolist() == [True]
-    assert NoImprovement()(standing(1.0, steps=9, seconds=9.0)).tolist() == [False]
+    assert NoImprovement(steps=5)(state(1.0, steps=5)).tolist() == [True]
+    assert NoImprovement(steps=5)(state(1.0, steps=4, seconds=99.0)).tolist() == [False]
+    assert NoImprovement(seconds=2.0)(state(1.0, steps=9, seconds=2.5)).tolist() == [True]
+    assert NoImprovement()(state(1.0, steps=9, seconds=9.0)).tolist() == [False]
 
 
-def test_a_watch_keeps_what_contented_instances_had():
+def test_a_watch_keeps_the_answers_of_instances_that_reached_a_goal():
     """The first goal counts, later improvements do not; the run ends with the last instance."""
-    watch = Watch((Reached(np.array([5.0, 5.0]), "target"), NoImprovement(steps=10)), chains=2)
+    watch = GoalWatch((TargetEnergy(np.array([5.0, 5.0]), "target"), NoImprovement(steps=10)), chains=2)
     accepted = np.array([1, 2, 3, 4])
 
     def look(step, *energies):
@@ -43,7 +43,7 @@ def test_a_watch_keeps_what_contented_instances_had():
     assert not look(0, 9.0, 8.0, 7.0, 7.0)
     assert not look(4, 9.0, 5.0, 7.0, 7.0)
     assert look(12, 1.0, 1.0, 7.0, 7.0)
-    first, second = watch.settled[0], watch.settled[1]
+    first, second = watch.reached[0], watch.reached[1]
     assert (first.reason, first.step, first.best.ravel().tolist()) == ("target", 4, [9.0, 5.0])
     assert (second.reason, second.step) == ("no_improvement", 12)
     assert second.accepted.tolist() == [3, 4]
@@ -51,7 +51,7 @@ def test_a_watch_keeps_what_contented_instances_had():
 
 def test_looks_grow_apart():
     """Often at first, and never more than some hundreds in all."""
-    watch, steps = Watch((), 1), [0]
+    watch, steps = GoalWatch((), 1), [0]
     while steps[-1] < 10**8:
         watch.look(SimpleNamespace(step=steps[-1], best_energy=np.zeros(1)))
         steps.append(watch.due)

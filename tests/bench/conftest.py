@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import nsa_cli as nsa
-from nsa_cli.bench.choose import Wanted
-from nsa_cli.bench.plan import Plan
-from nsa_cli.bench.solvers import Watch
+from nsa_cli.bench.benchmark import prepare
+from nsa_cli.bench.choose import Request
+from nsa_cli.bench.solvers import Monitor
 
 
 @pytest.fixture(autouse=True)
@@ -20,19 +19,14 @@ def _at_the_root(monkeypatch):
 
 @pytest.fixture
 def measured():
-    """Prepare and run a small benchmark: the benchmark, and its runs."""
+    """Prepare and run a small benchmark by steps: the benchmark, and its runs."""
 
-    def run(problem, size, *, count=3, seeds=(1,), references=None, watch=None, **wanted):
-        plan = Plan(
-            problem=nsa.find_problem(problem),
-            sizes=(size,),
-            seeds=seeds,
-            count=count,
-            wanted=Wanted(**{"policies": (), "steps": (1,), **wanted}),
-            references=references,
+    def run(problem, size, *, monitor=None, **wanted):
+        request = Request(
+            what=(problem,), sizes=(size,), **{"policies": (), "steps": (1,), "count": 3, **wanted}
         )
-        ready = plan.prepare()
-        return ready, list(ready.runs(watch or Watch()))
+        ready = prepare(request)
+        return ready, [run for some in ready.runs(monitor or Monitor()) for run in some]
 
     return run
 

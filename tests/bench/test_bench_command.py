@@ -80,8 +80,8 @@ def test_interrupted(command, tmp_path, monkeypatch):
 
     write = files.write_files
 
-    def write_and_press(*arguments):
-        write(*arguments)
+    def write_and_press(*arguments, **options):
+        write(*arguments, **options)
         os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(files, "write_files", write_and_press)
@@ -104,7 +104,7 @@ def test_interrupted(command, tmp_path, monkeypatch):
         (("tsp", "--sizes", "20", "--steps", "1.5"), "--steps: expected"),
         (("tsp", "--sizes", "20", "--count", "0"), "--count: expected at least 1"),
         (("tsp", "--sizes", "20", "--time-limit", "0"), "--time-limit: expected"),
-        (("tsp", "--sizes", "20", "--policies", "nowhere"), "there is no policy 'nowhere'"),
+        (("tsp", "--sizes", "20", "--policies", "nowhere"), "--policies: there is no 'nowhere' for tsp"),
         (
             ("tsp", "--sizes", "20", "--against", "nobody"),
             "it has fast-tsp, ortools-routing, elkai, lkh, concorde, pyvrp, all",
@@ -112,7 +112,7 @@ def test_interrupted(command, tmp_path, monkeypatch):
         (("rosenbrock", "--sizes", "2", "--against", "x"), "it has none"),
         (("tsp", "--sizes", "20", "--references", "/nowhere"), "tsp20_opt.npy: No such file"),
         (("rosenbrock", "--sizes", "2", "--references", "."), "has no reference files"),
-        (("tsp", "--sizes", "20", "--out", "README.md"), "--out README.md"),
+        (("tsp", "--sizes", "20", "--out", "README.md"), "--out: README.md"),
         (("tsp", "--sizes", "20", "--device", "tpu"), "expected auto, cpu or cuda"),
         (("nothing", "--sizes", "20"), "there is no problem 'nothing'"),
         (("tsp",), "--sizes"),

@@ -4,6 +4,7 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.bench.paper import MISPRINT, Cell, best_figures, find_contribution, load_figures, published
+from nsa_cli.core.bench import BenchContribution
 from nsa_cli.problems import builtin_names
 
 WITH_FIGURES = ("bin", "knapsack", "tsp")
@@ -109,7 +110,7 @@ def test_a_gap_comes_from_the_table_with_the_same_value():
 def test_published_are_those_asked_for_and_not_measured():
     """Other sizes, other steps, and what a row of ours stands beside are left out."""
     best = best_figures(figures("bin"))
-    shown = {f.cell for f in published(best, [50], [10], [Cell("FFD", 50)])}
+    shown = {f.cell for f in published(best, 50, [10], [Cell("FFD", 50)])}
     assert Cell("OR-Tools SCIP", 50) in shown
     assert Cell("PPO", 50, 10, "sampled") in shown
     assert {c.size for c in shown} == {50}
@@ -129,5 +130,5 @@ def test_contributions_name_solvers_that_the_paper_has(problem):
 def test_a_problem_of_ones_own_contributes_nothing():
     """A class in a file has no package to look into."""
     problem = nsa.find_problem("examples/maxcut.py:MaxCut")
-    assert find_contribution(problem) is None
+    assert find_contribution(problem) == BenchContribution()
     assert load_figures(problem) == ()

@@ -1,4 +1,4 @@
-"""Solvers of others, where they are installed."""
+"""Peers, where they are installed."""
 
 import os
 import sys
@@ -8,9 +8,11 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.bench.paper import find_contribution
-from nsa_cli.bench.solvers import Foreign, Watch
-from nsa_cli.bench.suite import make_suite
+from nsa_cli.bench.runs import measure
+from nsa_cli.bench.solvers import Monitor, PeerSolver
+from nsa_cli.bench.suites import suite_of_size
 from nsa_cli.cli.main import exit_code
+from nsa_cli.core.bench import Peer
 from nsa_cli.core.errors import NsaError
 from nsa_cli.problems import builtin_names
 from nsa_cli.problems.knapsack.bench import integer_values
@@ -100,10 +102,13 @@ def test_programs_are_started_where_a_user_has_them(name, program, tmp_path, mon
     """They get the instance as a TSPLIB file; their words go nowhere, their processor time counts."""
     peer = find_contribution(nsa.find_problem("tsp")).peers[name]
     put_program(tmp_path, program, monkeypatch)
-    solver = Foreign(name=name, peer=peer.solve, seconds=1.0)
-    (answer,) = solver.run(make_suite(nsa.find_problem("tsp"), 20, 1), 1, Watch()).answers
-    assert answer.solution.tolist() == list(range(19, -1, -1))
-    assert answer.cpu_seconds > 0.02
+    solver, suite = (
+        PeerSolver(name=name, peer=peer, budget=1.0),
+        suite_of_size(nsa.find_problem("tsp"), 20, 1),
+    )
+    (run,) = measure(solver, suite, [0], 1, Monitor())
+    assert run.objective == suite.tasks[0].instance.objective(np.arange(19, -1, -1))
+    assert run.cpu_seconds > 0.02
     assert capfd.readouterr() == ("", "")
 
 
@@ -120,6 +125,11 @@ def test_a_program_that_is_missing_or_gives_up_is_one_line(tmp_path, monkeypatch
         peer.solve(task.instance, 1.0)
 
 
+def foreign(name, solve):
+    """Make a peer of a function."""
+    return PeerSolver(name=name, peer=Peer(solve, "", "", ""), budget=1.0)
+
+
 def test_what_libraries_print_goes_nowhere(capfd):
     """Even if they know nothing of Python's stdout; before and after, it is open."""
 
@@ -127,18 +137,18 @@ def test_what_libraries_print_goes_nowhere(capfd):
         os.write(1, b"banner")
         return np.arange(instance.size)
 
-    suite = make_suite(nsa.find_problem("bin"), 50, 2)
+    suite = suite_of_size(nsa.find_problem("bin"), 50, 2)
     print("before")
-    Foreign(name="chatty", peer=chatty, seconds=1.0).run(suite, 1, Watch())
+    measure(foreign("chatty", chatty), suite, [0], 1, Monitor())
     print("after")
     assert capfd.readouterr().out == "before\nafter\n"
 
 
 def test_an_infeasible_answer_is_named():
     """Whatever a solver says, its solution is checked."""
-    wrong = Foreign(name="wrong", peer=lambda instance, _: np.zeros(instance.size, dtype=int), seconds=1.0)
+    wrong = foreign("wrong", lambda instance, _: np.zeros(instance.size, dtype=int))
     with pytest.raises(NsaError, match=r"wrong returned an infeasible solution of bin50-1: bin 1 "):
-        wrong.run(make_suite(nsa.find_problem("bin"), 50, 2), 1, Watch())
+        measure(wrong, suite_of_size(nsa.find_problem("bin"), 50, 2), [0], 1, Monitor())
 
 
 def test_values_are_scaled_exactly():

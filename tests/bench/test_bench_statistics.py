@@ -31,21 +31,37 @@ def test_spread_is_the_sample_deviation():
 @pytest.mark.parametrize(("sense", "expected"), [("min", [0.1, -0.5, 0.0]), ("max", [-0.1, 0.5, 0.0])])
 def test_gaps_are_positive_where_worse(sense, expected):
     """Above the reference is worse when minimising, and better when maximising."""
-    gaps = statistics.relative_gaps(np.array([11.0, 5.0, 7.0]), np.array([10.0, 10.0, 7.0]), sense)
+    gaps = [statistics.relative(*pair, sense) for pair in ((11.0, 10.0), (5.0, 10.0), (7.0, 7.0))]
     assert gaps == pytest.approx(expected)
 
 
 def test_gaps_to_zero():
     """Reaching a reference of zero is no distance; anything else has no relative one."""
-    gaps = statistics.relative_gaps(np.array([0.0, 1.0]), np.array([0.0, 0.0]), "min")
-    assert gaps[0] == 0
-    assert np.isnan(gaps[1])
-    assert statistics.mean(gaps) is None
+    assert statistics.relative(0.0, 0.0, "min") == 0
+    assert np.isnan(statistics.relative(1.0, 0.0, "min"))
+
+
+def test_rounding_is_no_gap():
+    """A sum of the same numbers in another order."""
+    assert statistics.relative(0.1 + 0.2, 0.3, "min") == 0
 
 
 def test_a_negative_reference_keeps_the_sign():
     """Relative to its size, so that worse is positive for negative objectives too."""
-    assert statistics.relative_gaps(np.array([-9.0]), np.array([-10.0]), "min") == pytest.approx([0.1])
+    assert statistics.relative(-9.0, -10.0, "min") == pytest.approx(0.1)
+
+
+def test_a_missing_value_makes_a_mean_unknown():
+    """And the error of the mean."""
+    values = np.array([1.0, np.nan])
+    assert statistics.mean(values) is None
+    assert statistics.half_width(values) is None
+
+
+def test_means_by_key():
+    """Of equal keys, in their order."""
+    means = statistics.means_by(np.array([2, 1, 2]), np.array([1.0, 5.0, 3.0]))
+    assert means.tolist() == [5.0, 2.0]
 
 
 def test_mean_of_nothing_is_none():
@@ -58,10 +74,3 @@ def test_mean_of_nothing_is_none():
 def test_better_is_positive(sense, expected):
     """Three against five is better when minimising."""
     assert statistics.better_by(3.0, 5.0, sense) == expected
-
-
-def test_best_of_several_runs():
-    """Instance by instance."""
-    runs = [np.array([1.0, 5.0]), np.array([2.0, 4.0])]
-    assert statistics.best_of(runs, "min").tolist() == [1, 4]
-    assert statistics.best_of(runs, "max").tolist() == [2, 5]

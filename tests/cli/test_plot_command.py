@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nsa_cli.anneal.stop import Progress
-from nsa_cli.cli.progress import Moment
+from nsa_cli.cli.progress import Snapshot
 from nsa_cli.report.trace import HEADERS
 
 from helpers import QUICK as STEPS
@@ -123,9 +123,9 @@ def test_a_shipped_policy_is_drawn(nsa, tmp_path):
             ("solve", "INSTANCE", "--plot", "a.gif"),
             "--plot: expected a file name that ends in .png, .svg, .pdf",
         ),
-        (("solve", "INSTANCE", "--plot", "-"), "--plot: standard output is for the result"),
+        (("solve", "INSTANCE", "--plot", "-"), "--plot: expected a file name, got -"),
         (("solve", "INSTANCE", "--trace", "nowhere/a.csv"), "--trace nowhere/a.csv: there is no directory"),
-        (("solve", "TWO", "--plot", "a.png"), "--plot: shows the run of one instance, not of 2"),
+        (("solve", "TWO", "--plot", "a.png"), "--plot: expected one instance, got 2"),
         (("plot", "policy", "uniform", "-o", "a.png"), "uniform proposals are not learnt"),
         (("plot", "policy", "nope", "-o", "a.png"), "there is no policy 'nope'"),
         (("plot", "policy", "INSTANCE", "-o", "a.png"), "is no policy file"),
@@ -156,7 +156,7 @@ def test_without_matplotlib_one_line_says_what_to_install(nsa, square, tmp_path,
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     done = nsa("solve", square, "--plot", tmp_path / "a.png")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "nsa: error: --plot: pictures need matplotlib: pip install 'nsa-cli[plot]'\n"
+    assert done.err == "nsa: error: --plot: needs the package matplotlib: pip install 'nsa-cli[plot]'\n"
 
 
 def test_a_log_for_programs_is_json_line_by_line(nsa, tmp_path):
@@ -205,7 +205,9 @@ def moment(seconds=2.0, sense="min", best_known=None, deadline=None, tasks=1, **
     problem = SimpleNamespace(sense=sense)
     instance = SimpleNamespace(best_known=best_known)
     progress = Progress(20, 100, 0.5, 0.25, -8.0, mean=-7.0)._replace(**fields)
-    return Moment(progress, seconds, [SimpleNamespace(problem=problem, instance=instance)] * tasks, deadline)
+    return Snapshot(
+        progress, seconds, [SimpleNamespace(problem=problem, instance=instance)] * tasks, deadline
+    )
 
 
 def test_the_line_says_where_a_run_stands():

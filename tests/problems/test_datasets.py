@@ -84,7 +84,7 @@ def test_several_arrays_make_an_instance() -> None:
 
 def test_lists_of_numbers_need_the_problem() -> None:
     """They may be weights of anything."""
-    with pytest.raises(InputError, match=r"^d/set\.x: cannot tell the problem"):
+    with pytest.raises(InputError, match=r"^d/set\.x: cannot tell the problem: expected named arrays"):
         read(npy(np.array([0.5, 0.25])))
     ((_, instance),) = read(npy(np.array([0.5, 0.25])), "bin")
     assert instance.record()["weights"] == [0.5, 0.25]

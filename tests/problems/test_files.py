@@ -70,7 +70,7 @@ def test_tables_without_a_header_need_the_problem(
     solution = {"tsp": [1, 2], "knapsack": [1, 2], "bin": [[i] for i in range(1, instance.size + 1)]}[problem]
     assert instance.objective(instance.from_ids(solution)) == objective
     with pytest.raises(
-        InputError, match=r"^f\.[ct]sv:1: cannot tell the problem: .*, got no header; use problem$"
+        InputError, match=r"^f\.[ct]sv:1: cannot tell the problem: expected .*, got no header; use problem$"
     ):
         read(text, suffix)
 
@@ -235,7 +235,7 @@ def test_what_a_format_cannot_hold_is_refused() -> None:
     matrix = tsp.from_record({"matrix": [[0, 1], [1, 0]]})
     with pytest.raises(UsageError, match="expected one of json, jsonl, csv, tsplib for tsp, got 'xml'"):
         write_instances(tsp, [matrix], "xml")
-    with pytest.raises(UsageError, match="format: csv holds one instance, got 2"):
+    with pytest.raises(UsageError, match="csv holds one instance, got 2"):
         write_instances(tsp, [matrix, matrix], "csv")
     with pytest.raises(UsageError, match="a table holds cities with x and y only"):
         write_instances(tsp, [matrix], "csv")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.anneal.engine import anneal
+from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.policy.build import load
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
@@ -228,10 +228,10 @@ def test_rewards_add_up_to_what_is_judged(reward, tmp_path):
     policy = run.new_policy()
     got = collect(run, policy, batch, instances, keys)["reward"].sum(0)
     first = run.operations.cost(batch, run.starts(instances, keys))
-    state = anneal(
-        run.operations, batch, policy, run.starts(instances, keys), run.schedule, torch.from_numpy(keys)
-    )
-    last = state.state.best_energy if reward.endswith("best") else state.state.energy
+    starts = run.starts(instances, keys)
+    chains = TorchChains(run.operations, batch, policy, starts, torch.from_numpy(keys))
+    chains.advance(run.schedule.temperatures(0, run.schedule.steps))
+    last = chains.state.best_energy if reward.endswith("best") else chains.state.energy
     expected = shaped(first, reward) - shaped(last, reward)
     torch.testing.assert_close(got, expected.float(), rtol=1e-4, atol=1e-4)
 

@@ -1,4 +1,4 @@
-"""Temperatures that a run finds its own way between: slow where the energy falls, quick where little happens.
+"""Adaptive cooling at constant thermodynamic speed: slow where the energy falls with the temperature.
 
 A pilot, a tenth of the run, goes down the geometric curve and notes the chains' mean energy on its way. Its
 slope is the heat capacity C = dE/dT, and the variance of the energy is T^2 times that. The rest of the run
@@ -6,41 +6,37 @@ goes from the first temperature to the last at constant thermodynamic speed: the
 in proportion to sqrt(C) = sigma / T (Salamon, Nulton, Harland, Pedersen, Ruppeiner and Liao 1988, "Simulated
 annealing with constant thermodynamic speed"). The cooling rule of Huang, Romeo and Sangiovanni-Vincentelli
 (1986, "An efficient general cooling schedule for simulated annealing") has the same proportion; here it is
-known beforehand, so that any number of steps or seconds ends cold.
+known beforehand, so that a run of any number of steps or seconds ends cold.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.schedule import NEVER, Schedule, TimedSchedule
 
-if TYPE_CHECKING:
-    from nsa_cli.anneal.loop import Chains
-
-#: Share of the run that is the pilot, and how often it looks at the energy.
+#: Share of the run that is the pilot, and samples of the energy that it takes.
 _PILOT, _LOOKS = 0.1, 64
 
-#: Stretches of the temperature's logarithm that have a heat capacity each.
-_STRETCHES = 16
+#: Intervals of log T with a heat capacity each.
+_INTERVALS = 16
 
-#: Least share of the mean time that any stretch has: what the pilot says of it may be chance.
+#: Least time of an interval, relative to the mean: its heat capacity is a noisy estimate.
 _FLOOR = 0.2
 
-#: Places of the curve that is followed after the pilot.
-_PLACES = 512
+#: Points of the curve after the pilot.
+_POINTS = 512
 
 
 class AdaptiveSchedule:
-    """A pilot along a geometric curve, then the curve that its energies ask for; for one run of one instance.
+    """A geometric pilot, then constant thermodynamic speed; for one run of one instance, and used up by it.
 
     Parameters
     ----------
     course : Schedule or TimedSchedule
-        Its first and last temperature, over steps or over time.
+        First and last temperature, over steps or over time.
     """
 
     def __init__(self, course: Schedule | TimedSchedule) -> None:
@@ -48,7 +44,7 @@ class AdaptiveSchedule:
         self._seen: list[tuple[float, float]] = []
         self._path: NDArray[np.float64] | None = None
         self._borders = _borders(course.planned)
-        #: Step at which it wants to look at the chains.
+        #: Step at which it next samples the chains' energy.
         self.due = self._borders[0]
 
     @property
@@ -77,12 +73,12 @@ class AdaptiveSchedule:
         return np.where(done < 1.0, np.exp(logs), self._course.t_end)  # not a rounding error away from it
 
     def look(self, chains: Chains) -> None:
-        """Note where the chains are, and choose the way once the pilot is done; to be called when `due`."""
+        """Sample the energy, and compute the curve once the pilot is done; to be called when `due`."""
         if chains.step == 0:
             return
         fraction = float(self._course.fractions(chains.step - 1, chains.step)[0])
         temperature = float(self._course.at(np.array([min(fraction / _PILOT, 1.0)]))[0])
-        self._seen.append((temperature, float(chains.walk_energy.mean())))
+        self._seen.append((temperature, float(chains.search_energy.mean())))
         self.due = next((border for border in self._borders if border > chains.step), NEVER)
         if self.planned is None:
             self.due = 0 if fraction < _PILOT else NEVER
@@ -92,7 +88,7 @@ class AdaptiveSchedule:
 
 
 def _borders(steps: int | None) -> list[int]:
-    """Steps at which the pilot looks: none in a run too short; after each chunk where time decides."""
+    """Steps at which the pilot samples: none in a run too short; after each chunk where time decides."""
     if steps is None:
         return [0]
     pilot = int(_PILOT * steps)
@@ -102,31 +98,31 @@ def _borders(steps: int | None) -> list[int]:
 def path_through(
     temperatures: NDArray[np.float64], energies: NDArray[np.float64], t_start: float, t_end: float
 ) -> NDArray[np.float64]:
-    """Find log-temperatures at equal times, from the first to the last, at constant thermodynamic speed.
+    """Log-temperatures at equal times, from the first to the last, at constant thermodynamic speed.
 
     Parameters
     ----------
     temperatures, energies : float64[M]
-        Falling temperatures and what a pilot saw there; energies in any unit.
+        Falling temperatures, and mean energies there in any unit.
     t_start, t_end : float
     """
-    grid = np.linspace(np.log(t_start), np.log(t_end), _PLACES)
+    grid = np.linspace(np.log(t_start), np.log(t_end), _POINTS)
     places, speed = _densities(np.log(temperatures), energies)
     if not len(places) or t_start <= t_end:
         return grid
     density = np.interp(-grid, -places, speed)
     time = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    return np.interp(np.linspace(0.0, time[-1], _PLACES), time, grid)
+    return np.interp(np.linspace(0.0, time[-1], _POINTS), time, grid)
 
 
 def _densities(
     logs: NDArray[np.float64], energies: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Time for a step of log T, relative to its mean, between the middles of stretches of the pilot."""
-    parts = [part for part in np.array_split(np.arange(len(logs)), _STRETCHES) if len(part)]
-    log = np.array([logs[part].mean() for part in parts])
-    # A start may be better than what a hot chain comes to: energy that is not there yet cannot fall.
-    energy = np.minimum.accumulate(np.array([energies[part].mean() for part in parts]))
+    """Time for a step of log T, relative to its mean, between the middles of intervals of the pilot."""
+    intervals = [some for some in np.array_split(np.arange(len(logs)), _INTERVALS) if len(some)]
+    log = np.array([logs[some].mean() for some in intervals])
+    # A start may be better than equilibrium at a high temperature: energy that is not there yet cannot fall.
+    energy = np.minimum.accumulate(np.array([energies[some].mean() for some in intervals]))
     middle, step = (log[:-1] + log[1:]) / 2, log[:-1] - log[1:]
     if not (step > 0).all():
         return middle[:0], middle[:0]

@@ -1,9 +1,9 @@
-"""Temperatures from an instance's own moves: what a worsening costs where a descent has come to rest.
+"""Initial and final temperatures from a sample of an instance's moves, taken at a local optimum.
 
-A temperature has no meaning but by the energy changes that moves propose; so it is set by the share of
-worsening moves that it accepts (as Johnson, Aragon, McGeoch and Schevon 1989 set the first one, and Ben-Ameur
+A temperature has no meaning but by the energy changes that moves propose; so it is set by its acceptance
+ratio of worsening moves (as Johnson, Aragon, McGeoch and Schevon 1989 set the first one, and Ben-Ameur
 2004 finds it from a sample). The sample is taken where a descent has come to rest: what moves change in
-random solutions tells what matters at the very beginning only.
+random solutions matters at the very beginning only.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Worsening moves that are accepted at the first temperature and at the last, for each of N elements, while
-#: as many are proposed as there are: N to the number of choices. Measured on maximum cuts of 30 to 300
-#: vertices with 20 N and 200 N steps, against a grid of pairs; of tours, where most moves are hopeless, a
-#: share of all moves would be far too hot, and this is within one per cent of tuned temperatures. Between
-#: near cities tuned temperatures accept just such shares of all moves: .122 and .007 at 100 and 500 cities.
+#: Worsening moves accepted at the first temperature and at the last, for each of N elements, while as many
+#: are proposed as there are: N to the number of choices. Measured on maximum cuts of 30 to 300 vertices with
+#: 20 N and 200 N steps, against a grid of pairs; of tours, most of whose moves are much too long, a share of
+#: all moves would be far too hot, and this is within one per cent of tuned temperatures. With candidate lists
+#: tuned temperatures accept just such shares of all moves: .122 and .007 at 100 and 500 cities.
 FIRST_SHARE, LAST_SHARE = 0.12, 0.005
 
-#: Steps of the descent and the sample, a move that there is; and at most.
+#: Steps of the descent and the sample: for each possible move, and at most.
 _STEPS, _MOST = 20, 10_000
 
-#: Normalised changes up to this are rounding errors: moves that change nothing are made whatever their sign.
+#: Normalised changes up to this are rounding errors: such moves are made whatever their sign.
 _NOTHING = 1e-9
 
 #: Halvings of the interval, in logarithms, in which a temperature is sought.
@@ -31,9 +31,9 @@ _HALVINGS = 50
 
 
 def sampled_temperatures(
-    chains: Any, size: int, most: int = _MOST, *, hopeful: bool = False
+    chains: Any, size: int, most: int = _MOST, *, candidate_lists: bool = False
 ) -> tuple[float, float] | None:
-    """Descend, see what moves propose there, and give the first and last temperature, normalised.
+    """First and last temperature, normalised, from the moves proposed after a descent.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def sampled_temperatures(
         N.
     most : int
         Steps that may be taken at most.
-    hopeful : bool
-        Whether hopeless moves are not proposed.
+    candidate_lists : bool
+        Whether moves come from candidate lists: acceptance rates are then over all moves.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def sampled_temperatures(
     """
     others = float(size) ** (chains.choices - 1)
     half = int(max(min(_STEPS * size * others, most) // 2, 1))
-    if hopeful:
+    if candidate_lists:
         others = 1.0
     cold = np.full(half, _NOTHING)
     chains.advance(cold)
@@ -65,7 +65,7 @@ def sampled_temperatures(
 
 
 def temperature_for(worse: NDArray[np.float64], share: float) -> float:
-    """Find the temperature at which a share of worsening moves is accepted.
+    """Temperature at which Metropolis' rule accepts a share of worsening moves, by bisection.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Reasons to be content with an answer: goals, each instance of a batch on its own.
+"""Stopping criteria on the answer: a target energy, stagnation; each instance of a batch on its own.
 
 A stop rule ends a run from outside, whenever the clock or the user says so. A goal is about the answer,
-so it is asked at steps that depend on nothing but their number: the same seed stops at the same step,
+so it is checked at steps that depend on nothing but their number: the same seed stops at the same step,
 whatever the machine, the chunks and the batch mates.
 """
 
@@ -10,31 +10,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from nsa_cli.anneal.loop import Chains
+from nsa_cli.anneal.chains import Chains
 
 #: Running sums of real energies may be off by this share.
 _DRIFT = 1e-9
 
-#: Steps between the first looks; later ones are a sixteenth of the steps so far apart. A look takes 50 us:
+#: Steps between the first checks; later ones are a sixteenth of the steps so far apart. A check takes 50 us:
 #: four times as many took 5 % of a fifth of a second at 500 cities, and 18 % of 20 ms at 100.
 _FIRST, _SHARE = 64, 16
 
 
-class Standing(NamedTuple):
-    """How the instances of a batch stand.
+class Stagnation(NamedTuple):
+    """Best energies of the instances of a batch, and for how long they have not improved.
 
     Attributes
     ----------
     best : float64[I]
         Lowest energy of each instance's chains, in file units.
     stale_steps : int64[I]
-        Steps since `best` last changed, as far as looks tell.
+        Steps since `best` last improved, as far as checks tell.
     stale_seconds : float64[I]
     """
 
@@ -44,19 +43,19 @@ class Standing(NamedTuple):
 
 
 class Goal(Protocol):
-    """Tells which instances have reached it; holds nothing between looks."""
+    """A stopping criterion of each instance; holds nothing between checks."""
 
     @property
     def reason(self) -> str:
-        """What the result calls it."""
+        """Its name in the result."""
 
-    def __call__(self, standing: Standing) -> NDArray[np.bool_]:
-        """bool[I]."""
+    def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
+        """Tell which instances have reached it, bool[I]."""
 
 
 @dataclass(frozen=True, eq=False)
-class Reached:
-    """An energy at which to stop.
+class TargetEnergy:
+    """Stop at an energy: the target, the bound, or near the bound.
 
     Attributes
     ----------
@@ -68,15 +67,15 @@ class Reached:
     energies: NDArray[np.float64]
     reason: str
 
-    def __call__(self, standing: Standing) -> NDArray[np.bool_]:
+    def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
         with np.errstate(invalid="ignore"):  # minus infinity is never reached
             slack = _DRIFT * np.where(np.isfinite(self.energies), abs(self.energies), 0.0)
-        return np.asarray(standing.best <= self.energies + slack)
+        return np.asarray(state.best <= self.energies + slack)
 
 
 @dataclass(frozen=True)
 class NoImprovement:
-    """A number of steps, or of seconds, without a better answer.
+    """Stop after a number of steps, or of seconds, without improvement.
 
     Attributes
     ----------
@@ -88,17 +87,17 @@ class NoImprovement:
     seconds: float | None = None
     reason: str = "no_improvement"
 
-    def __call__(self, standing: Standing) -> NDArray[np.bool_]:
-        stale = np.zeros(len(standing.best), dtype=bool)
+    def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
+        stale = np.zeros(len(state.best), dtype=bool)
         if self.steps is not None:
-            stale |= standing.stale_steps >= self.steps
+            stale |= state.stale_steps >= self.steps
         if self.seconds is not None:
-            stale |= standing.stale_seconds >= self.seconds
+            stale |= state.stale_seconds >= self.seconds
         return stale
 
 
-class Settled(NamedTuple):
-    """An instance that has reached a goal, as it stood then.
+class InstanceEnd(NamedTuple):
+    """The answer of one instance of a batch, and why and when its search ended.
 
     Attributes
     ----------
@@ -115,8 +114,8 @@ class Settled(NamedTuple):
     accepted: NDArray[np.int64]
 
 
-class Watch:
-    """Looks at a run's chains from time to time and keeps what the contented instances had.
+class GoalWatch:
+    """Checks goals as a run goes on, and keeps the answers of instances that have reached one.
 
     Parameters
     ----------
@@ -130,7 +129,7 @@ class Watch:
     def __init__(
         self, goals: tuple[Goal, ...], chains: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.settled: dict[int, Settled] = {}
+        self.reached: dict[int, InstanceEnd] = {}
         self.due = 0
         self._goals, self._chains, self._clock = goals, chains, clock
         self._best: NDArray[np.float64] | None = None
@@ -138,20 +137,20 @@ class Watch:
         self._time = np.zeros(0)
 
     def look(self, chains: Chains) -> bool:
-        """Note who has reached a goal; tell whether all have."""
+        """Check the goals of all instances; tell whether each has reached one."""
         step = chains.step
         self.due = step + max(step // _SHARE, _FIRST)
-        standing = self._standing(step, chains.best_energy.reshape(-1, self._chains).min(axis=1))
+        state = self._update(step, chains.best_energy.reshape(-1, self._chains).min(axis=1))
         for goal in self._goals:
-            for i in np.flatnonzero(goal(standing)).tolist():
+            for i in np.flatnonzero(goal(state)).tolist():
                 rows = slice(i * self._chains, (i + 1) * self._chains)
-                if i not in self.settled:
-                    self.settled[i] = Settled(
+                if i not in self.reached:
+                    self.reached[i] = InstanceEnd(
                         goal.reason, step, chains.best[rows].copy(), chains.accepted[rows].copy()
                     )
-        return len(self.settled) == len(standing.best)
+        return len(self.reached) == len(state.best)
 
-    def _standing(self, step: int, best: NDArray[np.float64]) -> Standing:
+    def _update(self, step: int, best: NDArray[np.float64]) -> Stagnation:
         now = self._clock()
         if self._best is None:
             self._best, self._step, self._time = best, np.full(len(best), step), np.full(len(best), now)
@@ -159,4 +158,4 @@ class Watch:
         self._best = np.where(better, best, self._best)
         self._step = np.where(better, step, self._step)
         self._time = np.where(better, now, self._time)
-        return Standing(self._best, step - self._step, now - self._time)
+        return Stagnation(self._best, step - self._step, now - self._time)

@@ -1,4 +1,4 @@
-"""The fused loop: Algorithm 1 of the paper for one chain after another, compiled with a problem's parts."""
+"""The fused loop: Algorithm 1 of the paper for one chain after another, compiled with a problem's hooks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nsa_cli.anneal.acceptance import COLD
+from nsa_cli.anneal.acceptance import COLD, RULES
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import anew, kernel
-from nsa_cli.core.kernel.parts import apply, delta, energy, load, propose, reverse, store
+from nsa_cli.core.kernel.hooks import apply, delta, energy, load, propose, reverse, store
+from nsa_cli.core.kernel.jit import generic, kernel, uncached, variant
 
 
-class Chains(NamedTuple):
+class ChainArrays(NamedTuple):
     """Chains between two chunks, as arrays that a kernel advances in place.
 
     Attributes
@@ -26,16 +27,16 @@ class Chains(NamedTuple):
         Random streams.
     """
 
-    x: Any
-    best: Any
-    energy: Any
-    best_energy: Any
-    accepted: Any
-    keys: Any
+    x: NDArray[Any]
+    best: NDArray[Any]
+    energy: NDArray[np.float64]
+    best_energy: NDArray[np.float64]
+    accepted: NDArray[np.int64]
+    keys: NDArray[np.int64]
 
 
-class Moves(NamedTuple):
-    """What was proposed, for those who want to learn from it.
+class Proposals(NamedTuple):
+    """Proposed moves of K steps, for training and for temperatures from samples.
 
     Attributes
     ----------
@@ -47,15 +48,25 @@ class Moves(NamedTuple):
     accepted : bool[K, B]
     """
 
-    wanted: Any
-    action: Any
-    log_probability: Any
-    change: Any
-    accepted: Any
+    wanted: bool
+    action: NDArray[np.int64]
+    log_probability: NDArray[np.float64]
+    change: NDArray[np.float64]
+    accepted: NDArray[np.bool_]
+
+
+@generic
+def log_ratio(self: Any, delta: float, heat: float, log_forward: float, log_backward: float) -> float:
+    """Log of the acceptance ratio, of which each rule has a variant; see `nsa_cli.anneal.acceptance.Rule`."""
+    raise NotImplementedError
+
+
+for _rule in RULES.values():
+    variant(log_ratio, self=type(_rule))(type(_rule).log_ratio)
 
 
 @kernel
-def begin_chains(batch: Any, policy: Any, work: Any, chains: Chains) -> None:
+def begin_chains(batch: Any, policy: Any, work: Any, chains: ChainArrays) -> None:
     """Set the energies of all chains from their solutions."""
     for row in range(len(chains.energy)):
         load(batch, policy, work, row, 0, chains.x[row])
@@ -67,14 +78,15 @@ def advance(
     batch: Any,
     policy: Any,
     work: Any,
-    chains: Chains,
-    temperatures: Any,
-    shown: Any,
+    chains: ChainArrays,
+    rule: Any,
+    way_back: Any,
+    temperatures: NDArray[np.float64],
+    shown: NDArray[np.float64],
     step: int,
     draws: int,
     members: int,
-    hastings: bool,
-    moves: Moves,
+    moves: Proposals,
     begin: int,
     end: int,
 ) -> None:
@@ -83,20 +95,23 @@ def advance(
     Parameters
     ----------
     batch, policy, work
-        As in `nsa_cli.core.kernel.parts`.
-    chains : Chains
+        As in `nsa_cli.core.kernel.hooks`.
+    chains : ChainArrays
+    rule : Rule
+        Of `nsa_cli.anneal.acceptance`.
+    way_back : bool or None
+        None for a rule that does not use the reverse move's probability: Numba then compiles none of that.
     temperatures : float64[K]
         In normalised units.
     shown : float64[K]
-        The same as the policy sees them, see `nsa_cli.anneal.held`.
+        The same as the policy sees them, see `nsa_cli.anneal.hold`.
     draws : int
         Random numbers of a proposal; the next one decides.
     members : int
         Policies that share the batch, each an equal part of its rows.
-    hastings : bool
-        Whether the acceptance ratio takes in the proposals' probabilities.
-    moves : Moves
+    moves : Proposals
         Written if wanted.
+    begin, end : int
     """
     share = len(chains.energy) // members
     none = (np.int64(-1), np.int64(-1))
@@ -117,14 +132,14 @@ def advance(
             if moves.wanted:
                 moves.action[k, row, 0], moves.action[k, row, 1] = action
                 moves.change[k, row] = change
-            log_ratio = -change / max(temperatures[k] * scale, COLD)
-            if hastings:
+            backward = 0.0
+            if way_back is not None:
                 back = reverse(batch, work, row, action)
                 apply(batch, policy, work, row, member, action)
                 _, backward = propose(batch, policy, work, row, member, shown[k], at, back)
                 apply(batch, policy, work, row, member, back)
-                log_ratio += backward - forward
-            if log_ratio < 0.0 and not math.log(uniform(at, draws)) < log_ratio:
+            ratio = log_ratio(rule, change, max(temperatures[k] * scale, COLD), forward, backward)
+            if ratio < 0.0 and not math.log(uniform(at, draws)) < ratio:
                 continue
             lower = current + change < best
             if fresh and not lower:
@@ -144,5 +159,5 @@ def advance(
         chains.accepted[row] += accepted
 
 
-#: The same two for parts that come from outside of this package.
-begin_chains_anew, advance_anew = anew(begin_chains), anew(advance)
+#: The same two for hooks of a user's module.
+begin_chains_uncached, advance_uncached = uncached(begin_chains), uncached(advance)

@@ -1,8 +1,8 @@
-"""Large-step chains: kick, repair, and accept by Metropolis or undo (Martin, Otto and Felten 1991).
+"""Large-step Markov chains: kick, local search, accept or undo (Martin, Otto and Felten 1991).
 
-One loop for all problems, compiled with a problem's parts (`nsa_cli.core.kernel.steps`), and the chains that
-it advances as `nsa_cli.anneal.loop` wants them. What decides, draws, counts and remembers is here; a problem
-only says what a kick is, how it is repaired, and how both are undone.
+Iterated local search under a temperature: one compiled loop with a problem's hooks
+(`nsa_cli.core.kernel.steps`), and the chains that it advances. Decisions, draws, counts and the best solution
+are here; a problem says what a kick is, how it is repaired, and how both are undone.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.acceptance import COLD
+from nsa_cli.anneal.acceptance import COLD, RULES, Rule, find_rule
+from nsa_cli.anneal.kernel import log_ratio
 from nsa_cli.core.draws import stream_keys, uniforms
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import anew, inlined, kernel
+from nsa_cli.core.kernel.jit import inlined, kernel, uncached
 from nsa_cli.core.kernel.steps import energy, keep, kick, note, repair, settle, undo
-from nsa_cli.core.problem import LargeStepPart, LargeStepParts, LargeStepRun
+from nsa_cli.core.problem import LargeStepRun, Partition, Segment
 
 #: Places in `Tally.energies`.
 CURRENT, BEST = range(2)
@@ -32,7 +34,7 @@ STEPS, ACCEPTED = range(2)
 #: Elements that a chain settles between two looks at the clock.
 _SETTLE = 2000
 
-#: Steps go to parts as this number's multiples, less whole numbers, fall into their shares: evenly all along.
+#: Step k goes to the segment in whose share the fractional part of k times this falls: evenly all along.
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 S = TypeVar("S")
@@ -82,11 +84,13 @@ def _compare(data: Any, state: Any, tally: Tally) -> None:
 
 
 @kernel
-def advance(data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64]) -> None:
+def advance(rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64]) -> None:
     """Take a chain through ``len(temperatures)`` steps.
 
     Parameters
     ----------
+    rule : Rule
+        Of `nsa_cli.anneal.acceptance`.
     data, state
         As in `nsa_cli.core.kernel.steps`.
     tally : Tally
@@ -101,9 +105,8 @@ def advance(data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float6
         if not kick(data, state, draws):
             continue
         rise = repair(data, state, draws)
-        heat = max(temperature * data.scale, COLD)
-        # Said so that what is no number is refused.
-        if not rise <= data.tolerance and not rise < -heat * math.log(uniform(draws, 0)):
+        ratio = log_ratio(rule, rise, max(temperature * data.scale, COLD), 0.0, 0.0)
+        if not rise <= data.tolerance and not math.log(uniform(draws, 0)) < ratio:  # not even by a NaN
             undo(data, state)
             continue
         keep(data, state)
@@ -112,12 +115,31 @@ def advance(data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float6
         _compare(data, state, tally)
 
 
-#: The same for parts that come from outside of this package.
-begin_anew, settle_on_anew, advance_anew = anew(begin), anew(settle_on), anew(advance)
+#: The same for hooks of a user's module.
+begin_uncached, settle_on_uncached, advance_uncached = uncached(begin), uncached(settle_on), uncached(advance)
+
+
+def large_step_rule(acceptance: str) -> Rule:
+    """Find an acceptance rule for kicks, whose way back has no probability.
+
+    Raises
+    ------
+    UsageError
+        If there is none of that name, or it uses that probability.
+    """
+    rule = find_rule(acceptance)
+    if rule.uses_reverse:
+        known = ", ".join(name for name, rule in RULES.items() if not rule.uses_reverse)
+        raise UsageError(
+            f"expected one of {known} with large steps, got {acceptance}",
+            option="acceptance",
+            use={"method": "anneal"},
+        )
+    return rule
 
 
 class LargeStepChains:
-    """Chains between two chunks; see `nsa_cli.anneal.loop.Chains`.
+    """Chains between two chunks; see `nsa_cli.anneal.chains.Chains`.
 
     Parameters
     ----------
@@ -125,45 +147,61 @@ class LargeStepChains:
         One a chain, at its first solution.
     keys : int64[B]
         Random streams.
+    acceptance : str
+        One of `nsa_cli.anneal.acceptance.RULES` that does not use the reverse move's probability.
     threads : int
+
+    Raises
+    ------
+    UsageError
+        If it is another.
     """
 
     #: Temperatures of a chunk are an array: it may have some, but not too many.
     most = 1 << 16
 
-    def __init__(self, runs: Sequence[LargeStepRun], keys: NDArray[np.int64], *, threads: int = 1) -> None:
+    def __init__(
+        self,
+        runs: Sequence[LargeStepRun],
+        keys: NDArray[np.int64],
+        *,
+        acceptance: str = "metropolis",
+        threads: int = 1,
+    ) -> None:
+        rule = large_step_rule(acceptance)
         self.step = 0
         self._runs = runs
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
-        threads = min(threads, sum(1 if run.parts is None else run.parts.count for run in runs))
+        threads = min(threads, sum(1 if run.partition is None else run.partition.count for run in runs))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        kept = runs[0].kept
-        first, self._settle, self._advance = (
-            (begin, settle_on, advance) if kept else (begin_anew, settle_on_anew, advance_anew)
+        first, self._settle, by_rule = (
+            (begin, settle_on, advance)
+            if runs[0].kept
+            else (begin_uncached, settle_on_uncached, advance_uncached)
         )
+        self._advance = partial(by_rule, rule)
         for run, tally in zip(runs, self._tallies, strict=True):
             first(run.data, run.state, tally)
         #: Chains that are still to settle, each with those that start as it does.
         self._unsettled = _alike(runs)
-        self._in_parts = {
-            row: _InParts(run.parts, tally, self._settle, self._advance)
-            for row, (run, tally) in enumerate(zip(runs, self._tallies, strict=True))
-            if run.parts is not None
-        }
-        self._in_one = [row for row, run in enumerate(runs) if run.parts is None]
-        # Chains in parts wait for their parts, in threads that the parts do not need.
-        waits = self._pool is not None and len(self._in_parts) > 1
-        self._each_chain = ThreadPoolExecutor(len(self._in_parts)).map if waits else map
-        self._go_on_settling()  # a first part of it in any case: with no time for more, it still is an answer
+        self._partitioned = [
+            _PartitionedChain(run.partition, tally, self._settle, self._advance)
+            for run, tally in zip(runs, self._tallies, strict=True)
+            if run.partition is not None
+        ]
+        self._whole = [row for row, run in enumerate(runs) if run.partition is None]
+        # Chains wait for their segments in threads that the segments do not need.
+        waits = self._pool is not None and len(self._partitioned) > 1
+        self._each_chain = ThreadPoolExecutor(len(self._partitioned)).map if waits else map
+        self._go_on_settling()  # some of it in any case: with no time for more, it still is an answer
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Take all chains through so many steps, unless some have still to settle after this."""
         if self._unsettled:
             self._go_on_settling()
         if not self._unsettled:
-            self._each(lambda row: self._run(row, temperatures), self._in_one)
-            in_parts = self._in_parts.values()
-            list(self._each_chain(lambda chain: chain.advance(temperatures, self._each), in_parts))
+            self._each(lambda row: self._run(row, temperatures), self._whole)
+            list(self._each_chain(lambda chain: chain.advance(temperatures, self._each), self._partitioned))
             self.step += len(temperatures)
 
     def _each(self, work: Callable[[S], T], things: Sequence[S]) -> list[T]:
@@ -187,7 +225,7 @@ class LargeStepChains:
         self._advance(run.data, run.state, self._tallies[row], temperatures)
 
     def _join(self) -> None:
-        for chain in self._in_parts.values():
+        for chain in self._partitioned:
             chain.join()
 
     @property
@@ -205,7 +243,7 @@ class LargeStepChains:
         return np.array([tally.energies[CURRENT] for tally in self._tallies])
 
     @property
-    def walk_energy(self) -> NDArray[np.float64]:
+    def search_energy(self) -> NDArray[np.float64]:
         return self.energy
 
     @property
@@ -217,15 +255,15 @@ class LargeStepChains:
         return np.array([tally.counts[ACCEPTED] for tally in self._tallies])
 
 
-class _InParts:
-    """A chain that is cut into parts, each of which does its share of a round's steps.
+class _PartitionedChain:
+    """A chain that is cut into segments, each of which does its share of a round's steps.
 
-    Which step is whose depends on nothing but its number in the round, and each part draws from a stream of
-    its own: chunks and threads change nothing.
+    Which step is whose depends on nothing but its number in the round, and each segment draws from a stream
+    of its own: chunks and threads change nothing.
 
     Parameters
     ----------
-    parts : LargeStepParts
+    partition : Partition
     tally : Tally
         Of the whole chain; kept up to date.
     settle, advance : callable
@@ -234,18 +272,18 @@ class _InParts:
 
     def __init__(
         self,
-        parts: LargeStepParts,
+        partition: Partition,
         tally: Tally,
         settle: Callable[..., bool],
         advance: Callable[..., None],
     ) -> None:
-        self._parts, self._whole, self._settle, self._advance = parts, tally, settle, advance
-        keys = stream_keys(int(tally.key), np.arange(parts.count))
+        self._partition, self._whole, self._settle, self._advance = partition, tally, settle, advance
+        keys = stream_keys(int(tally.key), np.arange(partition.count))
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
-        self._cut: list[LargeStepPart] = []
+        self._segments: list[Segment] = []
         self._owner = np.zeros(0, np.uint16)
         self._round, self._done = 0, 0
-        #: Energies when the round began, and whether the parts have beaten the best one.
+        #: Energies when the round began, and whether the segments have beaten the best one.
         self._before, self._improved = tally.energies.copy(), False
 
     def advance(self, temperatures: NDArray[np.float64], each: Callable[..., Any]) -> None:
@@ -256,7 +294,7 @@ class _InParts:
             some = temperatures[: len(self._owner) - self._done]
             temperatures = temperatures[len(some) :]
             owner = self._owner[self._done : self._done + len(some)]
-            ends = np.cumsum(np.bincount(owner, minlength=len(self._cut)))[:-1]
+            ends = np.cumsum(np.bincount(owner, minlength=len(self._segments)))[:-1]
             shares = np.split(some[np.argsort(owner, kind="stable")], ends)
             some_steps = [pair for pair in enumerate(shares) if len(pair[1])]
             each(self._take, sorted(some_steps, key=lambda pair: -len(pair[1])))  # the largest first
@@ -265,33 +303,33 @@ class _InParts:
             self._sum_up()
 
     def _take(self, share: tuple[int, NDArray[np.float64]]) -> None:
-        part = self._cut[share[0]]
-        self._advance(part.data, part.state, self._tallies[share[0]], share[1])
+        segment = self._segments[share[0]]
+        self._advance(segment.data, segment.state, self._tallies[share[0]], share[1])
 
     def join(self) -> None:
-        """Make the whole chain's solutions those of its parts."""
-        if self._cut:
-            self._whole.energies[:] = self._parts.join(improved=self._improved)
+        """Put the segments' solutions into the whole chain's."""
+        if self._segments:
+            self._whole.energies[:] = self._partition.join(improved=self._improved)
 
     def _begin_round(self, each: Callable[..., Any]) -> None:
-        """Join the parts and cut again."""
+        """Join the segments and cut again."""
         self.join()
         self._before, self._improved = self._whole.energies.copy(), False
-        shares = self._parts.cut(partial(_draws, self._whole.key, self._round))
-        self._cut = each(self._make, range(len(shares)))
-        places = np.arange(self._parts.steps) * _GOLDEN % 1.0
+        shares = self._partition.cut(partial(_draws, self._whole.key, self._round))
+        self._segments = each(self._make, range(len(shares)))
+        places = np.arange(self._partition.steps) * _GOLDEN % 1.0
         self._owner = np.searchsorted(np.cumsum(shares)[:-1], places, side="right").astype(np.uint16)
         self._round, self._done = self._round + 1, 0
 
-    def _make(self, row: int) -> LargeStepPart:
-        part, tally = self._parts.part(row), self._tallies[row]
+    def _make(self, row: int) -> Segment:
+        segment, tally = self._partition.segment(row), self._tallies[row]
         tally.energies[:] = 0.0
-        while not self._settle(part.data, part.state, tally, _SETTLE):
+        while not self._settle(segment.data, segment.state, tally, _SETTLE):
             pass
-        return part
+        return segment
 
     def _sum_up(self) -> None:
-        """Tell what the parts have come to."""
+        """Add up the segments' energies and counts."""
         current, best = np.sum([tally.energies for tally in self._tallies], axis=0)
         best += self._before[CURRENT]
         self._improved = bool(best < self._before[BEST])

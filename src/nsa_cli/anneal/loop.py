@@ -1,16 +1,14 @@
-"""The loop between chunks, for every backend: stop rules, goals, progress, and how long a chunk is."""
+"""The loop over chunks of steps, for every engine: stop rules, goals, progress, and the length of a chunk."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
-from nsa_cli.anneal.goals import Goal, Settled, Watch
+from nsa_cli.anneal.chains import Chains
+from nsa_cli.anneal.goals import Goal, GoalWatch, InstanceEnd
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 
@@ -22,50 +20,11 @@ _CHUNK_SECONDS = 0.1
 #: round takes some 50 us.
 _CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 6, 1 / 3, 0.0005
 
-#: The same where a schedule looks at the chains after each chunk.
+#: The same where a schedule samples the chains after each chunk.
 _WATCHED_SHARE = 1 / 300
 
 #: Steps of the first chunk; how much longer the next one may be.
 _FIRST_CHUNK, _GROWTH = 8, 8.0
-
-
-class Chains(Protocol):
-    """Chains between two chunks, of either backend; arrays are what they are now and may change."""
-
-    @property
-    def step(self) -> int:
-        """Steps done."""
-
-    @property
-    def most(self) -> int:
-        """Steps that one chunk may have at most."""
-
-    def advance(self, temperatures: NDArray[np.float64]) -> None:
-        """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
-
-    @property
-    def x(self) -> NDArray[Any]:
-        """Current solutions, [B, …]."""
-
-    @property
-    def best(self) -> NDArray[Any]:
-        """Best solutions, [B, …]."""
-
-    @property
-    def energy(self) -> NDArray[np.float64]:
-        """Of `x`, float64[B], in file units: objectives, without what a walk adds to them."""
-
-    @property
-    def walk_energy(self) -> NDArray[np.float64]:
-        """Of `x`, float64[B], in any unit: what the chains go down, with what a walk adds to objectives."""
-
-    @property
-    def best_energy(self) -> NDArray[np.float64]:
-        """Of `best`."""
-
-    @property
-    def accepted(self) -> NDArray[np.int64]:
-        """Moves made, int64[B]."""
 
 
 class End(NamedTuple):
@@ -75,12 +34,12 @@ class End(NamedTuple):
     ----------
     reason : str
         ``steps``, or what a stop rule or the last goal said.
-    settled : mapping
-        Instances that reached a goal, by their number in the batch, as they stood then.
+    reached : mapping
+        Instances that reached a goal, by their number in the batch.
     """
 
     reason: str
-    settled: Mapping[int, Settled]
+    reached: Mapping[int, InstanceEnd]
 
 
 def run_chains(
@@ -106,12 +65,12 @@ def run_chains(
         Steps between two looks at the rules; by default what takes a tenth of a second. It changes
         nothing in the result of a run that is not stopped.
     looks : int, optional
-        Chunks that the schedule is cut into at least, for those who want a curve.
+        Least number of chunks, for a curve of the run.
     until : float, optional
         Time of `time.monotonic` at which a rule will end the run: chunks get short enough for it.
     stop : tuple of StopRule
     goals : tuple of Goal
-        Asked at steps that depend on nothing but their number; the run ends when every instance has
+        Checked at steps that depend on nothing but their number; the run ends when every instance has
         reached one.
     rows : int
         Consecutive chains that belong to one instance, for `goals`.
@@ -123,16 +82,16 @@ def run_chains(
     chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(chains, max(most, 1), until, share)
     full = on_progress is not None
     first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
-    progress, watch = _progress(chains, schedule, float(first), full=full), Watch(goals, rows)
+    progress, watch = _progress(chains, schedule, float(first), full=full), GoalWatch(goals, rows)
     if on_progress is not None:
         on_progress(progress)
     while chains.step < schedule.steps:
         if goals and chains.step == watch.due and watch.look(chains):
-            return End(list(watch.settled.values())[-1].reason, watch.settled)
+            return End(list(watch.reached.values())[-1].reason, watch.reached)
         if isinstance(schedule, AdaptiveSchedule) and chains.step >= schedule.due:
             schedule.look(chains)
         if (reason := first_reason(stop, progress)) is not None:
-            return End(reason, watch.settled)
+            return End(reason, watch.reached)
         due = (schedule.due or schedule.steps, watch.due if goals else schedule.steps)
         last = min(chains.step + next(chunks), schedule.steps, *due)
         temperatures = schedule.temperatures(chains.step, last)
@@ -140,7 +99,7 @@ def run_chains(
         progress = _progress(chains, schedule, float(temperatures[-1]), full=full)
         if on_progress is not None:
             on_progress(progress)
-    return End("steps", watch.settled)
+    return End("steps", watch.reached)
 
 
 def _fixed_chunks(chunk: int) -> Iterator[int]:
@@ -149,7 +108,7 @@ def _fixed_chunks(chunk: int) -> Iterator[int]:
 
 
 def _timed_chunks(chains: Chains, most: int, until: float | None, share: float) -> Iterator[int]:
-    """Make chunks that take their time, by the pace of the last one; they grow step by step."""
+    """Chunks of equal time, by the pace of the last one; they grow step by step."""
     chunk, now = _FIRST_CHUNK, time.monotonic()
     span = None if until is None else max(until - now, 0.0)
     while True:
@@ -163,7 +122,7 @@ def _timed_chunks(chains: Chains, most: int, until: float | None, share: float) 
 
 
 def _chunk_seconds(span: float | None, left: float | None, share: float) -> float:
-    """Tell how long a chunk is to take, of a time span of which so much is left."""
+    """Seconds that a chunk is to take, of a time span of which so much is left."""
     if span is None or left is None:
         return _CHUNK_SECONDS
     wanted = max(min(span * share, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
@@ -173,7 +132,7 @@ def _chunk_seconds(span: float | None, left: float | None, share: float) -> floa
 def _progress(
     chains: Chains, schedule: Schedule | TimedSchedule | AdaptiveSchedule, temperature: float, *, full: bool
 ) -> Progress:
-    """Say where the chains are; in full only to those who look on, for a short chunk takes little longer."""
+    """Progress of the chains; mean and lowest energy only in full, for a short chunk takes little longer."""
     accepted = chains.accepted
     progress = Progress(
         chains.step,

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nsa_cli.anneal.engine import advance
-from nsa_cli.anneal.engine import start as start_chains
-from nsa_cli.anneal.held import Held
+from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.drawing import Rollout
 from nsa_cli.core.draws import start_solutions, stream_keys
@@ -33,12 +31,10 @@ def rollout(
     keys = stream_keys(seed, np.arange(chains))
     x = torch.from_numpy(start_solutions(problem.start("paper"), [instance] * chains, keys))
     batch = operations.pack([instance] * chains, unit=1.0)
-    state, temperatures = start_chains(operations, batch, x), schedule.temperatures(0, schedule.steps)
-    states, held = [state], Held(policy.temperature_steps)
-    for temperature in torch.from_numpy(temperatures):
-        state = advance(
-            operations, batch, policy, state, temperature[None], torch.from_numpy(keys), held=held
-        )
-        states.append(state)
+    running = TorchChains(operations, batch, policy, x, torch.from_numpy(keys))
+    states, temperatures = [running.state], schedule.temperatures(0, schedule.steps)
+    for k in range(len(temperatures)):
+        running.advance(temperatures[k : k + 1])
+        states.append(running.state)
     x_of, energy_of = (torch.stack([getattr(s, key) for s in states]).numpy() for key in ("x", "energy"))
     return Rollout(x_of, energy_of, temperatures)

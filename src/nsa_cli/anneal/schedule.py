@@ -1,8 +1,7 @@
-"""Temperatures, and how many of them."""
+"""Cooling schedules: a temperature for each step, over steps or over time."""
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
@@ -10,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.errors import UsageError
 
 Kind = Literal["geometric", "linear", "constant", "adaptive"]
 KINDS: tuple[Kind, ...] = ("geometric", "linear", "constant", "adaptive")
@@ -18,10 +17,8 @@ KINDS: tuple[Kind, ...] = ("geometric", "linear", "constant", "adaptive")
 #: Levels of the temperature between two looks at the clock: to make one costs as much as a quick step.
 _LEVELS = 16
 
-#: A step that no run comes to.
+#: A step that no run reaches.
 NEVER = 1 << 62
-
-_STEPS = re.compile(r"(\d+(?:\.\d+)?)?\s*\*?\s*[nN](?:\s*(?:\^|\*\*)?\s*([123]))?")
 
 
 @dataclass(frozen=True)
@@ -36,9 +33,9 @@ class Schedule:
         In the problem's normalised units.
     kind : {'geometric', 'linear', 'constant', 'adaptive'}
         Geometric is the paper's ``T_k = alpha^k T_0``. Constant stays at `t_start`. Adaptive is geometric
-        until a run makes something else of it, see `nsa_cli.anneal.adaptive`.
+        for a pilot that determines the rest, see `nsa_cli.anneal.adaptive`.
     reheats : int
-        How often the curve begins anew, at `t_start`; it then has as many equal parts and one more.
+        How often the curve starts again at `t_start`: it is cut into as many equal parts and one more.
 
     Raises
     ------
@@ -53,26 +50,26 @@ class Schedule:
     reheats: int = 0
 
     def __post_init__(self) -> None:
-        if self.reheats < 0:
-            raise UsageError(f"reheat: expected at least 0, got {self.reheats}")
+        if self.kind not in KINDS:
+            raise UsageError(f"expected one of {', '.join(KINDS)}, got {self.kind!r}", option="schedule")
+        for name, count in (("steps", self.steps), ("reheat", self.reheats)):
+            if count < 0:
+                raise UsageError(f"expected a number >= 0, got {count}", option=name)
         if self.reheats and self.kind == "adaptive":
             raise UsageError(
-                "--reheat: an adaptive schedule heats again by itself; take --schedule geometric"
+                "an adaptive schedule heats again by itself", option="reheat", use={"schedule": "geometric"}
             )
-        if self.kind not in KINDS:
-            raise UsageError(f"schedule: expected one of {', '.join(KINDS)}, got {self.kind!r}")
-        if self.steps < 0:
-            raise UsageError(f"steps: expected at least 0, got {self.steps}")
         for name, value in (("t_start", self.t_start), ("t_end", self.t_end)):
             if not 0 <= value < float("inf"):
-                raise UsageError(f"{name}: expected a finite temperature >= 0, got {value}")
-        if self.kind in ("geometric", "adaptive") and min(self.t_start, self.t_end) <= 0:
-            which = "a geometric" if self.kind == "geometric" else "an adaptive"
-            raise UsageError(
-                f"{which} schedule needs temperatures above 0; take --schedule linear to end at 0"
-            )
+                raise UsageError(f"expected a finite temperature >= 0, got {value}", option=name)
+            if value == 0 and self.kind in ("geometric", "adaptive"):
+                raise UsageError(
+                    f"expected a temperature > 0 by {self.kind} schedule, got 0",
+                    option=name,
+                    use={"schedule": "linear"},
+                )
 
-    #: It never asks what the chains do.
+    #: Step at which it wants to look at the chains: none.
     due: ClassVar[int] = NEVER
 
     @property
@@ -81,7 +78,7 @@ class Schedule:
         return self.steps
 
     def fractions(self, first: int, last: int) -> NDArray[np.float64]:
-        """Tell how much of the whole is done before steps ``first <= k < last``, float64[last - first]."""
+        """Fractions of the schedule before steps ``first <= k < last``, float64[last - first]."""
         return np.arange(first, last) / max(self.steps - 1, 1)
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
@@ -92,7 +89,7 @@ class Schedule:
         return values
 
     def at(self, fraction: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Temperatures where a fraction of the whole is done."""
+        """Temperatures at fractions of the schedule."""
         parts = fraction * (self.reheats + 1)
         fraction = parts - np.minimum(np.floor(parts), self.reheats)
         if self.kind == "constant":
@@ -109,7 +106,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class TimedSchedule:
-    """The same curve over a span of time instead of a number of steps; a stop rule ends it.
+    """A schedule over a span of time instead of a number of steps; a stop rule ends it.
 
     Attributes
     ----------
@@ -137,14 +134,14 @@ class TimedSchedule:
         return self.curve.t_end
 
     def fractions(self, first: int, last: int) -> NDArray[np.float64]:
-        """Tell how much of the time is used, float64[last - first]: one number for all steps done now."""
+        """Fractions of the time used, float64[last - first]: one number for all steps done now."""
         return np.full(last - first, self._used())
 
     def _used(self) -> float:
         return min((time.monotonic() - self.began) / max(self.until - self.began, 1e-9), 1.0)
 
     def at(self, fraction: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Temperatures where a fraction of the whole is done."""
+        """Temperatures at fractions of the schedule."""
         return self.curve.at(fraction)
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
@@ -152,54 +149,3 @@ class TimedSchedule:
         used, each = self._used(), max(-(-(last - first) // _LEVELS), 1)
         ahead = np.arange(0, last - first, each) * (used / first if first else 0.0)
         return np.repeat(self.at(np.minimum(used + ahead, 1.0)), each)[: last - first]
-
-
-def parse_count(option: str, text: int | str | None) -> int | None:
-    """Read a number of which there is at least one; None for ``auto``.
-
-    Raises
-    ------
-    UsageError
-        If it is neither; naming the option.
-    """
-    if text is None or text == "auto":
-        return None
-    if re.fullmatch(r"[0-9]{1,9}", str(text)) and int(text) > 0:
-        return int(text)
-    raise UsageError(f"{option}: expected a number from 1 on, or auto, got {shown(str(text))}")
-
-
-def parse_temperature(option: str, text: str | float | None) -> float | Literal["auto"] | None:
-    """Read a temperature: a number, or ``auto`` for one from a sample of the instance's moves.
-
-    Raises
-    ------
-    UsageError
-        If it is neither; naming the option.
-    """
-    if text is None or text == "auto":
-        return text  # type: ignore[return-value]  # mypy does not see the literal
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"{option}: expected a temperature or auto, got {text!r}") from None
-
-
-def parse_steps(text: str | int, size: int) -> int:
-    """Read a number of steps: ``20000``, or in terms of the size N: ``10N``, ``10N2`` for 10 N^2.
-
-    Raises
-    ------
-    UsageError
-        If it is none of these.
-    """
-    if isinstance(text, int):
-        return text
-    cleaned = text.strip().replace("_", "")
-    if re.fullmatch(r"\d{1,18}", cleaned):
-        return int(cleaned)
-    found = _STEPS.fullmatch(cleaned)
-    if found is None:
-        raise UsageError(f"--steps: expected a number, or one with the size as 10N or 10N2, got {text!r}")
-    power: int = size ** int(found.group(2) or 1)
-    return round(float(found.group(1) or 1) * power)

@@ -1,18 +1,17 @@
-"""Reasons to stop between chunks. A rule looks at the progress and keeps nothing between runs."""
+"""Stop rules: reasons to end a run between chunks; stateless, from the progress alone."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from nsa_cli.anneal.loop import Chains
+from nsa_cli.anneal.chains import Chains
 
 
 class Progress(NamedTuple):
-    """What a rule, or a progress line, may look at.
+    """Progress of a run, for stop rules and progress lines.
 
     Attributes
     ----------
@@ -29,7 +28,7 @@ class Progress(NamedTuple):
     mean, lowest : float, optional
         Of the chains' current energies, in file units.
     bound : float, optional
-        What no objective beats, in the problem's own sense; None where unknown.
+        Bound on the objective, in the problem's own sense; None where unknown.
     chains : Chains, optional
         The chains themselves, as they are at this moment.
     """
@@ -61,7 +60,7 @@ class Deadline:
 
 @dataclass(frozen=True)
 class Interrupt:
-    """Stop when asked to, say by a signal."""
+    """Stop on request, say by a signal."""
 
     asked: Callable[[], bool]
 
@@ -70,5 +69,5 @@ class Interrupt:
 
 
 def first_reason(rules: tuple[StopRule, ...], progress: Progress) -> str | None:
-    """Ask each rule in turn."""
+    """Reason of the first rule that has one."""
     return next((reason for rule in rules if (reason := rule(progress)) is not None), None)

@@ -1,210 +1,239 @@
-"""Which solvers a benchmark has, from the names that a user gives."""
+"""The solvers of a benchmark, from the names that a user gives."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nsa_cli.bench.paper import OURS
-from nsa_cli.bench.solvers import Annealer, Classical, Foreign, Solver
-from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, Temperatures
-from nsa_cli.core.errors import InputError, UsageError
+from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver, PeerSolver, Solver
+from nsa_cli.bench.suites import Suite
+from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, TemperaturesBySize, constant
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import find_policy
-from nsa_cli.policy.checkpoint import available, directories, find_stored, neighbourhood_for
-from nsa_cli.policy.gaussian import GaussianPolicy
+from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourhood_for
 
 
-@dataclass(frozen=True)
-class Wanted:
+@dataclass(frozen=True, kw_only=True)
+class Request:
     """What a user asks for.
 
     Attributes
     ----------
+    what : tuple of str
+        A problem, or files and folders.
+    sizes : tuple of int, or None
+        For a problem.
+    seeds : tuple of int
+    count : int
+        Instances of each suite, at most.
     steps : tuple of int
         Multiples of N, or N^2.
+    budget : tuple of float, or None
+        Seconds for each instance; None for a benchmark by steps.
     policies : tuple of str, or None
-        Names or files; None for all that are shipped.
-    against : tuple of str
+        Names or files; None for all that are shipped, or by seconds for the default one.
+    against : tuple of str, or None
         Names of peers, or ``all``.
-    seconds : float
-        For each instance, of peers that have a limit.
+    time_limit : float
+        Seconds for each instance, of peers beside a benchmark by steps.
+    references : Path, optional
+        Folder of reference objectives; for files, a list of them.
     device : str
+        Of a benchmark by steps.
     neighbourhood : str, optional
-        Of further rows with uniform proposals.
+        Of one more row of uniform proposals.
+    candidates : int, optional
+        The same by the length of candidate lists.
     """
 
+    what: tuple[str, ...]
+    sizes: tuple[int, ...] | None = None
+    seeds: tuple[int, ...] = (1,)
+    count: int = 100
     steps: tuple[int, ...] = (10,)
+    budget: tuple[float, ...] | None = None
     policies: tuple[str, ...] | None = None
-    against: tuple[str, ...] = ()
-    seconds: float = 1.0
+    against: tuple[str, ...] | None = None
+    time_limit: float = 1.0
+    references: Path | None = None
     device: str = "cpu"
     neighbourhood: str | None = None
+    candidates: int | None = None
 
 
-def choose_solvers(
-    problem: Problem[Any], contribution: BenchContribution | None, size: int, wanted: Wanted
-) -> list[Solver]:
-    """List the solvers for one size, in the order of the table.
+def choose_solvers(suite: Suite, contribution: BenchContribution, request: Request) -> list[Solver]:
+    """List the solvers for a suite, in the order of the table.
 
     Raises
     ------
     UsageError
         If a name is unknown, two policies share one, or a peer is not installed.
     """
-    unit = contribution.steps if contribution else "N"
-    annealers = [
-        replace(annealer, budget=f"{m}{unit}", multiple=m)
-        for annealer in [
-            *_uniform(contribution, wanted.device),
-            *_in_neighbourhood(problem, contribution, wanted),
-            *_policies(problem, contribution, wanted),
-        ]
-        for m in wanted.steps
-        if m == 1 or annealer.mode != "greedy"
+    chosen = choose_peers(suite.problem, contribution, request.against or ())
+    peers = [PeerSolver(name=name, paper=peer.paper, peer=peer) for name, peer in chosen]
+    if request.budget:
+        heuristics = _heuristics(suite, contribution, {"greedy"})
+        timed = [*_by_seconds(suite, contribution, request), *peers]
+        return [*heuristics, *(replace(s, budget=seconds) for seconds in request.budget for s in timed)]
+    ours = [
+        replace(solver, budget=Steps(multiple, contribution.power))
+        for solver in _by_steps(suite.problem, contribution, request)
+        for multiple in request.steps
+        if multiple == 1 or solver.mode != "greedy"
     ]
-    return [*annealers, *_heuristics(problem, contribution, size), *_peers(problem, contribution, wanted)]
+    heuristics = _heuristics(suite, contribution, suite.problem.starts)
+    return [*ours, *heuristics, *(replace(peer, budget=request.time_limit) for peer in peers)]
 
 
-def _uniform(contribution: BenchContribution | None, device: str) -> Iterator[Annealer]:
-    """Vanilla simulated annealing, at the paper's temperatures and at tuned ones."""
-    vanilla = Annealer(name="nsa-sa", mode="sampled", paper=OURS["sa"], device=device)
-    if contribution is None:
-        yield vanilla
-        return
-    yield replace(vanilla, temperatures=_always(contribution.temperatures["sa"]))
+def _by_steps(
+    problem: Problem[Any], contribution: BenchContribution, request: Request
+) -> Iterator[NsaSolver]:
+    """Annealing by the paper's protocol, one chain from its start: uniform proposals, then policies."""
+    start = "paper" if "paper" in problem.starts else None
+    protocol = {"chains": 1, "bound": False, "init": start, "device": request.device}
+
+    def row(
+        name: str, temperatures: TemperaturesBySize | None, paper: str | None = None, **settings: Any
+    ) -> NsaSolver:
+        settings["unit"] = None if temperatures is None else 1.0
+        mode = "greedy" if settings.get("greedy") else "sampled"
+        chosen = {**protocol, **settings}
+        return NsaSolver(name=name, mode=mode, paper=paper, temperatures=temperatures, settings=chosen)
+
+    uniform = partial(row, policy="uniform")
+    yield uniform("nsa-sa", contribution.paper_temperatures("sa"), OURS["sa"])
     if contribution.tuned:
-        yield replace(vanilla, name="nsa-sa-tuned", paper=None, temperatures=contribution.tuned)
-    for name, tuned in contribution.neighbourhoods.items():
-        yield replace(vanilla, name=f"nsa-sa-{name}", paper=None, temperatures=tuned, neighbourhood=name)
+        yield uniform("nsa-sa-tuned", contribution.tuned)
+    tuned: dict[str, TemperaturesBySize | None] = {**contribution.neighbourhoods}
+    asked = problem.requested_neighbourhood(request.neighbourhood, request.candidates)
+    if asked is not None:
+        tuned.setdefault(asked.name, None)
+    for name, temperatures in tuned.items():
+        yield uniform(f"nsa-sa-{name}", temperatures, neighbourhood=name)
+    names = available(problem.name) if request.policies is None else request.policies
+    for policy in _policies(problem, names):
+        method = next((part for part in policy.label.split("-") if part in OURS), "")
+        temperatures, trained = contribution.paper_temperatures(method), policy.stored.trained
+        if ":" in policy.neighbourhood:  # what a temperature means changes with the number of candidates
+            temperatures = None
+        elif trained is not None:
+            temperatures = constant((trained.t_start, trained.t_end))
+        learnt = partial(row, temperatures=temperatures, paper=OURS.get(method), policy=policy.name)
+        yield learnt(f"nsa-{policy.label}")
+        if policy.stored.feature_set != "gaussian":  # whose likeliest step is no step
+            yield learnt(f"nsa-{policy.label}-greedy", greedy=True)
 
 
-def _in_neighbourhood(
-    problem: Problem[Any], contribution: BenchContribution | None, wanted: Wanted
-) -> Iterator[Annealer]:
-    """Uniform proposals in a neighbourhood without tuned row, at temperatures of its budget."""
-    tuned = contribution.neighbourhoods if contribution else ()
-    if wanted.neighbourhood is not None and wanted.neighbourhood not in tuned:
-        name = problem.neighbourhood(wanted.neighbourhood).name
-        yield Annealer(name=f"nsa-sa-{name}", mode="sampled", neighbourhood=name, device=wanted.device)
+def _by_seconds(suite: Suite, contribution: BenchContribution, request: Request) -> Iterator[NsaSolver]:
+    """`solve` as it is, its large steps alone, learnt annealing, and uniform annealing at its best."""
+    problem = suite.problem
+    one_chain: dict[str, Any] = {"chains": 1, "bound": False}
+
+    def row(name: str, temperatures: TemperaturesBySize | None = None, **settings: Any) -> NsaSolver:
+        chosen = {"threads": 1, "device": "cpu", **settings}
+        return NsaSolver(name=name, temperatures=temperatures, settings=chosen)
+
+    yield row("nsa-solve")
+    if problem.large_step() is not None:
+        yield row("nsa-large-step", method="large-step", bound=False)
+    names = request.policies
+    if names is None:
+        largest = max((task.instance for task in suite.tasks), key=lambda instance: instance.size)
+        names = (problem.neighbourhood().default_policy(largest),)
+    for policy in _policies(problem, names):
+        yield row(f"nsa-{policy.label}", policy=policy.name, **one_chain)
+    best: str | None = problem.default_neighbourhood
+    suffix, tuned = f"-{best}", contribution.neighbourhoods.get(problem.default_neighbourhood)
+    if tuned is None:
+        best, tuned = None, contribution.tuned
+        suffix = "-tuned" if tuned else ""
+    yield row(f"nsa-sa{suffix}", tuned, policy="uniform", neighbourhood=best, **one_chain)
 
 
-def _policies(
-    problem: Problem[Any], contribution: BenchContribution | None, wanted: Wanted
-) -> Iterator[Annealer]:
-    """Each policy sampled, and greedy where its likeliest action is a move."""
-    specs = available(problem.name) if wanted.policies is None else wanted.policies
+class _LabelledPolicy(NamedTuple):
+    """A policy with the label of its rows."""
+
+    name: str
+    label: str
+    stored: Stored
+    neighbourhood: str
+
+
+def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_LabelledPolicy]:
+    """Find policies, and refuse damaged ones before anything runs."""
     seen: dict[str, str] = {}
-    for spec in specs:
-        neighbourhood = neighbourhood_for(problem, find_stored(spec, problem.name))
-        policy = find_policy(spec, problem.name, neighbourhood.operations())
-        label = Path(spec).stem.removeprefix(f"{problem.name}-")
-        if label in seen:
-            raise UsageError(f"--policies: {seen[label]} and {spec} would share a row; rename one")
-        seen[label] = spec
-        method = next((part for part in label.split("-") if part in OURS), None)
-        sampled = Annealer(
-            name=f"nsa-{label}",
-            mode="sampled",
-            paper=method and OURS[method],
-            policy=spec,
-            # With the number of cities that a step looks at, what a temperature means changes.
-            temperatures=None if ":" in neighbourhood.name else _temperatures(spec, method, contribution),
-            device=wanted.device,
-        )
-        yield sampled
-        if not isinstance(policy, GaussianPolicy):  # whose likeliest step is no step
-            yield replace(sampled, name=f"nsa-{label}-greedy", mode="greedy")
-
-
-def _temperatures(
-    spec: str, method: str | None, contribution: BenchContribution | None
-) -> Callable[[int], Temperatures] | None:
-    """Temperatures that a policy was trained at; else the paper's of its method."""
-    shipped = (directory / f"{spec}.json" for directory in directories())
-    path = next((p for p in shipped if p.is_file()), Path(spec))
-    schedule = json.loads(path.read_text(encoding="utf-8")).get("schedule")
-    if schedule is not None:
+    for name in names:
         try:
-            return _always((float(schedule["t_start"]), float(schedule["t_end"])))
-        except (KeyError, TypeError, ValueError):
-            raise InputError("damaged policy: its schedule lacks t_start or t_end", str(path)) from None
-    if contribution is None:
-        return None
-    return _always(contribution.temperatures.get(method or "sa", contribution.temperatures["sa"]))
+            stored = find_stored(name, problem.name)
+        except UsageError as error:
+            raise UsageError(error.message, option="policies") from None
+        if stored is None:
+            continue  # uniform proposals have rows of their own
+        neighbourhood = neighbourhood_for(problem, stored)
+        find_policy(name, problem.name, neighbourhood.operations())
+        label = Path(name).stem.removeprefix(f"{problem.name}-")
+        if label in seen:
+            message = f"{seen[label]} and {name} would share a row; rename one"
+            raise UsageError(message, option="policies")
+        seen[label] = name
+        yield _LabelledPolicy(name, label, stored, neighbourhood.name)
 
 
-def _always(temperatures: Temperatures) -> Callable[[int], Temperatures]:
-    return lambda _size: temperatures
+def _heuristics(
+    suite: Suite, contribution: BenchContribution, starts: Collection[str]
+) -> Iterator[HeuristicSolver]:
+    """The problem's heuristics, then its starts, each function once.
 
-
-def _heuristics(problem: Problem[Any], contribution: BenchContribution | None, size: int) -> Iterator[Solver]:
-    """What the problem contributes, then its starts, each function once.
-
-    Not where annealing starts, and not what is there at once: that is one of the others, by the size.
+    Without the starts ``paper``, where annealing begins, and `instant_start`, which equals another one.
     """
-    found = dict(contribution.heuristics) if contribution else {}
-    seen = [
-        *map(problem.starts.get, ("paper", problem.instant_start or "")),
-        *(h.solve for h in found.values()),
-    ]
+    problem, found = suite.problem, dict(contribution.heuristics)
+    seen = [problem.starts.get(name or "") for name in ("paper", problem.instant_start)]
+    seen += [heuristic.solve for heuristic in found.values()]
     for name, start in problem.starts.items():
-        if start not in seen:
+        if name in starts and start not in seen:
             seen.append(start)
             found[name] = Heuristic(start)
     for name, heuristic in found.items():
-        if heuristic.largest is None or size <= heuristic.largest:
-            yield Classical(name=name, heuristic=heuristic.solve, paper=heuristic.paper)
+        if heuristic.largest is None or suite.size <= heuristic.largest:
+            yield HeuristicSolver(name=name, heuristic=heuristic, paper=heuristic.paper)
 
 
-def _peers(problem: Problem[Any], contribution: BenchContribution | None, wanted: Wanted) -> Iterator[Solver]:
-    for name, peer in chosen_peers(problem, contribution, wanted.against):
-        yield Foreign(
-            name=name,
-            budget=f"{wanted.seconds:g}s",
-            paper=peer.paper,
-            peer=peer.solve,
-            seconds=wanted.seconds,
-        )
-
-
-def chosen_peers(
-    problem: Problem[Any], contribution: BenchContribution | None, against: Sequence[str]
+def choose_peers(
+    problem: Problem[Any], contribution: BenchContribution, against: Sequence[str]
 ) -> Iterator[tuple[str, Peer]]:
-    """Find the solvers of others by their names, or their first word: ``ortools`` is all of OR-Tools.
+    """Find peers by their names, or by the first word: ``ortools`` is all of OR-Tools.
 
     Raises
     ------
     UsageError
         If one is unknown or not installed.
     """
-    known = dict(contribution.peers) if contribution else {}
+    known = contribution.peers
     if tuple(against) == ("all",):
         names = [name for name, peer in known.items() if peer.installed]
         if not names:
-            raise UsageError(
-                f"--against all: no peer of {problem.name} is installed; pip install 'nsa-cli[peers]'"
-            )
+            message = f"no peer of {problem.name} is installed; pip install 'nsa-cli[peers]'"
+            raise UsageError(message, option="against")
     else:
-        names = [name for word in against for name in _meant(word, known, problem.name)]
+        names = [name for word in against for name in _matching(word, known, problem.name)]
     for name in dict.fromkeys(names):
         peer = known[name]
         if not peer.installed:
-            how = f"pip install {peer.package}"
-            if peer.program is not None:
-                how = f"there is no program {peer.program} on the path"
-            raise UsageError(f"--against {name}: {peer.about}, is not installed; {how}")
+            how = f"there is no program {peer.program} on the path"
+            how = f"pip install {peer.package}" if peer.program is None else how
+            raise UsageError(f"{peer.about}, is not installed; {how}", option="against")
         yield name, peer
 
 
-def _meant(word: str, known: Mapping[str, Peer], problem: str) -> list[str]:
-    if word in known:
-        return [word]
-    found = [name for name in known if name.startswith(f"{word}-")]
+def _matching(word: str, known: Mapping[str, Peer], problem: str) -> list[str]:
+    found = [name for name in known if name == word or name.startswith(f"{word}-")]
     if not found:
         has = ", ".join([*known, "all"]) if known else "none"
-        raise UsageError(f"--against: {problem} has no peer {word!r}; it has {has}")
+        raise UsageError(f"{problem} has no peer {word!r}; it has {has}", option="against")
     return found

@@ -1,4 +1,4 @@
-"""The files of a benchmark: all runs as CSV, the rows with their circumstances as JSON."""
+"""Files of a benchmark: all runs as CSV, the rows with date, versions and machine as JSON."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nsa_cli.bench.runner import Measured
-from nsa_cli.bench.summary import RUN_COLUMNS, Row, run_rows
+from nsa_cli.bench.runs import MeasuredRun
+from nsa_cli.bench.summary import COLUMNS, SummaryRow, run_rows
 from nsa_cli.core.errors import UsageError
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.json_text import dumps
@@ -34,24 +34,33 @@ def make_directory(path: str | Path) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"--out {path}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: {error.strerror or error}", option="out") from None
     if not os.access(directory, os.W_OK):
-        raise UsageError(f"--out {path}: no permission to write")
+        raise UsageError(f"{path}: no permission to write", option="out")
     return directory
 
 
 def write_files(
-    directory: Path, measured: Sequence[Measured], rows: Sequence[Row], about: Mapping[str, Any]
+    path: Path,
+    runs: Sequence[MeasuredRun],
+    rows: Sequence[SummaryRow],
+    about: Mapping[str, Any],
+    *,
+    picture: bool,
 ) -> None:
-    """Write ``runs.csv`` and ``summary.json``, each whole or not at all."""
-    write_text(directory / "runs.csv", format_table(RUN_COLUMNS, run_rows(measured)))
+    """Write ``runs.csv``, ``summary.json`` and, on request, ``curves.png``, each whole or not at all."""
+    write_text(path / "runs.csv", format_table(COLUMNS, run_rows(runs)))
     head = [f"  {dumps(key)}: {dumps(value)}" for key, value in about.items()]
     body = ",\n".join(f"    {dumps(row._asdict())}" for row in rows)
-    write_text(directory / "summary.json", "{\n" + ",\n".join([*head, f'  "rows": [\n{body}\n  ]']) + "\n}\n")
+    write_text(path / "summary.json", "{\n" + ",\n".join([*head, f'  "rows": [\n{body}\n  ]']) + "\n}\n")
+    if picture:
+        from nsa_cli.bench.curves import save_curves
+
+        save_curves(path / "curves.png", rows)
 
 
 def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:
-    """Say when, where and with which versions; `packages` are peers' beside our own."""
+    """Give date, versions and machine; `packages` are the peers'."""
     import torch
 
     return {
@@ -69,7 +78,7 @@ def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """Name of the processor; its kind where the system does not tell."""
+    """Name of the processor, or its architecture where the system does not tell."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

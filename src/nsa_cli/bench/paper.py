@@ -1,4 +1,4 @@
-"""The paper's own figures, as data beside each problem, and what a problem contributes."""
+"""The paper's published figures, and each problem's own benchmark data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nsa_cli.core.problem import Problem
 #: How a note on a figure begins that is not what was measured.
 MISPRINT = "misprint"
 
-#: Solvers of the paper that our own rows stand beside.
+#: Solvers of the paper that our own rows are compared with.
 OURS = {"sa": "SA", "ppo": "PPO", "es": "ES"}
 
 
@@ -37,7 +37,7 @@ class Figure(NamedTuple):
     time : str
         As printed.
     note : str
-        Ours; begins with `MISPRINT` where the figure is none of this cell.
+        Ours; begins with `MISPRINT` where the figure is not this cell's.
     """
 
     table: str
@@ -53,12 +53,12 @@ class Figure(NamedTuple):
 
     @property
     def cell(self) -> Cell:
-        """What the figure is of."""
+        """Its solver, size, steps and mode."""
         return Cell(self.solver, self.size, self.steps, self.mode)
 
 
 class Cell(NamedTuple):
-    """A solver at a size, by which rows of ours find the paper's figure."""
+    """Key of a figure: a solver at a size, with its steps and mode."""
 
     solver: str
     size: int
@@ -66,14 +66,14 @@ class Cell(NamedTuple):
     mode: str = ""
 
 
-def find_contribution(problem: Problem[Any]) -> BenchContribution | None:
-    """Find what a problem's package brings to benchmarks; None for a problem without."""
+def find_contribution(problem: Problem[Any]) -> BenchContribution:
+    """Find the benchmark data of a problem's package; the defaults for a problem without."""
     name = f"{type(problem).__module__}.bench"
     try:
         if importlib.util.find_spec(name) is None:
-            return None
+            return BenchContribution()
     except ModuleNotFoundError:  # a problem in one file is no package
-        return None
+        return BenchContribution()
     found = importlib.import_module(name).contribution
     assert isinstance(found, BenchContribution)
     return found
@@ -82,31 +82,16 @@ def find_contribution(problem: Problem[Any]) -> BenchContribution | None:
 def load_figures(problem: Problem[Any]) -> tuple[Figure, ...]:
     """Read the paper's figures of a problem; none for a problem without."""
     try:
-        file = resources.files(type(problem).__module__) / "paper.csv"
-        if not file.is_file():
-            return ()
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (ModuleNotFoundError, TypeError):  # a problem in one file is no package
+        text = (resources.files(type(problem).__module__) / "paper.csv").read_text(encoding="utf-8")
+    except (FileNotFoundError, ModuleNotFoundError, TypeError):  # a problem in one file is no package
         return ()
-    return tuple(map(_figure, csv.DictReader(line for line in lines if not line.startswith("#"))))
+    return tuple(map(_figure, csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))))
 
 
 def _figure(row: dict[str, str]) -> Figure:
-    def number(key: str) -> float | None:
-        return float(row[key]) if row[key] else None
-
-    return Figure(
-        table=row["table"],
-        solver=row["solver"],
-        size=int(row["size"]),
-        steps=int(row["steps"]) if row["steps"] else None,
-        mode=row["mode"],
-        value=number("value"),
-        spread=number("spread"),
-        gap_percent=number("gap_percent"),
-        time=row["time"],
-        note=row["note"],
-    )
+    numbers = {key: float(row[key]) if row[key] else None for key in ("value", "spread", "gap_percent")}
+    integers = {"size": int(row["size"]), "steps": int(row["steps"]) if row["steps"] else None}
+    return Figure(**{**row, **numbers, **integers})  # type: ignore[arg-type]
 
 
 def best_figures(figures: Iterable[Figure]) -> dict[Cell, Figure]:
@@ -132,13 +117,13 @@ def _trust(figure: Figure) -> tuple[bool, bool]:
 
 
 def published(
-    figures: dict[Cell, Figure], sizes: Sequence[int], steps: Sequence[int], taken: Iterable[Cell]
+    figures: dict[Cell, Figure], size: int, steps: Sequence[int], taken: Iterable[Cell | None]
 ) -> list[Figure]:
-    """Give the figures of the sizes and steps asked for that no row of ours stands beside."""
+    """Give the figures of a size and steps asked for that no row of ours is compared with."""
     done, solvers = set(taken), [cell.solver for cell in figures]
     rest = [
         figure
         for cell, figure in figures.items()
-        if cell not in done and cell.size in sizes and (cell.steps is None or cell.steps in steps)
+        if cell not in done and cell.size == size and (cell.steps is None or cell.steps in steps)
     ]
     return sorted(rest, key=lambda f: (solvers.index(f.solver), f.mode, f.steps or 0))

@@ -1,267 +1,213 @@
-"""What is measured: annealing with some policy and temperatures, or a method of another kind."""
+"""Solvers with a budget of steps or seconds: ours, heuristics and peers."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.schedule import parse_steps
 from nsa_cli.anneal.stop import Interrupt, Progress
 from nsa_cli.bench.paper import Cell
-from nsa_cli.bench.suite import Suite
-from nsa_cli.core.bench import Temperatures
-from nsa_cli.core.draws import START, stream_keys, uniforms
-from nsa_cli.core.errors import NsaError
-from nsa_cli.core.instance import Instance, Solution
+from nsa_cli.core.bench import Heuristic, Peer, TemperaturesBySize
+from nsa_cli.core.draws import start_draws, stream_keys
+from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import Steps
-from nsa_cli.core.problem import Draws, Problem, Start
+from nsa_cli.core.task import Task
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 
-#: Size of the instance, and seconds, of a rehearsal.
-_SMALL, _REHEARSAL = 8, 0.05
+#: Seconds of a rehearsal.
+REHEARSAL = 0.3
+
+#: Steps, or seconds for each instance; None for a solver without limit.
+Budget: TypeAlias = Steps | float | None
 
 
-class Stopped(Exception):  # noqa: N818 - no error: the user has seen enough
-    """The user asked to stop before a run was whole."""
+def format_budget(budget: Budget) -> str:
+    """Write a budget as ``10N2``, ``20ms`` or ``1s``; nothing for none."""
+    if not isinstance(budget, float):
+        return "" if budget is None else str(budget.plain())
+    return f"{budget:g}s" if budget >= 1 else f"{1e3 * budget:g}ms"
 
 
-class Watch(NamedTuple):
-    """What a run looks at while it works.
+class Stopped(Exception):  # noqa: N818 - no error
+    """The user asked to stop before a run was complete."""
+
+
+class Monitor(NamedTuple):
+    """The user's side of a benchmark that runs: a stop flag, and a line of status.
 
     Attributes
     ----------
     asked_to_stop : callable
-    on_progress : callable
-        Told what is going on, in words.
+    show : callable
+        Shows a text.
     """
 
     asked_to_stop: Callable[[], bool] = lambda: False
-    on_progress: Callable[[str], None] = lambda _: None
+    show: Callable[[str], None] = lambda _: None
+
+    def report(self, text: str) -> None:
+        """Show a text, unless asked to stop: raises `Stopped` then."""
+        if self.asked_to_stop():
+            raise Stopped
+        self.show(text)
+
+    def within(self, head: str) -> Monitor:
+        """Begin every text with `head`."""
+        return self._replace(show=lambda text: self.show(head + text))
 
 
-class Answer(NamedTuple):
-    """One instance solved once.
+class Solved(NamedTuple):
+    """A solution with the steps that it took.
 
     Attributes
     ----------
-    objective : float
-        Exact evaluation of the solution.
     solution : ndarray
-    seconds, cpu_seconds : float
-        Wall-clock and process time, set-up included; of a batch, the instance's share.
-    """
-
-    objective: float
-    solution: Solution
-    seconds: float
-    cpu_seconds: float
-
-
-class Run(NamedTuple):
-    """A suite solved once.
-
-    Attributes
-    ----------
-    answers : list of Answer
     steps : int or None
         Of each chain.
-    batch : int
-        Instances solved side by side.
     random : bool
-        Whether another seed could give something else.
+        Whether another seed could give another answer.
     """
 
-    answers: list[Answer]
-    steps: int | None
-    batch: int
-    random: bool
+    solution: Solution
+    steps: int | None = None
+    random: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Solver(ABC):
-    """One line of the table.
+    """A solver with its budget: one row of the table.
 
     Attributes
     ----------
     name : str
         Ours begin with ``nsa``.
-    budget : str
-        Steps or seconds in words: ``10N2``, ``60s``, or nothing.
-    multiple : int or None
-        Steps as a multiple of N, or N^2.
-    mode : str
-        ``sampled``, ``greedy`` or empty.
+    kind : {'nsa', 'heuristic', 'peer'}
+    batched : bool
+        Whether it solves many instances side by side.
+    budget : Steps, float or None
+    mode : {'sampled', 'greedy', ''}
     paper : str or None
-        The solver of the paper that it stands beside.
-    kind : str
+        The solver of the paper that it is compared with.
+    threads : int or None
+        At most; None where the solver decides.
     """
 
     kind: ClassVar[str]
+    batched: ClassVar[bool] = False
     name: str
-    budget: str = ""
-    multiple: int | None = None
+    budget: Budget = None
     mode: str = ""
     paper: str | None = None
-
-    def cell(self, size: int) -> Cell | None:
-        """Give the cell of the paper's tables that the solver stands beside at a size."""
-        return None if self.paper is None else Cell(self.paper, size, self.multiple, self.mode)
+    threads: int | None = 1
 
     @abstractmethod
-    def run(self, suite: Suite, seed: int, watch: Watch) -> Run:
-        """Solve all instances.
+    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
+        """Solve instances of one size.
 
         Raises
         ------
         Stopped
-            If asked to before all are solved.
+            If asked to stop before all are solved.
         """
 
-    @abstractmethod
-    def warm_up(self, suite: Suite) -> None:
-        """Do quickly what only the first run of a process has to do, such as importing."""
+    def rehearsal(self) -> Solver:
+        """Give the same solver with a small budget, for imports and compilation."""
+        short = Steps(1) if isinstance(self.budget, Steps) else self.budget and REHEARSAL
+        return replace(self, budget=short)
+
+    def cell(self, size: int) -> Cell | None:
+        """Give the cell of the paper's tables that the solver is compared with at a size."""
+        multiple = int(self.budget.factor) if isinstance(self.budget, Steps) else None
+        return None if self.paper is None else Cell(self.paper, size, multiple, self.mode)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Annealer(Solver):
-    """Simulated annealing by the paper's protocol: its start, its units, one chain.
+class NsaSolver(Solver):
+    """`solve` of this package.
 
     Attributes
     ----------
-    policy : str
-    neighbourhood : str, optional
-        Where it is not the policy's.
-    temperatures : callable
-        By size; None leaves them, and the unit, to the problem's own budget.
-    device : str
+    settings : mapping
+        Fields of `Settings`.
+    temperatures : callable, optional
+        First and last temperature by size; the problem's own if not given.
     """
 
     kind: ClassVar[str] = "nsa"
-    policy: str = "uniform"
-    neighbourhood: str | None = None
-    temperatures: Callable[[int], Temperatures] | None = None
-    device: str = "cpu"
+    batched: ClassVar[bool] = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    temperatures: TemperaturesBySize | None = None
 
-    def run(self, suite: Suite, seed: int, watch: Watch) -> Run:
-        steps = parse_steps(self.budget, suite.size)
-        settings = self._settings(suite.problem, suite.size, steps, seed)
-        stop = (Interrupt(watch.asked_to_stop),)
-        clock = Clock()
-        results = solve_all(
-            suite.tasks, settings, stop=stop, on_progress=lambda p: watch.on_progress(_words(p))
-        )
-        seconds, cpu_seconds = (total / len(results) for total in clock.read())
-        if any(result.stop_reason == "interrupted" for result in results):
-            raise Stopped
-        answers = [Answer(float(r.objective), r.solution, seconds, cpu_seconds) for r in results]
-        return Run(answers, steps, len(results), random=True)
-
-    def warm_up(self, suite: Suite) -> None:
-        solve_all(suite.tasks[:1], self._settings(suite.problem, suite.size, 1, seed=0))
-
-    def _settings(self, problem: Problem[Any], size: int, steps: int, seed: int) -> Settings:
+    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
+        size = tasks[0].instance.size
         start, end = (None, None) if self.temperatures is None else self.temperatures(size)
-        return Settings(
-            steps=Steps(steps),
+        settings = Settings(
+            steps=self.budget if isinstance(self.budget, Steps) else None,
+            time_limit=None if isinstance(self.budget, Steps) else self.budget,
             seed=seed,
-            device=self.device,
-            chains=1,
-            policy=self.policy,
-            neighbourhood=self.neighbourhood,
-            greedy=self.mode == "greedy",
             t_start=start,
             t_end=end,
-            init="paper" if "paper" in problem.starts else None,
-            unit=None if self.temperatures is None else 1.0,
-            bound=False,
+            **self.settings,
         )
+        stop = (Interrupt(monitor.asked_to_stop),)
+        show = _show_steps(monitor) if isinstance(self.budget, Steps) else None
+        results = solve_all(tasks, settings, stop=stop, on_progress=show)
+        if any(result.stop_reason == "interrupted" for result in results):
+            raise Stopped
+        return [Solved(result.solution, result.steps, random=True) for result in results]
+
+
+def _show_steps(monitor: Monitor) -> Callable[[Progress], None]:
+    return lambda progress: monitor.show(f"step {progress.step}/{progress.steps}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneByOne(Solver):
-    """A solver of one instance after the other."""
-
-    def run(self, suite: Suite, seed: int, watch: Watch) -> Run:
-        # The numbers that a start of `solve` would get with this seed.
-        keys = stream_keys(seed, np.array([task.stream << 32 for task in suite.tasks]))
-        draws = [CountedDraws(key) for key in keys]
-        answers = []
-        for k, (task, numbers) in enumerate(zip(suite.tasks, draws, strict=True)):
-            if watch.asked_to_stop():
-                raise Stopped
-            watch.on_progress(f"instance {k + 1}/{len(suite.tasks)}")
-            answers.append(self._answer(task.instance, suite.names[k], numbers))
-        return Run(answers, None, 1, random=any(d.taken for d in draws))
-
-    def warm_up(self, suite: Suite) -> None:
-        small = suite.problem.generate(_SMALL, np.random.default_rng(0))
-        self._solve(small, CountedDraws(np.int64(0)), rehearsal=True)
-
-    def _answer(self, instance: Instance, name: str, draws: Draws) -> Answer:
-        clock = Clock()
-        solution = self._solve(instance, draws)
-        seconds, cpu_seconds = clock.read()
-        if (why := instance.violation(solution)) is not None:
-            raise NsaError(f"{self.name} returned an infeasible solution of {name}: {why}")
-        return Answer(float(instance.objective(solution)), solution, seconds, cpu_seconds)
-
-    @abstractmethod
-    def _solve(self, instance: Instance, draws: Draws, *, rehearsal: bool = False) -> Solution:
-        """Solve one instance."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Classical(OneByOne):
-    """A heuristic.
-
-    Attributes
-    ----------
-    heuristic : callable
-        ``heuristic(instance, draws) -> solution``.
-    """
+class HeuristicSolver(Solver):
+    """A heuristic of the problem's, with the random numbers that a start of `solve` gets with this seed."""
 
     kind: ClassVar[str] = "heuristic"
-    heuristic: Start
+    heuristic: Heuristic
 
-    def _solve(self, instance: Instance, draws: Draws, *, rehearsal: bool = False) -> Solution:
-        return self.heuristic(instance, draws)
+    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
+        keys = stream_keys(seed, np.array([task.stream << 32 for task in tasks]))
+        return [self._answer(task, key) for task, key in zip(tasks, keys, strict=True)]
+
+    def _answer(self, task: Task, key: np.int64) -> Solved:
+        drawn: list[int] = []
+
+        def draws(count: int) -> NDArray[np.float64]:
+            drawn.append(count)
+            return start_draws(key, count)
+
+        return Solved(self.heuristic.solve(task.instance, draws), random=bool(drawn))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Foreign(OneByOne):
-    """A solver of others, whose own words must not mix with the result on stdout.
-
-    Attributes
-    ----------
-    peer : callable
-        ``peer(instance, seconds) -> solution``.
-    seconds : float
-        For each instance.
-    """
+class PeerSolver(Solver):
+    """Another project's solver, with its output kept from stdout."""
 
     kind: ClassVar[str] = "peer"
-    peer: Callable[[Any, float], Solution]
-    seconds: float
+    threads: int | None = None
+    peer: Peer
 
-    def _solve(self, instance: Instance, draws: Draws, *, rehearsal: bool = False) -> Solution:
+    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
+        assert isinstance(self.budget, float)
         with stdout_closed():
-            return self.peer(instance, min(self.seconds, _REHEARSAL) if rehearsal else self.seconds)
+            return [Solved(self.peer.solve(task.instance, self.budget)) for task in tasks]
 
 
 @contextlib.contextmanager
 def stdout_closed() -> Iterator[None]:
-    """Send what libraries write to file descriptor 1 nowhere: they know nothing of `sys.stdout`."""
+    """Send file descriptor 1 to nowhere: compiled libraries write to it, past `sys.stdout`."""
     sys.stdout.flush()
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -271,34 +217,3 @@ def stdout_closed() -> Iterator[None]:
         os.dup2(kept, 1)
         os.close(kept)
         os.close(nowhere)
-
-
-class CountedDraws:
-    """Random numbers of one chain's start, and whether they were taken."""
-
-    def __init__(self, key: np.int64) -> None:
-        self._numbers = partial(uniforms, np.array([key]), START)
-        self.taken = False
-
-    def __call__(self, count: int) -> NDArray[np.float64]:
-        self.taken = True
-        return self._numbers(count)[:, 0]
-
-
-class Clock:
-    """Wall-clock and processor time since it was made, that of programs which were started and ended, too."""
-
-    def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), _processor_time()
-
-    def read(self) -> tuple[float, float]:
-        return time.perf_counter() - self._wall, _processor_time() - self._cpu
-
-
-def _processor_time() -> float:
-    children = os.times()
-    return time.process_time() + children.children_user + children.children_system
-
-
-def _words(progress: Progress) -> str:
-    return f"step {progress.step}/{progress.steps}"

@@ -1,8 +1,9 @@
-"""`nsa benchmark`: the paper's protocol beside the paper's figures; with budgets, quality against time."""
+"""`nsa benchmark`: the paper's protocol beside the paper's figures; with `--budget`, quality against time."""
 
 from __future__ import annotations
 
 import shlex
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,12 +12,14 @@ import typer
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
 from nsa_cli.cli.options import Candidates, Device, Quiet, problem_names
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.options import parse_names, parse_numbers
-from nsa_cli.problems import find_problem
+from nsa_cli.core.options import parse_budgets, parse_names, parse_numbers
 
 if TYPE_CHECKING:
-    from nsa_cli.bench.plan import Benchmark, Plan
-    from nsa_cli.bench.runner import Measured
+    from nsa_cli.bench.choose import Request
+    from nsa_cli.bench.runs import MeasuredRun
+
+#: Seconds between two writings of all files while the benchmark runs.
+_PAUSE = 5.0
 
 
 def benchmark(
@@ -31,9 +34,7 @@ def benchmark(
     sizes: Annotated[str | None, typer.Option("--sizes", help="Sizes of instances: 50,100.")] = None,
     budget: Annotated[
         str | None,
-        typer.Option(
-            "--budget", metavar="TIMES", help="Curves instead: what is found in 5ms,20ms,1s an instance."
-        ),
+        typer.Option("--budget", metavar="TIMES", help="Quality against time: 5ms,20ms,1s an instance."),
     ] = None,
     steps: Annotated[
         str, typer.Option("--steps", help="Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.")
@@ -41,7 +42,7 @@ def benchmark(
     seeds: Annotated[str, typer.Option("--seeds", help="1..5, or 1,2,3.")] = "1",
     count: Annotated[int, typer.Option("--count", help="Instances of each size, at most.")] = 100,
     policies: Annotated[
-        str | None, typer.Option("--policies", help="Names or files; none; default: all that are shipped.")
+        str | None, typer.Option("--policies", help="Names or files; none; all shipped ones by default.")
     ] = None,
     neighbourhood: Annotated[
         str | None,
@@ -49,17 +50,15 @@ def benchmark(
     ] = None,
     candidates: Candidates = None,
     against: Annotated[
-        str | None, typer.Option("--against", help="Solvers of others, or all that are installed.")
+        str | None, typer.Option("--against", help="Peers, other projects' solvers, by name; or all.")
     ] = None,
     time_limit: Annotated[
         float,
-        typer.Option("--time-limit", metavar="SECONDS", help="For each instance, of the solvers of others."),
+        typer.Option("--time-limit", metavar="SECONDS", help="Of peers, for each instance."),
     ] = 1.0,
     references: Annotated[
         str | None,
-        typer.Option(
-            "--references", metavar="DIR", help="Reference objectives for the gaps; a file for files."
-        ),
+        typer.Option("--references", metavar="DIR", help="Reference objectives; for files, a list of them."),
     ] = None,
     device: Device = "auto",
     out: Annotated[
@@ -68,97 +67,77 @@ def benchmark(
     ] = None,
     quiet: Quiet = False,
 ) -> int:
-    """Measure annealing, heuristics and solvers of others on the paper's test sets of PROBLEM."""
-    chosen_seeds = parse_numbers("seeds", seeds, minimum=0)
+    """Measure annealing, heuristics and peers on the paper's test sets of PROBLEM, or on files."""
     if count < 1:
-        raise UsageError(f"--count: expected at least 1, got {count}")
+        raise UsageError(f"expected at least 1, got {count}", option="count")
     if not 0 < time_limit < float("inf"):
-        raise UsageError(f"--time-limit: expected seconds above 0, got {time_limit}")
-    chosen_policies = None if policies is None else () if policies == "none" else parse_names(policies)
-    if budget is not None:
-        from nsa_cli.cli.curves import Asked, run_curves
-
-        asked = Asked(what, sizes, count, budget, chosen_seeds, chosen_policies, parse_names(against or ""))
-        return run_curves(asked, references, out, Console(quiet))
-    if len(what) > 1:
-        raise UsageError("several files: give --budget; the paper's protocol is for a PROBLEM's own sets")
-    problem = what[0]
-    found = find_problem(problem)
-    if sizes is None:
-        raise UsageError("--sizes: expected sizes of instances, as 50,100; it was not given")
-    multiples, numbers = parse_numbers("steps", steps), parse_numbers("sizes", sizes)
-    from nsa_cli.bench.choose import Wanted
-    from nsa_cli.bench.plan import Plan
+        raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
+    from nsa_cli.bench.choose import Request
     from nsa_cli.solver.choose import choose_device
+    from nsa_cli.solver.settings import Settings
 
-    moves = found.requested_neighbourhood(neighbourhood, candidates)
-    wanted = Wanted(
-        steps=multiples,
-        policies=chosen_policies,
-        against=parse_names(against or ""),
-        seconds=time_limit,
-        device=choose_device(device),
-        neighbourhood=None if moves is None else moves.name,
-    )
-    plan = Plan(
-        problem=found,
-        sizes=numbers,
-        seeds=chosen_seeds,
+    request = Request(
+        what=tuple(what),
+        sizes=None if sizes is None else parse_numbers("sizes", sizes),
+        seeds=parse_numbers("seeds", seeds, minimum=0),
         count=count,
-        wanted=wanted,
+        steps=parse_numbers("steps", steps),
+        budget=None if budget is None else parse_budgets("budget", budget),
+        policies=None if policies is None else () if policies == "none" else parse_names(policies),
+        against=parse_names(against or "") or None,
+        time_limit=time_limit,
         references=None if references is None else Path(references),
+        device="cpu" if budget is not None else choose_device(Settings(device=device).device),
+        neighbourhood=neighbourhood,
+        candidates=candidates,
     )
-    return _run(plan, _command(plan, problem), out, Console(quiet))
+    return _run(request, out, Console(quiet))
 
 
-def _run(plan: Plan, command: str, out: str | None, console: Console) -> int:
-    """Run, write what is there after each run, and print the table, whole or not."""
-    from nsa_cli.bench.files import circumstances, make_directory, write_files
-    from nsa_cli.bench.solvers import Watch
-    from nsa_cli.bench.table import format_rows
+def _run(request: Request, out: str | None, console: Console) -> int:
+    """Run, write the files now and then and at the end, and print the table, complete or not."""
+    from nsa_cli.bench import files
+    from nsa_cli.bench.benchmark import prepare
+    from nsa_cli.bench.solvers import Monitor
+    from nsa_cli.bench.tables import format_rows
+    from nsa_cli.report.plots import has_matplotlib
 
+    timed = request.budget is not None
     with Signals() as signals:
-        ready = plan.prepare()
-        directory = None if out is None else make_directory(out)
-        about = {"command": command, "caption": ready.caption()}
-        about |= circumstances(_peers(ready)) | {"device": plan.wanted.device}
-        status, measured = Status(console), list["Measured"]()
-        watch = Watch(lambda: signals.received != 0, status.update)
+        ready = prepare(request)
+        directory = None if out is None else files.make_directory(out)
+        if directory is not None and timed and not has_matplotlib():
+            console.warn("no picture: it needs matplotlib: pip install 'nsa-cli[plot]'")
+        about = files.circumstances(ready.packages()) | {"device": request.device}
+        status, runs, written = Status(console), list["MeasuredRun"](), float("-inf")
+
+        def write(*, picture: bool) -> None:
+            if runs and directory is not None:
+                head = {"command": _command(request), "caption": ready.caption(runs)} | about
+                files.write_files(directory, runs, ready.rows(runs), head, picture=picture)
+
         try:
-            for run in ready.runs(watch):
-                measured.append(run)
-                if directory is not None:
-                    write_files(directory, measured, ready.rows(measured), about)
+            for some in ready.runs(Monitor(lambda: signals.received != 0, status.update)):
+                runs += some
+                if time.monotonic() > written + _PAUSE:
+                    write(picture=False)
+                    written = time.monotonic()
         finally:
             status.clear()
-        if measured:
-            emit(format_rows(ready.rows(measured), ready.caption()), None)
+            write(picture=timed and has_matplotlib())
+        if runs:
+            emit(format_rows(ready.rows(runs), ready.caption(runs), by_seconds=timed), None)
         if signals.received:
-            say(f"interrupted: {len(measured)} runs are whole, of what was asked for")
+            say(f"interrupted: {len(runs)} runs are complete, of what was asked for")
         return signals.exit_code
 
 
-def _peers(ready: Benchmark) -> list[str]:
-    """Packages of the solvers of others that run, for their versions."""
-    peers = ready.contribution.peers if ready.contribution else {}
-    names = {solver.name for solvers in ready.solvers.values() for solver in solvers}
-    return sorted({peer.package for name, peer in peers.items() if name in names and peer.program is None})
-
-
-def _command(plan: Plan, problem: str) -> str:
-    """Write the command that makes the same figures again."""
-    wanted = plan.wanted
-    options: dict[str, object] = {
-        "--sizes": ",".join(map(str, plan.sizes)),
-        "--steps": ",".join(map(str, wanted.steps)),
-        "--seeds": ",".join(map(str, plan.seeds)),
-        "--count": plan.count,
-        "--policies": None if wanted.policies is None else ",".join(wanted.policies) or "none",
-        "--neighbourhood": wanted.neighbourhood,
-        "--against": ",".join(wanted.against) or None,
-        "--time-limit": f"{wanted.seconds:g}" if wanted.against else None,
-        "--references": plan.references,
-        "--device": wanted.device,
-    }
-    given = [str(x) for pair in options.items() if pair[1] is not None for x in pair]
-    return shlex.join(["nsa", "benchmark", problem, *given])
+def _command(request: Request) -> str:
+    """Write the command that repeats the benchmark; by seconds, as far as the clock allows."""
+    unused = ("what", "steps", "time_limit", "device") if request.budget else ("what",)
+    words = ["nsa", "benchmark", *request.what]
+    for name, value in vars(request).items():
+        if name not in unused and value is not None:
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words += ["--" + name.replace("_", "-"), text or "none"]
+    return shlex.join(words)

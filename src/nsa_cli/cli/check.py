@@ -1,4 +1,4 @@
-"""`nsa check`: whether a solution is feasible, what it is worth, and how good it can be."""
+"""`nsa check`: feasibility, objective, bound and gap of a solution from a file."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def check(
     """Check SOLUTION of INSTANCE: feasible or why not (exit code 3), exact cost, bound and gap."""
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.solutions import read_answers
-    from nsa_cli.report.verdicts import format_verdicts
+    from nsa_cli.report.text import format_evaluations
     from nsa_cli.solver.check import evaluate, pair
 
     if fmt not in ("text", "json"):
-        raise UsageError(f"--format: expected text or json, got {fmt!r}")
+        raise UsageError(f"expected text or json, got {fmt!r}", option="format")
     if instance == solution == "-":
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
     check_output(output, inputs=(instance, solution))
@@ -52,9 +52,9 @@ def check(
         console.warn(
             f"{solution}: has no solution of {len(tasks) - len(pairs)} of the {len(tasks)} instances"
         )
-    verdicts = [evaluate(task, answer, bound=not no_bound).to_dict() for task, answer in pairs]
-    for verdict in verdicts:
-        for remark in verdict["remarks"]:
-            console.warn(f"{verdict['name'] or solution}: {remark}")
-    emit(format_verdicts(verdicts, fmt), output)
-    return 0 if all(verdict["feasible"] for verdict in verdicts) else InfeasibleError.exit_code
+    evaluations = [evaluate(task, answer, bound=not no_bound) for task, answer in pairs]
+    for evaluation in evaluations:
+        for remark in evaluation.remarks:
+            console.warn(f"{evaluation.instance.name or solution}: {remark}")
+    emit(format_evaluations(evaluations, fmt), output)
+    return 0 if all(e.violation is None for e in evaluations) else InfeasibleError.exit_code

@@ -1,4 +1,4 @@
-"""`nsa compile`: kernels made ready before they are needed, and what is said where they were not."""
+"""`nsa compile`: kernels compiled beforehand; messages about compilation during a solve."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Compilation:
-    """Says that kernels are being compiled, and if an answer has suffered from it.
+    """Messages about kernels that are compiled for the first time during a solve.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ class Compilation:
         self._console, self._under_way = console, False
 
     def begins(self) -> None:
-        """Hear that a compilation begins."""
+        """Announce that a compilation begins."""
         self._under_way = True
         self._console.tell("compiling kernels for this machine, once: some 20 seconds")
 
     def check(self, result: Result) -> None:
-        """Warn of an answer that is worse than it need be; once."""
+        """Warn, once, of an answer that the compilation left no time for."""
         if self._under_way and result.found_by in ("start", "annealing, uncompiled"):
             self._under_way = False
             self._console.warn(

@@ -26,7 +26,7 @@ _NOT_IN_FILES = ("config", "help")
 
 
 def configurable(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command ``--config``, and ``-v`` that says which settings are in force."""
+    """Add ``--config`` to a command, and ``-v``, which prints the options in force."""
     own = dict(inspect.signature(command, eval_str=True).parameters)
     reads_more = "config" in own
 
@@ -67,14 +67,14 @@ def configurable(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def option_names(context: typer.Context) -> dict[str, Any]:
-    """Give the options of a command by their long names, those that a file may set."""
+    """List the options of a command that a file may set, by their long names."""
     found = [p for p in context.command.params if p.param_type_name == "option"]
     names = {max(p.opts, key=len).lstrip("-"): p for p in found}
     return {name: p for name, p in names.items() if name not in _NOT_IN_FILES}
 
 
 def _defaults(context: typer.Context, path: str, reads_more: bool) -> dict[str, Any]:
-    """Read a file's values for the options, where the options will look for their defaults."""
+    """Read a file's values as defaults of the options."""
     options, defaults = option_names(context), {}
     for key, setting in read_config(path).items():
         name = str(key).replace("_", "-")
@@ -86,7 +86,7 @@ def _defaults(context: typer.Context, path: str, reads_more: bool) -> dict[str, 
 
 
 def _checked(option: Any, setting: Any, context: typer.Context, path: str, name: str) -> Any:
-    """Turn a setting into what the command line would have, and let the option say if it is none."""
+    """Convert a setting to its command-line form, and let the option validate it."""
     if setting is None:
         return None
     if option.is_flag:
@@ -120,7 +120,7 @@ def _word(setting: Any, path: str, name: str) -> str:
 
 
 def _in_force(context: typer.Context) -> str:
-    """Write what differs from nothing as one line that is a configuration file, too."""
+    """Write the options in force as one line, which is a valid configuration file."""
     values = {name: context.params.get(option.name) for name, option in option_names(context).items()}
     return dumps({name: value for name, value in values.items() if value not in (None, False, [], ())})
 

@@ -1,4 +1,4 @@
-"""The one place that writes to the terminal: results to stdout, all else to stderr, one line an error."""
+"""Terminal output: results to stdout, all else to stderr, one line an error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEVELS = ("error", "internal error", "warning")
 
 @dataclass(frozen=True)
 class Console:
-    """Where words to the user go.
+    """Messages on stderr, by verbosity.
 
     Attributes
     ----------
@@ -41,17 +41,17 @@ class Console:
     verbose: bool = False
 
     def note(self, message: str) -> None:
-        """Say something only the curious want to know."""
+        """Print a message if verbose."""
         if self.verbose and not self.quiet:
             say(message)
 
     def tell(self, message: str) -> None:
-        """Say something that a user should know to be patient."""
+        """Print a message unless quiet."""
         if not self.quiet:
             say(message)
 
     def warn(self, message: str) -> None:
-        """Say something that a user should know before trusting an answer."""
+        """Print a warning unless quiet."""
         if not self.quiet:
             say(f"warning: {message}")
 
@@ -86,13 +86,13 @@ def log_event(event: str, **fields: Any) -> None:
 
 
 def log_is_json() -> bool:
-    """Tell whether stderr is for programs."""
+    """Tell whether messages on stderr are JSON."""
     return _LOG_FORMAT.get() == "json"
 
 
 @contextlib.contextmanager
 def log_format(arguments: list[str]) -> Iterator[None]:
-    """Make errors JSON from the first one on if the command line asks for it, even where it is wrong."""
+    """Apply ``--log-format`` before the command line is parsed, so that its errors follow it."""
     words = [*arguments, ""]
     asked = "--log-format=json" in words or ("--log-format", "json") in pairwise(words)
     token = _LOG_FORMAT.set("json" if asked else "text")
@@ -103,7 +103,7 @@ def log_format(arguments: list[str]) -> Iterator[None]:
 
 
 def set_log_format(name: str) -> None:
-    """Choose how words on stderr look, for the rest of the command.
+    """Set the format of messages on stderr for the rest of the command.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def set_log_format(name: str) -> None:
         If it is neither ``text`` nor ``json``.
     """
     if name not in ("text", "json"):
-        raise UsageError(f"--log-format: expected text or json, got {name!r}")
+        raise UsageError(f"expected text or json, got {name!r}", option="log_format")
     _LOG_FORMAT.set(name)
 
 
@@ -155,7 +155,7 @@ _ONE_SIGNAL = 0.2
 
 
 class Signals:
-    """While in force, turns the first Ctrl-C or termination request into a flag; the second one leaves.
+    """Context in which the first Ctrl-C or termination request sets a flag, and the second one exits.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class Signals:
 
 
 class Status:
-    """One line on stderr that is written over and over; silent where that is no terminal."""
+    """Status line on stderr, rewritten in place; silent unless stderr is a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._shown = not console.quiet and sys.stderr.isatty()
@@ -205,5 +205,5 @@ class Status:
             sys.stderr.flush()
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         self.update("")

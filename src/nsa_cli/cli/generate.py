@@ -13,6 +13,7 @@ from nsa_cli.cli.options import ProblemName, Seed, check_destination, file_in, i
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import check_memory
+from nsa_cli.core.options import parse_count
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
 
@@ -51,9 +52,8 @@ def generate(
     directory = is_directory(output)
     check_destination(output)
     if paper and seed is not None:
-        raise UsageError("--paper: the paper's sets are fixed; leave --seed out")
-    if count is not None and count < 1:
-        raise UsageError(f"--count: expected at least 1, got {count}")
+        raise UsageError("the paper's sets are fixed", option="paper", drop={"seed": None})
+    parse_count("count", count)
     check_memory((count or 1) * (_INSTANCE_BYTES + _ELEMENT_BYTES * max(size, 0)))
     if paper:
         tasks = [Task(found, instance) for instance in found.paper_set(size, count)]
@@ -72,7 +72,7 @@ def generate(
 
 
 def _format(problem: Problem[Any], output: str | None, count: int) -> str:
-    """Take the format that the file name means, else JSON."""
+    """Choose the format by the ending of the file name, else JSON."""
     suffix = Path(output or "").suffix.lower()
     own = {s: f.name for f in problem.formats if f.write for s in f.suffixes}
     known = {**own, ".csv": "csv", ".json": "json", ".jsonl": "jsonl"}

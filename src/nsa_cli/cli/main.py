@@ -24,7 +24,7 @@ from nsa_cli.version import __version__
 
 
 def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
-    """Let Ctrl-C out of a command as an error of ours: what typer makes of it differs by version."""
+    """Turn Ctrl-C in a command into `StoppedError`: what typer makes of it differs by version."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> int:
@@ -71,7 +71,7 @@ def _main(
 
 
 def exit_code(arguments: list[str]) -> int:
-    """Run a command; tell its exit code: 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
+    """Run a command and return 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
     with log_format(arguments):
         return _exit_code(arguments)
 

@@ -68,7 +68,7 @@ def is_directory(output: str | None) -> bool:
 
 
 def check_destination(output: str | None, inputs: Sequence[str] = ()) -> None:
-    """Refuse a file, one of `inputs` too, or a directory that cannot be written; before anything is computed.
+    """Check that ``-o``, a file or a directory, can be written and is none of `inputs`.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def check_destination(output: str | None, inputs: Sequence[str] = ()) -> None:
 
 
 def file_in(directory: str | None, name: str) -> str:
-    """Give the path of a file in a directory, which is made now that there is something to write.
+    """Path of a file in an output directory, which is created if missing.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def file_in(directory: str | None, name: str) -> str:
 
 
 def check_apart(output: str | Path, inputs: Sequence[str | None], option: str = "-o") -> None:
-    """Refuse an output that would replace an instance.
+    """Check that an output replaces no input.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def check_apart(output: str | Path, inputs: Sequence[str | None], option: str = 
 
 
 def check_output(output: str | None, option: str = "-o", inputs: Sequence[str | None] = ()) -> None:
-    """Refuse an output that cannot be written, before anything is computed.
+    """Check that an output file can be written and is none of `inputs`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`nsa plot`: what a policy has learnt, a solution from a file, a run from its trace."""
+"""`nsa plot`: pictures of a policy, of a solution from a file, of a run from its trace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from nsa_cli.api import generate, read
 from nsa_cli.cli.options import Capacity, Owner, Pairs, check_output, record_keys
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.options import parse_seed
+from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem
 
 Picture = Annotated[
@@ -39,7 +39,7 @@ def policy(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the instance and of the rollout.")] = 0,
 ) -> int:
-    """Draw what a policy has learnt, as the paper's figures do."""
+    """Draw a policy's proposals, as the paper's figures do."""
     from nsa_cli.report.plots import check_picture, drawing_of
 
     check_output(output)
@@ -56,7 +56,7 @@ def policy(
 
 
 def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, seed: int) -> Any:
-    """Put a policy on a random instance."""
+    """Run a policy on a random instance."""
     from nsa_cli.anneal.rollout import rollout
     from nsa_cli.anneal.schedule import Schedule
     from nsa_cli.core.drawing import LearntView
@@ -69,14 +69,12 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     trained = learnt.trained
     if size is None:
         size = trained.size if trained else _SIZE
-    if size < 1:
-        raise UsageError(f"--size: expected at least 1, got {size}")
+    parse_count("size", size)
     instance = generate(owner, size, seed=seed)[0].instance
     budget = neighbourhood.budget(instance)
     t_start, t_end = (trained.t_start, trained.t_end) if trained else (budget.t_start, budget.t_end)
     steps = max(2 * size, 100) if steps is None else steps
-    if steps < 1:
-        raise UsageError(f"--steps: expected at least 1, got {steps}")
+    parse_count("steps", steps)
     schedule = Schedule(steps, t_start, t_end)
     done = rollout(owner, operations, instance, learnt, schedule, seed=seed, chains=_CHAINS)
     temperature = float(done.temperature[steps // 2])

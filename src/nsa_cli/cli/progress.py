@@ -1,4 +1,4 @@
-"""How a run goes, on stderr: a live line on a terminal, a line now and then with ``-v``, or JSON lines."""
+"""Progress of a run on stderr: a live line on a terminal, lasting lines with ``-v``, or JSON lines."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 _LIVE, _JSON, _LASTING = 0.1, 1.0, 10.0
 
 
-class Moment:
-    """What is said about a run at one time, in the file's sense and units.
+class Snapshot:
+    """Progress at one time, in the file's sense and units.
 
     Parameters
     ----------
     progress : Progress
-        With the acceptance that is to be told.
+        With the acceptance rate to show.
     seconds : float
         Since the first step.
     tasks : list of Task
-        All that are being solved; with several, nothing is said about objectives, which are a mixture.
+        All that are being solved; of several no objectives are shown.
     deadline : float, optional
         Seconds at which a time limit ends the run.
     """
@@ -60,7 +60,7 @@ class Moment:
             self.gap, self.gap_to = relative_gap(best, known, sense), "best known"
 
     def event(self) -> dict[str, Any]:
-        """The moment as data for a line of JSON."""
+        """Fields of a line of JSON."""
         progress = self.progress
         numbers = {
             "temperature": progress.temperature,
@@ -76,7 +76,7 @@ class Moment:
         return {"step": progress.step, "steps": progress.steps, **finite}
 
     def line(self, width: int, verbose: bool = False) -> str:
-        """The moment as a line of at most `width` characters; what matters least is left out first."""
+        """One line of at most `width` characters; the least important parts are left out first."""
         progress = self.progress
         # Each part with its rank: the highest goes first where the line is too narrow.
         parts = [
@@ -102,7 +102,7 @@ class Moment:
         return text[:width]
 
     def _step(self) -> str:
-        """The step, and the share that is done: of the steps, or of the time where that decides."""
+        """Step number and share done: of the steps, or of the time limit."""
         step, steps = self.progress.step, self.progress.steps
         if steps is not None:
             return f"step {step}/{steps} ({100 * step // max(steps, 1)} %)"
@@ -112,7 +112,7 @@ class Moment:
 
 
 def _recent(progress: Progress, last: Progress | None) -> float:
-    """Acceptance since the line before: that of the whole run hides where it stands."""
+    """Acceptance rate since the previous line."""
     if last is None or last.step >= progress.step:
         return progress.acceptance
     accepted = progress.acceptance * progress.step - last.acceptance * last.step
@@ -120,7 +120,7 @@ def _recent(progress: Progress, last: Progress | None) -> float:
 
 
 def _seconds_left(progress: Progress, seconds: float, deadline: float | None) -> float | None:
-    """By steps at the pace so far, or by the clock: whichever ends first; None at the beginning."""
+    """Seconds until the steps at the present pace, or the time limit, end the run; None if unknown."""
     by_clock = math.inf if deadline is None else max(deadline - seconds, 0.0)
     by_pace = math.inf
     if progress.step and progress.steps is not None:
@@ -130,7 +130,7 @@ def _seconds_left(progress: Progress, seconds: float, deadline: float | None) ->
 
 
 def _width() -> int:
-    """Columns of the terminal that stderr is, less the last one, which would begin a new line."""
+    """Columns of the terminal but the last, which would begin a new line."""
     try:
         return max(os.get_terminal_size(sys.stderr.fileno()).columns, 20) - 1
     except (OSError, ValueError):
@@ -138,7 +138,7 @@ def _width() -> int:
 
 
 def _duration(seconds: float) -> str:
-    """Write seconds for people: 7 s, 1:05, 2:00:00."""
+    """Format a duration: 7 s, 1:05, 2:00:00."""
     whole = math.ceil(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -149,7 +149,7 @@ def _duration(seconds: float) -> str:
 
 @dataclass
 class ProgressLine:
-    """Shows the progress of a run; costs nothing where nothing is shown.
+    """Progress display of a run.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class ProgressLine:
         self._live = live
 
     def __call__(self, progress: Progress) -> None:
-        """Show a moment, if it is time."""
+        """Show the progress if a line is due."""
         if not self._shown:
             return
         now = time.monotonic()
@@ -194,16 +194,16 @@ class ProgressLine:
         last, self._last = self._last, progress
         progress = progress._replace(acceptance=_recent(progress, last))
         deadline = None if self.deadline is None else self.deadline - self._began
-        moment = Moment(progress, now - self._began, self.tasks, deadline)
+        snapshot = Snapshot(progress, now - self._began, self.tasks, deadline)
         if log_is_json():
-            log_event("progress", **moment.event())
+            log_event("progress", **snapshot.event())
         elif self._live:
-            self._status.update(moment.line(_width(), self.console.verbose))
+            self._status.update(snapshot.line(_width(), self.console.verbose))
         else:
-            say(moment.line(200, verbose=True))
+            say(snapshot.line(200, verbose=True))
 
     def end(self) -> None:
-        """Say the last moment where lines stay, and take a live line away."""
+        """Print the last line where lines stay; erase a live one."""
         if self._unsaid is not None and log_is_json():
             self._show(self._unsaid, time.monotonic())
         if self._live:

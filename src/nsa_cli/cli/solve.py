@@ -1,4 +1,4 @@
-"""`nsa solve`: from a file to an exactly checked answer."""
+"""`nsa solve`: reads instances, solves them, writes results."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from nsa_cli.api import Task, Unread, read_each
 from nsa_cli.cli import solve_options as option
 from nsa_cli.cli.compile import Compilation
 from nsa_cli.cli.console import Console, Signals, describe, say, set_log_format
+from nsa_cli.cli.observer import Extras, Observer
 from nsa_cli.cli.options import (
     Candidates,
     Capacity,
@@ -23,7 +24,6 @@ from nsa_cli.cli.options import (
     check_destination,
     record_keys,
 )
-from nsa_cli.cli.watch import Extras, Watch
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError, UsageError
@@ -89,19 +89,19 @@ def solve(
     fmt = choose_format(fmt, output, tasks, len(items))
     extras = Extras(trace, plot, plot_run)
     extras.check(tasks)
-    _say_what_is_wrong(items, console)
+    _report_input(items, console)
     settings = Settings(
         **{name: options[name] for name in _SETTINGS},
         init=_start(init, tasks),
         bound=not no_bound,
         started=started,
     )
-    watch = Watch(extras, console, tasks, settings)
-    return _run(items, settings, console, Writer(items, output, fmt), watch)
+    observer = Observer(extras, console, tasks, settings)
+    return _run(items, settings, console, Writer(items, output, fmt), observer)
 
 
-def _say_what_is_wrong(items: list[Task | Unread], console: Console) -> None:
-    """Tell which instances could not be read, and what is odd about the others."""
+def _report_input(items: list[Task | Unread], console: Console) -> None:
+    """Print errors of instances that could not be read, and warnings about the others."""
     for item in items:
         if isinstance(item, Unread):
             say(f"error: {describe(item.error)}")
@@ -115,7 +115,7 @@ def _run(
     settings: Settings,
     console: Console,
     writer: Writer,
-    watch: Watch,
+    observer: Observer,
 ) -> int:
     places = [i for i, item in enumerate(items) if isinstance(item, Task)]
     tasks = [item for item in items if isinstance(item, Task)]
@@ -126,8 +126,10 @@ def _run(
 
         stop = (Interrupt(lambda: signals.received != 0),)
         try:
-            for i, result in solve_each(tasks, settings, stop=stop, on_progress=watch, looks=watch.looks):
-                watch.end()
+            for i, result in solve_each(
+                tasks, settings, stop=stop, on_progress=observer, looks=observer.looks
+            ):
+                observer.end()
                 if isinstance(result, NsaError):
                     say(f"error: {tasks[i].instance.name or tasks[i].file}: {describe(result)}")
                 elif i == 0:
@@ -136,9 +138,9 @@ def _run(
                     break
                 if not isinstance(result, NsaError):
                     compilation.check(result)
-                    watch.write(result)
+                    observer.write(result)
         finally:
-            watch.end()
+            observer.end()
             writer.finish()
         return signals.exit_code or writer.exit_code
 
@@ -152,7 +154,7 @@ def _note(console: Console, result: Result) -> None:
 
 
 def _start(init: str | None, tasks: list[Task]) -> Any:
-    """Turn ``--init`` into a start's name or a solution."""
+    """Resolve ``--init``: the name of a start, or a solution from a file."""
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.files import read_solution
 
@@ -161,17 +163,17 @@ def _start(init: str | None, tasks: list[Task]) -> Any:
     if not Path(init).exists():
         tasks[0].problem.start(init)  # says which names there are
     if len(tasks) > 1:
-        raise UsageError(f"--init: a solution file starts one instance, not {len(tasks)}")
+        raise UsageError(f"a solution file starts one instance, not {len(tasks)}", option="init")
     return read_solution(read_source(init), tasks[0].problem, tasks[0].instance)
 
 
 def _check_settings(tasks: list[Task], pairs: list[str], capacity: str | None) -> None:
-    """Refuse settings that an instance has no use for; of --capacity, that none has."""
+    """Check that every instance has the keys of ``--set``, and one of them that of ``--capacity``."""
     if capacity is not None and tasks and not any("capacity" in task.problem.settings for task in tasks):
-        raise UsageError(f"--capacity: {tasks[0].problem.name} has none")
+        raise UsageError(f"{tasks[0].problem.name} has none", option="capacity")
     for pair in pairs:
         key = pair.partition("=")[0].strip()
         for task in tasks:
             if key not in task.problem.settings:
                 known = ", ".join(task.problem.settings)
-                raise UsageError(f"--set: {task.problem.name} has no {key!r}; there are {known}")
+                raise UsageError(f"{task.problem.name} has no {key!r}; it has {known}", option="set")

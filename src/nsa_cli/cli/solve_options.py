@@ -1,4 +1,4 @@
-"""The options of `nsa solve`: their names, types and what the help says of them."""
+"""Options of `nsa solve`: names, types and help."""
 
 from __future__ import annotations
 
@@ -20,56 +20,70 @@ Target = Annotated[
     float | None, typer.Option("--target", metavar="COST", help="Stop at this objective or a better one.")
 ]
 Gap = Annotated[
-    str | None, typer.Option("--gap", help="Stop this near the bound: 1% or 0.01; 0 is proved optimal.")
+    str | None,
+    typer.Option("--gap", help="Stop at this relative gap to the bound: 1%, 0.01; 0 is optimal."),
 ]
 NoImprovement = Annotated[
     str | None,
     typer.Option(
-        "--no-improvement", metavar="STEPS|SECONDS", help="Stop after 5000, 10N or 2s without a better."
+        "--no-improvement",
+        metavar="STEPS|SECONDS",
+        help="Stop after 5000 or 10N steps, or 2s, without improvement.",
     ),
 ]
 NoBound = Annotated[
-    bool, typer.Option("--no-bound", help="Anneal only: no bound, no proof, no exact method beside it.")
+    bool, typer.Option("--no-bound", help="Search only: no bound, no proof of optimality, no exact method.")
 ]
 Method = Annotated[
     str,
     typer.Option(
         "--method",
-        help="auto; anneal (a policy proposes moves); large-step (kicks with their repair). "
-        "auto is large-step where it can be, unless a policy or steps are asked for.",
+        help="anneal (a policy proposes moves), large-step (kicks, each repaired by local search; no policy) "
+        "or auto: large-step where possible, unless a policy or steps are given.",
     ),
 ]
 Backend = Annotated[
-    str, typer.Option("--backend", help="auto, numba (fused kernels on a CPU) or torch (the reference).")
+    str,
+    typer.Option("--backend", help="numba (compiled kernels, CPU), torch (reference, any device) or auto."),
 ]
-Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads; changes no answer.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", help="CPU threads; they change no answer. Default: all cores.")
+]
 Chains = Annotated[
     str | None,
     typer.Option(
         "--chains",
         metavar="N|auto",
-        help="Independent chains; the best answer counts. auto: by size and time.",
+        help="Independent chains, the best of which counts; auto: by size and time limit.",
     ),
 ]
 Policy = Annotated[
     str | None,
-    typer.Option("--policy", help="uniform, a shipped policy's name, or a file; the best by default."),
+    typer.Option(
+        "--policy", help="uniform, the name of a shipped policy, or a file. Default: the best shipped one."
+    ),
 ]
-Greedy = Annotated[bool, typer.Option("--greedy", help="Always take the policy's likeliest move.")]
+Greedy = Annotated[bool, typer.Option("--greedy", help="Take the policy's most probable move each time.")]
 TStart = Annotated[
     str | None,
     typer.Option(
-        "--t-start", metavar="T", help="First temperature, in normalised units; auto samples moves."
+        "--t-start",
+        metavar="T",
+        help="First temperature, in normalised units; auto: estimated from a sample of moves.",
     ),
 ]
 TEnd = Annotated[str | None, typer.Option("--t-end", metavar="T", help="Last temperature, likewise.")]
 Schedule = Annotated[str, typer.Option("--schedule", help="geometric, linear, constant or adaptive.")]
 Reheat = Annotated[
-    int, typer.Option("--reheat", metavar="N", help="Begin at the first temperature again N times.")
+    int, typer.Option("--reheat", metavar="N", help="Restart the schedule at the first temperature N times.")
 ]
-Acceptance = Annotated[str, typer.Option("--acceptance", help="metropolis (the paper's) or hastings.")]
+Acceptance = Annotated[
+    str,
+    typer.Option("--acceptance", help="Acceptance rule: metropolis (the paper's), hastings or threshold."),
+]
 Init = Annotated[
-    str | None, typer.Option("--init", help="Named start (greedy, random, paper, …) or a solution file.")
+    str | None,
+    typer.Option("--init", help="Initial solution: a named start (greedy, random, paper, …) or a file."),
 ]
 Instance = Annotated[
     str | None,

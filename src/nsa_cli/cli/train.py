@@ -1,4 +1,4 @@
-"""`nsa train`: policies from nothing, resumable, in a file."""
+"""`nsa train`: trains a policy, resumably."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the results of many instances go: lines as they are ready, one text, or a file an instance."""
+"""Output of results: JSON lines as they are ready, one document, or a file an instance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST = 120
 
 
 def choose_format(fmt: str | None, output: str | None, tasks: Sequence[Task], many: int) -> str:
-    """Choose the format: what is asked for, what the file name says, or what the reader can use.
+    """Choose the format: the one given, that of the file name, a table on a terminal, else JSON.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def choose_format(fmt: str | None, output: str | None, tasks: Sequence[Task], ma
 
 
 def file_names(items: Sequence[Task | Unread], suffix: str) -> list[str]:
-    """Name a file after each instance, or after the file that it came from: safe, and each name once."""
+    """Make safe and unique file names of the instances' names, or of their files'."""
     names: list[str] = []
     taken: set[str] = set()
     for item in items:
@@ -55,7 +55,7 @@ def file_names(items: Sequence[Task | Unread], suffix: str) -> list[str]:
 
 
 def _stem(item: Task | Unread) -> str:
-    """Cut a name to what any file may be called."""
+    """Make a safe file name, without its ending."""
     if isinstance(item, Unread):
         name: str | None = item.name
     else:
@@ -64,7 +64,7 @@ def _stem(item: Task | Unread) -> str:
 
 
 class Writer:
-    """Takes the results of instances, in any order, and writes them in the order of the instances.
+    """Writer of results, which come in any order, in the order of the instances.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ class Writer:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the first instance that failed, else 0."""
+        """Exit code of the first instance that failed, else 0."""
         return next((item.error.exit_code for item in self._items if isinstance(item, Unread)), 0)
 
     def take(self, place: int, result: Result | NsaError) -> bool:
-        """Take the result, or the fault, of the instance at a place; False if nobody reads on."""
+        """Take the result or the error of an instance; False if the reader has gone."""
         from nsa_cli.report.text import format_results
 
         if isinstance(result, NsaError):
@@ -112,7 +112,7 @@ class Writer:
         return self._write_lines() if self._lines else True
 
     def finish(self) -> None:
-        """Write what is not written yet."""
+        """Write the rest."""
         if self._lines:
             self._write_lines()
         elif self._names is None and self._results:
@@ -175,7 +175,7 @@ def choose_instance(items: Sequence[Task | Unread], wanted: str, where: str) -> 
         shown = ", ".join(name for name in names[:8] if name) + (", …" if len(names) > 8 else "")
         there = f"{len(items)}: {shown}" if shown else f"{len(items)}, without names; give a number"
         what = f"{len(places)} instances are called" if places else "there is no instance"
-        raise UsageError(f"--instance: {what} {wanted!r} in {where}; it holds {there}")
+        raise UsageError(f"{what} {wanted!r} in {where}; it holds {there}", option="instance")
     item = items[places[0]]
     if isinstance(item, Unread):
         raise item.error

@@ -1,7 +1,7 @@
-"""What a problem brings to benchmarks: figures to compare with, heuristics, and solvers of others.
+"""Benchmark data of one problem: the paper's temperatures, heuristics, peers and reference files.
 
 A problem's package may have a module `bench` with an attribute `contribution`, and beside it a file
-``paper.csv``; a problem without them is measured all the same, by its own budget.
+``paper.csv`` with the paper's figures. Without them a problem is measured by its own budget.
 """
 
 from __future__ import annotations
@@ -15,22 +15,30 @@ from typing import Any, Literal, TypeAlias
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Start
 
-#: First and last temperature.
+#: First and last temperature, in normalised units.
 Temperatures: TypeAlias = tuple[float, float]
+
+#: Temperatures as a function of the size N.
+TemperaturesBySize: TypeAlias = Callable[[int], Temperatures]
+
+
+def constant(temperatures: Temperatures) -> TemperaturesBySize:
+    """Give the same temperatures at every size."""
+    return lambda _size: temperatures
 
 
 @dataclass(frozen=True)
 class Heuristic:
-    """A classical method that is no annealing.
+    """A constructive or local search heuristic, without annealing.
 
     Attributes
     ----------
     solve : callable
         ``solve(instance, draws) -> solution``, as a start of a problem.
     largest : int, optional
-        Size up to which it ends in reasonable time.
+        Largest size N that it solves in reasonable time.
     paper : str, optional
-        The solver of the paper that it is to be compared with, as in ``paper.csv``.
+        The solver of the paper that it is compared with, as in ``paper.csv``.
     """
 
     solve: Start
@@ -40,22 +48,22 @@ class Heuristic:
 
 @dataclass(frozen=True)
 class Peer:
-    """A solver of others, run only when it is asked for.
+    """Another project's solver, run on request only.
 
     Attributes
     ----------
     solve : callable
         ``solve(instance, seconds) -> solution``, set-up included; imports what it needs.
     module : str
-        The module to import; of a program, none.
+        The module to import; empty for a program.
     package : str
-        The name to install it by.
+        The package to install.
     about : str
-        What it is, one line.
+        A description, one line.
     paper : str, optional
-        The solver of the paper that it is to be compared with, as in ``paper.csv``.
+        The solver of the paper that it is compared with, as in ``paper.csv``.
     program : str, optional
-        A program on the path that it starts, and that users have to find themselves.
+        The program that it starts, which must be on the path.
     """
 
     solve: Callable[[Any, float], Solution]
@@ -75,7 +83,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class References:
-    """Files with a reference objective for each instance of the paper's sets.
+    """Files with a reference objective for each instance of the paper's test sets.
 
     Attributes
     ----------
@@ -94,28 +102,34 @@ class References:
 
 @dataclass(frozen=True)
 class BenchContribution:
-    """Everything that benchmarks know about one problem.
+    """Benchmark data of one problem; a problem without any has the defaults.
 
     Attributes
     ----------
-    steps : {'N', 'N2'}
-        What the paper's multiples 1, 2, 5, 10 are multiples of.
+    power : {1, 2}
+        The paper's numbers of steps are 1, 2, 5, 10 times N, or N^2.
     temperatures : mapping
-        The paper's first and last temperature by method: ``sa``, ``ppo``, ``es``.
+        The paper's temperatures by method: ``sa``, ``ppo``, ``es``.
     tuned : callable, optional
-        ``tuned(size)``: temperatures at which uniform proposals do best at K = 10 N (10 N^2).
+        Best temperatures of uniform proposals at K = 10 N (10 N^2).
     neighbourhoods : mapping
         The same in the problem's other neighbourhoods, by name.
     heuristics : mapping
-        Beside the problem's named starts, or in their place.
+        Heuristics by name, beside the problem's starts.
     peers : mapping
+        Peers by name.
     references : References, optional
     """
 
-    steps: Literal["N", "N2"]
-    temperatures: Mapping[str, Temperatures]
-    tuned: Callable[[int], Temperatures] | None = None
-    neighbourhoods: Mapping[str, Callable[[int], Temperatures]] = field(default_factory=dict)
+    power: Literal[1, 2] = 1
+    temperatures: Mapping[str, Temperatures] = field(default_factory=dict)
+    tuned: TemperaturesBySize | None = None
+    neighbourhoods: Mapping[str, TemperaturesBySize] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
     peers: Mapping[str, Peer] = field(default_factory=dict)
     references: References | None = None
+
+    def paper_temperatures(self, method: str) -> TemperaturesBySize | None:
+        """Give the paper's temperatures of a method, or those of ``sa``; None without a paper."""
+        found = self.temperatures.get(method, self.temperatures.get("sa"))
+        return None if found is None else constant(found)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 InstanceT = TypeVar("InstanceT", bound=Instance)
 
-# Colours that people with any colour vision tell apart: the palette of Okabe and Ito (2008).
+# Palette of Okabe and Ito (2008), safe for all kinds of colour vision.
 BLUE, ORANGE, GREEN, RED, SKY, BLACK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#000000"
 GREY = "#8C8C8C"
 
-#: Colour maps whose lightness grows with the number: for numbers, and for time.
+#: Colour maps of growing lightness, for numbers and for time.
 SCALE, TIME = "viridis", "plasma"
 
 #: Characters of a name in a title.
@@ -115,7 +115,7 @@ class Drawing(Generic[InstanceT]):
     policy_shape: ClassVar[tuple[float, float]] = (9.0, 4.4)
 
     def policy(self, figure: Figure, view: LearntView) -> None:
-        """Draw what a policy has learnt, as the paper's figures do.
+        """Draw a policy as the paper's figures do.
 
         Raises
         ------
@@ -126,23 +126,23 @@ class Drawing(Generic[InstanceT]):
 
 
 def plain(text: object) -> str:
-    """Make a text that matplotlib shows as it is: a dollar sign of a user's begins no formula."""
+    """Escape dollar signs, which matplotlib reads as formulas."""
     return str(text).replace("$", r"\$")
 
 
 def cut(text: object, limit: int) -> str:
-    """Put a name of a user's on one line of at most `limit` characters."""
+    """Cut a name to one line of at most `limit` characters."""
     line = " ".join(str(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def title(name: str | None, what: str) -> str:
-    """Head a picture with the instance's name, if it has one, and what it shows."""
+    """Make a title of the instance's name, if it has one, and a description."""
     return f"{plain(cut(name, _NAME))}: {what}" if name else what[:1].upper() + what[1:]
 
 
 def number(value: float) -> str:
-    """Write a number for people: whole ones with their digits grouped, others to six digits."""
+    """Format a number: integers with grouped digits, others to six digits."""
     if isinstance(value, int | np.integer) or (float(value).is_integer() and abs(value) < 1e15):
         return f"{int(value):,}"
     return f"{value:.6g}"
@@ -156,7 +156,7 @@ def label_points(
     avoid: NDArray[np.float64],
     radius: float = 2.5,
 ) -> int:
-    """Write labels beside points where they cover neither each other nor a point; leave the others out.
+    """Label points where labels overlap neither each other nor a point; skip the others.
 
     Parameters
     ----------
@@ -166,14 +166,14 @@ def label_points(
         In data coordinates.
     labels : sequence of N
     avoid : float64[M, 2]
-        Other places to leave free, in data coordinates.
+        Further points to leave free, in data coordinates.
     radius : float
         Of the points' markers, in typographic points.
 
     Returns
     -------
     int
-        How many were written.
+        Number of labels written.
     """
     figure = axes.figure
     assert figure is not None

@@ -31,8 +31,8 @@ _DRAW = 0xD1B54A32D192ED03 - 2**64
 _MIX1 = 0xBF58476D1CE4E5B9 - 2**64
 _MIX2 = 0x94D049BB133111EB - 2**64
 
-#: Candidates whose weights are summed side by side, here and in kernels (`nsa_cli.core.kernel`): it fixes the
-#: order in which a softmax is inverted.
+#: Vector width of sums over candidates, here and in kernels (`nsa_cli.core.kernel`): it fixes the order in
+#: which a softmax is inverted.
 LANES = 16
 
 #: The step number under which a chain draws its random start; annealing steps count from 0.
@@ -134,7 +134,7 @@ def uniforms_torch(keys: torch.Tensor, first: int, last: int, count: int) -> tor
 def _counters(keys: ArrayT, steps: ArrayT, draws: ArrayT) -> ArrayT:
     """Hash (key, step, draw) to 64 bits: int64[steps, draws, keys]."""
     at_step = _mix(keys + ((steps + 2) * _STEP)[:, None])
-    return _mix(at_step[:, None, :] + ((draws + 1) * _DRAW)[:, None])  # type: ignore[no-any-return]
+    return _mix(at_step[:, None, :] + ((draws + 1) * _DRAW)[:, None])
 
 
 def to_unit_interval(bits: Any) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 #: Sums of integer weights stay below this, so that int64 arithmetic on loads cannot overflow.
 LIMIT = 2**61
 
-#: Decimals of up to 15 digits are told apart by float64; what prints with more is a binary number.
+#: float64 distinguishes decimals of up to 15 digits; a number that prints with more is binary.
 _DIGITS = 15
 _DECIMAL_LIMIT = 10**_DIGITS
 
@@ -141,7 +141,7 @@ def _floats(weights: NDArray[np.generic], capacity: int | float) -> NDArray[np.f
 
 
 def _long_decimal_units(weights: NDArray[np.generic], capacity: int | float) -> ExactWeights | None:
-    """Scale decimals whose sizes are too far apart for float64, such as 0.1 and 1e14, in fractions."""
+    """Scale decimals of too different sizes for float64, such as 0.1 and 1e14, as fractions."""
     numbers = [*weights.tolist(), capacity]
     if not all(map(_is_decimal, numbers)):
         return None
@@ -185,6 +185,6 @@ def _rounded_units(integers: Sequence[int]) -> ExactWeights:
     *weights, capacity = integers
     total = max(sum(weights), 1)
     units = np.array([-(-w * (LIMIT // 2) // total) for w in weights], dtype=np.int64)
-    # One unit an item is what rounding up may have added: a capacity that never binds still does not.
+    # Rounding up adds one unit an item at most: a capacity that never binds still does not.
     slack = len(weights) if capacity >= total else 0
     return ExactWeights(units, min(capacity, total) * (LIMIT // 2) // total + slack, tuple(integers))

@@ -10,7 +10,7 @@ from nsa_cli.core.folder import find_part
 from nsa_cli.core.instance import Instance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.core.operations import Operations
 
 InstanceT = TypeVar("InstanceT", bound=Instance)

@@ -22,7 +22,7 @@ from torch import Tensor
 Action: TypeAlias = tuple[Tensor, ...]
 
 
-class Batch(Protocol):
+class Packed(Protocol):
     """A batch of instances: a NamedTuple of tensors with one row a chain.
 
     Attributes
@@ -44,7 +44,7 @@ def select(batch: Any, rows: Tensor) -> Any:
 
 
 InstanceT = TypeVar("InstanceT")
-BatchT = TypeVar("BatchT", bound=Batch)
+BatchT = TypeVar("BatchT", bound=Packed)
 
 
 class Operations(ABC, Generic[InstanceT, BatchT]):

@@ -23,6 +23,8 @@ Temperature: TypeAlias = float | Literal["auto"]
 
 _STEPS = re.compile(r"(\d{1,18})|(\d{1,18}(?:\.\d{1,18})?)?\s*\*?\s*[nN](?:\s*(?:\^|\*\*)?\s*([123]))?")
 _SECONDS = re.compile(r"(\d{1,12}\.?\d{0,12}|\.\d{1,12})\s*s")
+_TIME = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|ms|s|min)?")
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, None: 1.0, "min": 60.0}
 
 #: One number, or a first and a last one.
 _RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
@@ -176,6 +178,18 @@ def parse_patience(option: str, value: Any) -> Patience | None:
         raise _unexpected(option, "steps such as 5000 or 10N, or seconds such as 2s", value) from None
 
 
+def parse_budgets(option: str, value: str) -> tuple[float, ...]:
+    """Read spans of time in seconds, sorted: ``5ms,20ms,1s``; a number alone is seconds."""
+    budgets = set()
+    for part in value.split(","):
+        found = _TIME.fullmatch(part.strip())
+        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+        if not 0.0 < seconds < math.inf:
+            raise _unexpected(option, "times above 0 as 5ms,20ms,1s", value)
+        budgets.add(seconds)
+    return tuple(sorted(budgets))
+
+
 def parse_gap(option: str, value: Any) -> float | None:
     """Read a relative gap: ``1%`` or ``0.01``; or None."""
     if value is None:
@@ -195,7 +209,7 @@ def parse_gap(option: str, value: Any) -> float | None:
 def parse_temperature(option: str, value: Any) -> Temperature | None:
     """Read a finite temperature >= 0, or ``auto`` for one from a sample of the instance's moves; or None."""
     if value is None or value == "auto":
-        return value  # type: ignore[no-any-return]
+        return value
     try:
         temperature = float(value)
     except (TypeError, ValueError):

@@ -31,7 +31,7 @@ class Policy(Protocol):
     name: str
     #: Size and temperatures of its training; None for uniform proposals.
     trained: Trained | None
-    #: Steps for which it is shown one temperature, see `nsa_cli.anneal.held`.
+    #: Steps for which it is shown one temperature, see `nsa_cli.anneal.hold`.
     temperature_steps: int
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:

@@ -130,8 +130,8 @@ class FileSet:
     read: Callable[[str, Mapping[str, Source]], Record]
 
 
-class LargeStepPart(NamedTuple):
-    """A part of a large-step chain, which goes its own way for a while.
+class Segment(NamedTuple):
+    """A segment of a partitioned solution, which a chain of its own advances for a while.
 
     Attributes
     ----------
@@ -144,13 +144,13 @@ class LargeStepPart(NamedTuple):
     state: Any
 
 
-class LargeStepParts(Protocol):
-    """How a large-step chain is cut into parts, round after round, so that several threads advance it.
+class Partition(Protocol):
+    """A large-step chain cut into segments, round after round, so that several threads advance it.
 
     Attributes
     ----------
     count, steps : int
-        Parts and steps of a round; they depend on nothing but the instance.
+        Segments and steps of a round; they depend on nothing but the instance.
     """
 
     @property
@@ -159,18 +159,18 @@ class LargeStepParts(Protocol):
     def steps(self) -> int: ...
 
     def cut(self, draws: Draws) -> NDArray[np.float64]:
-        """Cut the run's current solution into parts; give the share of the steps of each, float64[count]."""
+        """Cut the current solution into segments; give each one's share of the steps, float64[count]."""
 
-    def part(self, number: int) -> LargeStepPart:
-        """Make a part of the last cut; several threads may do so at once."""
+    def segment(self, number: int) -> Segment:
+        """Make a segment of the last cut; several threads may do so at once."""
 
     def join(self, *, improved: bool) -> tuple[float, float]:
-        """Put what the parts have come to into the run's state; the parts may go on.
+        """Put the segments' solutions into the run's state; the segments may go on.
 
         Parameters
         ----------
         improved : bool
-            Whether the best solution is now that of the best of each part.
+            Whether the best solution is now that of the best of each segment.
 
         Returns
         -------
@@ -189,9 +189,9 @@ class LargeStepRun(NamedTuple):
     current, best : callable
         Give the current solution and the best one.
     kept : bool
-        Whether the compiled loop is kept on disk; not where parts come from outside of this package.
-    parts : LargeStepParts, optional
-        Where steps are to be done in parts, once the first solution has settled.
+        Whether the compiled loop is kept on disk; not that with a user's hooks.
+    partition : Partition, optional
+        Where segments are to be advanced, once the first solution has settled.
     """
 
     data: Any
@@ -199,7 +199,7 @@ class LargeStepRun(NamedTuple):
     current: Callable[[], Solution]
     best: Callable[[], Solution]
     kept: bool = True
-    parts: LargeStepParts | None = None
+    partition: Partition | None = None
 
 
 class LargeStep(Protocol):

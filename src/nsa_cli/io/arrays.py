@@ -1,16 +1,17 @@
 """Binary data sets: .npy, .npz, and pickles of plain data, whose code never runs.
 
-A pickle is a small program. Python's own reader can restrict the names it calls, but not the memory it
-takes, and NumPy's classes trust the state they are restored from. This reader knows the operations that
-build lists, tuples, texts, numbers and arrays of numbers; any other is refused by name before it runs.
+A pickle is a small program. Here only the operations that build lists, tuples, texts, numbers and arrays of
+numbers are let through, any other is refused by name before anything runs; and arrays are built by classes of
+our own, for NumPy's trust the state that they are restored from.
 """
 
 from __future__ import annotations
 
 import io
+import pickle
+import re
 import zipfile
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def read_arrays(data: bytes, name: str) -> Any:
             return _plain(np.load(io.BytesIO(data), allow_pickle=False), name)
         if data.startswith(_ZIP):
             return _archive(data, name)
-        value = _Unpickler(name).load(data)
+        value = _unpickle(data, name)
         if value is None:
             raise InputError("is a pickle of nothing; expected an instance", name)
         return value
@@ -75,15 +76,64 @@ def _plain(array: Any, name: str) -> Any:
     return array
 
 
-class _Name(str):
-    """A class or function that a pickle names; here no more than its name."""
+#: Operations that build lists, tuples, dictionaries, texts, numbers, and what NumPy's arrays are made of.
+_OPERATIONS = re.compile(
+    r"PROTO|FRAME|STOP|MARK|NONE|NEW(TRUE|FALSE)|EMPTY_(LIST|TUPLE|DICT)|APPENDS?|LIST|TUPLE[123]?|SETITEMS?"
+    r"|(LONG_)?(BIN)?(PUT|GET)|MEMOIZE|BININT[12]?|INT|LONG1?|(BIN)?FLOAT|(SHORT_)?BIN(UNICODE|BYTES)8?"
+    r"|UNICODE|BYTEARRAY8|(STACK_)?GLOBAL|REDUCE|BUILD"
+)
 
 
-#: Names under which NumPy pickles arrays, whatever its version: a file uses one at most.
-_RECONSTRUCT = {"numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct"}
-_FROM_BUFFER = {"numpy.core.numeric _frombuffer", "numpy._core.numeric _frombuffer"}
-_SCALAR = {"numpy.core.multiarray scalar", "numpy._core.multiarray scalar"}
-_NAMES = {*_RECONSTRUCT, *_FROM_BUFFER, *_SCALAR, "numpy ndarray", "numpy dtype", "_codecs encode"}
+def _unpickle(data: bytes, name: str) -> Any:
+    """Read a pickle of plain data.
+
+    Its operations are looked through first, which checks all lengths that it claims; then Python's reader
+    runs them, with nothing to call but the builders below.
+    """
+    import pickletools  # not every command reads a pickle
+
+    count = 0
+    for count, (operation, argument, _) in enumerate(pickletools.genops(data), start=1):
+        if not _OPERATIONS.fullmatch(operation.name):
+            raise _refusal(f"operation {operation.name}", name)
+        if count > _MOST_VALUES:
+            raise InputError(f"is a pickle of more than {_MOST_VALUES} values", name)
+        if operation.name.endswith("PUT") and not int(argument or 0) < len(data):
+            raise ValueError("a place beyond the end of its memory")  # which would be allocated
+    return _Finish(2 * count + 100)(_PlainUnpickler(data, name).load())
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Python's reader with builders of ours for the names under which NumPy pickles arrays."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(io.BytesIO(data))
+        self._name = name
+
+    def find_class(self, module: str, attribute: str) -> Any:
+        """Give a builder; a new one each time, since a pickle may set attributes of it."""
+        match f"{module.replace('numpy._core', 'numpy.core')}.{attribute}":
+            case "numpy.core.multiarray._reconstruct":
+                return lambda *_: _Array()
+            case "numpy.core.multiarray.scalar":
+                return lambda kind, data: kind.numbers(data).item()
+            case "numpy.core.numeric._frombuffer":
+                return lambda data, kind, shape, order: kind.numbers(data).reshape(shape, order=order)
+            case "numpy.dtype":
+                return lambda code, *_: _Dtype(code)
+            case "numpy.ndarray":
+                return object()  # an argument of the first, of no use to it
+            case "_codecs.encode":  # how older protocols write bytes
+                return lambda text, *_: text.encode("latin-1")
+        raise _refusal(f"{module}.{attribute}", self._name)
+
+
+def _refusal(what: str, name: str) -> InputError:
+    return InputError(
+        f"is a pickle with more than plain numbers in it ({shown(what, 80)}); nothing of it was run; "
+        "give json or npz",
+        name,
+    )
 
 
 class _Dtype:
@@ -94,7 +144,7 @@ class _Dtype:
             raise ValueError(f"an array of {shown(code)}")
         self.code, self.order = code, "="
 
-    def restore(self, state: Any) -> None:
+    def __setstate__(self, state: Any) -> None:
         """Take the byte order from NumPy's state; nothing else of it can matter to plain numbers."""
         if not isinstance(state, tuple) or len(state) < 2 or state[1] not in ("<", ">", "|", "="):
             raise ValueError("an unknown byte order")
@@ -112,108 +162,11 @@ class _Array:
     def __init__(self) -> None:
         self.value: np.ndarray[Any, Any] | None = None
 
-    def restore(self, state: Any) -> None:
+    def __setstate__(self, state: Any) -> None:
         _, shape, kind, fortran, data = state
         if not isinstance(kind, _Dtype):
             raise ValueError("an array without a type")
         self.value = kind.numbers(data).reshape(shape, order="F" if fortran else "C")
-
-
-_MARK = object()
-
-
-class _Unpickler:
-    """Interpreter of the pickle operations that build plain data."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._stack: list[Any] = []
-        self._memo: dict[int, Any] = {}
-        self._values = 0
-
-    def load(self, data: bytes) -> Any:
-        import pickletools  # not every command reads a pickle
-
-        for code, argument, _ in pickletools.genops(data):
-            step = _STEPS.get(code.name)
-            if step is None:
-                self._refuse(f"operation {code.name}")
-            self._values += 1
-            if self._values > _MOST_VALUES:
-                raise InputError(f"is a pickle of more than {_MOST_VALUES} values", self._name)
-            step(self, argument)
-        return _Finish(2 * self._values + 100)(self._stack.pop())
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise InputError(
-            f"is a pickle with more than plain numbers in it ({shown(what, 80)}); nothing of it was run; "
-            "give json or npz",
-            self._name,
-        )
-
-    def push(self, value: Any) -> None:
-        self._stack.append(value)
-
-    def _top(self, kind: type) -> Any:
-        if not self._stack or not isinstance(self._stack[-1], kind):
-            raise ValueError("operations in a wrong order")
-        return self._stack[-1]
-
-    def _since_mark(self) -> list[Any]:
-        for at in range(len(self._stack) - 1, -1, -1):
-            if self._stack[at] is _MARK:
-                values = self._stack[at + 1 :]
-                del self._stack[at:]
-                return values
-        raise ValueError("operations in a wrong order")
-
-    def tuple_of(self, count: int) -> None:
-        values = self._stack[len(self._stack) - count :]
-        del self._stack[len(self._stack) - count :]
-        self.push(tuple(values))
-
-    def append(self, values: list[Any]) -> None:
-        self._top(list).extend(values)
-
-    def set_items(self, values: list[Any]) -> None:
-        self._top(dict).update({str(k): v for k, v in zip(values[::2], values[1::2], strict=True)})
-
-    def remember(self, key: int | None) -> None:
-        self._memo[len(self._memo) if key is None else key] = self._stack[-1]
-
-    def named(self, name: str) -> None:
-        if name not in _NAMES:
-            self._refuse(name.replace(" ", "."))
-        self.push(_Name(name))
-
-    def stack_name(self) -> None:
-        attribute, module = self._stack.pop(), self._stack.pop()
-        self.named(f"{module} {attribute}")
-
-    def call(self) -> None:
-        """Call one of the known names."""
-        arguments, name = self._stack.pop(), self._stack.pop()
-        if not isinstance(name, _Name) or not isinstance(arguments, tuple):
-            self._refuse("a call")
-        if name in _RECONSTRUCT:
-            self.push(_Array())
-        elif name == "numpy dtype":
-            self.push(_Dtype(arguments[0]))
-        elif name == "_codecs encode":  # how older protocols write bytes
-            self.push(str(arguments[0]).encode("latin-1"))
-        elif name in _SCALAR and isinstance(arguments[0], _Dtype):
-            self.push(arguments[0].numbers(arguments[1]).item())
-        elif name in _FROM_BUFFER and isinstance(arguments[1], _Dtype):
-            data, kind, shape, order = arguments
-            self.push(kind.numbers(data).reshape(shape, order="F" if order == "F" else "C"))
-        else:
-            self._refuse(name.replace(" ", "."))
-
-    def restore(self) -> None:
-        state, target = self._stack.pop(), self._stack[-1]
-        if not isinstance(target, _Array | _Dtype):
-            self._refuse("a restored object")
-        target.restore(state)
 
 
 class _Finish:
@@ -235,46 +188,7 @@ class _Finish:
         if isinstance(value, list | tuple):
             return value if all(type(x) in (int, float) for x in value) else [self(x) for x in value]
         if isinstance(value, dict):
-            return {key: self(x) for key, x in value.items()}
-        if isinstance(value, _Name) or not isinstance(value, int | float | str | np.ndarray | None):
+            return {str(key): self(x) for key, x in value.items()}
+        if not isinstance(value, int | float | str | np.ndarray | None):
             raise ValueError(f"a {type(value).__name__.strip('_')} among the numbers")
         return value
-
-
-def _pushes(make: Callable[[], Any]) -> Callable[[_Unpickler, Any], None]:
-    return lambda machine, _: machine.push(make())
-
-
-_LITERALS = """BININT BININT1 BININT2 INT LONG LONG1 BINFLOAT FLOAT SHORT_BINUNICODE BINUNICODE BINUNICODE8
-UNICODE BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8"""
-
-# What each operation does is in the documentation of Python's module pickletools.
-_STEPS: Mapping[str, Callable[[_Unpickler, Any], None]] = {
-    **dict.fromkeys(_LITERALS.split(), lambda machine, x: machine.push(x)),
-    **dict.fromkeys(("PROTO", "FRAME", "STOP"), lambda _, __: None),
-    "MARK": lambda machine, _: machine.push(_MARK),
-    "NONE": _pushes(lambda: None),
-    "NEWTRUE": _pushes(lambda: True),
-    "NEWFALSE": _pushes(lambda: False),
-    "EMPTY_LIST": _pushes(list),
-    "EMPTY_TUPLE": _pushes(tuple),
-    "EMPTY_DICT": _pushes(dict),
-    "APPEND": lambda machine, _: machine.append([machine._stack.pop()]),
-    "APPENDS": lambda machine, _: machine.append(machine._since_mark()),
-    "LIST": lambda machine, _: machine.push(machine._since_mark()),
-    "TUPLE": lambda machine, _: machine.push(tuple(machine._since_mark())),
-    "TUPLE1": lambda machine, _: machine.tuple_of(1),
-    "TUPLE2": lambda machine, _: machine.tuple_of(2),
-    "TUPLE3": lambda machine, _: machine.tuple_of(3),
-    "SETITEM": lambda machine, _: machine.set_items([machine._stack.pop(-2), machine._stack.pop()]),
-    "SETITEMS": lambda machine, _: machine.set_items(machine._since_mark()),
-    **dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT"), lambda machine, key: machine.remember(int(key))),
-    "MEMOIZE": lambda machine, _: machine.remember(None),
-    **dict.fromkeys(
-        ("GET", "BINGET", "LONG_BINGET"), lambda machine, key: machine.push(machine._memo[int(key)])
-    ),
-    "GLOBAL": lambda machine, name: machine.named(name),
-    "STACK_GLOBAL": lambda machine, _: machine.stack_name(),
-    "REDUCE": lambda machine, _: machine.call(),
-    "BUILD": lambda machine, _: machine.restore(),
-}

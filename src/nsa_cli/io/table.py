@@ -62,7 +62,7 @@ class Table:
 
 
 def looks_like_table(source: Source) -> bool:
-    """Tell whether the text can be a table: by suffix, by ``sep=``, or by delimiters in its first line."""
+    """Recognise a table by its suffix, ``sep=``, or delimiters in its first line."""
     lines = source.text.split("\n")
     first = next((line for line in lines if line.strip() and not _is_remark(line)), "")
     return (
@@ -97,7 +97,7 @@ def read_table(source: Source) -> Table:
 
 
 def _is_remark(line: str) -> bool:
-    """Tell a remark from a row whose first cell is ``#``, as numbered tables have in their header."""
+    """Recognise a remark; a header may begin with the cell ``#``, too."""
     return line.startswith("#") and line[1:].lstrip(" ")[:1] not in _DELIMITERS
 
 
@@ -109,7 +109,7 @@ def _rows(source: Source, lines: list[str], before: int, delimiter: str) -> tupl
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
-            # "#1" may be a name: what has the width of a row is no remark, unless it begins like one.
+            # "#1" may be a name: a line of a row's width is no remark, unless it begins like one.
             remark = any(cells) and row[0].startswith("#") and rows
             if any(cells) and not (remark and (row[0][1:2] == " " or len(row) != len(rows[0]))):
                 rows.append(cells)

@@ -21,26 +21,26 @@ from nsa_cli.io.atomic import write_text
 if TYPE_CHECKING:
     from nsa_cli.policy.build import LearntPolicy
 
-#: What the file says it is; another version is another number.
+#: Format and version of policy files.
 FORMAT = "nsa-policy-1"
 
 #: A policy file is some kilobytes; nothing larger is read.
 _LARGEST = 8_000_000
 
-#: Steps at most for which a policy may be shown one temperature.
+#: Most steps between two temperatures that a policy sees.
 _LONGEST = 1_000_000
 
 _UNIFORM = "uniform"
 
 
 def directories() -> list[Path]:
-    """Where policies are found by name: in the installed package, or beside the source."""
+    """List the folders of shipped policies: in the installed package, or beside the source."""
     package = Path(__file__).resolve().parents[1]
     return [package / "checkpoints", package.parents[1] / "checkpoints"]
 
 
 def available(problem: str) -> list[str]:
-    """Names of the shipped policies of a problem."""
+    """List the shipped policies of a problem."""
     found = {p.stem for d in directories() if d.is_dir() for p in d.glob(f"{problem}-*.json")}
     return sorted(found)
 
@@ -77,9 +77,7 @@ def _locate(spec: str, problem: str) -> Path:
         return Path(spec)
     known = ", ".join([_UNIFORM, *available(problem)])
     purpose = "" if problem == "*" else f" for {problem}"
-    raise UsageError(
-        f"there is no {shown(spec)}{purpose}; there are {known}, or give a file", option="policy"
-    )
+    raise UsageError(f"there is no policy {shown(spec)}{purpose}; there are {known}, or give a file")
 
 
 def save(
@@ -119,7 +117,7 @@ def _map(data: Any, function: Any) -> Any:
 
 
 def _layout(data: Mapping[str, Any]) -> str:
-    """One line a key, one line a weight array's row: readable, and small in a diff."""
+    """Lay out one line a key and one line a row of weights: readable, and small in a diff."""
     head = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in data.items() if k != "weights"]
     arrays = []
     for key, value in data["weights"].items():
@@ -148,7 +146,7 @@ class Stored:
     weights : object
         As read.
     temperature_steps : int
-        Steps for which it is shown one temperature, see `nsa_cli.anneal.held`; 1 where the file says nothing.
+        Steps between two temperatures that it sees, see `nsa_cli.anneal.hold`; 1 by default.
     """
 
     name: str
@@ -161,7 +159,7 @@ class Stored:
     temperature_steps: int = 1
 
     def shapes(self, features: Sequence[int]) -> dict[str, tuple[int, ...]]:
-        """Shapes of all weights, for networks of so many features: one a slot, or the Gaussian's one."""
+        """Compute the shapes of all weights, for networks of so many features: one a slot, or one."""
         if self.feature_set == "gaussian":
             bias = self.weights.get("second.bias") if isinstance(self.weights, dict) else None
             axes = len(bias) if isinstance(bias, list) else 2
@@ -282,33 +280,34 @@ def read(path: str | Path, problem: str) -> Stored:
         )
     if data.get("problem") != problem:
         raise InputError(f"is a policy for {shown(data.get('problem'))}, the instance is {problem}", source)
-    hidden, kind = data.get("hidden"), data.get("kind")
-    if not isinstance(hidden, int) or isinstance(hidden, bool) or not 1 <= hidden <= 4096:
-        raise InputError(f"damaged policy: expected 1 to 4096 hidden units, got {shown(hidden)}", source)
-    feature_set = "gaussian" if kind == "gaussian" else data.get("feature_set")
+    kind: Any = data.get("kind")
+    hidden: Any = data.get("hidden")
+    held = data.get("temperature_steps", 1)
     if kind not in ("slots", "gaussian"):
         raise wrong_kind(kind, source)
-    if not isinstance(feature_set, str):
-        raise InputError(
-            f"damaged policy: expected the name of a feature set, got {shown(feature_set)}", source
-        )
     name = data.get("name") if isinstance(data.get("name"), str) else Path(path).stem
+    feature_set = "gaussian" if kind == "gaussian" else data.get("feature_set")
     neighbourhood = data.get("neighbourhood", "paper")
-    if not isinstance(neighbourhood, str):
-        raise InputError(
-            f"damaged policy: expected the name of a neighbourhood, got {shown(neighbourhood)}", source
-        )
-    held = data.get("temperature_steps", 1)
-    if not isinstance(held, int) or isinstance(held, bool) or not 1 <= held <= _LONGEST:
-        raise InputError(
-            f"damaged policy: expected temperature_steps from 1 to {_LONGEST}, got {shown(held)}", source
-        )
-    weights, trained = data.get("weights"), _trained(data, source)
-    return Stored(str(name), feature_set, hidden, trained, neighbourhood, source, weights, held)
+    for good, expected, got in (
+        (_is_count(hidden, 4096), "1 to 4096 hidden units", hidden),
+        (isinstance(feature_set, str), "the name of a feature set", feature_set),
+        (isinstance(neighbourhood, str), "the name of a neighbourhood", neighbourhood),
+        (_is_count(held, _LONGEST), f"temperature_steps from 1 to {_LONGEST}", held),
+    ):
+        if not good:
+            raise InputError(f"damaged policy: expected {expected}, got {shown(got)}", source)
+    trained = _trained(data, source)
+    return Stored(
+        str(name), str(feature_set), hidden, trained, neighbourhood, source, data.get("weights"), held
+    )
+
+
+def _is_count(value: Any, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
 
 
 def wrong_kind(kind: Any, source: str) -> InputError:
-    """Make the error of a policy whose kind the problem has not."""
+    """Make the error of a kind of policy that the problem does not have."""
     return InputError(f"is a policy of kind {shown(kind)}, which does not go with this problem", source)
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
 
 Weights = Mapping[str, NDArray[np.float32]]
 
 
 def uniform() -> Any:
     """Make uniform proposals."""
-    from nsa_cli.core.kernel.parts import Uniform
+    from nsa_cli.core.kernel.hooks import Uniform
 
     return Uniform(False)
 

@@ -56,7 +56,7 @@ def read_arrays(source: Source, problems: list[Problem[Any]]) -> list[Record]:
 
 
 def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
-    """Choose the problem that knows all names and has all required ones."""
+    """Choose the problem that has all names as keys, and all required keys."""
     reasons = []
     for problem in problems:
         keys = {problem.aliases.get(name, name): name for name in source.arrays}

@@ -137,7 +137,7 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
     cells = table.read_table(source)
     if problem is None:
         fitting = [p for p in all_problems() if table.matches(cells, p.columns)]
-        # A header with values and weights also has weights: the problem that needs more columns meant it.
+        # A header with values and weights also has weights: the problem that requires more columns wins.
         fitting.sort(key=lambda p: -sum(c.required for c in p.columns))
         if not fitting:
             required = {p.name: [c.headers[0] for c in p.columns if c.required] for p in all_problems()}
@@ -149,14 +149,14 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
         problem = fitting[0]
     taken = {header for column in problem.columns for header in column.headers}
     cells = table.with_constants(cells, set(problem.settings) - taken)
-    # A note that is no setting is a remark that happens to have a colon.
+    # A note that is no setting is a remark with a colon.
     notes = {key: value for key, value in cells.notes.items() if key in problem.settings}
     record = table.to_record(replace(cells, notes=notes), problem.columns, problem.name)
     return _stamped([record], problem)[0]
 
 
 def _recognise(record: Record) -> Problem[Any]:
-    """Choose the problem of a record: the one that it names, or the one that needs most of its keys."""
+    """Choose the problem that a record names, or the one that requires most of its keys."""
     data = record.data
     if (name := data.get("problem")) is not None:
         for problem in all_problems():

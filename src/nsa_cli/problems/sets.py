@@ -32,7 +32,7 @@ class FoundSet(NamedTuple):
 
 
 def find_set(path: Path, problems: list[Problem[Any]]) -> FoundSet | None:
-    """Find the set that a file belongs to, by its name and by what lies beside it.
+    """Find the set of a file, by its name and the files beside it.
 
     Of several sets the one with the most required files wins: a knapsack has all files that bins have.
     """

@@ -16,7 +16,7 @@ from nsa_cli.io.numbers import parse_number
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class ClaimedSolution:
     """An unchecked solution from a file, with the file's claims about it.
 
     Attributes
@@ -31,7 +31,7 @@ class Answer:
     claims: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_answers(source: Source, problem: Problem[Any]) -> list[Answer]:
+def read_answers(source: Source, problem: Problem[Any]) -> list[ClaimedSolution]:
     """Read all solutions of a text: results in JSON or CSV, a bare list of ids, a tour, or ids in plain text.
 
     Plain text has ids between blanks, commas or line breaks; a line each where they are names with blanks,
@@ -46,13 +46,13 @@ def read_answers(source: Source, problem: Problem[Any]) -> list[Answer]:
         return _from_json(source, problem)
     for fmt in problem.solution_formats:
         if fmt.recognises(source) or source.suffix in fmt.suffixes:
-            return [Answer(fmt.read(source))]
+            return [ClaimedSolution(fmt.read(source))]
     if (ids := _from_table(source, problem)) is not None:
-        return [Answer(ids)]
-    return [Answer(_from_text(source.text, problem.nested_ids))]
+        return [ClaimedSolution(ids)]
+    return [ClaimedSolution(_from_text(source.text, problem.nested_ids))]
 
 
-def choose_answer(answers: Sequence[Answer], name: str | None, source: Source) -> Answer:
+def choose_answer(answers: Sequence[ClaimedSolution], name: str | None, source: Source) -> ClaimedSolution:
     """Choose the only solution, or the one that names the instance.
 
     Raises
@@ -86,9 +86,9 @@ def _from_table(source: Source, problem: Problem[Any]) -> list[Any] | None:
     return [_token(rows[i][1]) for i in order]
 
 
-def _from_json(source: Source, problem: Problem[Any]) -> list[Answer]:
+def _from_json(source: Source, problem: Problem[Any]) -> list[ClaimedSolution]:
     if not re.match(r"\s*(\{|\[\s*\{)", source.text):
-        return [Answer(_ids(json_text.loads(source), source))]
+        return [ClaimedSolution(_ids(json_text.loads(source), source))]
     answers = []
     for record in json_text.read_records(source):
         data = record.data
@@ -98,7 +98,7 @@ def _from_json(source: Source, problem: Problem[Any]) -> list[Answer]:
             raise source.error(
                 f"holds a solution of {shown(data['problem'])}, expected one of {problem.name}"
             )
-        answers.append(Answer(_ids(data.get("solution"), source), data))
+        answers.append(ClaimedSolution(_ids(data.get("solution"), source), data))
     return answers
 
 

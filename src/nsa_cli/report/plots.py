@@ -60,6 +60,11 @@ _STYLE: dict[str, Any] = {
 _RUN_SHAPE = (7.5, 7.0)
 
 
+def has_matplotlib() -> bool:
+    """Tell whether pictures can be drawn."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
 def check_picture(option: str, path: str) -> None:
     """Refuse a picture that cannot be made, before anything is computed.
 
@@ -71,7 +76,7 @@ def check_picture(option: str, path: str) -> None:
     if Path(path).suffix.lower() not in _FORMATS:
         known = ", ".join(_FORMATS)
         raise UsageError(f"expected a file name that ends in {known}, got {shown(path)}", option=option)
-    if importlib.util.find_spec("matplotlib") is None:
+    if not has_matplotlib():
         raise UsageError("needs the package matplotlib: pip install 'nsa-cli[plot]'", option=option)
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.problem import Problem
-from nsa_cli.core.result import Result
+from nsa_cli.core.result import Evaluation, Result
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.table import format_table
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+_PROVED = "optimal: the bound proves it"
 
 #: Ids of a solution in a table, at most.
 _SHOWN = 60
@@ -60,6 +62,23 @@ def format_results(problem: Problem[Any], results: Sequence[Result], fmt: str) -
     return write(result.instance, result.solution)
 
 
+def format_evaluations(evaluations: Sequence[Evaluation], fmt: str) -> str:
+    """Write evaluations as ``text`` or ``json`` (a line each if several)."""
+    if fmt == "json":
+        return "".join(dumps(e.to_dict()) + "\n" for e in evaluations)
+    if len(evaluations) == 1:
+        return "".join(f"{key:<11}{text}\n" for key, text in _evaluation_rows(evaluations[0]))
+    from rich.table import Table
+
+    table = Table("name", "n", "status", "objective", "bound", "gap", "violation")
+    for e in evaluations:
+        objective = "-" if e.objective is None else e.objective
+        bound = "-" if e.bound is None else e.bound.value
+        cells = [e.instance.name or "-", e.instance.size, e.status, objective, bound, _percent(e.gap)]
+        table.add_row(*map(str, cells), e.violation or "")
+    return draw(table)
+
+
 def _json(data: dict[str, Any]) -> str:
     """Write one object with one key a line."""
     lines = [f"  {dumps(key)}: {dumps(value)}" for key, value in data.items()]
@@ -67,12 +86,12 @@ def _json(data: dict[str, Any]) -> str:
 
 
 def draw(table: Table, width: int = 100) -> str:
-    """Turn a Rich table into plain text."""
+    """Render a Rich table as plain text."""
     from rich.console import Console
 
     out = io.StringIO()
     Console(file=out, width=width, no_color=True, highlight=False).print(table)
-    # Rich pads the last column; nobody needs the blanks.
+    # Rich pads the last column with blanks.
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
@@ -100,24 +119,19 @@ def _rows(result: Result) -> list[tuple[str, str]]:
         ("problem", result.problem),
         ("name", result.instance.name or "-"),
         ("n", str(result.instance.size)),
-        ("objective", f"{result.objective} ({'smaller' if result.sense == 'min' else 'larger'} is better)"),
+        _objective(result),
         *own,
         ("status", _status(result)),
     ]
-    if (bound := result.bound) is not None:
-        rows.append(("bound", f"{bound.value} ({bound.method}, {bound.seconds:.2f} s)"))
-    if result.gap is not None:
-        best = result.instance.best_known
-        rows.append(
-            ("gap", f"{_percent(result.gap)} to the {'bound' if best is None else f'best known {best}'}")
-        )
+    rows += _bound_and_gap(result)
     if result.found_by != "annealing":
         rows.append(("found by", result.found_by))
     rows += [
         ("seed", str(result.seed)),
+        ("method", result.method + (f", policy {result.policy}" if result.method == "anneal" else "")),
         (
             "steps",
-            f"{result.steps} in each of {result.chains} chains, policy {result.policy}, start {result.start}",
+            f"{result.steps} in each of {result.chains} chains, start {result.start}",
         ),
         ("seconds", f"{result.seconds['total']:.2f} on {result.device}"),
         ("solution", _ids(ids[:_SHOWN]) + more),
@@ -125,18 +139,44 @@ def _rows(result: Result) -> list[tuple[str, str]]:
     return rows
 
 
+def _evaluation_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+    instance = evaluation.instance
+    rows = [("instance", f"{instance.name or '-'} ({evaluation.problem}, n = {instance.size})")]
+    if evaluation.objective is None:
+        return [*rows, ("feasible", f"no: {evaluation.violation}")]
+    rows += [("feasible", "yes"), _objective(evaluation), *_bound_and_gap(evaluation)]
+    if evaluation.bound is not None:
+        rows.append(("status", _PROVED if evaluation.proved else "feasible"))
+    return [*rows, *(("remark", remark) for remark in evaluation.remarks)]
+
+
+def _objective(evaluation: Evaluation) -> tuple[str, str]:
+    better = "smaller" if evaluation.sense == "min" else "larger"
+    return "objective", f"{evaluation.objective} ({better} is better)"
+
+
+def _bound_and_gap(evaluation: Evaluation) -> list[tuple[str, str]]:
+    rows, best = [], evaluation.instance.best_known
+    if (bound := evaluation.bound) is not None:
+        rows.append(("bound", f"{bound.value} ({bound.method}, {bound.seconds:.2f} s)"))
+    if evaluation.gap is not None:
+        to = "bound" if best is None else f"best known {best}"
+        rows.append(("gap", f"{_percent(evaluation.gap)} to the {to}"))
+    return rows
+
+
 def _status(result: Result) -> str:
     if result.stop_reason == result.status == "optimal":
-        return "optimal: the bound proves it"
+        return _PROVED
     return f"{result.status} (stopped by {result.stop_reason})"
 
 
 def _ids(ids: Sequence[Any]) -> str:
-    """Write ids side by side: numbers apart by blanks, names by commas, lists by bars."""
+    """Join ids: numbers by blanks, names by commas, lists by bars."""
     if any(isinstance(x, list) for x in ids):
         return " | ".join(_ids(x) for x in ids)
     return (", " if any(isinstance(x, str) for x in ids) else " ").join(str(x) for x in ids)
 
 
 def _percent(gap: float | None) -> str:
-    return "-" if gap is None else f"{100 * gap:.2f} %"
+    return "-" if gap is None else f"{100 * gap:.3f} %"

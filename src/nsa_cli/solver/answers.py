@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.anneal.goals import Settled
+from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.instance import Number, Solution
 from nsa_cli.core.manifest import manifest
@@ -28,7 +28,7 @@ def result_of(
     plan: Plan,
     settings: Settings,
     bound: Bound | None,
-    end: Settled,
+    end: InstanceEnd,
     seconds: dict[str, float],
     found_by: str = "annealing",
 ) -> Result:
@@ -39,7 +39,7 @@ def result_of(
     task, plan, settings
         What was solved, and how.
     bound : Bound or None
-    end : Settled
+    end : InstanceEnd
         How the instance's chains ended.
     seconds : dict
         ``setup`` and ``solve``.

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
-from nsa_cli.anneal.goals import Settled
-from nsa_cli.anneal.loop import Chains, End, run_chains
+from nsa_cli.anneal.chains import Chains
+from nsa_cli.anneal.goals import InstanceEnd
+from nsa_cli.anneal.loop import End, run_chains
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.anneal.stop import Deadline, Progress, StopRule, first_reason
 from nsa_cli.core.bound import Bound
@@ -190,7 +191,7 @@ class Batch:
         """Report the optimum that the bound's method has met."""
         assert bound is not None
         assert bound.solution is not None
-        end = Settled("optimal", 0, bound.solution[None], np.zeros(1, np.int64))
+        end = InstanceEnd("optimal", 0, bound.solution[None], np.zeros(1, np.int64))
         seconds = {"setup": self.setup.seconds, "solve": 0.0}
         return result_of(task, self.plan, self.settings, bound, end, seconds)
 
@@ -215,12 +216,12 @@ class Batch:
         return np.stack(rows)
 
 
-def _end(chains: Chains, end: End, i: int, rows: int) -> Settled:
+def _end(chains: Chains, end: End, i: int, rows: int) -> InstanceEnd:
     """Tell how an instance of a batch ended: at a goal of its own, or with the batch."""
-    if i in end.settled:
-        return end.settled[i]
+    if i in end.reached:
+        return end.reached[i]
     part = slice(i * rows, (i + 1) * rows)
-    return Settled(end.reason, chains.step, chains.best[part], chains.accepted[part])
+    return InstanceEnd(end.reason, chains.step, chains.best[part], chains.accepted[part])
 
 
 def _noting(key: np.int64, drawn: list[int]) -> Draws:

@@ -11,11 +11,11 @@ from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Number
 from nsa_cli.core.result import Evaluation
 from nsa_cli.core.task import Task
-from nsa_cli.problems.solutions import Answer
+from nsa_cli.problems.solutions import ClaimedSolution
 from nsa_cli.solver.bounds import timed_bound
 
 
-def evaluate(task: Task, answer: Answer, *, bound: bool = True) -> Evaluation:
+def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Evaluation:
     """Check a solution, evaluate it, and bound it: by the file's own witness if that holds."""
     problem, instance = task.problem, task.instance
     evaluation = Evaluation(problem=problem.name, sense=problem.sense, instance=instance)
@@ -69,7 +69,9 @@ def _claimed_bound(task: Task, claims: Mapping[str, Any]) -> tuple[Bound | None,
     return bound, [f"the file says bound {said}, its witness gives {value}"] if tighter else []
 
 
-def pair(tasks: Sequence[Task], answers: Sequence[Answer], source: str) -> list[tuple[Task, Answer]]:
+def pair(
+    tasks: Sequence[Task], answers: Sequence[ClaimedSolution], source: str
+) -> list[tuple[Task, ClaimedSolution]]:
     """Find the instance of each solution: by name where both have names, else by order.
 
     Raises

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import cores
 from nsa_cli.core.neighbourhood import Neighbourhood
@@ -43,7 +44,7 @@ def choose_policy(task: Task, settings: Settings) -> str:
     problem = task.problem
     requested = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
     best = requested or problem.neighbourhood()
-    if requested is None and settings.acceptance == "hastings" and not best.reversible:
+    if requested is None and RULES[settings.acceptance].uses_reverse and not best.reversible:
         best = problem.neighbourhoods[0]
     return best.default_policy(task.instance)
 
@@ -108,7 +109,8 @@ def _against_large_steps(settings: Settings, device: str) -> dict[str, Any]:
         options += ["steps", "t_start", "t_end"]
     against: dict[str, Any] = {name: None for name in options if getattr(settings, name) is not None}
     against |= {"greedy": None} if settings.greedy else {}
-    against |= {"acceptance": settings.acceptance} if settings.acceptance != "metropolis" else {}
+    if RULES[settings.acceptance].uses_reverse:
+        against["acceptance"] = settings.acceptance
     against |= {"device": device} if device != "cpu" else {}
     against |= {"backend": "torch"} if settings.backend == "torch" else {}
     return against
@@ -126,9 +128,9 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
     check_greedy(stored, settings.greedy)
     requested = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
     neighbourhood = neighbourhood_for(problem, stored, None if requested is None else requested.name)
-    if settings.acceptance == "hastings" and not neighbourhood.reversible:
+    if RULES[settings.acceptance].uses_reverse and not neighbourhood.reversible:
         raise UsageError(
-            f"hastings: moves of the neighbourhood {neighbourhood.name} cannot all be undone",
+            f"{settings.acceptance}: moves of the neighbourhood {neighbourhood.name} cannot all be undone",
             option="acceptance",
             use={"neighbourhood": problem.neighbourhoods[0].name},
         )

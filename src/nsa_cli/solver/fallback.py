@@ -22,7 +22,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nsa_cli.anneal.goals import Settled
+from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.stop import Progress, first_reason
 from nsa_cli.core.kernel import on_first_compilation
 from nsa_cli.core.result import Result
@@ -86,7 +86,7 @@ def solve_in_time(batch: Batch) -> list[Result]:
         rows = np.split(x, len(batch.tasks))
         ends = interpreted.ends(late.reason)
         if ends is None:
-            ends = [Settled(late.reason, 0, start, np.zeros(len(start), np.int64)) for start in rows]
+            ends = [InstanceEnd(late.reason, 0, start, np.zeros(len(start), np.int64)) for start in rows]
         solve = (time.monotonic() - began) / len(batch.tasks) - setup.seconds
         seconds = {"setup": setup.seconds, "solve": solve}
         found_by = ["annealing, uncompiled" if end.step else "start" for end in ends]
@@ -205,7 +205,7 @@ class InterpretedSearch:
         with contextlib.suppress(BrokenPipeError), stdin:
             stdin.write(pickle.dumps((self._batch.tasks, settings)))
 
-    def ends(self, reason: str) -> list[Settled] | None:
+    def ends(self, reason: str) -> list[InstanceEnd] | None:
         """End the process, and tell what it has found for each instance; None if there is nothing."""
         process, self._process = self._process, None
         if process is None:
@@ -217,7 +217,7 @@ class InterpretedSearch:
         except (subprocess.TimeoutExpired, pickle.UnpicklingError, EOFError):
             process.kill()
             return None
-        return [Settled(reason, steps, x[None], np.array([accepted])) for x, steps, accepted in found]
+        return [InstanceEnd(reason, steps, x[None], np.array([accepted])) for x, steps, accepted in found]
 
     def dismiss(self) -> None:
         """Kill the process: it is not needed."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nsa_cli.anneal.goals import Goal, NoImprovement, Reached
+from nsa_cli.anneal.goals import Goal, NoImprovement, TargetEnergy
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.instance import Number
 from nsa_cli.core.task import Task
@@ -18,13 +18,13 @@ def goals_of(tasks: Sequence[Task], bounds: Sequence[Bound | None], settings: Se
     """Make the goals of a batch."""
     sense = tasks[0].problem.sense
     lowest = np.array([-math.inf if b is None else _energy(b.value, sense) for b in bounds])
-    goals: list[Goal] = [Reached(lowest, "optimal")] if np.isfinite(lowest).any() else []
+    goals: list[Goal] = [TargetEnergy(lowest, "optimal")] if np.isfinite(lowest).any() else []
     if settings.target is not None:
-        goals.append(Reached(np.full(len(tasks), _energy(settings.target, sense)), "target"))
+        goals.append(TargetEnergy(np.full(len(tasks), _energy(settings.target, sense)), "target"))
     if settings.gap is not None:
         with np.errstate(invalid="ignore"):
             near = np.where(np.isfinite(lowest), lowest + settings.gap * abs(lowest), lowest)
-        goals.append(Reached(near, "gap"))
+        goals.append(TargetEnergy(near, "gap"))
     if (patience := settings.no_improvement) is not None:
         steps = None if patience.steps is None else max(patience.steps.of(tasks[0].instance.size), 1)
         goals.append(NoImprovement(steps, patience.seconds))

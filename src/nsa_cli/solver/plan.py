@@ -115,4 +115,4 @@ def estimate_temperatures(search: AnnealingSearch, instance: Any, start: Start) 
     chains = search.start([instance] * len(keys), x, keys)
     few = {"most": _SLOW_STEPS} if search.backend == "torch" else {}
     candidate_lists = search.neighbourhood.uses_candidate_lists
-    return sampled_temperatures(chains, instance.size, hopeful=candidate_lists, **few)
+    return sampled_temperatures(chains, instance.size, candidate_lists=candidate_lists, **few)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.loop import Chains
+from nsa_cli.anneal.chains import Chains
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 
 
@@ -112,7 +112,7 @@ class CompiledSearch(AnnealingSearch):
             self.layout,
             x,
             keys,
-            hastings=self.acceptance == "hastings",
+            acceptance=self.acceptance,
             threads=self.threads,
             temperature_steps=self.temperature_steps,
         )
@@ -148,6 +148,6 @@ class LargeStepSearch(Search):
 
         runs = self.large_step.runs(instances, x)
         if self.threads == 1 and self.seconds is not None:
-            # Parts are for threads. Without a time limit the answer is the same on any number of them.
-            runs = [run._replace(parts=None) for run in runs]
-        return LargeStepChains(runs, keys, threads=self.threads)
+            # Partitions are for threads. Without a time limit the answer is the same on any number of them.
+            runs = [run._replace(partition=None) for run in runs]
+        return LargeStepChains(runs, keys, acceptance=self.acceptance, threads=self.threads)

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.engine import TorchChains
-from nsa_cli.anneal.loop import Chains
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood
 from nsa_cli.policy.build import find_policy
@@ -47,7 +47,7 @@ class TorchSearch(AnnealingSearch):
     def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64]) -> Chains:
         batch = self.operations.pack(instances, self.device, self.unit)
         first, streams = (torch.from_numpy(array).to(self.device) for array in (x, keys))
-        return TorchChains(self.operations, batch, self.module, first, streams, rule=self.acceptance)  # type: ignore[arg-type]
+        return TorchChains(self.operations, batch, self.module, first, streams, acceptance=self.acceptance)
 
 
 def torch_search(

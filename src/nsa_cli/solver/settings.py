@@ -178,7 +178,7 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "t_end": parse_temperature,
     "schedule": partial(parse_choice, choices=KINDS),
     "reheat": partial(parse_count, minimum=0),
-    "acceptance": partial(parse_choice, choices=RULES),
+    "acceptance": partial(parse_choice, choices=tuple(RULES)),
     "init": _parse_start,
     "time_limit": parse_seconds,
     "target": parse_number,

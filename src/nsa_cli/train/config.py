@@ -47,8 +47,8 @@ class TrainConfig:
     validation_steps : str
         A number, or in terms of the size: ``10N``.
     temperature_steps : int
-        Steps for which the finished policy is shown one temperature, see `nsa_cli.anneal.held`. Training
-        itself shows it each step's, so the weights are the same whatever this is.
+        Steps between two temperatures that the finished policy sees, see `nsa_cli.anneal.hold`. Training
+        shows each step's, so that the weights do not depend on it.
     """
 
     method: ClassVar[str]

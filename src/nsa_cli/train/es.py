@@ -60,11 +60,6 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
             "gradient_norm": float(gradient.norm()),
             "parameter_norm": float(mean.norm()),
         }
-        run.report(epoch, policy, row)
-        stopping = run.asked_to_stop()
-        if stopping or (epoch + 1) % config.validate_every == 0 or epoch + 1 == config.epochs:
-            run.save_state(epoch + 1, {"mean": mean, "velocity": velocity})
-        if stopping:
-            run.save_on_stop(policy, epoch)
+        if run.end_epoch(epoch, policy, row, {"mean": mean, "velocity": velocity}):
             break
     return policy

@@ -1,7 +1,7 @@
 """Kernels for networks over candidates and their gradients, without a tensor of hidden units.
 
 A step of PPO puts a hundred thousand candidates through 16 hidden units, forwards and backwards. As tensor
-operations that is memory going to and fro; here a few hundred candidates at a time stay in the nearest cache.
+operations that is bound by memory; here a few hundred candidates at a time stay in the L1 cache.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel.gradient_lanes import add_row_gradients, exponentials, mask_row, score_rows
 from nsa_cli.core.kernel.jit import reordered
 from nsa_cli.core.kernel.slots import blocks_of
 
-#: Candidates that are worked on together: their scores stay in the nearest cache.
+#: Candidates of a group: their scores stay in the L1 cache.
 _GROUP = 1024
 
-#: No score of what may be chosen is as low.
+#: Below any score of an allowed candidate.
 _LOWEST = np.float32(-3e38)
 
 
@@ -33,18 +34,18 @@ class Choices(NamedTuple):
     shifts : tuple of int64
         Where in the flattened features each feature begins.
     allowed : uint8[R N + LANES]
-        1 for what may be chosen.
+        1 for allowed candidates.
     index : int64[R]
-        What was chosen.
+        The chosen candidate.
     size : int
         N.
     """
 
-    features: Any
-    shifts: Any
-    allowed: Any
-    index: Any
-    size: Any
+    features: NDArray[np.float32]
+    shifts: tuple[int, ...]
+    allowed: NDArray[np.uint8]
+    index: Any  # beside the method of tuples
+    size: int
 
 
 def empty_choices(features: int, rows: int, candidates: int) -> Choices:
@@ -70,17 +71,19 @@ def row_shares(rows: int, candidates: int) -> Any:
 
 
 @reordered
-def gather(features: Any, allowed: Any, index: Any, rows: Any, begin: int, end: int, into: Any) -> None:
-    """Put some transitions side by side.
+def gather(
+    features: Any, allowed: Any, index: Any, rows: NDArray[np.int64], begin: int, end: int, into: Choices
+) -> None:
+    """Copy some transitions side by side.
 
     Parameters
     ----------
     features : float32[M, F, N]
-        All there are; the last ones may have no choice (`allowed` and `index` are shorter).
+        Of all transitions; the last ones may have no choice (`allowed` and `index` are shorter).
     allowed : bool[L, N]
     index : int64[L]
     rows : int64[R]
-        Which to take.
+        Transitions to copy.
     begin, end : int
         Of the rows, which are done.
     into : Choices
@@ -105,9 +108,9 @@ def _copy(numbers: Any, into: Any) -> None:
 
 @reordered
 def log_probabilities(
-    network: Any, rows: Any, begin: int, end: int, score: Any, shares: Any, result: Any
+    network: Any, rows: Choices, begin: int, end: int, score: Any, shares: Any, result: Any
 ) -> None:
-    """Fill in the log-probabilities of what was chosen.
+    """Fill in the log-probabilities of the chosen candidates.
 
     Parameters
     ----------
@@ -115,7 +118,7 @@ def log_probabilities(
         Weights of the features, of a constant 1, and outwards, of `HIDDEN` units.
     rows : Choices
     begin, end : int
-        Of the rows, which are done.
+        Range of `rows` to do.
     score : float32[…]
         See `scratch`.
     shares : float32[R, whole blocks]
@@ -143,7 +146,7 @@ def log_probabilities(
 
 @reordered
 def add_log_gradient(
-    network: Any, rows: Any, begin: int, end: int, score: Any, shares: Any, weight: Any, gradient: Any
+    network: Any, rows: Choices, begin: int, end: int, score: Any, shares: Any, weight: Any, gradient: Any
 ) -> None:
     """Add the gradient of ``sum_r weight[r] * result[r]`` of `log_probabilities`.
 
@@ -209,7 +212,7 @@ def surrogate(
 
 
 @reordered
-def means(network: Any, rows: Any, begin: int, end: int, score: Any, result: Any) -> None:
+def means(network: Any, rows: Choices, begin: int, end: int, score: Any, result: Any) -> None:
     """Fill in ``result``, float32[R]: the mean score of each transition's candidates."""
     size, group = rows.size, max(1, _GROUP // rows.size)
     for low in range(begin, end, group):
@@ -224,7 +227,7 @@ def means(network: Any, rows: Any, begin: int, end: int, score: Any, result: Any
 
 @reordered
 def add_mean_gradient(
-    network: Any, rows: Any, begin: int, end: int, score: Any, weight: Any, gradient: Any
+    network: Any, rows: Choices, begin: int, end: int, score: Any, weight: Any, gradient: Any
 ) -> None:
     """Add the gradient of ``sum_r weight[r] * result[r]`` of `means`; weight : float32[R]."""
     size, group = rows.size, max(1, _GROUP // rows.size)
@@ -242,13 +245,13 @@ def _scale(numbers: Any, factor: float, into: Any) -> None:
 
 
 @reordered
-def _score(network: Any, rows: Any, low: int, high: int, score: Any) -> None:
+def _score(network: Any, rows: Choices, low: int, high: int, score: Any) -> None:
     blocks = ((high - low) * rows.size + LANES - 1) // LANES
     score_rows(rows.features[:, low * rows.size :], rows.shifts, network, score, blocks)
 
 
 @reordered
-def _add_gradient(network: Any, rows: Any, low: int, high: int, score: Any, gradient: Any) -> None:
+def _add_gradient(network: Any, rows: Choices, low: int, high: int, score: Any, gradient: Any) -> None:
     """Add gradients, where `score` holds those of the scores."""
     count = (high - low) * rows.size
     blocks = (count + LANES - 1) // LANES

@@ -14,14 +14,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nsa_cli.anneal.engine import anneal
+from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.fused import FusedChains, cores
-from nsa_cli.anneal.schedule import Schedule, parse_steps
+from nsa_cli.anneal.loop import run_chains
+from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.manifest import source_version
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
+from nsa_cli.core.options import parse_steps
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.build import LearntPolicy
@@ -33,7 +35,7 @@ from nsa_cli.train.config import TrainConfig
 from nsa_cli.train.estimators import shaped
 from nsa_cli.version import __version__
 
-#: Seeds of the instances: training draws epoch after epoch, validation never what training draws.
+#: First stream of the validation instances: training uses the epochs' numbers.
 _VALIDATION = 2**40
 
 
@@ -155,7 +157,9 @@ class Training:
         else:
             batch = self.operations.pack(everything, self.device, self.config.unit)
             streams_ = torch.from_numpy(streams).to(self.device)
-            state = anneal(self.operations, batch, policy, starts, schedule, streams_).state
+            reference = TorchChains(self.operations, batch, policy, starts, streams_)
+            run_chains(reference, schedule)
+            state = reference.state
             best, accepted = state.best_energy / batch.scale, state.accepted
         return self.losses(best, x.shape[1]).reshape(members, -1), accepted.reshape(members, -1)
 
@@ -200,8 +204,9 @@ class Training:
             self._validation = [self._validation_set(_VALIDATION + k, size) for k, size in enumerate(sizes)]
         scores = []
         for instances, x, keys in self._validation:
-            steps = parse_steps(config.validation_steps, instances[0].size)
-            schedule = Schedule(steps, config.t_start, config.t_end)
+            steps = parse_steps("validation_steps", config.validation_steps)
+            assert steps is not None
+            schedule = Schedule(steps.of(instances[0].size), config.t_start, config.t_end)
             energy, _ = self.rollouts(policy, instances, x, keys, schedule)
             scores.append(
                 float(shaped(energy, config.judged).mean()) * config.validation_size / instances[0].size
@@ -228,6 +233,18 @@ class Training:
         self._log(row)
         self.on_epoch(row)
 
+    def end_epoch(
+        self, epoch: int, policy: LearntPolicy, row: dict[str, Any], state: Mapping[str, Any]
+    ) -> bool:
+        """Report an epoch and save the state to resume from; tell whether to stop."""
+        self.report(epoch, policy, row)
+        stopping = self.asked_to_stop()
+        if stopping or (epoch + 1) % self.config.validate_every == 0 or epoch + 1 == self.config.epochs:
+            self.save_state(epoch + 1, state)
+        if stopping and not self.out.exists():
+            self.save_policy(policy, epoch)  # without a score: nothing is validated yet
+        return stopping
+
     @property
     def seconds(self) -> float:
         """Time spent, interruptions left out."""
@@ -248,11 +265,6 @@ class Training:
             "commit": source_version(),
         }
         save(self.out, policy, self.problem.name, notes)
-
-    def save_on_stop(self, policy: LearntPolicy, epoch: int) -> None:
-        """Write the policy without a score if none has been validated yet."""
-        if not self.out.exists():
-            self.save_policy(policy, epoch)
 
     def _log(self, row: Mapping[str, Any]) -> None:
         path = self.out.with_suffix(".csv")

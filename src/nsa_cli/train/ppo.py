@@ -77,12 +77,8 @@ def train_ppo(run: Training, *, resume: bool = False) -> LearntPolicy:
             "explained_variance": explained_variance(value, targets.returns),
             **improve(config, learner, rollout["transitions"], targets, generator),
         }
-        run.report(epoch, learner.policy, row)
-        stopping = run.asked_to_stop()
-        if stopping or (epoch + 1) % config.validate_every == 0 or epoch + 1 == config.epochs:
-            run.save_state(epoch + 1, {name: part.state_dict() for name, part in learner.parts.items()})
-        if stopping:
-            run.save_on_stop(learner.policy, epoch)
+        parts = {name: part.state_dict() for name, part in learner.parts.items()}
+        if run.end_epoch(epoch, learner.policy, row, parts):
             break
     return learner.policy
 
@@ -161,7 +157,7 @@ def together(network: nn.Module) -> nn.Parameter:
 def clip_gradient(weights: nn.Parameter, most: float) -> float:
     """Scale a gradient down to a norm; give the norm that it had.
 
-    What `torch.nn.utils.clip_grad_norm_` does, whose care for many tensors takes longer than a gradient here.
+    As `torch.nn.utils.clip_grad_norm_`, whose overhead for many tensors is longer than a gradient here.
     """
     assert weights.grad is not None
     norm = float(weights.grad.norm())

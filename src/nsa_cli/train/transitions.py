@@ -28,13 +28,13 @@ from nsa_cli.train.estimators import Losses, Targets, losses
 
 _Array = NDArray[np.float32]
 
-#: Features of more bytes than this are not kept.
+#: Bytes of features kept in memory, at most.
 _MOST_BYTES = 1 << 30
 
-#: Features of a minibatch from which on threads are worth their calls.
+#: Features of a minibatch from which on threads pay.
 _LEAST = 1 << 17
 
-#: Parts whose gradients are summed apart, however many threads there are: their number changes no bit.
+#: Parts of each sum, whatever the number of threads, so that this changes no bit.
 _PARTS = 4
 
 
@@ -178,7 +178,7 @@ class KernelTransitions(Transitions):
 
             states = steps + 1 if slot == 0 else steps
             self._slots.append(
-                _Slot(
+                _SlotTransitions(
                     torch.stack([features(k).mT for k in range(states)]).flatten(0, 1).numpy(),
                     torch.stack([allowed(k) for k in range(steps)]).flatten(0, 1).numpy(),
                     index.flatten().clamp(min=0).numpy(),
@@ -225,7 +225,7 @@ def _bytes(rollout: Trajectories, policy: SlotPolicy) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Slot:
+class _SlotTransitions:
     """One choice in all transitions: float32[M, F, N], bool[L, N], int64[L]."""
 
     features: NDArray[np.float32]
@@ -254,46 +254,37 @@ class _ThreadedChoices:
         return len(self.rows.index)
 
     def log_probabilities(self, network: _Array) -> tuple[NDArray[np.float64], _Array]:
-        """Give the log-probabilities of what was chosen, float64[R], and the shares of all candidates."""
+        """Compute the log-probabilities of the choices, float64[R], and the shares of all candidates."""
         shares, result = kernel.row_shares(len(self), self.rows.size), np.empty(len(self))
-
-        def work(_: int, a: int, b: int) -> None:
-            kernel.log_probabilities(network, self.rows, a, b, self._scratch(), shares, result)
-
-        self._each(work)
+        self._each(
+            lambda _, a, b: kernel.log_probabilities(
+                network, self.rows, a, b, self._scratch(), shares, result
+            )
+        )
         return result, shares
 
     def log_gradient(
         self, network: _Array, shares: _Array, weight: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Differentiate the sum of weighted log-probabilities: float64[F + 2, HIDDEN]."""
-        parts = np.zeros((_PARTS, *network.shape))
-
-        def work(part: int, a: int, b: int) -> None:
-            kernel.add_log_gradient(network, self.rows, a, b, self._scratch(), shares, weight, parts[part])
-
-        self._each(work, sums=True)
-        total: NDArray[np.float64] = parts.sum(0)
-        return total
+        return self._summed(kernel.add_log_gradient, network, shares, weight)
 
     def means(self, network: _Array) -> _Array:
-        """Give the mean score of each transition's candidates, float32[R]."""
+        """Compute the mean score of each transition's candidates, float32[R]."""
         result = np.empty(len(self), np.float32)
-
-        def work(_: int, a: int, b: int) -> None:
-            kernel.means(network, self.rows, a, b, self._scratch(), result)
-
-        self._each(work)
+        self._each(lambda _, a, b: kernel.means(network, self.rows, a, b, self._scratch(), result))
         return result
 
     def mean_gradient(self, network: _Array, weight: _Array) -> NDArray[np.float64]:
         """Differentiate the sum of weighted means: float64[F + 2, HIDDEN]."""
+        return self._summed(kernel.add_mean_gradient, network, weight)
+
+    def _summed(self, add: Callable[..., None], network: _Array, *given: Any) -> NDArray[np.float64]:
+        """Sum what `add` adds for all rows."""
         parts = np.zeros((_PARTS, *network.shape))
-
-        def work(part: int, a: int, b: int) -> None:
-            kernel.add_mean_gradient(network, self.rows, a, b, self._scratch(), weight, parts[part])
-
-        self._each(work, sums=True)
+        self._each(
+            lambda part, a, b: add(network, self.rows, a, b, self._scratch(), *given, parts[part]), sums=True
+        )
         total: NDArray[np.float64] = parts.sum(0)
         return total
 

@@ -19,7 +19,7 @@ from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.problem import REQUIRED_SCALARS, UserProblem
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.user.large_step.chains import UserLargeStep
     from nsa_cli.user.operations import UserOperations
 

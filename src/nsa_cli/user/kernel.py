@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.kernel import parts, slots
+from nsa_cli.core.kernel import hooks, slots
 from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import anew, variant
+from nsa_cli.core.kernel.hooks import Fused, Uniform
+from nsa_cli.core.kernel.jit import uncached, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.problem import REQUIRED_SCALARS, SCALARS, UserProblem
 
@@ -115,7 +115,7 @@ class Work(NamedTuple):
 _NONE = (np.int64(-1), np.int64(-1))
 
 #: Not kept on disk, as what takes a user's functions must not be.
-_inlined = partial(anew, forceinline=True)
+_inlined = partial(uncached, forceinline=True)
 
 
 @_inlined
@@ -123,7 +123,7 @@ def _row(batch: Any, row: int) -> Any:
     return batch.rules.row(batch.data, batch.which[row])
 
 
-@variant(parts.load, batch=UserArrays)
+@variant(hooks.load, batch=UserArrays)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for i in range(len(x)):
         work.x[i] = x[i]
@@ -137,7 +137,7 @@ def _look(batch: Any, data: Any, work: Any, chosen: Any) -> None:
         work.needs[c] = slots.ALWAYS if allowed else slots.NEVER
 
 
-@variant(parts.propose, batch=UserArrays, policy=Uniform)
+@variant(hooks.propose, batch=UserArrays, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -172,7 +172,7 @@ def _score(
     return score_sums(space.sums, space.floor, network.second[member], space.logits, 0, blocks)
 
 
-@variant(parts.propose, batch=UserArrays, policy=One)
+@variant(hooks.propose, batch=UserArrays, policy=One)
 def _propose_one(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -182,7 +182,7 @@ def _propose_one(
     return (choice.index, np.int64(-1)), choice.log_probability
 
 
-@variant(parts.propose, batch=UserArrays, policy=Two)
+@variant(hooks.propose, batch=UserArrays, policy=Two)
 def _propose_two(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -197,27 +197,27 @@ def _propose_two(
     return (choice.index, other.index), choice.log_probability + other.log_probability
 
 
-@variant(parts.energy, batch=UserArrays)
+@variant(hooks.energy, batch=UserArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
     return np.float64(batch.rules.cost(_row(batch, row), work.x))
 
 
-@variant(parts.delta, batch=UserArrays)
+@variant(hooks.delta, batch=UserArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     return np.float64(batch.rules.delta(_row(batch, row), work.x, action))
 
 
-@variant(parts.apply, batch=UserArrays)
+@variant(hooks.apply, batch=UserArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     batch.rules.apply(_row(batch, row), work.x, action)
 
 
-@variant(parts.reverse, batch=UserArrays)
+@variant(hooks.reverse, batch=UserArrays)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return batch.rules.reverse(_row(batch, row), work.x, action)
 
 
-@variant(parts.store, batch=UserArrays)
+@variant(hooks.store, batch=UserArrays)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for i in range(len(x)):
         x[i] = work.x[i]
@@ -294,8 +294,8 @@ def _compiled(cls: type[UserProblem]) -> tuple[type, Rules]:
     text = "lambda data, i: Data(" + ", ".join(f"data.{key}[i]" for key in keys) + ")"
     functions = [getattr(cls, name) for name in SCALARS]
     functions[SCALARS.index("scalar_reverse")] = cls.scalar_reverse or _itself
-    rules = [None if function is None else anew(function) for function in functions]
-    return made, Rules(*rules, anew(eval(text, {"Data": made})))
+    rules = [None if function is None else uncached(function) for function in functions]
+    return made, Rules._make((*rules, uncached(eval(text, {"Data": made}))))
 
 
 def _arrays(owner: UserProblem, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:

@@ -161,7 +161,7 @@ def test_every_metric_in_parts(kind: str) -> None:
         coords = rng.uniform(-80, 80, (200, METRICS[kind].axes)).round(2)
         instance = TspInstance(edge_weight_type=kind, coords=coords)
     (run,) = TspLargeStep().runs([instance], greedy(instance)[None])
-    assert (run.parts is None) == (kind in ("GEO", "EXPLICIT"))
+    assert (run.partition is None) == (kind in ("GEO", "EXPLICIT"))
     chains = chains_of(instance)
     for steps in (1, 30, 150, 400):
         chains.advance(np.full(steps, 0.3))
@@ -235,15 +235,15 @@ def test_gaps_stay_where_they_are() -> None:
     (run,) = TspLargeStep().runs([instance], greedy(instance)[None])
     chains = LargeStepChains([run], np.array([3]))
     chains.advance(np.full(150, 0.5))
-    assert isinstance(run.parts, TourParts)
+    assert isinstance(run.partition, TourParts)
     seen = 0
-    for some, state in run.parts._parts.values():
+    for some, state in run.partition._parts.values():
         order, size = state.chain.order, len(some)
         for gap in np.flatnonzero(some == GAP):
             at = int(np.flatnonzero(order == gap)[0])
             assert {order[at - 1], order[(at + 1) % size]} == {(gap - 1) % size, (gap + 1) % size}
             seen += 1
-    assert seen >= len(run.parts._parts) == 8
+    assert seen >= len(run.partition._parts) == 8
 
 
 @pytest.mark.usefixtures("small_parts")

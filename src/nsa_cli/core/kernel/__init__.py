@@ -1,7 +1,7 @@
-"""What fused kernels are made of: compilation, random draws, vector operations, choice among candidates.
+"""Fused kernels: compilation, hooks, random draws, vector operations, choice among candidates.
 
 A kernel takes chains through many steps without returning to Python. The loop (`nsa_cli.anneal.kernel`) is
-one for all problems; a problem gives the parts named in `nsa_cli.core.kernel.parts`. This module itself does
+one for all problems; a problem implements the hooks of `nsa_cli.core.kernel.hooks`. This module itself does
 not import Numba.
 """
 
@@ -15,7 +15,7 @@ _waiting: list[Callable[[], None]] = []
 
 @contextmanager
 def on_first_compilation(tell: Callable[[], None]) -> Iterator[None]:
-    """Have `tell` called when first something is compiled that is not kept on disk: that takes seconds."""
+    """Call `tell` at the first compilation that is not on disk yet: it takes seconds."""
     _waiting.append(tell)
     try:
         yield
@@ -25,6 +25,6 @@ def on_first_compilation(tell: Callable[[], None]) -> Iterator[None]:
 
 
 def compiling() -> None:
-    """Tell whoever waits for it, once."""
+    """Tell the waiting callbacks, once."""
     while _waiting:
         _waiting.pop()()

@@ -1,28 +1,26 @@
-"""Vector operations of training: scores of candidates, their softmax, and the gradients of a network.
+"""Vector operations of training: scores of candidates, softmax, and gradients of a network.
 
 As `nsa_cli.core.kernel.lanes`, but for many transitions side by side: candidates follow one another without
 padding between transitions, so that a transition begins at any offset. Arrays that are read or written from
-such an offset have a block to spare behind their last candidate.
+such an offset have a spare block after their last candidate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import llvmlite.ir as ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel.lanes import _INT32, _INT64, _INT_VECTOR, _VECTOR, HIDDEN, _Code
+from nsa_cli.core.kernel.lanes import _INT32, _INT64, _INT_VECTOR, _VECTOR, HIDDEN, Code, operation
 
 _DOUBLE = ir.DoubleType()
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 
 
-class _Rows(_Code):
+class RowCode(Code):
     """A builder for networks over rows of features."""
 
     def whole(self, x: Any) -> tuple[Any, Any]:
@@ -63,10 +61,8 @@ class _Rows(_Code):
         self.b.store(self.b.fadd(self.b.load(place, typ=_DOUBLE), total), place)
 
 
-@intrinsic
-def score_rows(
-    _: Any, features: Any, shifts: Any, network: Any, scores: Any, blocks: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+@operation(types.void, RowCode)
+def score_rows(code: RowCode, features: Any, shifts: Any, network: Any, scores: Any, blocks: Any) -> None:
     """Score candidates: ``scores[c] = sum_h w[h] max(b[h] + sum_r u[r, h] row_r[c], 0)``.
 
     Parameters
@@ -80,30 +76,24 @@ def score_rows(
         Written.
     blocks : int64
     """
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Rows(context, builder, signature, values)
-        f, u, out = (code.pointer(i) for i in (0, 2, 3))
-        starts = cgutils.unpack_tuple(builder, values[1])
-        outward = (len(starts) + 1) * HIDDEN
-        with code.loop(values[4]) as loop:
-            block = builder.mul(loop.index, _INT64(LANES))
-            seen = code.seen(f, starts, block)
-            parts = [code.constant(0.0)] * 4  # four chains of additions keep the pipeline full
-            for h in range(HIDDEN):
-                unit = code.maximum(code.sum_of_unit(seen, u, h), code.constant(0.0))
-                parts[h % 4] = code.fma(code.spread_from(u, outward + h), unit, parts[h % 4])
-            total = builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
-            code.store(total, out, block)
-        return context.get_dummy_value()
-
-    return types.void(features, shifts, network, scores, blocks), generate
+    f, u, out = (code.pointer(i) for i in (0, 2, 3))
+    starts = cgutils.unpack_tuple(code.b, shifts)
+    outward = (len(starts) + 1) * HIDDEN
+    with code.loop(blocks) as loop:
+        block = code.b.mul(loop.index, _INT64(LANES))
+        seen = code.seen(f, starts, block)
+        parts = [code.constant(0.0)] * 4  # four chains of additions keep the pipeline full
+        for h in range(HIDDEN):
+            unit = code.maximum(code.sum_of_unit(seen, u, h), code.constant(0.0))
+            parts[h % 4] = code.fma(code.spread_from(u, outward + h), unit, parts[h % 4])
+        total = code.b.fadd(code.b.fadd(parts[0], parts[1]), code.b.fadd(parts[2], parts[3]))
+        code.store(total, out, block)
 
 
-@intrinsic
+@operation(types.void, RowCode)
 def add_row_gradients(
-    _: Any, features: Any, shifts: Any, network: Any, weights: Any, gradients: Any, blocks: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+    code: RowCode, features: Any, shifts: Any, network: Any, weights: Any, gradients: Any, blocks: Any
+) -> None:
     """Add the gradients of ``sum_c weights[c] * scores[c]`` of `score_rows`.
 
     Parameters
@@ -113,43 +103,35 @@ def add_row_gradients(
     gradients : float64[R + 2, HIDDEN]
         Added to.
     """
+    f, u, g, into = (code.pointer(i) for i in (0, 2, 3, 4))
+    starts = cgutils.unpack_tuple(code.b, shifts)
+    count, zero = len(starts), code.constant(0.0)
+    for h in range(HIDDEN):
+        sums = [code.variable(zero) for _ in range(count + 2)]
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Rows(context, builder, signature, values)
-        f, u, g, into = (code.pointer(i) for i in (0, 2, 3, 4))
-        starts = cgutils.unpack_tuple(builder, values[1])
-        count, zero = len(starts), code.constant(0.0)
-        for h in range(HIDDEN):
-            sums = [code.variable(zero) for _ in range(count + 2)]
+        def add(place: Any, value: Any) -> None:
+            code.b.store(value(code.b.load(place, typ=_VECTOR)), place)
 
-            def add(place: Any, value: Any) -> None:
-                builder.store(value(builder.load(place, typ=_VECTOR)), place)
-
-            with code.loop(values[5]) as loop:
-                block = builder.mul(loop.index, _INT64(LANES))
-                seen, weight = code.seen(f, starts, block), code.load(g, block)
-                unit = code.sum_of_unit(seen, u, h)
-                on = builder.fcmp_ordered(">", unit, zero)
-                lit, back = builder.select(on, unit, zero), builder.select(on, weight, zero)
-                for place, x in zip(sums, seen, strict=False):
-                    add(place, lambda so_far, x=x, back=back: code.fma(back, x, so_far))
-                add(sums[count], lambda so_far, back=back: builder.fadd(so_far, back))
-                add(sums[count + 1], lambda so_far, x=weight, y=lit: code.fma(x, y, so_far))
-            outward = code.spread_from(u, (count + 1) * HIDDEN + h)
-            for r, place in enumerate(sums):
-                total = builder.load(place, typ=_VECTOR)
-                if r <= count:
-                    total = builder.fmul(outward, total)
-                code.add_to(into, r * HIDDEN + h, total)
-        return context.get_dummy_value()
-
-    return types.void(features, shifts, network, weights, gradients, blocks), generate
+        with code.loop(blocks) as loop:
+            block = code.b.mul(loop.index, _INT64(LANES))
+            seen, weight = code.seen(f, starts, block), code.load(g, block)
+            unit = code.sum_of_unit(seen, u, h)
+            on = code.b.fcmp_ordered(">", unit, zero)
+            lit, back = code.b.select(on, unit, zero), code.b.select(on, weight, zero)
+            for place, x in zip(sums, seen, strict=False):
+                add(place, lambda so_far, x=x, back=back: code.fma(back, x, so_far))
+            add(sums[count], lambda so_far, back=back: code.b.fadd(so_far, back))
+            add(sums[count + 1], lambda so_far, x=weight, y=lit: code.fma(x, y, so_far))
+        outward = code.spread_from(u, (count + 1) * HIDDEN + h)
+        for r, place in enumerate(sums):
+            total = code.b.load(place, typ=_VECTOR)
+            if r <= count:
+                total = code.b.fmul(outward, total)
+            code.add_to(into, r * HIDDEN + h, total)
 
 
-@intrinsic
-def mask_row(
-    _: Any, scores: Any, begin: Any, count: Any, allowed: Any, place: Any, into: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+@operation(types.float32, RowCode)
+def mask_row(code: RowCode, scores: Any, begin: Any, count: Any, allowed: Any, place: Any, into: Any) -> Any:
     """Copy the scores of a transition's allowed candidates, -3e38 for others and padding; return the largest.
 
     Parameters
@@ -167,27 +149,22 @@ def mask_row(
     -------
     float32
     """
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Rows(context, builder, signature, values)
-        pointer, masks, out = (code.pointer(i) for i in (0, 3, 5))
-        lowest = code.constant(-3e38)
-        largest = code.variable(lowest)
-        with code.loop(code.blocks_of(values[2])) as loop:
-            block = builder.mul(loop.index, _INT64(LANES))
-            score = code.load(pointer, builder.add(values[1], block))
-            mask = code.load_bytes(masks, builder.add(values[4], block))
-            open_ = builder.and_(code.inside(values[2], loop.index), mask)
-            score = builder.select(open_, score, lowest)
-            code.store(score, out, block)
-            builder.store(code.maximum(builder.load(largest, typ=_VECTOR), score), largest)
-        return code.largest_of(builder.load(largest, typ=_VECTOR))
-
-    return types.float32(scores, begin, count, allowed, place, into), generate
+    pointer, masks, out = (code.pointer(i) for i in (0, 3, 5))
+    lowest = code.constant(-3e38)
+    largest = code.variable(lowest)
+    with code.loop(code.blocks_of(count)) as loop:
+        block = code.b.mul(loop.index, _INT64(LANES))
+        score = code.load(pointer, code.b.add(begin, block))
+        mask = code.load_bytes(masks, code.b.add(place, block))
+        open_ = code.b.and_(code.inside(count, loop.index), mask)
+        score = code.b.select(open_, score, lowest)
+        code.store(score, out, block)
+        code.b.store(code.maximum(code.b.load(largest, typ=_VECTOR), score), largest)
+    return code.largest_of(code.b.load(largest, typ=_VECTOR))
 
 
-@intrinsic
-def exponentials(_: Any, numbers: Any, shift: Any, blocks: Any) -> tuple[types.Type, Callable[..., Any]]:
+@operation(types.float32, RowCode)
+def exponentials(code: RowCode, numbers: Any, shift: Any, blocks: Any) -> Any:
     """Replace numbers by ``exp(number - shift)``; return their sum, float32.
 
     Parameters
@@ -197,16 +174,11 @@ def exponentials(_: Any, numbers: Any, shift: Any, blocks: Any) -> tuple[types.T
         No smaller than any of them.
     blocks : int64
     """
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Rows(context, builder, signature, values)
-        pointer, base = code.pointer(0), code.spread(values[1])
-        sums = code.variable(code.constant(0.0))
-        with code.loop(values[2]) as loop:
-            block = builder.mul(loop.index, _INT64(LANES))
-            weight = code.exp_or_zero(builder.fsub(code.load(pointer, block), base))
-            code.store(weight, pointer, block)
-            builder.store(builder.fadd(builder.load(sums, typ=_VECTOR), weight), sums)
-        return code.sum_of(builder.load(sums, typ=_VECTOR))
-
-    return types.float32(numbers, shift, blocks), generate
+    pointer, base = code.pointer(0), code.spread(shift)
+    sums = code.variable(code.constant(0.0))
+    with code.loop(blocks) as loop:
+        block = code.b.mul(loop.index, _INT64(LANES))
+        weight = code.exp_or_zero(code.b.fsub(code.load(pointer, block), base))
+        code.store(weight, pointer, block)
+        code.b.store(code.b.fadd(code.b.load(sums, typ=_VECTOR), weight), sums)
+    return code.sum_of(code.b.load(sums, typ=_VECTOR))

@@ -1,4 +1,4 @@
-"""How kernels are compiled, and where compiled ones are kept.
+"""Compilation of kernels, and their disk cache.
 
 Numba keeps compiled functions on disk, each under the time stamp of its own source file. A kernel is made of
 functions from several files, and an edit of another one would go unnoticed. So the folder is named by a hash
@@ -17,15 +17,22 @@ import time
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 from numba.core import event
+from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
 from nsa_cli.core.kernel import compiling
 
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+ReturnT = TypeVar("ReturnT")
+
+#: A compiled function: Numba checks its arguments, and tells float32 from float64, as annotations do not.
+Compiled: TypeAlias = Callable[..., ReturnT]
+
+#: Numba's, typed: an operation written as LLVM instructions.
+intrinsic: Callable[[Callable[..., Any]], Compiled[Any]] = numba_intrinsic
 
 # nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
 # branch for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be
@@ -36,17 +43,17 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 #: as the work of an inner loop; what is compiled so cannot allocate.
 _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 
-#: Compilations of other versions are dropped when they have not been used for this long, in seconds.
+#: Caches of other versions are dropped when unused for this long, in seconds.
 _KEEP = 30 * 24 * 3600
 
 _IMPORT = re.compile(rb"^from nsa_cli\.([\w.]+) import ([\w, ]*)", re.MULTILINE)
 
-#: Functions whose compilations are kept on disk.
+#: Functions that are cached on disk.
 _kept: set[Any] = set()
 
 
 def sources() -> list[Path]:
-    """Files that compiled code depends on: those with kernels, and what of the package they import.
+    """Files that compiled code depends on: those with kernels, and the modules that they import.
 
     An import is seen where a line begins with it; what a function imports, no kernel can use.
     """
@@ -68,7 +75,7 @@ def sources() -> list[Path]:
 
 @cache
 def cache_folder() -> Path:
-    """Give the folder of this version's compiled kernels; it can be written to."""
+    """Writable folder of this version's compiled kernels."""
     digest = hashlib.sha256(numba.__version__.encode())
     for path in sources():
         digest.update(path.read_bytes())
@@ -95,54 +102,54 @@ def _drop_old(parent: Path) -> None:
             continue
 
 
-def kernel(function: FunctionT) -> FunctionT:
+def kernel(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile a function that allocates nothing at its first call, or load it if that was done before."""
     return _compiled(function, cache=True, **_LEAN)
 
 
-def inlined(function: FunctionT) -> FunctionT:
-    """Compile such a function into its callers: many arrays are dear to pass.
+def inlined(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
+    """Compile such a function into its callers: to pass many arrays takes long.
 
-    It is kept as part of them, and never by itself: its caller may be one of those that are compiled `anew`,
-    for types of a user's module, which no other process could read again.
+    It is kept as part of them, and never by itself: its caller may be `uncached`, for types of a user's
+    module, which no other process could read again.
     """
-    return cast(FunctionT, numba.njit(forceinline=True, **_LEAN)(function))
+    return cast(Compiled[ReturnT], numba.njit(forceinline=True, **_LEAN)(function))
 
 
-def allocating(function: FunctionT) -> FunctionT:
+def allocating(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile a function that makes arrays."""
     return _compiled(function, cache=True, **_OPTIONS)
 
 
-def reordered(function: FunctionT) -> FunctionT:
+def reordered(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile a function whose sums may be taken in any order, as vectors: gradients, never energies."""
     return _compiled(function, cache=True, fastmath={"reassoc", "contract", "nsz"}, **_LEAN)
 
 
-def anew(function: FunctionT, *, forceinline: bool = False) -> FunctionT:
-    """Compile a function that allocates nothing in each process again: it is, or calls, what a user wrote.
+def uncached(function: Compiled[ReturnT], *, forceinline: bool = False) -> Compiled[ReturnT]:
+    """Compile without the disk cache: for code that is, or calls, a user's functions.
 
-    No hash of this package's sources knows when that was edited.
+    No hash of this package's sources knows when those were edited. Such code allocates nothing, either.
     """
     plain = getattr(function, "py_func", function)
-    return cast(FunctionT, numba.njit(forceinline=forceinline, **_LEAN)(plain))
+    return cast(Compiled[ReturnT], numba.njit(forceinline=forceinline, **_LEAN)(plain))
 
 
-def _compiled(function: FunctionT, **options: Any) -> FunctionT:
+def _compiled(function: Compiled[ReturnT], **options: Any) -> Compiled[ReturnT]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())  # read while decorating; others keep theirs
     try:
         made = numba.njit(**options)(function)
         _kept.add(made)
-        return cast(FunctionT, made)
+        return cast(Compiled[ReturnT], made)
     finally:
         numba.config.CACHE_DIR = before
 
 
-def generic(function: FunctionT) -> FunctionT:
-    """Make a function that means something else for each type of arguments, as `variant` registers it.
+def generic(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
+    """Make a generic function: `variant` registers an implementation for types of arguments.
 
-    Where nothing is compiled (``NUMBA_DISABLE_JIT``), it looks for the meaning itself.
+    Where nothing is compiled (``NUMBA_DISABLE_JIT``), it finds the implementation itself.
     """
     if not numba.config.DISABLE_JIT:
         return function
@@ -158,29 +165,29 @@ def generic(function: FunctionT) -> FunctionT:
         return function(*arguments)
 
     dispatch.variants = variants  # type: ignore[attr-defined]
-    return cast(FunctionT, dispatch)
+    return cast(Compiled[ReturnT], dispatch)
 
 
 def variant(
     generic: Callable[..., Any], **classes: type | tuple[type, ...]
-) -> Callable[[FunctionT], FunctionT]:
-    """Register the decorated function as what `generic` means for some types of arguments.
+) -> Callable[[Compiled[ReturnT]], Compiled[ReturnT]]:
+    """Register the decorated function as the implementation of `generic` for types of arguments.
 
     Parameters
     ----------
     generic : callable
-        As the decorator `generic` made it. Called from kernels; compiled as the variant that fits.
+        As the decorator `generic` made it.
     **classes : NamedTuple class or tuple of them
-        By argument name; what the arguments must be.
+        By argument name.
     """
 
-    def register(function: FunctionT) -> FunctionT:
+    def register(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
         if numba.config.DISABLE_JIT:
             generic.variants.append((function, classes))  # type: ignore[attr-defined]
             return function
         signature = inspect.signature(function)
 
-        def choose(*arguments: Any) -> FunctionT | None:
+        def choose(*arguments: Any) -> Compiled[ReturnT] | None:
             given = dict(zip(signature.parameters, arguments, strict=True))
             return function if all(_is_made_of(given[name], cls) for name, cls in classes.items()) else None
 
@@ -192,28 +199,28 @@ def variant(
 
 
 def _is_made_of(argument: Any, cls: type | tuple[type, ...]) -> bool:
-    """Tell whether a Numba type is that of a NamedTuple class, or of one of several."""
+    """Whether a Numba type is that of a NamedTuple class, or of one of several."""
     found = getattr(argument, "instance_class", None)
     return found in cls if isinstance(cls, tuple) else found is cls
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
-    """Hears from Numba that a compilation begins; loading one from disk is none.
+    """Announces compilations that Numba begins, other than those loaded from disk.
 
-    What is compiled anew, and for that, is not announced: it takes a few seconds, in every process.
+    Uncached functions and their callees take a few seconds in every process, and are not announced.
     """
 
     def __init__(self) -> None:
-        self._anew = 0  # such compilations under way
+        self._uncached = 0  # such compilations under way
 
     def on_start(self, event: Any) -> None:
         if event.data["dispatcher"] not in _kept:
-            self._anew += 1
-        elif not self._anew:
+            self._uncached += 1
+        elif not self._uncached:
             compiling()
 
     def on_end(self, event: Any) -> None:
-        self._anew -= event.data["dispatcher"] not in _kept
+        self._uncached -= event.data["dispatcher"] not in _kept
 
 
 event.register("numba:compile", _Announcer())

@@ -1,7 +1,7 @@
 """Vector operations of kernels: 16 float32 lanes at a time, as LLVM instructions.
 
-Left to itself the compiler does not vectorise a network of 16 hidden units over many candidates: it cannot
-see that the arrays do not overlap, and is 3 to 5 times slower. These few operations say what is meant.
+The compiler does not vectorise a network of 16 hidden units over many candidates by itself: it cannot see
+that the arrays do not overlap, and is 3 to 5 times slower.
 LLVM splits 16 lanes into what the machine has (one AVX-512 register, two of AVX2, four of NEON).
 
 Layout: candidates come in *blocks* of 16 lanes, the last of which may be padding. A row of features or
@@ -11,14 +11,15 @@ logits is float32[16 blocks]; first-layer sums are float32[blocks, HIDDEN, 16]. 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import llvmlite.ir as ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from nsa_cli.core.draws import LANES
+from nsa_cli.core.kernel.jit import Compiled, intrinsic
 
 #: Hidden units of the networks that kernels evaluate; smaller ones are padded with zeros.
 HIDDEN = 16
@@ -49,15 +50,15 @@ _EXP2 = (
 )
 
 
-class _Code:
-    """An LLVM builder that speaks in vectors of 16 lanes."""
+class Code:
+    """An LLVM builder of vectors of 16 lanes."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         self.context, self.b = context, builder
-        self._signature, self._arguments = signature, arguments
+        self.signature, self._arguments = signature, arguments
 
     def pointer(self, index: int) -> Any:
-        array_type = self._signature.args[index]
+        array_type = self.signature.args[index]
         return self.context.make_array(array_type)(self.context, self.b, self._arguments[index]).data
 
     def at(self, pointer: Any, offset: Any) -> Any:
@@ -174,7 +175,7 @@ class _Code:
 
     def length_of_rows(self, index: int) -> Any:
         """Elements from one row of a C-ordered matrix to the next."""
-        array_type = self._signature.args[index]
+        array_type = self.signature.args[index]
         array = self.context.make_array(array_type)(self.context, self.b, self._arguments[index])
         return cgutils.unpack_tuple(self.b, array.shape)[1]
 
@@ -184,10 +185,32 @@ class _Code:
         return self.b.call(function, arguments, fastmath=flags)
 
 
-@intrinsic
-def score_sums(
-    _: Any, sums: Any, floor: Any, weight: Any, logits: Any, begin: Any, end: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+def operation(returns: Any, coder: type[Code] = Code) -> Callable[[Callable[..., Any]], Compiled[Any]]:
+    """Make an operation of kernels from a function that writes its instructions.
+
+    Parameters
+    ----------
+    returns : Numba type
+    coder : type
+        Of the function's first argument; the others are the operation's arguments as LLVM values.
+    """
+
+    def decorate(write: Callable[..., Any]) -> Compiled[Any]:
+        @wraps(write)
+        def typed(_: Any, *arguments: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                result = write(coder(context, builder, signature, values), *values)
+                return context.get_dummy_value() if result is None else result
+
+            return returns(*arguments), generate
+
+        return intrinsic(typed)
+
+    return decorate
+
+
+@operation(types.float32)
+def score_sums(code: Code, sums: Any, floor: Any, weight: Any, logits: Any, begin: Any, end: Any) -> Any:
     """Score candidates of some blocks from stored first-layer sums; return the largest score.
 
     ``logits[c] = sum_h weight[h] * max(sums[c, h], floor[h])``, which is the network's output up to a term
@@ -201,66 +224,57 @@ def score_sums(
     logits : float32[blocks * LANES]
         Written, blocks ``begin <= block < end``.
     """
+    z, t, w, out = (code.pointer(i) for i in range(4))
+    weights = [code.spread_from(w, h) for h in range(HIDDEN)]
+    largest = code.variable(code.constant(-3e38))
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Code(context, builder, signature, values)
-        z, t, w, out = (code.pointer(i) for i in range(4))
-        weights = [code.spread_from(w, h) for h in range(HIDDEN)]
-        largest = code.variable(code.constant(-3e38))
+    def body(places: list[Any]) -> None:
+        blocks = [code.b.mul(place, _INT64(HIDDEN * LANES)) for place in places]
+        parts = [[code.constant(0.0)] * 4 for _ in places]  # chains of additions keep the pipeline full
+        for h in range(HIDDEN):
+            # The floor is read anew each time: to hold both would leave no registers to work with.
+            floor = code.spread_from(t, h)
+            for block, sums in zip(blocks, parts, strict=True):
+                unit = code.maximum(code.load(z, code.plus(block, h * LANES)), floor)
+                sums[h % 4] = code.fma(weights[h], unit, sums[h % 4])
+        for place, sums in zip(places, parts, strict=True):
+            code.put_score(sums, out, place, largest)
 
-        def body(places: list[Any]) -> None:
-            blocks = [builder.mul(place, _INT64(HIDDEN * LANES)) for place in places]
-            parts = [[code.constant(0.0)] * 4 for _ in places]  # chains of additions keep the pipeline full
-            for h in range(HIDDEN):
-                # The floor is read anew each time: to hold both would leave no registers to work with.
-                floor = code.spread_from(t, h)
-                for block, sums in zip(blocks, parts, strict=True):
-                    unit = code.maximum(code.load(z, code.plus(block, h * LANES)), floor)
-                    sums[h % 4] = code.fma(weights[h], unit, sums[h % 4])
-            for place, sums in zip(places, parts, strict=True):
-                code.put_score(sums, out, place, largest)
-
-        code.in_pairs(values[4], values[5], body)
-        return code.largest_of(builder.load(largest, typ=_VECTOR))
-
-    return types.float32(sums, floor, weight, logits, begin, end), generate
+    code.in_pairs(begin, end, body)
+    return code.largest_of(code.b.load(largest, typ=_VECTOR))
 
 
 def _features_scorer(count: int) -> Any:
     """Make `score_features` for a number of features known to the compiler."""
 
-    @intrinsic
-    def operation(
-        _: Any, features: Any, first: Any, floor: Any, weight: Any, logits: Any, blocks: Any
-    ) -> tuple[types.Type, Callable[..., Any]]:
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            code = _Code(context, builder, signature, values)
-            f, u, t, w, out = (code.pointer(i) for i in range(5))
-            stride = code.length_of_rows(0)
-            rows = [builder.mul(_INT64(r), stride) for r in range(count)]
-            largest = code.variable(code.constant(-3e38))
+    @operation(types.float32)
+    def scorer(
+        code: Code, features: Any, first: Any, floor: Any, weight: Any, logits: Any, blocks: Any
+    ) -> Any:
+        f, u, t, w, out = (code.pointer(i) for i in range(5))
+        stride = code.length_of_rows(0)
+        rows = [code.b.mul(_INT64(r), stride) for r in range(count)]
+        largest = code.variable(code.constant(-3e38))
 
-            def body(places: list[Any]) -> None:
-                blocks = [builder.mul(place, _INT64(LANES)) for place in places]
-                seen = [[code.load(f, builder.add(row, block)) for row in rows] for block in blocks]
-                parts = [[code.constant(0.0)] * 4 for _ in places]
-                for h in range(HIDDEN):
-                    factors = [code.spread_from(u, r * HIDDEN + h) for r in range(count)]
-                    floor, weight = code.spread_from(t, h), code.spread_from(w, h)
-                    for values_of, sums in zip(seen, parts, strict=True):
-                        unit = builder.fmul(factors[0], values_of[0])
-                        for factor, value in zip(factors[1:], values_of[1:], strict=True):
-                            unit = code.fma(factor, value, unit)
-                        sums[h % 4] = code.fma(weight, code.maximum(unit, floor), sums[h % 4])
-                for place, sums in zip(places, parts, strict=True):
-                    code.put_score(sums, out, place, largest)
+        def body(places: list[Any]) -> None:
+            blocks = [code.b.mul(place, _INT64(LANES)) for place in places]
+            seen = [[code.load(f, code.b.add(row, block)) for row in rows] for block in blocks]
+            parts = [[code.constant(0.0)] * 4 for _ in places]
+            for h in range(HIDDEN):
+                factors = [code.spread_from(u, r * HIDDEN + h) for r in range(count)]
+                floor, weight = code.spread_from(t, h), code.spread_from(w, h)
+                for values_of, sums in zip(seen, parts, strict=True):
+                    unit = code.b.fmul(factors[0], values_of[0])
+                    for factor, value in zip(factors[1:], values_of[1:], strict=True):
+                        unit = code.fma(factor, value, unit)
+                    sums[h % 4] = code.fma(weight, code.maximum(unit, floor), sums[h % 4])
+            for place, sums in zip(places, parts, strict=True):
+                code.put_score(sums, out, place, largest)
 
-            code.in_pairs(_INT64(0), values[5], body)
-            return code.largest_of(builder.load(largest, typ=_VECTOR))
+        code.in_pairs(_INT64(0), blocks, body)
+        return code.largest_of(code.b.load(largest, typ=_VECTOR))
 
-        return types.float32(features, first, floor, weight, logits, blocks), generate
-
-    return operation
+    return scorer
 
 
 def score_features(count: int) -> Any:
@@ -276,10 +290,8 @@ def score_features(count: int) -> Any:
 _SCORERS = {count: _features_scorer(count) for count in (1, 2, 3, 4, 5, 6)}
 
 
-@intrinsic
-def sum_features(
-    _: Any, features: Any, shifts: Any, first: Any, sums: Any, begin: Any, end: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+@operation(types.void)
+def sum_features(code: Code, features: Any, shifts: Any, first: Any, sums: Any, begin: Any, end: Any) -> None:
     """Compute first-layer sums of some blocks: ``sums[c, h] = sum_r first[r, h] * row_r[c + shifts[r]]``.
 
     Parameters
@@ -292,48 +304,35 @@ def sum_features(
     sums : float32[blocks, HIDDEN, LANES]
         Written, blocks ``begin <= block < end``.
     """
+    f, w, z = code.pointer(0), code.pointer(2), code.pointer(3)
+    starts = cgutils.unpack_tuple(code.b, shifts)
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Code(context, builder, signature, values)
-        f, w, z = code.pointer(0), code.pointer(2), code.pointer(3)
-        starts = cgutils.unpack_tuple(builder, values[1])
+    def body(places: list[Any]) -> None:
+        blocks = [code.b.mul(place, _INT64(LANES)) for place in places]
+        seen = [[code.load(f, code.b.add(start, block)) for start in starts] for block in blocks]
+        for h in range(HIDDEN):
+            factors = [code.spread_from(w, r * HIDDEN + h) for r in range(len(starts))]
+            for block, values_of in zip(blocks, seen, strict=True):
+                total = code.b.fmul(factors[0], values_of[0])
+                for factor, value in zip(factors[1:], values_of[1:], strict=True):
+                    total = code.fma(factor, value, total)
+                code.store(total, z, code.plus(code.b.mul(block, _INT64(HIDDEN)), h * LANES))
 
-        def body(places: list[Any]) -> None:
-            blocks = [builder.mul(place, _INT64(LANES)) for place in places]
-            seen = [[code.load(f, builder.add(start, block)) for start in starts] for block in blocks]
-            for h in range(HIDDEN):
-                factors = [code.spread_from(w, r * HIDDEN + h) for r in range(len(starts))]
-                for block, values_of in zip(blocks, seen, strict=True):
-                    total = builder.fmul(factors[0], values_of[0])
-                    for factor, value in zip(factors[1:], values_of[1:], strict=True):
-                        total = code.fma(factor, value, total)
-                    code.store(total, z, code.plus(builder.mul(block, _INT64(HIDDEN)), h * LANES))
-
-        code.in_pairs(values[4], values[5], body)
-        return context.get_dummy_value()
-
-    return types.void(features, shifts, first, sums, begin, end), generate
+    code.in_pairs(begin, end, body)
 
 
-@intrinsic
-def largest_of(_: Any, logits: Any, blocks: Any) -> tuple[types.Type, Callable[..., Any]]:
+@operation(types.float32)
+def largest_of(code: Code, logits: Any, blocks: Any) -> Any:
     """Give the largest of ``blocks * LANES`` logits."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Code(context, builder, signature, values)
-        largest = code.variable(code.constant(-3e38))
-        with code.loop(values[1]) as loop:
-            block = code.load(code.pointer(0), builder.mul(loop.index, _INT64(LANES)))
-            builder.store(code.maximum(builder.load(largest, typ=_VECTOR), block), largest)
-        return code.largest_of(builder.load(largest, typ=_VECTOR))
-
-    return types.float32(logits, blocks), generate
+    largest = code.variable(code.constant(-3e38))
+    with code.loop(blocks) as loop:
+        block = code.load(code.pointer(0), code.b.mul(loop.index, _INT64(LANES)))
+        code.b.store(code.maximum(code.b.load(largest, typ=_VECTOR), block), largest)
+    return code.largest_of(code.b.load(largest, typ=_VECTOR))
 
 
-@intrinsic
-def accumulate(
-    _: Any, logits: Any, shift: Any, sums: Any, blocks: Any
-) -> tuple[types.Type, Callable[..., Any]]:
+@operation(types.float32)
+def accumulate(code: Code, logits: Any, shift: Any, sums: Any, blocks: Any) -> Any:
     """Turn logits into running sums of exp(logit - shift), lane by lane; return their total.
 
     Parameters
@@ -348,59 +347,44 @@ def accumulate(
     -------
     float32
     """
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Code(context, builder, signature, values)
-        return code.accumulate(code.pointer(0), values[1], code.pointer(2), values[3], None)
-
-    return types.float32(logits, shift, sums, blocks), generate
+    return code.accumulate(code.pointer(0), shift, code.pointer(2), blocks, None)
 
 
-@intrinsic
+@operation(types.float32)
 def accumulate_allowed(
-    _: Any, logits: Any, shift: Any, needs: Any, room: Any, sums: Any, blocks: Any
-) -> tuple[types.Type, Callable[..., Any]]:
-    """Do as `accumulate` for those candidates c with ``needs[c] <= room``; the others weigh nothing.
+    code: Code, logits: Any, shift: Any, needs: Any, room: Any, sums: Any, blocks: Any
+) -> Any:
+    """`accumulate` over candidates c with ``needs[c] <= room``; the others weigh nothing.
 
     Parameters
     ----------
     needs : int64[blocks * LANES]
     room : int64
     """
+    needed, limit = code.pointer(2), code.spread(room, _LONG_VECTOR)
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Code(context, builder, signature, values)
-        needed, limit = code.pointer(2), code.spread(values[3], _LONG_VECTOR)
+    def allowed(block: Any) -> Any:
+        return code.b.icmp_signed("<=", code.load_long(needed, block), limit)
 
-        def allowed(block: Any) -> Any:
-            return builder.icmp_signed("<=", code.load_long(needed, block), limit)
-
-        return code.accumulate(code.pointer(0), values[1], code.pointer(4), values[5], allowed)
-
-    return types.float32(logits, shift, needs, room, sums, blocks), generate
+    return code.accumulate(code.pointer(0), shift, code.pointer(4), blocks, allowed)
 
 
 def _forbidding(low: int, high: int) -> Any:
-    @intrinsic
-    def operation(_: Any, logits: Any, index: Any) -> tuple[types.Type, Callable[..., Any]]:
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            code = _Code(context, builder, signature, values)
-            code.change(code.pointer(0), values[1], float("-inf"), low, high)
-            return context.get_dummy_value()
+    @operation(types.void)
+    def forbidding(code: Code, logits: Any, index: Any) -> None:
+        code.change(code.pointer(0), index, float("-inf"), low, high)
 
-        return types.void(logits, index), generate
-
-    return operation
+    return forbidding
 
 
-#: ``forbid(logits, index)``: one candidate is to weigh nothing. `forbid_around`: it and those beside it in
-#: its block of lanes; `forbid_from`: it and those behind.
+#: ``forbid(logits, index)``: set a candidate's logit to -inf. `forbid_around`: and its neighbours' in
+#: the same block of lanes; `forbid_from`: and those after it in the block.
 forbid, forbid_around, forbid_from = _forbidding(0, 0), _forbidding(-1, 1), _forbidding(0, LANES - 1)
 
 
-@intrinsic
-def find_lane(_: Any, row: Any, rest: Any) -> tuple[types.Type, Callable[..., Any]]:
-    """Find the lane in whose stretch a number lies, if the lanes' sums are put one behind the other.
+@operation(types.Tuple((types.int64, types.float64)))
+def find_lane(code: Code, row: Any, rest: Any) -> Any:
+    """Find the lane whose interval holds a number, by cumulative sums over the lanes.
 
     Parameters
     ----------
@@ -411,32 +395,27 @@ def find_lane(_: Any, row: Any, rest: Any) -> tuple[types.Type, Callable[..., An
     Returns
     -------
     tuple of int64 and float64
-        The lane, LANES - 1 at most, and how far the number is from where its stretch begins.
+        The lane, LANES - 1 at most, and the number less the beginning of its interval.
     """
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Code(context, builder, signature, values)
-        ends = builder.fpext(code.load(code.pointer(0), 0), _DOUBLE_VECTOR)
-        zero = ir.Constant(_DOUBLE_VECTOR, [0.0] * LANES)
-        for step in (1, 2, 4, 8):  # sums of 2, 4, 8, 16 lanes up to each one
-            moved = [k - step if k >= step else LANES for k in range(LANES)]
-            shifted = builder.shuffle_vector(ends, zero, ir.Constant(_INT_VECTOR, moved))
-            ends = builder.fadd(ends, shifted)
-        passed = builder.fcmp_ordered("<=", ends, code.spread(values[1], _DOUBLE_VECTOR))
-        bits = builder.bitcast(passed, ir.IntType(LANES))
-        bits = builder.and_(bits, ir.IntType(LANES)((1 << (LANES - 1)) - 1))  # nothing is behind the last
-        lane = builder.zext(code.call("llvm.ctpop.i16", ir.IntType(LANES), bits), _INT64)
-        begins = cgutils.alloca_once(builder, ir.DoubleType(), LANES + 1)
-        builder.store(ir.DoubleType()(0.0), begins)
-        builder.store(ends, builder.bitcast(code.at(begins, 1), _DOUBLE_VECTOR.as_pointer()), align=8)
-        rest = builder.fsub(values[1], builder.load(code.at(begins, lane), typ=ir.DoubleType()))
-        return context.make_tuple(builder, signature.return_type, [lane, rest])
-
-    return types.Tuple((types.int64, types.float64))(row, rest), generate
+    ends = code.b.fpext(code.load(code.pointer(0), 0), _DOUBLE_VECTOR)
+    zero = ir.Constant(_DOUBLE_VECTOR, [0.0] * LANES)
+    for step in (1, 2, 4, 8):  # sums of 2, 4, 8, 16 lanes up to each one
+        moved = [k - step if k >= step else LANES for k in range(LANES)]
+        shifted = code.b.shuffle_vector(ends, zero, ir.Constant(_INT_VECTOR, moved))
+        ends = code.b.fadd(ends, shifted)
+    passed = code.b.fcmp_ordered("<=", ends, code.spread(rest, _DOUBLE_VECTOR))
+    bits = code.b.bitcast(passed, ir.IntType(LANES))
+    bits = code.b.and_(bits, ir.IntType(LANES)((1 << (LANES - 1)) - 1))  # nothing is behind the last
+    lane = code.b.zext(code.call("llvm.ctpop.i16", ir.IntType(LANES), bits), _INT64)
+    begins = cgutils.alloca_once(code.b, ir.DoubleType(), LANES + 1)
+    code.b.store(ir.DoubleType()(0.0), begins)
+    code.b.store(ends, code.b.bitcast(code.at(begins, 1), _DOUBLE_VECTOR.as_pointer()), align=8)
+    rest = code.b.fsub(rest, code.b.load(code.at(begins, lane), typ=ir.DoubleType()))
+    return code.context.make_tuple(code.b, code.signature.return_type, [lane, rest])
 
 
-@intrinsic
-def turn_round(_: Any, row: Any, begin: Any, end: Any) -> tuple[types.Type, Callable[..., Any]]:
+@operation(types.void)
+def turn_round(code: Code, row: Any, begin: Any, end: Any) -> None:
     """Reverse a row's elements from `begin` to `end`, both included.
 
     Parameters
@@ -445,20 +424,16 @@ def turn_round(_: Any, row: Any, begin: Any, end: Any) -> tuple[types.Type, Call
         Contiguous, of elements of 4 or 8 bytes.
     begin, end : int64
     """
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        code = _Code(context, builder, signature, values)
-        element = ir.IntType(8 * context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype)))
-        _Turn(code, builder.bitcast(code.pointer(0), element.as_pointer()), element).all(*values[1:])
-        return context.get_dummy_value()
-
-    return types.void(row, begin, end), generate
+    element = ir.IntType(
+        8 * code.context.get_abi_sizeof(code.context.get_data_type(code.signature.args[0].dtype))
+    )
+    _Turn(code, code.b.bitcast(code.pointer(0), element.as_pointer()), element).all(begin, end)
 
 
 class _Turn:
     """Code that reverses part of a row: vectors from both ends change places, each turned round itself."""
 
-    def __init__(self, code: _Code, row: Any, element: Any) -> None:
+    def __init__(self, code: Code, row: Any, element: Any) -> None:
         self.code, self.b, self.row = code, code.b, row
         self.vector, self.width = ir.VectorType(element, LANES), element.width // 8
 

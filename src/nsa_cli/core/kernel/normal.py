@@ -1,4 +1,4 @@
-"""The normal distribution in kernels."""
+"""Quantiles of the normal distribution in kernels (AS 241)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing a candidate in a kernel: scores to probabilities to one index."""
+"""Softmax choice in kernels: from scores of candidates to weights to one index."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel.jit import inlined
@@ -18,7 +19,7 @@ from nsa_cli.core.kernel.lanes import (
     score_sums,
 )
 
-#: A `needs` that no room satisfies: of padding, and of what must not be chosen.
+#: A `needs` that no room satisfies: of padding and of forbidden candidates.
 NEVER = np.int64(2**63 - 1)
 
 #: A `needs` that any room satisfies.
@@ -27,7 +28,7 @@ ALWAYS = np.int64(-(2**63))
 #: Bytes of a cache line.
 _LINE = 64
 
-#: Ranges of changed blocks that are remembered; with more, all is scored again.
+#: Ranges of changed blocks remembered at most; with more, all are scored again.
 _RANGES = 24
 
 #: Below this the sum of weights has lost digits, and the largest *allowed* score is looked for.
@@ -44,25 +45,24 @@ class Network(NamedTuple):
     second : float32[P, HIDDEN]
     """
 
-    first: Any
-    bias: Any
-    second: Any
+    first: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    second: NDArray[np.float32]
 
 
 class Mode(NamedTuple):
-    """How a policy is asked.
+    """Mode of a policy.
 
     Attributes
     ----------
     greedy : bool
         Take the likeliest candidate instead of drawing one.
     weighed : bool
-        Whether probabilities are wanted; where not, they are 0 (or -inf where there is no candidate), which
-        saves logarithms.
+        Whether log-probabilities are computed; else they are 0, or -inf where there is no candidate.
     """
 
-    greedy: Any
-    weighed: Any
+    greedy: bool
+    weighed: bool
 
 
 class Slots(NamedTuple):
@@ -73,39 +73,39 @@ class Slots(NamedTuple):
     sums : float32[blocks, HIDDEN, LANES]
         First-layer sums of all candidates, where a problem keeps them between steps.
     floor : float32[HIDDEN]
-        Minus what all candidates have in common in the first layer.
+        Negated shared pre-activation: bias and features that all candidates have in common.
     logits : float32[blocks * LANES]
     running : float32[blocks, LANES]
         Running sums of weights, see `lanes.accumulate`.
-    weighed : float32[2]
-        What was subtracted from the logits there, and the sum of all weights.
+    softmax : float32[2]
+        Largest logit l*, and the sum of all weights exp(l - l*).
     known : float32[HIDDEN]
-        The `floor` that `logits` are for, see `score_again`; NaN for none.
+        The `floor` that `logits` are for, see `update_scores`; NaN for none.
     stale : int64[1 + 2 * R]
-        Number of ranges of blocks whose sums have changed since, and their ends.
+        Number of ranges of blocks whose sums have changed since, and the ranges.
     """
 
-    sums: Any
-    floor: Any
-    logits: Any
-    running: Any
-    weighed: Any
-    known: Any
-    stale: Any
+    sums: NDArray[np.float32]
+    floor: NDArray[np.float32]
+    logits: NDArray[np.float32]
+    running: NDArray[np.float32]
+    softmax: NDArray[np.float32]
+    known: NDArray[np.float32]
+    stale: NDArray[np.int64]
 
 
 class Choice(NamedTuple):
-    """A candidate; -1 if none is allowed. `log_probability` is that of choosing it."""
+    """A chosen candidate, -1 if none is allowed, and the log-probability of choosing it."""
 
-    index: Any
-    log_probability: Any
+    index: Any  # np.int64, beside the method of tuples
+    log_probability: float
 
 
 def aligned(shape: tuple[int, ...], dtype: Any = np.float32) -> Any:
     """Allocate zeros in cache lines of their own.
 
-    A vector across two lines takes twice as long to load, and a line that two threads write to is always
-    with the other one.
+    A vector across two lines takes twice as long to load, and threads that write to one line wait for each
+    other.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 2 * _LINE, np.uint8)
@@ -121,7 +121,7 @@ def never(size: int) -> Any:
 
 
 def blocks_of(size: int) -> int:
-    """Blocks of lanes that hold `size` candidates."""
+    """Number of blocks of lanes for `size` candidates."""
     return (size + LANES - 1) // LANES
 
 
@@ -167,7 +167,7 @@ def pick(running: Any, total: float, u: float) -> int:
 
 
 @inlined
-def likeliest_of(logits: Any) -> int:
+def likeliest_of(logits: Any) -> np.int64:
     """Index of the largest logit, the first among equals."""
     best = np.int64(0)
     for c in range(1, len(logits)):
@@ -177,8 +177,8 @@ def likeliest_of(logits: Any) -> int:
 
 
 @inlined
-def spoil(space: Slots, begin: int, end: int) -> None:
-    """Note that the sums of blocks ``begin <= block < end`` have changed."""
+def mark_stale(space: Slots, begin: int, end: int) -> None:
+    """Mark the scores of blocks ``begin <= block < end`` as out of date: their sums have changed."""
     count = space.stale[0]
     if count == _RANGES or end - begin == space.running.shape[0]:
         space.known[0] = np.nan
@@ -188,24 +188,23 @@ def spoil(space: Slots, begin: int, end: int) -> None:
 
 
 @inlined
-def score_again(space: Slots, second: Any) -> Any:
-    """Score the candidates whose scores are not known from the last step.
+def update_scores(space: Slots, second: Any) -> Any:
+    """Score the candidates whose scores have changed since the last step.
 
     A rejected move leaves all scores as they are, and an accepted one those of most candidates, as long as
-    what candidates have in common stays the same: the temperature that the policy is shown, above all.
+    `floor` stays the same: the temperature that the policy sees, above all (`nsa_cli.anneal.hold`).
 
     Parameters
     ----------
     space : Slots
-        With `floor`, and `stale` as `spoil` has left it.
+        With `floor`, and `stale` as `mark_stale` has left it.
     second : float32[HIDDEN]
-        The same as when any scores were computed that are not stale.
+        The same as when the scores that are not stale were computed.
 
     Returns
     -------
     tuple of bool and float32
-        Whether anything is new; if so, the largest score, that of padding included. It is as if all scores
-        were new, to the last bit.
+        Whether any score is new; if so, the largest score, padding included, to the last bit as if all were.
     """
     blocks, same = space.running.shape[0], True
     for h in range(HIDDEN):
@@ -230,18 +229,18 @@ def score_again(space: Slots, second: Any) -> Any:
 
 @inlined
 def weigh(space: Slots, largest: float) -> None:
-    """Turn finite logits, none larger than `largest`, into running sums of weights."""
+    """Turn finite logits, none above `largest`, into running sums of softmax weights."""
     blocks = space.running.shape[0]
     total = accumulate(space.logits, largest, space.running, blocks)
     if total < _FAINT:
         largest = space.logits[likeliest_of(space.logits)]
         total = accumulate(space.logits, largest, space.running, blocks)
-    space.weighed[0], space.weighed[1] = largest, total
+    space.softmax[0], space.softmax[1] = largest, total
 
 
 @inlined
 def weigh_allowed(space: Slots, largest: float, needs: Any, room: int) -> None:
-    """Do as `weigh` for candidates c with ``needs[c] <= room``; the others weigh nothing."""
+    """`weigh` candidates c with ``needs[c] <= room``; the others weigh nothing."""
     blocks = space.running.shape[0]
     total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
     if total < _FAINT:
@@ -251,11 +250,11 @@ def weigh_allowed(space: Slots, largest: float, needs: Any, room: int) -> None:
             total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
         else:
             total = np.float32(0.0)
-    space.weighed[0], space.weighed[1] = largest, total
+    space.softmax[0], space.softmax[1] = largest, total
 
 
 @inlined
-def likeliest_allowed(logits: Any, needs: Any, room: int) -> int:
+def likeliest_allowed(logits: Any, needs: Any, room: int) -> np.int64:
     """Index of the largest logit of candidates c with ``needs[c] <= room``; -1 if there are none."""
     best = np.int64(-1)
     for c in range(len(needs)):
@@ -279,7 +278,7 @@ def drawn(space: Slots, u: float, mode: Any, given: int, likeliest: int) -> Choi
     likeliest : int
         Take this one, if the mode is greedy.
     """
-    largest, total = space.weighed[0], space.weighed[1]
+    largest, total = space.softmax[0], space.softmax[1]
     if not total > 0.0:
         return Choice(np.int64(-1), -np.inf)
     if given >= 0:
@@ -325,7 +324,7 @@ def choose_allowed(
 
 @inlined
 def choose_uniformly(needs: Any, room: int, u: float, given: int) -> Choice:
-    """Choose any of the candidates c with ``needs[c] <= room``, all alike, in the order of their numbers."""
+    """Choose uniformly among candidates c with ``needs[c] <= room``, in the order of their numbers."""
     count = 0
     for c in range(len(needs)):
         count += needs[c] <= room
@@ -351,6 +350,6 @@ def choose_uniformly(needs: Any, room: int, u: float, given: int) -> Choice:
 
 @inlined
 def choose_among(count: int, u: float, given: int) -> Choice:
-    """Choose any of `count` candidates, all alike."""
+    """Choose uniformly among `count` candidates."""
     index = np.int64(given) if given >= 0 else np.int64(u * count)
     return Choice(index, -math.log(count))

@@ -1,11 +1,11 @@
-"""The parts of a large-step chain that a problem gives, as generic functions: *kick*, *repair*, and the rest.
+"""Hooks of the large-step loop: *kick*, *repair* and the rest, which a problem implements.
 
-As with `nsa_cli.core.kernel.parts`, a problem registers an implementation of each with
+As with `nsa_cli.core.kernel.hooks`, a problem registers an implementation of each with
 `nsa_cli.core.kernel.jit.variant`, by the NamedTuple class of `data`. The loop over them is
 `nsa_cli.anneal.large_step`.
 
-`data` is an instance made ready, read only, with two fields that the loop reads: ``scale``, the rise that is
-1 at temperature 1, and ``tolerance``, what rises that are none may come to by rounding. `state` is what a
+`data` is a preprocessed instance, read only, with two fields that the loop reads: ``scale``, the rise that is
+1 at temperature 1, and ``tolerance``, the largest rounding error of a rise. `state` is what a
 chain changes in place.
 """
 
@@ -20,14 +20,14 @@ from nsa_cli.core.kernel.jit import generic
 
 @generic
 def settle(data: Any, state: Any, limit: int) -> bool:
-    """Bring the first solution nearer to where kicks begin; False if that is to go on.
+    """Improve the first solution by local search before any kick; False if that is to go on.
 
-    Nothing is drawn: who starts alike settles alike. The first solution is remembered as the best before.
+    Nothing is drawn: equal starts settle equally. The first solution is remembered as the best before.
 
     Parameters
     ----------
     limit : int
-        Elements to look at, where there may be so many that a user would wait.
+        Elements to visit, so that many of them do not keep a user waiting.
     """
     raise NotImplementedError
 
@@ -46,26 +46,25 @@ def kick(data: Any, state: Any, draws: np.uint64) -> bool:
 
 @generic
 def repair(data: Any, state: Any, draws: np.uint64) -> float:
-    """Bring the kicked solution to a good one by local search.
+    """Improve the kicked solution by local search.
 
     Returns
     -------
     float
-        By how much it is worse than before the kick, in what the chain climbs; infinite where it is to be
-        refused whatever the temperature.
+        Rise of the search energy since before the kick; infinite to be refused at any temperature.
     """
     raise NotImplementedError
 
 
 @generic
 def keep(data: Any, state: Any) -> None:
-    """Make what kick and repair did the current solution."""
+    """Commit kick and repair."""
     raise NotImplementedError
 
 
 @generic
 def undo(data: Any, state: Any) -> None:
-    """Take back what kick and repair did."""
+    """Undo kick and repair."""
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Benchmarks of bin packing: the paper's protocol, heuristics, and peer solvers."""
+"""Benchmark data of bin packing: temperatures, heuristics and peers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from nsa_cli.problems.bin.instance import BinInstance
 
 
 def tuned(_size: int) -> Temperatures:
-    """Measured with K = 10 N on random instances of 50 and 200 items."""
+    """Best temperatures with K = 10 N, measured on random instances of 50 and 200 items."""
     return (0.2, 0.05)
 
 
 def tuned_by_squares(_size: int) -> Temperatures:
-    """Measured with K = 10 N and 100 N on the paper's sets of 50, 100 and 200 items."""
+    """Best temperatures with K = 10 N and 100 N, measured on the paper's sets of 50, 100 and 200 items."""
     return (0.03, 0.001)
 
 
 def ortools_cp_sat(instance: BinInstance, seconds: float) -> Solution:
-    """Constraint programming over the bins of first fit decreasing, which is its hint."""
+    """Constraint programming, started from first fit decreasing."""
     from ortools.sat.python import cp_model
 
     start, units = first_fit_decreasing(instance, _no_draws), instance.exact.units.tolist()
@@ -47,7 +47,7 @@ def ortools_cp_sat(instance: BinInstance, seconds: float) -> Solution:
 
 
 def ortools_scip(instance: BinInstance, seconds: float) -> Solution:
-    """Mixed-integer programming, the model that the paper times, over the bins of first fit decreasing."""
+    """Mixed-integer programming with the paper's model, over the bins of first fit decreasing."""
     from ortools.linear_solver import pywraplp
 
     start, units = first_fit_decreasing(instance, _no_draws), instance.exact.units.tolist()
@@ -70,7 +70,7 @@ def ortools_scip(instance: BinInstance, seconds: float) -> Solution:
 
 
 def _packing(inside: list[list[float]]) -> Solution:
-    """Bin of each item from the indicators [N, bins] of where it is."""
+    """Bin of each item, int64[N], from the indicators [N, bins]."""
     packing: Solution = np.array(inside).argmax(axis=1)
     return packing
 
@@ -80,14 +80,10 @@ def _no_draws(count: int) -> np.ndarray:
 
 
 contribution = BenchContribution(
-    steps="N",
     temperatures={"sa": (1.0, 0.1), "ppo": (1.0, 0.1), "es": (0.1, 1e-4)},
     tuned=tuned,
     neighbourhoods={"squares": tuned_by_squares},
-    heuristics={
-        "ffd": Heuristic(first_fit_decreasing, paper="FFD"),
-        "bfd": Heuristic(best_fit_decreasing),
-    },
+    heuristics={"ffd": Heuristic(first_fit_decreasing, paper="FFD"), "bfd": Heuristic(best_fit_decreasing)},
     peers={
         "ortools-cp-sat": Peer(ortools_cp_sat, "ortools", "ortools", "OR-Tools, CP-SAT from FFD"),
         "ortools-scip": Peer(

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts, slots
+from nsa_cli.core.kernel import hooks, slots
+from nsa_cli.core.kernel.hooks import Uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, sum_features
-from nsa_cli.core.kernel.parts import Uniform
 from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch
 
 
@@ -24,8 +24,8 @@ class BinLists(NamedTuple):
         Bin of each item.
     needs : int64[16 blocks]
         Minus the free capacity of each bin: a bin has room for weight w if this is at most -w.
-    count, first : int64[N]
-        Items of each bin, and one of them; -1 if it is empty.
+    sizes, first : int64[N]
+        Number of items of each bin, and one of them; -1 if it is empty.
     after, before : int64[N]
         Neighbours of an item in the list of its bin, -1 at the ends.
     seen : float32[2, 16 blocks]
@@ -36,7 +36,7 @@ class BinLists(NamedTuple):
 
     bin_of: NDArray[np.int64]
     needs: NDArray[np.int64]
-    count: NDArray[np.int64]
+    sizes: NDArray[np.int64]
     first: NDArray[np.int64]
     after: NDArray[np.int64]
     before: NDArray[np.int64]
@@ -49,7 +49,7 @@ def empty_packing(size: int) -> BinLists:
     padded = slots.blocks_of(size) * LANES
     bin_of, *lists = (slots.aligned((size,), np.int64) for _ in range(5))
     seen, item = slots.aligned((2, padded)), slots.slot_space(size)
-    return BinLists(bin_of, slots.never(padded), *lists, seen, item)
+    return BinLists._make((bin_of, slots.never(padded), *lists, seen, item))
 
 
 @inlined
@@ -57,7 +57,7 @@ def pack_items(packing: Any, x: Any, weights: Any, capacity: int) -> None:
     """Put all items into the bins of `x`."""
     for b in range(len(x)):
         packing.needs[b] = -capacity
-        packing.count[b] = 0
+        packing.sizes[b] = 0
         packing.first[b] = -1
     for i in range(len(x)):
         put(packing, i, x[i], weights[i])
@@ -72,7 +72,7 @@ def put(packing: Any, item: int, target: int, weight: int) -> None:
         packing.before[head] = item
     packing.first[target] = item
     packing.bin_of[item] = target
-    packing.count[target] += 1
+    packing.sizes[target] += 1
     packing.needs[target] += weight
 
 
@@ -86,7 +86,7 @@ def take(packing: Any, item: int, weight: int) -> None:
         packing.first[source] = after
     if after >= 0:
         packing.before[after] = before
-    packing.count[source] -= 1
+    packing.sizes[source] -= 1
     packing.needs[source] -= weight
 
 
@@ -117,7 +117,7 @@ def sum_items(policy: Any, packing: Any, member: int, begin: int, end: int) -> N
     """Compute the first-layer sums of the items in some blocks."""
     shifts = (0, packing.seen.shape[1])
     sum_features(packing.seen, shifts, policy.item.first[member], packing.item.sums, begin, end)
-    slots.spoil(packing.item, begin, end)
+    slots.mark_stale(packing.item, begin, end)
 
 
 @inlined
@@ -127,15 +127,15 @@ def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float, giv
     first, bias = policy.item.first[member], policy.item.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[2, h] * heat)
-    anew, largest = slots.score_again(slot, policy.item.second[member])
-    if anew:
+    changed, largest = slots.update_scores(slot, policy.item.second[member])
+    if changed:
         if items < len(slot.logits):
             forbid_from(slot.logits, items)
         slots.weigh(slot, largest)
     return slots.draw(slot, u, policy.mode, given)
 
 
-@variant(parts.store, batch=(BinBatch, SquaresBatch))
+@variant(hooks.store, batch=(BinBatch, SquaresBatch))
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for i in range(len(x)):
         x[i] = work.packing.bin_of[i]

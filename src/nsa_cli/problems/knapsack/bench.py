@@ -1,4 +1,4 @@
-"""Benchmarks of the knapsack: the paper's protocol, heuristics, and peer solvers."""
+"""Benchmark data of knapsacks: temperatures, heuristics and peers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCALES = (1, 2**24, 10**9)
 
 
 def tuned(size: int) -> Temperatures:
-    """Measured with K = 10 N on random instances of 50 and 200 items; flat beyond."""
+    """Best temperatures with K = 10 N, measured on random instances of 50 and 200 items; flat beyond."""
     return (0.25, 0.13) if size < 100 else (0.4, 0.1)
 
 
@@ -60,7 +60,6 @@ def highs(instance: KnapsackInstance, seconds: float) -> Solution:
 
 
 contribution = BenchContribution(
-    steps="N",
     temperatures={"sa": (1.0, 0.1), "ppo": (1.0, 0.1), "es": (1.0, 0.1)},
     tuned=tuned,
     heuristics={

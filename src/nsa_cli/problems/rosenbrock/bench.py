@@ -1,5 +1,5 @@
-"""Benchmarks of Rosenbrock's function: the temperatures; the paper prints no figures."""
+"""Benchmark data of Rosenbrock's function: temperatures; the paper prints no figures."""
 
 from nsa_cli.core.bench import BenchContribution
 
-contribution = BenchContribution(steps="N", temperatures={"sa": (1.0, 0.01), "es": (1.0, 0.01)})
+contribution = BenchContribution(temperatures={"sa": (1.0, 0.01), "es": (1.0, 0.01)})

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Gaussian, Uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN
 from nsa_cli.core.kernel.normal import quantile
-from nsa_cli.core.kernel.parts import Fused, Gaussian, Uniform
 from nsa_cli.problems.rosenbrock.batch import LOG_SIGMA, SIGMA, RosenbrockBatch, pack
 
 LOWEST, HIGHEST = np.float32(LOG_SIGMA[0]), np.float32(LOG_SIGMA[1])
@@ -44,13 +44,13 @@ def workspace(x: Any) -> Work:
     return Work(*(np.zeros(len(x)) for _ in range(4)))
 
 
-@variant(parts.load, batch=RosenbrockBatch)
+@variant(hooks.load, batch=RosenbrockBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for d in range(len(x)):
         work.x[d] = x[d]
 
 
-@variant(parts.propose, batch=RosenbrockBatch)
+@variant(hooks.propose, batch=RosenbrockBatch)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -89,7 +89,7 @@ def _spread(policy: Any, work: Any, member: int) -> None:
         work.sigma[d] = math.exp(np.float64(min(max(total, LOWEST), HIGHEST)))
 
 
-@variant(parts.energy, batch=RosenbrockBatch)
+@variant(hooks.energy, batch=RosenbrockBatch)
 def _energy(batch: Any, work: Any, row: int) -> float:
     total = 0.0
     for d in range(len(work.x) - 1):
@@ -97,7 +97,7 @@ def _energy(batch: Any, work: Any, row: int) -> float:
     return total
 
 
-@variant(parts.delta, batch=RosenbrockBatch)
+@variant(hooks.delta, batch=RosenbrockBatch)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     old, new = 0.0, 0.0
     a, b = batch.a[row], batch.b[row]
@@ -114,7 +114,7 @@ def _term(a: float, b: float, left: float, right: float) -> float:
     return (a - left) * (a - left) + b * (valley * valley)
 
 
-@variant(parts.apply, batch=RosenbrockBatch)
+@variant(hooks.apply, batch=RosenbrockBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     for d in range(len(work.x)):
         if action[1] > 0:
@@ -124,12 +124,12 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
             work.x[d] = work.before[d]  # not x - step, which is not where it came from
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return np.int64(0), np.int64(-1)
 
 
-@variant(parts.store, batch=RosenbrockBatch)
+@variant(hooks.store, batch=RosenbrockBatch)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for d in range(len(x)):
         x[d] = work.x[d]

@@ -145,7 +145,7 @@ class TspInstance(Instance):
         assert self.coords is not None
         return prepare(self.edge_weight_type, self.coords)
 
-    def edges(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+    def edges(self, i: NDArray[np.integer[Any]], j: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Lengths of the edges between cities `i` and `j` (positions in the file), elementwise."""
         if self.matrix is not None:
             return np.asarray(self.matrix[i, j])

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import (
     HIDDEN,
@@ -26,7 +27,6 @@ from nsa_cli.core.kernel.lanes import (
     sum_features,
     turn_round,
 )
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     Mode,
     Network,
@@ -36,9 +36,9 @@ from nsa_cli.core.kernel.slots import (
     choose,
     choose_among,
     draw,
-    score_again,
+    mark_stale,
     slot_space,
-    spoil,
+    update_scores,
     weigh,
 )
 from nsa_cli.problems.tsp.batch import pack
@@ -169,14 +169,14 @@ def _spacing(batch: Any, work: Any, row: int) -> float:
     return batch.scale[row] / math.sqrt(len(work.tour))
 
 
-@variant(parts.load, batch=TspArrays)
+@variant(hooks.load, batch=TspArrays)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for k in range(len(x)):
         work.tour[k] = x[k]
     look(batch, policy, work, row, member)
 
 
-@variant(parts.propose, batch=TspArrays, policy=Uniform)
+@variant(hooks.propose, batch=TspArrays, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -209,15 +209,15 @@ def _leave_out(work: Any, first: int, logits: Any) -> None:
             forbid(logits, first + 1 if first < size - 1 else 0)
 
 
-@variant(parts.propose, batch=TspArrays, policy=(Paper, Relative))
+@variant(hooks.propose, batch=TspArrays, policy=(Paper, Relative))
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     if len(work.tour) < 4:
         return (np.int64(0), np.int64(0)), -np.inf
     set_floor(policy, work, member, temperature)
-    anew, largest = score_again(work.first, policy.first.second[member])
-    if anew:
+    changed, largest = update_scores(work.first, policy.first.second[member])
+    if changed:
         _leave_out(work, np.int64(-1), work.first.logits)  # a literal is one more type to compile
         weigh(work.first, largest)
     first = draw(work.first, uniform(at, 0), policy.mode, given[0])
@@ -227,7 +227,7 @@ def _propose(
     return (first.index, second.index), first.log_probability + second.log_probability
 
 
-@variant(parts.energy, batch=TspArrays)
+@variant(hooks.energy, batch=TspArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
     tour, total = work.tour, 0.0
     for k in range(len(tour)):
@@ -235,7 +235,7 @@ def _energy(batch: Any, work: Any, row: int) -> float:
     return total
 
 
-@variant(parts.delta, batch=TspArrays)
+@variant(hooks.delta, batch=TspArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     tour, size = work.tour, len(work.tour)
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
@@ -246,19 +246,19 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     return new - edge_length(batch, row, before, a) - edge_length(batch, row, b, after)
 
 
-@variant(parts.apply, batch=TspArrays)
+@variant(hooks.apply, batch=TspArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
     turn_round(work.tour, begin, end)
     look_again(batch, policy, work, row, member, begin, end)
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action
 
 
-@variant(parts.store, batch=TspArrays)
+@variant(hooks.store, batch=TspArrays)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for k in range(len(x)):
         x[k] = work.tour[k]
@@ -320,10 +320,10 @@ def _sum_again(rows: Any, shifts: Any, weights: Any, slot: Any, begin: int, end:
         if part == 1:
             first, behind = last, last + (begin == 0 and high < last)
         elif part == 2:
-            first, behind = 0, np.int64(end == size - 1 and low > 0)
+            first, behind = 0, np.int64(end == size - 1 and low > 0)  # type: ignore[assignment]
         if first < behind:
             sum_features(rows, shifts, weights, slot.sums, first, behind)
-            spoil(slot, first, behind)
+            mark_stale(slot, first, behind)
 
 
 @variant(look, batch=TspArrays, policy=Paper)
@@ -417,7 +417,7 @@ def _sum_relative(policy: Any, work: Any, member: int, begin: int, end: int) -> 
 
 
 @inlined
-def _log_heat(work: Any, temperature: float) -> float:
+def _log_heat(work: Any, temperature: float) -> np.float32:
     return np.float32(0.5 * math.log(max(temperature * math.sqrt(len(work.tour)), 1e-30)))
 
 

@@ -134,7 +134,7 @@ def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
 
 
 @inlined
-def _place(cities: Cities, chain: Chain, draws: np.uint64, cut: int, begin: int, count: int) -> int:
+def _place(cities: Cities, chain: Chain, draws: np.uint64, cut: int, begin: int, count: int) -> np.int64:
     """Choose where to cut, among `count` edges from `begin` on: of some at random the worst by alpha."""
     worst, chosen = -np.inf, np.int64(0)
     for k in range(_TRIES):

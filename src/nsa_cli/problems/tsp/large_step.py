@@ -74,7 +74,7 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
         return first if some_are_one and instance.objective(first) < instance.objective(tour) else tour
 
     in_parts = parts_of(len(state.best)) > 1 and not isinstance(tours.cities.measure, Rows)
-    return LargeStepRun(tours, state, current, best, parts=TourParts(tours, state) if in_parts else None)
+    return LargeStepRun(tours, state, current, best, partition=TourParts(tours, state) if in_parts else None)
 
 
 def _goes_in_parts(instance: TspInstance) -> bool:

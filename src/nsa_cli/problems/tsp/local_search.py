@@ -148,7 +148,7 @@ def push(chain: Chain, city: int) -> None:
 
 
 @inlined
-def _pop(chain: Chain) -> int:
+def _pop(chain: Chain) -> np.int64:
     head = chain.counts[HEAD]
     city = chain.queue[head]
     chain.counts[HEAD] = head + 1 if head + 1 < len(chain.queue) else 0
@@ -419,6 +419,7 @@ def _find_move(
     neighbours, distances, width = cities.neighbours, cities.distances, cities.width
     # Unsigned indices, here and below: Numba need not ask whether they count from the end.
     measure, tolerance = cities.measure, cities.tolerance
+    opened: int | np.int64
     opened, choices = -1, 2 * width + 1
     for y in range(end * width, end * width + width):
         gain1 = gained - distances[np.uint32(y)]

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts
+from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.core.kernel.slots import (
     Mode,
     Network,
@@ -152,7 +152,7 @@ def fused_of(count: int) -> Fused:
 
 
 @inlined
-def _wrapped(place: int, size: int) -> int:
+def _wrapped(place: Any, size: int) -> Any:
     """Bring a place that is at most one round too far back into the tour."""
     if place < 0:
         return place + size
@@ -190,7 +190,7 @@ def _beside(work: Any, city: int) -> Any:
     return work.tour[_wrapped(place - 1, size)], work.tour[_wrapped(place + 1, size)]
 
 
-@variant(parts.load, batch=NearArrays)
+@variant(hooks.load, batch=NearArrays)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for k in range(len(x)):
         work.tour[k] = x[k]
@@ -198,7 +198,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
     work.counts[TURNS], work.counts[TURNED] = 0, len(x)
 
 
-@variant(parts.propose, batch=NearArrays, policy=Uniform)
+@variant(hooks.propose, batch=NearArrays, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -231,7 +231,7 @@ def _propose_uniformly(
     return (city, m), log_probability
 
 
-@variant(parts.propose, batch=NearArrays, policy=Near)
+@variant(hooks.propose, batch=NearArrays, policy=Near)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -365,11 +365,11 @@ def _measure(ends: Any, pair: Any, x: float, y: float) -> None:
 
 
 @inlined
-def _distance(x: float, y: float) -> float:
+def _distance(x: float, y: float) -> np.float32:
     return np.float32(math.sqrt(x * x + y * y))
 
 
-@variant(parts.energy, batch=NearArrays)
+@variant(hooks.energy, batch=NearArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
     tour, total = work.tour, 0.0
     for k in range(len(tour)):
@@ -377,7 +377,7 @@ def _energy(batch: Any, work: Any, row: int) -> float:
     return total
 
 
-@variant(parts.delta, batch=NearArrays)
+@variant(hooks.delta, batch=NearArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     tour, size = work.tour, len(work.tour)
     begin, end = _ends(batch, work, row, action)
@@ -391,7 +391,7 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     return new - edge_length(batch.tours, row, before, a) - edge_length(batch.tours, row, b, after)
 
 
-@variant(parts.apply, batch=NearArrays)
+@variant(hooks.apply, batch=NearArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     tour, place, size = work.tour, work.place, len(work.tour)
     low, high = _ends(batch, work, row, action)
@@ -417,7 +417,7 @@ def _remember(work: Any, begin: int, count: int) -> None:
         counts[TURNED] = len(work.tour)  # to copy all is no more work, or too many to remember
 
 
-@variant(parts.reverse, work=NearWork)
+@variant(hooks.reverse, work=NearWork)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     size = len(work.tour)
     begin, end = _ends(batch, work, row, action)
@@ -435,13 +435,13 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
 
 
 @inlined
-def _turned(place: int, begin: int, end: int, size: int) -> int:
+def _turned(place: int, begin: int, end: int, size: int) -> np.int64:
     """Tell where a city is after a move."""
     inside, short = begin <= place <= end, 2 * (end - begin + 1) <= size
     return np.int64((begin + end - place) % size) if inside == short else np.int64(place)
 
 
-@variant(parts.store, batch=NearArrays)
+@variant(hooks.store, batch=NearArrays)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     tour, counts, size = work.tour, work.counts, len(work.tour)
     if not best or counts[TURNED] >= size:

@@ -11,7 +11,7 @@ from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.parts import Fused
+    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.problems.tsp.nearest_operations import NearestOperations
     from nsa_cli.problems.tsp.operations import TspOperations
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.problem import Draws, LargeStepPart
+from nsa_cli.core.problem import Draws, Segment
 from nsa_cli.problems.tsp.cuts import GAP, Cut, cut, link_gaps, link_part, members, restrict, walk
 from nsa_cli.problems.tsp.kicks import Kicked, Tours, fitting, start_at
 from nsa_cli.problems.tsp.local_search import HEAD, QUEUED
@@ -34,7 +34,7 @@ class _Part(NamedTuple):
 
 
 class TourParts:
-    """Parts of a chain; see `nsa_cli.core.problem.LargeStepParts`.
+    """Parts of a chain; see `nsa_cli.core.problem.Partition`.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class TourParts:
         self._cut = cut(tour, cities.neighbours, cities.width, weights, draws(self.count - 1))
         return np.diff(self._cut.bounds) / len(tour)
 
-    def part(self, number: int) -> LargeStepPart:
+    def segment(self, number: int) -> Segment:
         whole, found = self._tours.cities, self._found()
         some = members(found, number)
         waiting = (self._parted[some] != 0) & (some != GAP)
@@ -78,7 +78,7 @@ class TourParts:
         chain.queue[: len(first)], chain.waiting[:] = first, waiting
         chain.counts[HEAD], chain.counts[QUEUED] = 0, len(first)
         self._parts[number] = _Part(some, state)
-        return LargeStepPart(tours, state)
+        return Segment(tours, state)
 
     def join(self, *, improved: bool) -> tuple[float, float]:
         measure, order, best = self._tours.cities.measure, self._state.chain.order, self._state.best

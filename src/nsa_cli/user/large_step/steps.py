@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import mix, uniform
-from nsa_cli.core.kernel.jit import anew, variant
+from nsa_cli.core.kernel.jit import uncached, variant
 
 #: Moves of a kick at least.
 FEWEST = 2
@@ -67,7 +67,7 @@ class MoveChain(NamedTuple):
     energies: NDArray[np.float64]
 
 
-@partial(anew, forceinline=True)
+@partial(uncached, forceinline=True)
 def _propose(moves: Any, x: Any, first: Any, bits: Any) -> Any:
     """Draw a move, with a first candidate unless that is negative; -1 where no candidate is allowed."""
     size = len(x)
@@ -93,7 +93,7 @@ def _propose(moves: Any, x: Any, first: Any, bits: Any) -> Any:
     return (none, none)
 
 
-@anew
+@uncached
 def _descend(moves: MoveSet, chain: MoveChain, bits: Any) -> None:
     """Descend by improving moves, each first choice in turn, to a local optimum."""
     x, energies = chain.x, chain.energies

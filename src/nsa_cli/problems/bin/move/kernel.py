@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts, slots
+from nsa_cli.core.kernel import hooks, slots
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.problems.bin import kernel as shared
 from nsa_cli.problems.bin.batch import BinBatch, pack
 
@@ -49,7 +49,7 @@ def workspace(x: Any) -> Work:
     return Work(shared.empty_packing(size), free, slots.slot_space(size))
 
 
-@variant(parts.load, batch=BinBatch)
+@variant(hooks.load, batch=BinBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     shared.pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
     shared.look(batch, policy, work, row, member)
@@ -67,7 +67,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     sum_features(work.free, (0,), policy.bin.first[member, 1:2], work.bin.sums, 0, blocks)
 
 
-@variant(parts.propose, batch=BinBatch, policy=Uniform)
+@variant(hooks.propose, batch=BinBatch, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -80,7 +80,7 @@ def _propose_uniformly(
     return (item.index, target.index), item.log_probability + target.log_probability
 
 
-@variant(parts.propose, batch=BinBatch, policy=Paper)
+@variant(hooks.propose, batch=BinBatch, policy=Paper)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -99,23 +99,23 @@ def _propose(
     return (item.index, target.index), item.log_probability + target.log_probability
 
 
-@variant(parts.energy, batch=BinBatch)
+@variant(hooks.energy, batch=BinBatch)
 def _energy(batch: Any, work: Any, row: int) -> float:
     used = 0
-    for b in range(len(work.packing.count)):
-        used += work.packing.count[b] > 0
+    for b in range(len(work.packing.sizes)):
+        used += work.packing.sizes[b] > 0
     return np.float64(used)
 
 
-@variant(parts.delta, batch=BinBatch)
+@variant(hooks.delta, batch=BinBatch)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     packing = work.packing
-    closes = packing.count[packing.bin_of[action[0]]] == 1
-    opens = packing.count[action[1]] == 0
+    closes = packing.sizes[packing.bin_of[action[0]]] == 1
+    opens = packing.sizes[action[1]] == 0
     return np.float64(opens) - np.float64(closes)
 
 
-@variant(parts.apply, batch=BinBatch)
+@variant(hooks.apply, batch=BinBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     item, target = action
     source, weight = work.packing.bin_of[item], batch.weights[row, item]
@@ -140,7 +140,7 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
         item = packing.after[item]
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action[0], work.packing.bin_of[action[0]]
 

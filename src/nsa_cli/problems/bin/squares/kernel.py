@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts, slots
+from nsa_cli.core.kernel import hooks, slots
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, score_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.problems.bin import kernel as shared
 from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
 
@@ -67,7 +67,7 @@ def workspace(x: Any) -> Work:
     return Work(shared.empty_packing(size), back, there, now, seen, other)
 
 
-@variant(parts.load, batch=SquaresBatch)
+@variant(hooks.load, batch=SquaresBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     size = len(x)
     shared.pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
@@ -83,7 +83,7 @@ def _make_room(work: Any, changed: int) -> None:
     """Update `there` after a change of a bin."""
     packing = work.packing
     size, needs = len(packing.bin_of), packing.needs[changed]
-    work.there[changed] = needs if packing.count[changed] > 0 else slots.NEVER
+    work.there[changed] = needs if packing.sizes[changed] > 0 else slots.NEVER
     item = packing.first[changed]
     while item >= 0:
         work.there[size + item] = needs - work.back[size + item]
@@ -127,7 +127,7 @@ def _weigh(work: Any, weight: float, room: float, heat: float) -> None:
         gains[c] = gain / (abs(gain) + heat)
 
 
-@variant(parts.propose, batch=SquaresBatch, policy=Uniform)
+@variant(hooks.propose, batch=SquaresBatch, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -138,7 +138,7 @@ def _propose_uniformly(
     return (item.index, other.index), item.log_probability + other.log_probability
 
 
-@variant(parts.propose, batch=SquaresBatch, policy=Squares)
+@variant(hooks.propose, batch=SquaresBatch, policy=Squares)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -158,11 +158,11 @@ def _propose(
     return (item.index, other.index), item.log_probability + other.log_probability
 
 
-@variant(parts.energy, batch=SquaresBatch)
+@variant(hooks.energy, batch=SquaresBatch)
 def _energy(batch: Any, work: Any, row: int) -> float:
     packing, used, squares = work.packing, 0, 0.0
-    for b in range(len(packing.count)):
-        used += packing.count[b] > 0
+    for b in range(len(packing.sizes)):
+        used += packing.sizes[b] > 0
         squares += _load_of(batch, packing, row, b) ** 2
     return used - squares * batch.scale[row]
 
@@ -180,18 +180,18 @@ def _target(packing: Any, other: int) -> int:
     return other if other < size else packing.bin_of[other - size]
 
 
-@variant(parts.delta, batch=SquaresBatch)
+@variant(hooks.delta, batch=SquaresBatch)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     packing, item, other = work.packing, action[0], action[1]
     source, target = packing.bin_of[item], _target(packing, other)
     shift = (batch.weights[row, item] - work.back[other]) / max(batch.capacity[row], 1)
     here, there = _load_of(batch, packing, row, source), _load_of(batch, packing, row, target)
     rise = 2.0 * shift * (shift + there - here)
-    closes = other < len(packing.bin_of) and packing.count[source] == 1
+    closes = other < len(packing.bin_of) and packing.sizes[source] == 1
     return -np.float64(closes) - rise * batch.scale[row]
 
 
-@variant(parts.apply, batch=SquaresBatch)
+@variant(hooks.apply, batch=SquaresBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     packing, item, other = work.packing, action[0], action[1]
     size = len(packing.bin_of)
@@ -219,7 +219,7 @@ def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, chang
         item = packing.after[item]
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     item, other = action
     size = len(work.packing.bin_of)

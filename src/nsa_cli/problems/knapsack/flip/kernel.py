@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import parts, slots
+from nsa_cli.core.kernel import hooks, slots
 from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, sum_features
-from nsa_cli.core.kernel.parts import Fused, Uniform
 from nsa_cli.problems.knapsack.batch import KnapsackBatch, pack
 
 
@@ -70,7 +70,7 @@ def workspace(x: Any) -> Work:
     )
 
 
-@variant(parts.load, batch=KnapsackBatch)
+@variant(hooks.load, batch=KnapsackBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     free = batch.capacity[row]
     for i in range(len(x)):
@@ -125,10 +125,10 @@ def _sum(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
     width = work.seen.shape[1]
     shifts = (0, width, 2 * width, 3 * width)
     sum_features(work.seen, shifts, policy.item.first[member], work.slot.sums, begin, end)
-    slots.spoil(work.slot, begin, end)
+    slots.mark_stale(work.slot, begin, end)
 
 
-@variant(parts.propose, batch=KnapsackBatch, policy=Uniform)
+@variant(hooks.propose, batch=KnapsackBatch, policy=Uniform)
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
@@ -136,14 +136,14 @@ def _propose_uniformly(
     return (choice.index, np.int64(0)), choice.log_probability
 
 
-@variant(parts.propose, batch=KnapsackBatch, policy=_LEARNT)
+@variant(hooks.propose, batch=KnapsackBatch, policy=_LEARNT)
 def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     slot, room = work.slot, work.free[0]
     common(batch, policy, slot.floor, row, member, room, np.float32(temperature))
-    anew, largest = slots.score_again(slot, policy.item.second[member])
-    if anew:  # the room and what items need change with the sums only
+    changed, largest = slots.update_scores(slot, policy.item.second[member])
+    if changed:  # the room and what items need change with the sums only
         slots.weigh_allowed(slot, largest, work.needs, room)
     choice = slots.draw_allowed(slot, work.needs, room, uniform(at, 0), policy.mode, given[0])
     return (choice.index, np.int64(0)), choice.log_probability
@@ -172,7 +172,7 @@ def _common_relative(
         floor[h] = -(bias[h] + first[4, h] * left + first[5, h] * heat)
 
 
-@variant(parts.energy, batch=KnapsackBatch)
+@variant(hooks.energy, batch=KnapsackBatch)
 def _energy(batch: Any, work: Any, row: int) -> float:
     total = 0.0
     for i in range(len(work.inside)):
@@ -180,13 +180,13 @@ def _energy(batch: Any, work: Any, row: int) -> float:
     return -total
 
 
-@variant(parts.delta, batch=KnapsackBatch)
+@variant(hooks.delta, batch=KnapsackBatch)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     value = batch.values[row, action[0]]
     return value if work.inside[action[0]] else -value
 
 
-@variant(parts.apply, batch=KnapsackBatch)
+@variant(hooks.apply, batch=KnapsackBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     item = action[0]
     weight = batch.weights[row, item]
@@ -215,12 +215,12 @@ def _look_again(policy: Any, work: Any, member: int, item: int) -> None:
     _sum(policy, work, member, block, block + 1)
 
 
-@variant(parts.reverse, work=Work)
+@variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action
 
 
-@variant(parts.store, batch=KnapsackBatch)
+@variant(hooks.store, batch=KnapsackBatch)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for i in range(len(x)):
         x[i] = work.inside[i]

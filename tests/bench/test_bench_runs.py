@@ -1,12 +1,13 @@
-"""Runs of a few instances: what is measured is what the solutions are worth."""
+"""Benchmarks by steps: objectives, rows and references of a few instances."""
 
 import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.bench.solvers import Watch
-from nsa_cli.bench.suite import make_suite
-from nsa_cli.bench.summary import RUN_COLUMNS, run_rows
+from nsa_cli.bench import statistics
+from nsa_cli.bench.solvers import Monitor, format_budget
+from nsa_cli.bench.suites import suite_of_size
+from nsa_cli.bench.summary import COLUMNS, run_rows
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import builtin_names
 
@@ -23,23 +24,26 @@ def policy_file(folder, problem, method="es", **notes):
     )
     path = folder / f"{problem}-{method}-test.json"
     policy = SlotPolicy(features.slots, feature_set, 16, path.stem)
-    save(path, policy, problem, {"schedule": {"t_start": 0.5, "t_end": 0.25}, **notes})
+    save(
+        path,
+        policy,
+        problem,
+        {"schedule": {"t_start": 0.5, "t_end": 0.25}, "training": {"size": 50}, **notes},
+    )
     return path
 
 
 @pytest.mark.parametrize("problem", builtin_names())
 def test_objectives_are_those_of_the_solutions(problem, measured):
-    """Each row of runs.csv, evaluated again on the instance; all solutions are feasible."""
+    """Each row of runs.csv, solved and evaluated again alone; all solutions are feasible."""
     _, runs = measured(problem, SMALLEST[problem])
-    rows = iter(run_rows(runs))
-    for run in runs:
-        for task, answer in zip(run.suite.tasks, run.run.answers, strict=True):
-            row = dict(zip(RUN_COLUMNS, next(rows), strict=True))
-            assert row["objective"] == task.instance.objective(answer.solution)
-            assert task.instance.violation(answer.solution) is None
-            assert row["instance"] == task.instance.name
-            assert row["gap"] is None or row["gap"] >= 0  # to the best of the run
-    assert next(rows, None) is None
+    for run, cells in zip(runs, run_rows(runs), strict=True):
+        row, task = dict(zip(COLUMNS, cells, strict=True)), run.suite.tasks[run.place]
+        (answer,) = run.solver.solve([task], run.seed, Monitor())
+        assert row["objective"] == task.instance.objective(answer.solution)
+        assert task.instance.violation(answer.solution) is None
+        assert row["instance"] == task.instance.name
+        assert row["gap"] is None or row["gap"] >= 0  # to the best of the runs
 
 
 @pytest.mark.parametrize("problem", builtin_names())
@@ -47,7 +51,7 @@ def test_vanilla_annealing_is_always_first(problem, measured):
     """One chain from the paper's start for N, or N^2, steps."""
     _, runs = measured(problem, SMALLEST[problem])
     assert runs[0].solver.name == "nsa-sa"
-    assert runs[0].run.steps == SMALLEST[problem] ** (2 if problem == "tsp" else 1)
+    assert runs[0].steps == SMALLEST[problem] ** (2 if problem == "tsp" else 1)
 
 
 def test_the_protocol_is_that_of_solve_many(measured):
@@ -58,7 +62,7 @@ def test_the_protocol_is_that_of_solve_many(measured):
     options = {"steps": 50, "seed": 4, "chains": 1, "init": "paper", "unit": 1.0, "device": "cpu"}
     options["bound"] = False
     results = nsa.solve_many(tasks, t_start=1.0, t_end=0.1, policy="uniform", **options)
-    assert [a.objective for a in runs[0].run.answers] == [r.objective for r in results]
+    assert [run.objective for run in runs[:3]] == [r.objective for r in results]
 
 
 @pytest.mark.parametrize(
@@ -74,14 +78,15 @@ def test_the_protocol_is_that_of_solve_many(measured):
 def test_heuristics_are_each_there_once(problem, names, measured):
     """Second names of a function, and the start of the annealing, are left out."""
     _, runs = measured(problem, SMALLEST.get(problem, 8))
-    assert [r.solver.name for r in runs if r.solver.kind == "heuristic"] == names
+    found = dict.fromkeys(run.solver.name for run in runs if run.solver.kind == "heuristic")
+    assert list(found) == names
 
 
 def test_what_takes_no_random_numbers_runs_once(measured):
     """Other seeds would give the same; random ones run with each."""
     _, runs = measured("knapsack", 50, seeds=(1, 2))
-    seeds = {name: [r.seed for r in runs if r.solver.name == name] for name in ("greedy", "random-search")}
-    assert seeds == {"greedy": [1], "random-search": [1, 2]}
+    seeds = {name: {r.seed for r in runs if r.solver.name == name} for name in ("greedy", "random-search")}
+    assert seeds == {"greedy": {1}, "random-search": {1, 2}}
 
 
 def test_heuristics_keep_their_order(measured):
@@ -116,8 +121,8 @@ def test_a_policy_is_sampled_and_greedy(tmp_path, measured):
     """At the temperatures of its file; greedy with N steps only, beside the paper's cell of its method."""
     path = policy_file(tmp_path, "knapsack")
     ready, runs = measured("knapsack", 50, policies=(str(path),), steps=(1, 2))
-    ours = [r.solver for r in runs if r.solver.name.startswith("nsa-es")]
-    assert [(s.name, s.budget) for s in ours] == [
+    ours = [r.solver for r in runs if r.solver.name.startswith("nsa-es") and r.place == 0]
+    assert [(s.name, format_budget(s.budget)) for s in ours] == [
         ("nsa-es-test", "1N"),
         ("nsa-es-test", "2N"),
         ("nsa-es-test-greedy", "1N"),
@@ -131,7 +136,7 @@ def test_a_policy_without_schedule_takes_the_papers(tmp_path, measured):
     """That of its method: evolution strategies start colder on bins."""
     path = policy_file(tmp_path, "bin", schedule=None)
     _, runs = measured("bin", 50, policies=(str(path),))
-    (solver,) = [r.solver for r in runs if r.solver.name == "nsa-es-test"]
+    solver = next(r.solver for r in runs if r.solver.name == "nsa-es-test")
     assert solver.temperatures(50) == (0.1, 1e-4)
 
 
@@ -144,11 +149,11 @@ def test_two_policies_of_one_name_are_refused(tmp_path, measured):
 
 
 def test_stopping_leaves_whole_runs(measured):
-    """What was done stays, the run that was stopped is left out."""
+    """What was done stays, a solver that was stopped between instances is left out."""
     asked = iter([False] * 8)
-    _, runs = measured("bin", 50, watch=Watch(lambda: next(asked, True)))
+    _, runs = measured("bin", 50, monitor=Monitor(lambda: next(asked, True)))
     assert runs
-    assert all(len(r.run.answers) == 3 for r in runs)
+    assert len(runs) % 3 == 0
     assert len(runs) < len(measured("bin", 50)[1])
 
 
@@ -156,10 +161,10 @@ def test_means_are_over_instances_and_seeds(measured):
     """The row's figures from the single runs."""
     ready, runs = measured("knapsack", 50, count=4, seeds=(1, 2, 3))
     row = ready.rows(runs)[0]
-    objectives = np.array([[a.objective for a in r.run.answers] for r in runs if r.solver.name == "nsa-sa"])
-    assert objectives.shape == (3, 4)
+    objectives = np.array([r.objective for r in runs if r.solver.name == "nsa-sa"]).reshape(3, 4)
     assert (row.instances, row.seeds, row.batch) == (4, 3, 4)
     assert row.mean == pytest.approx(objectives.mean())
+    assert row.ci95 == pytest.approx(statistics.half_width(objectives.mean(axis=0)))
     assert row.std_seeds == pytest.approx(objectives.mean(axis=1).std(ddof=1))
     assert row.seconds_total == pytest.approx(4 * row.seconds)
 
@@ -168,7 +173,7 @@ def test_means_are_over_instances_and_seeds(measured):
 def test_no_answer_beats_an_optimum(problem, size, shared, measured):
     """Gaps to exact references are not negative."""
     _, runs = measured(problem, size, references=shared / "data" / "reference")
-    gaps = [row[RUN_COLUMNS.index("gap")] for row in run_rows(runs)]
+    gaps = [row[COLUMNS.index("gap")] for row in run_rows(runs)]
     assert min(gaps) >= 0
     assert max(gaps) > 0
 
@@ -178,20 +183,22 @@ def test_gaps_to_references(tmp_path, measured):
     np.savez(tmp_path / "bin50_ref.npz", ffd=np.array([20.0, 40.0, 99.0]))
     ready, runs = measured("bin", 50, count=2, references=tmp_path)
     row = next(r for r in ready.rows(runs) if r.solver == "ffd")
-    a, b = (x.objective for x in next(r for r in runs if r.solver.name == "ffd").run.answers)
+    a, b = (r.objective for r in runs if r.solver.name == "ffd")
     assert row.gap == pytest.approx(((a - 20) / 20 + (b - 40) / 40) / 2)
     assert row.gap_of_means == pytest.approx((a + b - 60) / 60)
 
 
-def test_too_few_references_are_refused():
+def test_too_few_references_are_refused(tmp_path):
     """Rather than measured against a part."""
-    with pytest.raises(UsageError, match="2 of size 50 for 3 instances"):
-        make_suite(nsa.find_problem("bin"), 50, 3, np.ones(2))
+    np.savez(tmp_path / "bin50_ref.npz", ffd=np.ones(2))
+    problem = nsa.find_problem("bin")
+    with pytest.raises(UsageError, match="2 of size 50 for 3 instances; use count=2"):
+        suite_of_size(problem, 50, 3, tmp_path)
 
 
 def test_random_instances_where_the_paper_has_none():
     """The same ones each time, of any size."""
     problem = nsa.find_problem("rosenbrock")
-    first, second = (make_suite(problem, 3, 2) for _ in range(2))
+    first, second = (suite_of_size(problem, 3, 2) for _ in range(2))
     assert first.names == second.names
     assert first.tasks[1].instance.record() == second.tasks[1].instance.record()

@@ -1,4 +1,4 @@
-"""What `nsa solve` makes of a run beside its result: a progress line, a trace, pictures."""
+"""Outputs of `nsa solve` beside the result: progress, trace, pictures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Extras:
-    """Files that are wanted beside the result.
+    """Files to write beside the result.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Extras:
     plot_run: str | None = None
 
     def check(self, tasks: list[Task]) -> None:
-        """Refuse what cannot be written or drawn, before anything is computed.
+        """Check that all of them can be written and drawn.
 
         Raises
         ------
@@ -60,7 +60,7 @@ class Extras:
         self.drawing(tasks)
 
     def drawing(self, tasks: list[Task]) -> Drawing[Any] | None:
-        """What draws the solution, if that is wanted."""
+        """Find the drawing for a picture of the solution; None if none is asked for."""
         if self.plot is None:
             return None
         from nsa_cli.report.plots import drawing_of
@@ -68,8 +68,8 @@ class Extras:
         return drawing_of(tasks[0].problem, tasks[0].instance, "plot")
 
 
-class Watch:
-    """Looks at a run while it goes on, and writes what is wanted when it is over.
+class Observer:
+    """Observer of a run: shows progress, records the trace, writes files when the run is over.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Watch:
     Attributes
     ----------
     looks : int or None
-        How often to call it at least.
+        Least number of calls in a run.
     """
 
     def __init__(self, extras: Extras, console: Console, tasks: list[Task], settings: Settings) -> None:
@@ -97,17 +97,17 @@ class Watch:
             self._trace, self.looks = Trace(tasks[0].problem.sense, follow=follows), ROWS
 
     def __call__(self, progress: Progress) -> None:
-        """Look."""
+        """Record and show progress."""
         if self._trace is not None:
             self._trace(progress)
         self._line(progress)
 
     def end(self) -> None:
-        """The run is over, or has failed: nothing more is shown."""
+        """End the display."""
         self._line.end()
 
     def write(self, result: Result) -> None:
-        """Write the trace and draw the pictures, each whole or not at all."""
+        """Write the trace and the pictures, each whole or not at all."""
         trace = self._trace
         if trace is not None and self._extras.trace is not None:
             trace.write(self._extras.trace)
@@ -132,7 +132,7 @@ class Watch:
 
 
 def _known(result: Result) -> tuple[str, Number] | None:
-    """What a curve is compared with: the best known objective, or else the bound."""
+    """Reference of a curve: the best known objective, or else the bound."""
     if result.instance.best_known is not None:
         return "best known", result.instance.best_known
     return None if result.bound is None else ("bound", result.bound.value)

@@ -1,9 +1,9 @@
-"""The parts of a fused kernel that a problem gives, as generic functions.
+"""Hooks of the fused kernel: what a problem implements of an annealing step, as generic functions.
 
-A problem's ``kernel.py`` registers an implementation of each with `nsa_cli.core.kernel.jit.variant`; the
-compiler chooses by the types of `batch` (the problem's NamedTuple of arrays, the one that its torch
-operations take as tensors) and `policy` (a NamedTuple class for each feature set, or `Uniform`). All work on
-one chain, whose current solution is in `work`.
+A problem's kernel registers an implementation of each with `nsa_cli.core.kernel.jit.variant`; the compiler
+chooses by the types of `batch` (the problem's NamedTuple of arrays, the one that its torch operations take as
+tensors) and `policy` (a NamedTuple class for each feature set, or `Uniform`). All work on one chain, whose
+current solution is in `work`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nsa_cli.core.kernel.jit import generic
 
 
 class Uniform(NamedTuple):
     """Uniform proposals: all logits zero. `greedy` is always False."""
 
-    greedy: Any
+    greedy: bool
 
 
 class Gaussian(NamedTuple):
@@ -30,15 +33,15 @@ class Gaussian(NamedTuple):
     second, offset : float32[P, HIDDEN, D], float32[P, D]
     """
 
-    first: Any
-    bias: Any
-    second: Any
-    offset: Any
+    first: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    second: NDArray[np.float32]
+    offset: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Fused:
-    """What a problem's ``kernel.py`` gives to Python.
+    """A fused kernel as Python sees it.
 
     Attributes
     ----------
@@ -58,7 +61,7 @@ class Fused:
     objectives : callable
         As `nsa_cli.core.operations.Operations.objectives`.
     kept : bool
-        Whether the compiled loop is kept on disk; not where parts come from outside of this package.
+        Whether the compiled loop is kept on disk; not that with a user's hooks.
     """
 
     arrays: Callable[[Sequence[Any], float | None], Any]
@@ -79,7 +82,7 @@ def load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> N
 
 @generic
 def propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: int, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: np.uint64, given: Any
 ) -> Any:
     """Choose a move: ``(action, log_probability)``, -inf if there is none.
 
