@@ -18,14 +18,15 @@ FILES = sorted(SOURCE.rglob("*.py"))
 BELOW = {
     "core": {"version"},
     "io": {"core"},
-    "problems": {"core", "io"},
+    "user": {"core"},
+    "problems": {"core", "io", "user"},
     "policy": {"core", "io"},
     "anneal": {"core"},
     "train": {"core", "anneal", "policy", "version"},
     "report": {"core", "io", "anneal"},
     "solver": {"core", "problems", "policy", "anneal", "version"},
     "api": {"core", "io", "problems", "solver"},
-    "contract": {"core", "io", "policy", "problems", "api"},
+    "contract": {"core", "io", "policy", "problems", "api", "user"},
     "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report", "version"},
     "cli": {
         "core",

@@ -19,7 +19,7 @@ from nsa_cli.core.operations import ContinuousOperations
 from nsa_cli.policy import fused as layouts
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
-from nsa_cli.problems import _as_problem, builtin_names, find_problem
+from nsa_cli.problems import as_problem, builtin_names, find_problem
 
 from helpers import random_instances, starts_of
 from user_problems import MAXCUT, Teams
@@ -43,7 +43,7 @@ def problem_of(name: str) -> Any:
     """Find a problem, once: what users write is compiled again for each class."""
     if name == "maxcut":
         return find_problem(MAXCUT)
-    return _as_problem(Teams, name) if name == "teams" else find_problem(name.partition(":")[0])
+    return as_problem(Teams) if name == "teams" else find_problem(name.partition(":")[0])
 
 
 def neighbourhood_of(name: str) -> Any:

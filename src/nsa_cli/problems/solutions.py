@@ -120,7 +120,7 @@ def _from_text(text: str, nested: bool) -> list[Any]:
 
 
 def _tokens(line: str) -> list[str | Number]:
-    """Split at commas, or where there are none at blanks."""
+    """Split at commas if there are any, else at blanks."""
     parts = line.split(",") if "," in line else line.split()
     return [_token(part.strip()) for part in parts if part.strip()]
 
