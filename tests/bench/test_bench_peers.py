@@ -76,7 +76,7 @@ from pathlib import Path
 lines = Path("in.par").read_text().splitlines() if len(sys.argv) == 2 else []
 parameters = dict(line.split(" = ") for line in lines)
 text = Path(parameters.get("PROBLEM_FILE", sys.argv[-1])).read_text()
-count = int(re.search(r"DIMENSION: (\\d+)", text)[1])
+count = int(re.search(r"DIMENSION : (\\d+)", text)[1])
 weights = text.split("EDGE_WEIGHT_SECTION")[1].split()[:-1]
 assert len(weights) == count * count and "FULL_MATRIX" in text
 sum(range(3_000_000))

@@ -98,7 +98,7 @@ def test_heuristics_keep_their_order(measured):
 
 def test_two_opt_leaves_no_better_exchange():
     """On some tours every exchange of two edges is tried again, one by one."""
-    from nsa_cli.problems.tsp.heuristics import two_opt
+    from nsa_cli.problems.tsp.starts import two_opt
 
     for instance in nsa.find_problem("tsp").paper_set(20, 3):
         tour = two_opt(instance, lambda n: np.full(n, 0.3))

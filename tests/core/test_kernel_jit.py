@@ -66,7 +66,7 @@ def test_every_module_that_compiles_is_among_the_sources():
 def test_constants_that_kernels_import_are_among_the_sources():
     """They are compiled into the kernels; what no kernel can use is edited without compiling anew."""
     names = {path.relative_to(PACKAGE).as_posix() for path in sources()}
-    assert {"core/draws.py", "anneal/acceptance.py", "problems/tsp/nearest.py"} <= names
+    assert {"core/draws.py", "anneal/acceptance.py", "problems/tsp/two_opt/candidate_lists.py"} <= names
     assert not names & {"run.py", "api.py", "cli/solve.py", "bench/suite.py"}
 
 

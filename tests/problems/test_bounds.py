@@ -16,7 +16,6 @@ import nsa_cli as nsa
 from nsa_cli.core.bound import Bound, rounded_outwards
 from nsa_cli.problems.bin import bounds as bin_bounds
 from nsa_cli.problems.knapsack.bounds import dual as knapsack_bounds
-from nsa_cli.problems.tsp import bounds as tsp_bounds
 from nsa_cli.solver.bounds import share_of
 
 from helpers import random_instances
@@ -50,12 +49,6 @@ def best_packing(instance):
         return min([*tries, least(k + 1, (*loads, units[k]))])
 
     return least(0, ())
-
-
-def best_tour(instance):
-    """Try all orders with the first city first."""
-    orders = itertools.permutations(range(1, instance.size))
-    return min(instance.objective(np.array([0, *order])) for order in orders)
 
 
 @FEW
@@ -155,133 +148,6 @@ def test_bin_bounds_hold_for_weights_that_no_64_bits_hold():
     assert BIN.bound(apart).value == 2
 
 
-METRIC = st.sampled_from(["EUC_2D", "CEIL_2D", "FLOOR_2D", "EXACT_2D", "MAN_2D", "MAX_2D", "ATT", "GEO"])
-
-
-@FEW
-@given(st.data(), METRIC)
-def test_tour_bounds_are_the_optimum_of_few_cities(data, metric):
-    """All metrics, coincident cities and cities in a line among them."""
-    place = st.integers(-20, 20) if data.draw(st.booleans()) else st.floats(-20, 20).map(float)
-    coords = data.draw(st.lists(st.tuples(place, place), min_size=1, max_size=7))
-    instance = TSP.from_record({"coords": [list(c) for c in coords], "edge_weight_type": metric})
-    optimum = best_tour(instance)
-    bound = TSP.bound(instance)
-    assert bound.exact
-    assert bound.value <= optimum
-    assert bound.proves(optimum, "min")
-    assert instance.objective(bound.solution) == pytest.approx(optimum, rel=1e-12)
-
-
-@FEW
-@given(st.data(), METRIC, st.integers(0, 2**32))
-def test_any_potentials_give_a_valid_tour_bound(data, metric, seed):
-    """The 1-tree is over all edges: candidates and luck have no part in its validity."""
-    rng = np.random.default_rng(seed)
-    size = data.draw(st.integers(3, 7))
-    grid = rng.integers(0, data.draw(st.integers(1, 40)), (size, 2))
-    instance = TSP.from_record({"coords": grid.tolist(), "edge_weight_type": metric})
-    scale = min(4, tsp_bounds.scale_of(instance))
-    potentials = rng.integers(-(2**10), 2**10, size).tolist()
-    witness = {"scale": scale, "potentials": potentials}
-    assert TSP.recompute_bound(instance, witness) <= best_tour(instance)
-
-
-@pytest.mark.parametrize(
-    "metric", ["EUC_2D", "CEIL_2D", "EXACT_2D", "MAN_2D", "MAX_2D", "ATT", "GEO", "matrix"]
-)
-@pytest.mark.parametrize("kind", ["uniform", "clustered", "line", "grid", "coincident"])
-def test_the_1_tree_over_all_edges_is_that_of_a_dense_matrix(monkeypatch, metric, kind):
-    """The search for near pairs leaves out nothing that matters, and a limit only lowers the bound."""
-    rng = np.random.default_rng(5)
-    points = {
-        "uniform": rng.random((60, 2)) * 80,
-        "clustered": rng.random((60, 2)) + rng.integers(0, 3, (60, 1)) * 30,
-        "line": np.stack([np.arange(60.0), np.zeros(60)], 1),
-        "grid": np.indices((10, 6)).reshape(2, -1).T * 1.0,
-        "coincident": rng.integers(0, 3, (60, 2)) * 1.0,
-    }[kind]
-    if metric == "matrix":
-        lengths = np.rint(np.linalg.norm(points[:, None] - points, axis=2) * 10).astype(int)
-        instance = TSP.from_record({"matrix": lengths.tolist()})
-    else:
-        instance = TSP.from_record({"coords": points.tolist(), "edge_weight_type": metric})
-    scale = tsp_bounds.scale_of(instance)
-    unit = 2.0**scale * max(instance.edges(np.zeros(59, dtype=int), np.arange(1, 60)).mean(), 1e-9)
-    potentials = np.rint(rng.normal(0, 0.3, 60) * unit).astype(np.int64)
-    exact = dense_1_tree(instance, scale, potentials)
-    witness = {"scale": scale, "potentials": potentials.tolist()}
-    assert TSP.recompute_bound(instance, witness) == exact
-    from nsa_cli.problems.tsp import complete_tree
-
-    monkeypatch.setattr(complete_tree, "ALL_PAIRS", 0)  # as for many cities
-    monkeypatch.setattr(complete_tree, "_LISTED", (1000, 1000))
-    monkeypatch.setattr(complete_tree, "_MANY", 1)
-    assert TSP.recompute_bound(instance, witness) == exact
-    monkeypatch.setattr(complete_tree, "_LISTED", (0, 0))
-    assert TSP.recompute_bound(instance, witness) <= exact
-
-
-def dense_1_tree(instance, scale, potentials):
-    """Prim's tree over a full matrix and the heaviest second edge, all in Python's integers."""
-    size = instance.size
-    i, j = np.indices((size, size)).reshape(2, -1)
-    lengths = tsp_bounds.scaled(instance, scale, i, j).reshape(size, size)
-    weights = [[int(x) for x in row] for row in lengths + potentials[:, None] + potentials]
-    reach = {city: weights[0][city] for city in range(1, size)}
-    total = 0
-    while reach:
-        city = min(reach, key=reach.get)
-        total += reach.pop(city)
-        for other in reach:
-            reach[other] = min(reach[other], weights[city][other])
-    seconds = [sorted(weights[c][d] for d in range(size) if d != c)[1] for c in range(size)]
-    total += max(seconds) - 2 * int(potentials.sum())
-    return tsp_bounds.in_file_units(instance, total, scale)
-
-
-@pytest.mark.parametrize("size", [100, 300])
-def test_held_karp_is_near_the_optimum_of_random_cities(size, capsys):
-    """Within a per cent or so of a tour by 2-opt and annealing's best; the figure is printed."""
-    (instance,) = random_instances(TSP, size, 1, seed=4)
-    bound = TSP.bound(instance)
-    # The mean optimal tour of random cities (Johnson and McGeoch 1996), a fair yardstick at these sizes.
-    usual = 0.7124 * math.sqrt(size) * (1 + 0.33 / size) * (1 + 0.467 / size**0.5 / 2)
-    with capsys.disabled():
-        print(f"\n    held-karp {size}: {bound.value:.4f}, usual optimum {usual:.4f}", end="")
-    assert 0.9 * usual < bound.value < 1.1 * usual
-    assert TSP.recompute_bound(instance, bound.witness) == pytest.approx(bound.value, rel=1e-12)
-
-
-@pytest.mark.parametrize("metric", ["EUC_2D", "EXACT_2D", "GEO", "matrix"])
-def test_a_few_milliseconds_bound_some_hundred_cities(metric):
-    """Compiled code raises the bound, however short the time; the witness proves it without the clock."""
-    rng = np.random.default_rng(8)
-    points = rng.random((200, 2)) * 80
-    if metric == "matrix":
-        lengths = np.linalg.norm(points[:, None] - points, axis=2)
-        instance = TSP.from_record({"matrix": ((lengths + lengths.T) / 2).tolist()})
-    else:
-        instance = TSP.from_record({"coords": points.tolist(), "edge_weight_type": metric})
-    leisurely = TSP.bound(instance)
-    hasty = TSP.bound(instance, seconds=0.02)
-    assert hasty.value > 0.9 * leisurely.value
-    for bound in (leisurely, hasty):
-        assert TSP.recompute_bound(instance, bound.witness) == bound.value
-    assert TSP.bound(instance, seconds=1e-5) is None
-    assert TSP.bound(instance, stop=lambda: True) is None
-
-
-def test_cities_on_the_same_place_are_bounded_too():
-    """They have no compiled bound of their own: their potentials would be one."""
-    rng = np.random.default_rng(9)
-    coords = rng.integers(0, 9, (60, 2)).tolist()
-    instance = TSP.from_record({"coords": coords, "edge_weight_type": "EUC_2D"})
-    bound = TSP.bound(instance)
-    assert 0.9 * nsa.solve(instance, steps=500, seed=1, threads=1).objective < bound.value
-    assert TSP.recompute_bound(instance, bound.witness) == bound.value
-
-
 def test_bounds_have_little_of_a_short_time_unless_they_end_searches():
     """Of tours three per cent of a second and a fifth of ten; half of it for knapsacks' programme."""
     assert [share_of(TSP, s) for s in (0.05, 1.0, 3.0, 10.0, math.inf)] == pytest.approx(
@@ -308,19 +174,6 @@ def test_a_knapsack_of_2000_items_is_bounded_in_no_time():
     (instance,) = KNAPSACK.paper_set(2000, 1)
     assert KNAPSACK.bound(instance, seconds=0.0) is None
     assert KNAPSACK.bound(instance).exact
-
-
-def test_tour_bounds_of_matrices_without_geometry():
-    """Random lengths; the bound is below the optimum found by the subset programme."""
-    from nsa_cli.problems.tsp.subsets import shortest_tour
-
-    rng = np.random.default_rng(0)
-    for _ in range(3):
-        lengths = np.triu(rng.integers(1, 100, (13, 13)), 1)
-        lengths += lengths.T
-        optimum, _ = shortest_tour(lengths)
-        bound = TSP.bound(TSP.from_record({"matrix": lengths.tolist()}))
-        assert 0.8 * optimum <= bound.value <= optimum
 
 
 def test_no_time_gives_no_bound_or_a_valid_one(problem):
@@ -440,41 +293,3 @@ def test_bin_bounds_never_cross_the_best_known_of_the_or_library(shared):
             closed, total = closed + (bound.value == task.instance.best_known), total + 1
     assert total == 80
     assert closed >= 70
-
-
-@pytest.mark.parametrize(
-    "count", [pytest.param(2, id="some"), pytest.param(100, id="all", marks=pytest.mark.slow)]
-)
-@pytest.mark.parametrize("size", TSP.paper_sizes)
-def test_held_karp_is_within_a_per_cent_of_the_papers_tours(shared, size, count, capsys):
-    """On average, and never above them."""
-    known = references(shared, f"tsp{size}_opt.npy")
-    gaps = []
-    for instance, optimum in zip(TSP.paper_set(size, count), known, strict=False):
-        gaps.append(1 - TSP.bound(instance).value / optimum)
-        assert gaps[-1] > -1e-9
-    with capsys.disabled():
-        print(f"\n    held-karp, {size} cities: {100 * np.mean(gaps):.3f} % below the optimum", end="")
-    assert np.mean(gaps) < 0.012
-
-
-SOME = ("burma14", "gr17", "bayg29", "berlin52", "att48", "si175", "a280", "brg180", "gr202")
-
-
-@pytest.mark.parametrize(
-    "names", [pytest.param(SOME, id="some"), pytest.param(None, id="all", marks=pytest.mark.slow)]
-)
-def test_held_karp_never_crosses_an_optimum_of_tsplib(shared, names):
-    """All metrics and explicit matrices, up to 85,900 cities."""
-    folder = shared / "data" / "tsplib"
-    lines = (line.split(":") for line in (folder / "best-known.txt").read_text().splitlines() if ":" in line)
-    known = {name.strip(): int(value.split()[0]) for name, value in lines}
-    for path in sorted(folder.glob("*.tsp")):
-        if path.stem == "linhp318" or (names is not None and path.stem not in names):
-            continue
-        (task,) = nsa.read(path)
-        bound = TSP.bound(task.instance)
-        assert isinstance(bound.value, int)
-        assert 0.9 * known[path.stem] < bound.value <= known[path.stem], path.stem
-        if names is not None and bound.witness is not None:
-            assert TSP.recompute_bound(task.instance, bound.witness) == bound.value

@@ -44,11 +44,11 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "a", "b", "length"), CASES)
 def test_lengths_by_hand(kind: str, a: tuple[float, ...], b: tuple[float, ...], length: float) -> None:
-    """Every type measures and rounds as the documentation of TSPLIB says, both ways."""
+    """Every type metrics and rounds as the documentation of TSPLIB says, both ways."""
     x, y = prepare(kind, np.array([a, b], dtype=np.float64))[:, None]
-    measure = METRICS[kind].lengths
-    assert measure(x, y).item() == pytest.approx(length, abs=1e-15)
-    assert measure(y, x) == measure(x, y)
+    metric = METRICS[kind].lengths
+    assert metric(x, y).item() == pytest.approx(length, abs=1e-15)
+    assert metric(y, x) == metric(x, y)
 
 
 @pytest.mark.parametrize(("kind", "a", "b", "length"), CASES)

@@ -13,13 +13,13 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Number
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.problem import Column, FileFormat, Problem, SolutionFormat
-from nsa_cli.problems.tsp import labelled, tsplib
-from nsa_cli.problems.tsp.heuristics import greedy_edge, nearest_neighbour, quick, random_tour, strips
+from nsa_cli.problems.tsp.formats import labelled, tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
+from nsa_cli.problems.tsp.starts import greedy_edge, nearest_neighbour, quick, random_tour, strips
 
 if TYPE_CHECKING:
-    from nsa_cli.problems.tsp.large_step import TspLargeStep
+    from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
     from nsa_cli.problems.tsp.plot import TspDrawing
 
 
@@ -101,7 +101,7 @@ class Tsp(Problem[TspInstance]):
         return instance.size, instance.edge_weight_type
 
     def large_step(self) -> TspLargeStep:
-        from nsa_cli.problems.tsp.large_step import TspLargeStep
+        from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
 
         return TspLargeStep()
 
@@ -112,14 +112,14 @@ class Tsp(Problem[TspInstance]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        from nsa_cli.problems.tsp import bounds
+        from nsa_cli.problems.tsp.bound import held_karp
 
-        return bounds.bound(instance, seconds, stop)
+        return held_karp.bound(instance, seconds, stop)
 
     def recompute_bound(self, instance: TspInstance, witness: Mapping[str, Any]) -> Number:
-        from nsa_cli.problems.tsp import bounds
+        from nsa_cli.problems.tsp.bound import held_karp
 
-        return bounds.recompute(instance, witness)
+        return held_karp.recompute(instance, witness)
 
     def drawing(self) -> TspDrawing:
         from nsa_cli.problems.tsp.plot import TspDrawing

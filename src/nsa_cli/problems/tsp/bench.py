@@ -6,9 +6,9 @@ import numpy as np
 
 from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, References, Temperatures
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.heuristics import integer_matrix, two_opt
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.programs import concorde, lkh
+from nsa_cli.problems.tsp.starts import integer_matrix, two_opt
 
 #: Largest edge that fast-tsp takes.
 _SHORT = 65_535

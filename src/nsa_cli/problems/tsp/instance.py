@@ -28,6 +28,9 @@ from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
 #: The type of coordinates that come without one: real Euclidean lengths.
 REAL = "EXACT_2D"
 
+#: Between coordinates below this, lengths are finite in any metric.
+_NO_OVERFLOW = 1e150
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TspInstance(Instance):
@@ -131,7 +134,7 @@ class TspInstance(Instance):
 
     @property
     def metric(self) -> Metric | None:
-        """How edges are measured; None for a matrix."""
+        """The metric; None for a matrix."""
         return METRICS.get(self.edge_weight_type)
 
     @functools.cached_property
@@ -144,6 +147,27 @@ class TspInstance(Instance):
         """Coordinates as the metric takes them, float64[N, axes]."""
         assert self.coords is not None
         return prepare(self.edge_weight_type, self.coords)
+
+    @functools.cached_property
+    def points(self) -> NDArray[np.float64]:
+        """Points whose Euclidean distances order neighbours as the metric does, or nearly; float64[N, axes].
+
+        GEO: in space, on the unit sphere.
+        """
+        if self.edge_weight_type != "GEO":
+            return self.measured
+        latitude, longitude = self.measured.T
+        flat = np.cos(latitude)
+        return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
+
+    @functools.cached_property
+    def has_finite_lengths(self) -> bool:
+        """Whether no edge overflows float64, as those between coordinates of 1e200 do."""
+        if self.metric is None or np.abs(self.measured).max() < _NO_OVERFLOW:
+            return True
+        with np.errstate(over="ignore"):
+            low, high = self.measured.min(axis=0), self.measured.max(axis=0)
+            return bool(np.isfinite(self.metric.lengths(low, high)))
 
     def edges(self, i: NDArray[np.integer[Any]], j: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Lengths of the edges between cities `i` and `j` (positions in the file), elementwise."""

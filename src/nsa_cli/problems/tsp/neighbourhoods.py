@@ -12,8 +12,8 @@ from nsa_cli.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.hooks import Fused
-    from nsa_cli.problems.tsp.nearest_operations import NearestOperations
-    from nsa_cli.problems.tsp.operations import TspOperations
+    from nsa_cli.problems.tsp.two_opt.candidate_operations import NearestOperations
+    from nsa_cli.problems.tsp.two_opt.operations import TspOperations
 
 #: Fewest and most candidates of a city.
 _FEWEST, _MOST = 2, 100
@@ -26,12 +26,12 @@ class Paper(Neighbourhood[TspInstance]):
     """2-opt over all pairs of cities (section 4.4)."""
 
     def operations(self) -> TspOperations:
-        from nsa_cli.problems.tsp.operations import TspOperations
+        from nsa_cli.problems.tsp.two_opt.operations import TspOperations
 
         return TspOperations()
 
     def kernel(self) -> Fused:
-        from nsa_cli.problems.tsp.kernel import fused
+        from nsa_cli.problems.tsp.two_opt.kernel import fused
 
         return fused
 
@@ -77,12 +77,12 @@ class Nearest(Neighbourhood[TspInstance]):
         self.count, self.name = count, f"nearest:{count}"
 
     def operations(self) -> NearestOperations:
-        from nsa_cli.problems.tsp.nearest_operations import NearestOperations
+        from nsa_cli.problems.tsp.two_opt.candidate_operations import NearestOperations
 
         return NearestOperations(self.count)
 
     def kernel(self) -> Fused:
-        from nsa_cli.problems.tsp.nearest_kernel import fused_of
+        from nsa_cli.problems.tsp.two_opt.candidate_kernel import fused_of
 
         return fused_of(self.count)
 

@@ -1,4 +1,4 @@
-"""Tours on their map, and what a policy of tours has learnt (the paper's last figure)."""
+"""Plots: a tour on its map, and the probabilities of a policy (the paper's last figure)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from nsa_cli.core.drawing import (
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.two_opt.batch import pack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +74,7 @@ class TspDrawing(Drawing[TspInstance]):
     def policy(self, figure: Figure, view: LearntView) -> None:
         """First-city and second-city probabilities on a random instance, half-way through a rollout."""
         if view.policy.feature_set == "nearest":
-            raise UsageError(f"{view.name}: there is no picture of a policy for near cities")
+            raise UsageError(f"{view.name}: there is no picture of a policy for candidate lists")
         tour = view.rollout.x[len(view.rollout.temperature) // 2, 0]
         points = view.instance.coords[tour]
         first, chosen, second = _probabilities(view, tour)
@@ -90,9 +91,7 @@ class TspDrawing(Drawing[TspInstance]):
 def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float]:
     """Places to draw the cities at, float64[N, 2], and the height of a unit of y in units of x."""
     if instance.coords is None and instance.display is None:
-        from nsa_cli.problems.tsp.operations import TspOperations
-
-        return TspOperations().pack([instance]).points[0].double().numpy(), 1.0
+        return pack([instance]).points[0].astype(np.float64), 1.0
     if instance.edge_weight_type == "GEO":
         latitude, longitude = np.degrees(instance.measured).T
         longitude = _together(longitude)
@@ -191,7 +190,9 @@ def _probabilities(view: LearntView, tour: NDArray[Any]) -> tuple[NDArray[Any], 
     with torch.inference_mode():
         first = of(())
         if np.isnan(first).all():
-            raise UsageError(f"a tour of {len(tour)} cities has no moves to show; give a larger --size")
+            raise UsageError(
+                f"expected at least 4 cities, which have moves to show, got {len(tour)}", option="size"
+            )
         likeliest = int(np.nanargmax(first))
         return first, likeliest, of((torch.tensor([likeliest]),))
 

@@ -1,4 +1,4 @@
-"""Solvers of tours that users may have as programs: Concorde and LKH, started on a TSPLIB file.
+"""External programs: Concorde and LKH, started on a TSPLIB file.
 
 Neither may be passed on with this package: Concorde is for academic use, LKH for research.
 """
@@ -13,8 +13,9 @@ import numpy as np
 
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.heuristics import integer_matrix
+from nsa_cli.problems.tsp.formats import tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.starts import integer_matrix
 
 #: Seconds after which a program that was told its limit is ended.
 _PATIENCE = 60.0
@@ -60,11 +61,8 @@ def lkh(instance: TspInstance, seconds: float) -> Solution:
 
 
 def _write(instance: TspInstance, path: Path) -> None:
-    matrix = integer_matrix(instance)
-    head = f"NAME: it\nTYPE: TSP\nDIMENSION: {len(matrix)}\nEDGE_WEIGHT_TYPE: EXPLICIT\n"
-    rows = "\n".join(" ".join(map(str, row)) for row in matrix.tolist())
-    text = f"{head}EDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n{rows}\nEOF\n"
-    path.write_text(text, encoding="ascii")
+    matrix = TspInstance(name="it", edge_weight_type="EXPLICIT", matrix=integer_matrix(instance))
+    path.write_text(tsplib.write(matrix), encoding="ascii")
 
 
 def _run(program: str, arguments: list[str], folder: str, seconds: float) -> None:

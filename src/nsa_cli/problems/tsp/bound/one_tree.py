@@ -1,0 +1,209 @@
+"""The shortest 1-tree over all edges (Prim 1957), in whole numbers, with memory linear in N.
+
+A 1-tree is a spanning tree and one more edge. For *any* city, a shortest spanning tree and the city's second
+lightest edge weigh no more than its shortest 1-tree: the tree on the other cities and the lightest edge span
+everything too. So the heaviest second edge of a city may be added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.problems.tsp.bound.integer_lengths import scaled
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
+from nsa_cli.problems.tsp.spanning_tree import Graph
+
+#: Whole numbers in a matrix are no larger than this, or float64 would round them.
+_WHOLE = 2.0**52
+
+#: Pairs of cities between two calls of `stop`, and seconds that a pair takes: compiled, and as arrays.
+_LOOK, _PAIR, _ARRAY_PAIR = 2e7, 3e-9, 3e-8
+
+#: Edges as two lists of cities.
+Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+#: Places in `Prim.counts`: the city that joined last, and the number of those that are left.
+_LAST, _LEFT = range(2)
+
+
+class ScaledCities(NamedTuple):
+    """An instance's cities renumbered, and its lengths in whole multiples of ``2 ** -scale``.
+
+    Attributes
+    ----------
+    instance : TspInstance
+    scale : int
+        See `nsa_cli.problems.tsp.bound.integer_lengths`.
+    numbers : int64[N]
+        The city of the file of each number.
+    metric : KernelMetric
+        Of the numbers.
+    compiled : bool
+        As `is_compiled` says.
+    """
+
+    instance: TspInstance
+    scale: int
+    numbers: NDArray[np.int64]
+    metric: KernelMetric
+    compiled: bool
+
+    def lengths(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Lengths of edges, rounded down."""
+        return scaled(self.instance, self.scale, self.numbers[i], self.numbers[j])
+
+    def with_edges(self, graph: Graph, *more: Edges) -> Graph:
+        """Add edges to a graph of scaled lengths, each once."""
+        size = len(self.numbers)
+        known = np.repeat(np.arange(size), np.diff(graph.first)), graph.to
+        i, j = (np.concatenate(ends) for ends in zip(known, *more, strict=True))
+        keys = np.unique(np.concatenate([i * size + j, j * size + i])[np.tile(i != j, 2)])
+        i, j = keys // size, keys % size
+        return Graph(np.searchsorted(i, np.arange(size + 1)), j, self.lengths(i, j).astype(np.float64))
+
+
+class Prim(NamedTuple):
+    """A spanning tree that grows over all edges; its arrays are changed in place.
+
+    Attributes
+    ----------
+    potentials : int64[N]
+    weights : int64[N]
+        Each city's lightest edge to the tree; 0 of the first city.
+    ends : int64[N, 3]
+        The other ends of that edge, and of the city's two lightest edges.
+    lightest, second : int64[N]
+        Weights of the latter.
+    left : int64[N]
+        Cities that are not in the tree, in front.
+    row : int64[N]
+        Scratch: lengths of the edges to them.
+    counts : int64[2]
+    """
+
+    potentials: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    lightest: NDArray[np.int64]
+    second: NDArray[np.int64]
+    left: NDArray[np.int64]
+    row: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class OneTree(NamedTuple):
+    """The shortest 1-tree of the complete graph.
+
+    Attributes
+    ----------
+    total : int
+        Its weight, less twice the potentials, in scaled units.
+    edges : (int64[E], int64[E])
+        Its tree, and each city's two lightest edges.
+    """
+
+    total: int
+    edges: Edges
+
+
+def one_tree(
+    cities: ScaledCities, potentials: NDArray[np.int64], stop: Callable[[], bool] = lambda: False
+) -> OneTree | None:
+    """Find the shortest 1-tree of the complete graph.
+
+    Parameters
+    ----------
+    cities : ScaledCities
+    potentials : int64[N]
+        Of at most 49 bits, beside which lengths have 46.
+    stop : callable
+        Ends the search when it says True.
+
+    Returns
+    -------
+    OneTree or None
+        None if it was stopped.
+    """
+    size, most = len(potentials), np.iinfo(np.int64).max
+    weights, lightest, second = (np.full(size, most) for _ in range(3))
+    weights[0] = 0
+    left = np.roll(np.arange(size), -1)
+    ends, row = np.zeros((size, 3), np.int64), np.empty(size, np.int64)
+    prim = Prim(potentials, weights, ends, lightest, second, left, row, np.array([0, size - 1]))
+    while (count := int(prim.counts[_LEFT])) > 0:
+        if stop():
+            return None
+        if cities.compiled:
+            grow(cities.metric, math.ldexp(1.0, cities.scale), prim, int(_LOOK) // count + 1)
+        else:
+            row[:count] = cities.lengths(np.full(count, prim.counts[_LAST]), left[:count])
+            join(prim)
+    total = sum(weights.tolist()) + int(second.max()) - 2 * sum(potentials.tolist())
+    return OneTree(total, (np.repeat(np.arange(size), 3), ends.ravel()))
+
+
+def is_compiled(instance: TspInstance) -> bool:
+    """Tell whether kernels have an instance's lengths to the last bit.
+
+    Whole numbers beyond 52 bits are none of float64, and trigonometry may differ where no matrix holds it.
+    """
+    if instance.matrix is not None:
+        return bool(abs(instance.matrix).max() <= _WHOLE)
+    return instance.edge_weight_type != "GEO" or instance.size <= 2_000
+
+
+def least_seconds(size: int, *, compiled: bool) -> float:
+    """Estimate the time that a 1-tree takes."""
+    return (_PAIR if compiled else _ARRAY_PAIR) * size**2
+
+
+@kernel
+def grow(metric: KernelMetric, unit: float, prim: Prim, steps: int) -> None:
+    """Let some cities join; lengths are multiplied by a power of two and rounded down to whole numbers."""
+    counts, left, row = prim.counts, prim.left, prim.row
+    for _ in range(min(steps, counts[_LEFT])):
+        city = counts[_LAST]
+        for k in range(counts[_LEFT]):
+            row[k] = np.int64(math.floor(length(metric, city, left[k]) * unit))
+        _join(prim)
+
+
+@kernel
+def join(prim: Prim) -> None:
+    """Let the nearest city join, with the lengths in `Prim.row` from the last one."""
+    _join(prim)
+
+
+@inlined
+def _join(prim: Prim) -> None:
+    potentials, weights, ends, left, counts = prim.potentials, prim.weights, prim.ends, prim.left, prim.counts
+    city, count, nearest, at = counts[_LAST], counts[_LEFT], np.iinfo(np.int64).max, 0
+    for k in range(count):
+        other = left[k]
+        weight = prim.row[k] + potentials[city] + potentials[other]
+        _note(prim, city, other, weight)
+        _note(prim, other, city, weight)
+        if weight < weights[other]:
+            weights[other], ends[other, 0] = weight, city
+        if weights[other] < nearest:
+            nearest, at = weights[other], k
+    counts[_LAST], counts[_LEFT] = left[at], count - 1
+    left[at] = left[count - 1]
+
+
+@inlined
+def _note(prim: Prim, city: int, other: int, weight: int) -> None:
+    """Keep a city's two lightest edges."""
+    lightest, second, ends = prim.lightest, prim.second, prim.ends
+    if weight < lightest[city]:
+        second[city], ends[city, 2] = lightest[city], ends[city, 1]
+        lightest[city], ends[city, 1] = weight, other
+    elif weight < second[city]:
+        second[city], ends[city, 2] = weight, other

@@ -1,0 +1,1 @@
+"""File formats of tours: TSPLIB 95, and labelled tours of the learning community."""

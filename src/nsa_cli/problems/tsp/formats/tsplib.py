@@ -1,0 +1,436 @@
+"""TSPLIB 95 files: instances and tours, as they are found and not only as they are specified.
+
+Keywords in any order and any case, before or after the data; blanks around the colon or no colon at all;
+data as a free stream of tokens whose line breaks mean nothing, remarks after ``#``; ``EOF`` optional.
+Sections that would change the answer and are not supported are refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from nsa_cli.core.errors import DataError, UsageError, shown
+from nsa_cli.core.instance import LARGEST, Solution, check_number
+from nsa_cli.core.record import Record, Source
+from nsa_cli.io.numbers import parse_number
+from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.instance import TspInstance
+
+_KEYWORD = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)(?![^\s:=])\s*[:=]?(.*)")
+_SECTIONS = (
+    "NODE_COORD_SECTION",
+    "EDGE_WEIGHT_SECTION",
+    "DISPLAY_DATA_SECTION",
+    "TOUR_SECTION",
+    "FIXED_EDGES_SECTION",
+    "DEPOT_SECTION",
+    "DEMAND_SECTION",
+    "EDGE_DATA_SECTION",
+)
+_KEYS = (
+    "NAME",
+    "TYPE",
+    "COMMENT",
+    "DIMENSION",
+    "CAPACITY",
+    "EDGE_WEIGHT_TYPE",
+    "EDGE_WEIGHT_FORMAT",
+    "EDGE_DATA_FORMAT",
+    "NODE_COORD_TYPE",
+    "DISPLAY_DATA_TYPE",
+)
+#: Sections that do not change a tour's length.
+_HARMLESS = ("DISPLAY_DATA_SECTION",)
+#: Lines at the top in which the first keyword of a TSPLIB file must come.
+_HEAD = 50
+
+
+@dataclass
+class _Section:
+    """Tokens of one data section with their lines."""
+
+    line: int
+    tokens: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+    def add(self, text: str, line: int) -> None:
+        tokens = text.split()
+        self.tokens += tokens
+        self.lines += [line] * len(tokens)
+
+
+@dataclass
+class _Parsed:
+    """A file split into specification and data."""
+
+    source: Source
+    spec: dict[str, tuple[str, int]] = field(default_factory=dict)
+    sections: dict[str, _Section] = field(default_factory=dict)
+    comments: list[str] = field(default_factory=list)
+
+    def value(self, key: str) -> str | None:
+        return self.spec[key][0] if key in self.spec else None
+
+    def line(self, key: str | None) -> int | None:
+        return self.spec[key][1] if key in self.spec else None
+
+    def fail(self, message: str, line: int | None = None, **hints: Any) -> NoReturn:
+        raise self.source.error(message, line, **hints)
+
+
+def recognises(source: Source) -> bool:
+    """Tell a TSPLIB file by a keyword at the start of one of its first lines."""
+    for line in source.text.split("\n", _HEAD)[:_HEAD]:
+        found = _KEYWORD.match(line)
+        word = found.group(1).upper() if found else ""
+        if word in _SECTIONS or word in ("DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT"):
+            return True
+        if word in ("NAME", "TYPE", "COMMENT") and re.match(r"\s*\w+\s*:", line):
+            return True
+        if parse_number(line.strip().split(" ")[0]) is not None:
+            return False
+    return False
+
+
+def _split(source: Source) -> _Parsed:
+    parsed = _Parsed(source)
+    section: _Section | None = None
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        found = _KEYWORD.match(line)
+        if found is None:
+            if data := _bare(line):
+                if section is None:
+                    parsed.fail(f"expected a TSPLIB keyword, got {shown(data)}", number)
+                section.add(data, number)
+            continue
+        word, rest = found.group(1).upper(), found.group(2).strip()
+        if word not in ("NAME", "COMMENT"):
+            rest = rest.lstrip(" \t:=")
+        if word == "EOF":
+            break
+        if word in _SECTIONS:
+            if word in parsed.sections:
+                parsed.fail(f"{word} occurs twice", number)
+            section = parsed.sections[word] = _Section(number)
+            section.add(_bare(rest), number)
+        elif word in _KEYS:
+            section = None
+            _add_key(parsed, word, rest, number)
+        elif section is not None:
+            parsed.fail(f"expected a number or a TSPLIB keyword, got {shown(line.strip())}", number)
+        else:
+            parsed.fail(f"there is no TSPLIB keyword {shown(found.group(1))}", number)
+    return parsed
+
+
+def _bare(data: str) -> str:
+    """Cut a remark off a line of data, which has no other use for ``#``."""
+    return data.partition("#")[0].strip()
+
+
+def _add_key(parsed: _Parsed, key: str, value: str, line: int) -> None:
+    if key == "COMMENT":
+        parsed.comments.append(value)
+    elif key in parsed.spec and parsed.spec[key][0] != value:
+        parsed.fail(f"{key} is given twice: {shown(parsed.spec[key][0])} in line {parsed.spec[key][1]}", line)
+    else:
+        parsed.spec[key] = (value, line)
+
+
+# --- instances -------------------------------------------------------------------------------------
+
+
+def read(source: Source) -> list[Record]:
+    """Read a TSPLIB instance.
+
+    Raises
+    ------
+    InputError
+        With the line, for anything missing, miscounted, not a number or not supported.
+    """
+    parsed = _split(source)
+    _refuse_unsupported(parsed)
+    kind = (parsed.value("EDGE_WEIGHT_TYPE") or "").upper()
+    if not kind:
+        if "NODE_COORD_SECTION" in parsed.sections:
+            parsed.fail("EDGE_WEIGHT_TYPE is missing; expected EUC_2D or another type", 1)
+        parsed.fail("EDGE_WEIGHT_TYPE is missing", 1)
+    if kind != "EXPLICIT" and kind not in METRICS:
+        parsed.fail(
+            f"EDGE_WEIGHT_TYPE {shown(kind)} is not supported; there are EXPLICIT, {', '.join(METRICS)}",
+            parsed.line("EDGE_WEIGHT_TYPE"),
+        )
+    size = _dimension(parsed)
+    data: dict[str, Any] = {"edge_weight_type": kind}
+    if name := parsed.value("NAME"):
+        data["name"] = name
+    if parsed.comments:
+        data["comment"] = "\n".join(parsed.comments)
+    if kind == "EXPLICIT":
+        locate = _read_matrix(parsed, size, data)
+        _read_display(parsed, size, data)
+    else:
+        locate = _read_coords(parsed, size, kind, data)
+    return [Record(data, source, locate)]
+
+
+def _refuse_unsupported(parsed: _Parsed) -> None:
+    words = (parsed.value("TYPE") or "TSP").upper().split()
+    kind = re.split(r"[^A-Z0-9_]", words[0])[0] if words else "TSP"
+    if kind == "TOUR":
+        parsed.fail("expected an instance, got a tour", parsed.line("TYPE"), use={"init": None})
+    if kind != "TSP":
+        note = " (asymmetric instances)" if kind == "ATSP" else ""
+        parsed.fail(f"TYPE {shown(kind)}{note} is not supported; expected TSP", parsed.line("TYPE"))
+    for word, section in parsed.sections.items():
+        known = word in ("NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", *_HARMLESS)
+        if not known and section.tokens not in ([], ["-1"]):
+            parsed.fail(f"{word} is not supported; an answer without it would be wrong", section.line)
+
+
+def _dimension(parsed: _Parsed) -> int:
+    text = parsed.value("DIMENSION")
+    if text is None:
+        parsed.fail("DIMENSION is missing", 1)
+    size = parse_number(text)
+    if not isinstance(size, int) or size < 1:
+        parsed.fail(f"DIMENSION: expected a positive integer, got {shown(text)}", parsed.line("DIMENSION"))
+    return size
+
+
+def _section(parsed: _Parsed, word: str) -> _Section:
+    if word not in parsed.sections:
+        parsed.fail(f"{word} is missing, which EDGE_WEIGHT_TYPE needs", parsed.line("EDGE_WEIGHT_TYPE"))
+    return parsed.sections[word]
+
+
+def _numbers(parsed: _Parsed, word: str) -> list[int | float]:
+    section, values = _section(parsed, word), []
+    for token, line in zip(section.tokens, section.lines, strict=True):
+        value = parse_number(token)
+        if value is None:
+            parsed.fail(f"{word}: expected a number, got {shown(token)}", line)
+        if not -_PLAIN < value < _PLAIN:
+            _check_size(parsed, value, word, line)
+        values.append(value)
+    return values
+
+
+#: Numbers below it need no second look.
+_PLAIN = 2**53
+
+
+def _check_size(parsed: _Parsed, value: int | float, word: str, line: int) -> None:
+    try:
+        check_number(value, word, largest=LARGEST)
+    except DataError as error:
+        parsed.fail(str(error), line)
+
+
+def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Callable[..., int | None]:
+    word = "NODE_COORD_SECTION"
+    section = _section(parsed, word)
+    width = 1 + METRICS[kind].axes
+    _check_rows(parsed, section, size, width, kind, word)
+    values = _numbers(parsed, word)
+    ids = values[::width]
+    for i, x in enumerate(ids):
+        if not isinstance(x, int) or x < 0:
+            message = f"{word}: expected an integer of at least 0 as the city's id, got {x}"
+            parsed.fail(message, section.lines[i * width])
+    if ids != list(range(1, size + 1)):
+        data["ids"] = ids
+    data["coords"] = [values[i + 1 : i + width] for i in range(0, len(values), width)]
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        if index is not None and index < size and key in ("coords", "ids"):
+            return section.lines[index * width]
+        return parsed.line(_SPEC_OF.get(key or "")) or section.line
+
+    return locate
+
+
+_SPEC_OF = {"edge_weight_type": "EDGE_WEIGHT_TYPE", "name": "NAME"}
+
+
+def _check_rows(parsed: _Parsed, section: _Section, size: int, width: int, kind: str, word: str) -> None:
+    """Compare the number of tokens with the header, and say it in cities where lines are cities."""
+    count = len(section.tokens)
+    if count == size * width:
+        return
+    last = section.lines[-1] if section.lines else section.line
+    for line in dict.fromkeys(section.lines):
+        here = section.lines.count(line) if count < 10_000 else width
+        if here % width:
+            parsed.fail(f"expected an id and {width - 1} coordinates for {kind}, got {here} numbers", line)
+    if count % width:
+        parsed.fail(f"expected {width} numbers a city for {kind}, got {count} numbers in all", last)
+    parsed.fail(f"DIMENSION is {size}, but {word} has {count // width} cities", last)
+
+
+def _read_display(parsed: _Parsed, size: int, data: dict[str, Any]) -> None:
+    """Keep the places that a matrix is drawn with; they never enter a length."""
+    for word in ("DISPLAY_DATA_SECTION", "NODE_COORD_SECTION"):
+        if word in parsed.sections:
+            _check_rows(parsed, parsed.sections[word], size, 3, "display", word)
+            values = _numbers(parsed, word)
+            data["display"] = [values[i + 1 : i + 3] for i in range(0, len(values), 3)]
+            return
+
+
+def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Callable[..., int | None]:
+    text = parsed.value("EDGE_WEIGHT_FORMAT")
+    if text is None:
+        parsed.fail("EDGE_WEIGHT_FORMAT is missing, which EXPLICIT needs", parsed.line("EDGE_WEIGHT_TYPE"))
+    shape = text.upper()
+    if shape not in _SHAPES:
+        parsed.fail(
+            f"EDGE_WEIGHT_FORMAT {shown(text)} is not supported; there are {', '.join(_SHAPES)}",
+            parsed.line("EDGE_WEIGHT_FORMAT"),
+        )
+    section = _section(parsed, "EDGE_WEIGHT_SECTION")
+    expected, got = _token_count(shape, size), len(section.tokens)
+    if got != expected:
+        last = section.lines[-1] if section.lines else section.line
+        parsed.fail(f"{shape} of DIMENSION {size} has {expected} numbers, got {got}", last)
+    values = _numbers(parsed, "EDGE_WEIGHT_SECTION")
+    flat = np.array(values, dtype=object)  # of integers and decimals side by side none is changed
+    matrix = np.zeros((size, size), dtype=object)
+    rows, columns = _SHAPES[shape](size)
+    matrix[rows, columns] = flat
+    if shape != "FULL_MATRIX":
+        matrix[columns, rows] = flat
+    data["matrix"] = matrix.tolist()
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        if key == "matrix" and index is not None and index < size and section.lines:
+            mine = (rows == index) if shape == "FULL_MATRIX" else (rows == index) | (columns == index)
+            return section.lines[int(np.flatnonzero(mine)[0])]
+        return parsed.line(_SPEC_OF.get(key or "")) or section.line
+
+    return locate
+
+
+def _full(n: int) -> Any:
+    i, j = np.indices((n, n))
+    return i.ravel(), j.ravel()
+
+
+# A triangle by columns is the other triangle by rows; of a symmetric matrix the two are one.
+_SHAPES: dict[str, Callable[[int], Any]] = {
+    "FULL_MATRIX": _full,
+    "UPPER_ROW": lambda n: np.triu_indices(n, 1),
+    "LOWER_ROW": lambda n: np.tril_indices(n, -1),
+    "UPPER_DIAG_ROW": lambda n: np.triu_indices(n),
+    "LOWER_DIAG_ROW": lambda n: np.tril_indices(n),
+    "UPPER_COL": lambda n: np.tril_indices(n, -1),
+    "LOWER_COL": lambda n: np.triu_indices(n, 1),
+    "UPPER_DIAG_COL": lambda n: np.tril_indices(n),
+    "LOWER_DIAG_COL": lambda n: np.triu_indices(n),
+}
+
+
+def _token_count(shape: str, size: int) -> int:
+    if shape == "FULL_MATRIX":
+        return size * size
+    return size * (size + 1) // 2 if "DIAG" in shape else size * (size - 1) // 2
+
+
+def write(instance: TspInstance) -> str:
+    """Write an instance with every digit it has.
+
+    Raises
+    ------
+    UsageError
+        If the cities have ids that TSPLIB cannot hold.
+    """
+    _check_ids(instance)
+    lines = [f"NAME : {_one_line(instance.name)}"] if instance.name else []
+    lines += [] if instance.comment is None else [f"COMMENT : {c}" for c in _lines(instance.comment)]
+    lines += ["TYPE : TSP", f"DIMENSION : {instance.size}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
+    if instance.coords is not None:
+        lines.append("NODE_COORD_SECTION")
+        rows = zip(instance.cities.ids, instance.coords.tolist(), strict=True)
+        lines += [" ".join([str(i), *map(repr, row)]) for i, row in rows]
+    else:
+        assert instance.matrix is not None
+        lines += ["EDGE_WEIGHT_FORMAT : FULL_MATRIX", "EDGE_WEIGHT_SECTION"]
+        lines += [" ".join(map(repr, row)) for row in instance.matrix.tolist()]
+        if instance.display is not None:
+            lines += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY", "DISPLAY_DATA_SECTION"]
+            lines += [f"{i} {x!r} {y!r}" for i, (x, y) in enumerate(instance.display.tolist(), start=1)]
+    return "\n".join([*lines, "EOF", ""])
+
+
+def _check_ids(instance: TspInstance) -> None:
+    if not all(isinstance(x, int) and x >= 0 for x in instance.cities.ids):
+        raise UsageError("TSPLIB names cities by integers from 0, these have other ids; write json instead")
+    if instance.matrix is not None and instance.ids not in (None, tuple(range(1, instance.size + 1))):
+        raise UsageError(
+            "TSPLIB numbers the cities of a matrix 1, 2, …, these have other ids; write json instead"
+        )
+
+
+def _lines(text: str) -> list[str]:
+    return re.split(r"[\r\n]+", text) if "\r" in text else text.split("\n")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- tours -----------------------------------------------------------------------------------------
+
+
+def recognises_tour(source: Source) -> bool:
+    """Tell a TSPLIB tour by its type or its section."""
+    return (
+        re.search(r"^\s*(TOUR_SECTION|TYPE\s*:?\s*TOUR)\b", source.text, re.IGNORECASE | re.MULTILINE)
+        is not None
+    )
+
+
+def read_tour(source: Source) -> list[int]:
+    """Read the ids of a tour in their order: any number a line, ended by -1 or by the end of the section.
+
+    Raises
+    ------
+    InputError
+        If there is no tour in the file, or more or fewer cities than it says.
+    """
+    parsed = _split(source)
+    if "TOUR_SECTION" not in parsed.sections:
+        parsed.fail("TOUR_SECTION is missing")
+    section = parsed.sections["TOUR_SECTION"]
+    ids = []
+    for token, line in zip(section.tokens, section.lines, strict=True):
+        x = parse_number(token)
+        if x == -1:
+            break
+        if not isinstance(x, int):
+            parsed.fail(f"TOUR_SECTION: expected a city's id, got {shown(token)}", line)
+        ids.append(x)
+    size = _dimension(parsed) if "DIMENSION" in parsed.spec else len(ids)
+    if size != len(ids):
+        parsed.fail(f"DIMENSION is {size}, but TOUR_SECTION has {len(ids)} cities", section.line)
+    return ids
+
+
+def write_tour(instance: TspInstance, solution: Solution) -> str:
+    """Write a tour with its length in the comment, as other programs of the field do."""
+    name, length = _one_line(instance.name or "unnamed"), instance.objective(solution)
+    ids = instance.cities.ids
+    whole = all(isinstance(x, int) and x >= 0 for x in ids)
+    numbers = ids if whole else list(range(1, instance.size + 1))
+    lines = [
+        f"NAME : {name}.tour",
+        f"COMMENT : Length = {length}",
+        "TYPE : TOUR",
+        f"DIMENSION : {instance.size}",
+    ]
+    return "\n".join([*lines, "TOUR_SECTION", *(str(numbers[i]) for i in solution), "-1", "EOF", ""])

@@ -1,0 +1,111 @@
+"""Greedy edge construction (Bentley 1992), compiled: the shortest edge that leaves a set of paths."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.kernel.jit import allocating, inlined, kernel
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.metric_kernel import lengths
+from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, nearest_among, neighbour_lists
+
+#: Neighbours among the ends of paths that each end offers.
+_NEIGHBOURS = 5
+
+#: Up to this many ends, every pair of them is looked at.
+_FEW = 64
+
+
+class Paths(NamedTuple):
+    """Vertex-disjoint paths over all cities.
+
+    Attributes
+    ----------
+    links : int64[N, 2]
+        Neighbours on the path.
+    degree : int64[N]
+    root : int64[N]
+        A forest that tells paths apart (union-find).
+    """
+
+    links: NDArray[np.int64]
+    degree: NDArray[np.int64]
+    root: NDArray[np.int64]
+
+
+def greedy(instance: TspInstance) -> Solution:
+    """Build the greedy edge tour, int64[N], with memory linear in N."""
+    if not instance.has_finite_lengths or instance.size < 3:
+        return np.arange(instance.size)
+    lists = neighbour_lists(instance)
+    size = len(lists.sites.numbers)
+    return lists.sites.tour(np.arange(size) if size < 3 else _tour(instance, lists))
+
+
+def _tour(instance: TspInstance, lists: NeighbourLists) -> NDArray[np.int64]:
+    """Join sites to paths by the shortest edges between neighbours, then near ends of paths to a tour."""
+    size, width = lists.neighbours.shape
+    paths = Paths(
+        np.full((size, 2), -1, dtype=np.int64),
+        np.zeros(size, dtype=np.int64),
+        np.arange(size, dtype=np.int64),
+    )
+    i, j = np.repeat(np.arange(size), width), lists.neighbours.ravel()
+    left = _join(paths, i, j, np.argsort(lists.distances, axis=None), size)
+    while left > 1:
+        ends = np.flatnonzero(paths.degree < 2)
+        if len(ends) <= _FEW:
+            i, j = (ends[place] for place in np.triu_indices(len(ends), 1))
+        else:
+            near = nearest_among(instance, lists.sites.numbers[ends], _NEIGHBOURS)
+            i, j = np.repeat(ends, _NEIGHBOURS), ends[near.ravel()]
+        left = _join(paths, i, j, np.argsort(lengths(lists.metric, i, j), kind="stable"), left)
+    return _read(paths)
+
+
+@inlined
+def _find(root: NDArray[np.int64], city: int) -> int:
+    while root[city] != city:
+        root[city] = root[root[city]]
+        city = root[city]
+    return city
+
+
+@kernel
+def _join(
+    paths: Paths, i: NDArray[np.int64], j: NDArray[np.int64], order: NDArray[np.int64], left: int
+) -> int:
+    """Add edges in an order unless a city would have three, or a cycle close; return the number of paths."""
+    links, degree, root = paths.links, paths.degree, paths.root
+    for edge in order:
+        a, b = i[edge], j[edge]
+        if degree[a] > 1 or degree[b] > 1:
+            continue
+        root_a, root_b = _find(root, a), _find(root, b)
+        if root_a != root_b:
+            root[root_a] = root_b
+            links[a, degree[a]], links[b, degree[b]] = b, a
+            degree[a] += 1
+            degree[b] += 1
+            left -= 1
+    return left
+
+
+@allocating
+def _read(paths: Paths) -> NDArray[np.int64]:
+    """Read the one path that is left."""
+    links, degree = paths.links, paths.degree
+    tour = np.empty(len(degree), dtype=np.int64)
+    here, before = 0, -1
+    for city in range(len(degree)):
+        if degree[city] < 2:
+            here = city
+    for k in range(len(tour)):
+        tour[k] = here
+        following = links[here, 0] if links[here, 0] != before else links[here, 1]
+        before, here = here, following
+    return tour

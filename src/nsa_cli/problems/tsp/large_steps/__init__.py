@@ -1,0 +1,1 @@
+"""Iterated local search of tours (large-step Markov chains): Lin-Kernighan, kicked by double bridges."""

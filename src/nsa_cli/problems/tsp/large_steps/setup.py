@@ -1,0 +1,93 @@
+"""Set-up of large-step chains: candidate lists by alpha-nearness, and scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from nsa_cli.core.instance import Solution
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.large_steps.alpha_nearness import alpha_nearness, choose
+from nsa_cli.problems.tsp.large_steps.kicks import Tours, fitting
+from nsa_cli.problems.tsp.large_steps.local_search import Cities
+from nsa_cli.problems.tsp.metric_kernel import special, tour_length
+from nsa_cli.problems.tsp.neighbour_lists import Sites, lists_of, neighbour_lists
+from nsa_cli.problems.tsp.spanning_tree import graph_of
+
+#: Up to this many cities the set-up weighs more, and half the subgradient steps do.
+_FEW = 150
+
+#: Cities lie in clusters where the mean distance to the nearest neighbour is below this share of a mean edge
+#: of a greedy tour. Measured: 0.75 for uniform cities, 0.4 for the clusters of fl417 and fl1400.
+_CLUSTERED_BELOW = 0.5
+
+#: Sizes of the first and last subgradient step, in units of `Tours.scale`.
+_FIRST_STEP, _LAST_STEP = 0.3, 0.02
+
+
+@dataclass(frozen=True)
+class LargeStepSettings:
+    """Parameters of chains; the defaults are measured, one set for all sizes.
+
+    Attributes
+    ----------
+    candidates : int
+        Edges a city that moves may add, by alpha-nearness.
+    clustered : (int, int, int)
+        Neighbours, candidates and `longest` where cities lie in clusters, whose cities have few neighbours
+        outside. Measured on fl1400 in a second: longest segments of 10/30/100/300/460 cities give
+        1.8/1.4/1.7/.35/.29 %, fewer neighbours .2 %.
+    subgradient_steps : int
+        Half as many for few cities.
+    depth : int
+        Open moves in a Lin-Kernighan chain.
+    longest : int
+        Most cities of a segment of a kick. Measured at 500 cities in .2 s: 10/30/45/60/80/100 give
+        .12/.063/.039/.028/.027/.025 %, longer ones no better in large tours.
+    decay : float
+        The temperature is s exp(-decay t): s the mean distance of a city to its nearest neighbour, t the used
+        fraction of the budget.
+    """
+
+    candidates: int = 5
+    clustered: tuple[int, int, int] = (15, 8, 300)
+    subgradient_steps: int = 40
+    depth: int = 6
+    longest: int = 80
+    decay: float = 3.5
+
+
+class Setting(NamedTuple):
+    """An instance made ready for chains, which share it.
+
+    Attributes
+    ----------
+    sites : Sites
+    tours : Tours
+        Of the sites.
+    """
+
+    sites: Sites
+    tours: Tours
+
+
+def prepare(
+    instance: TspInstance, start: Solution, settings: LargeStepSettings = LargeStepSettings()
+) -> Setting:
+    """Make an instance ready: candidates and scales; edges of the first tour int64[N] are among them."""
+    sites, metric, neighbours, distances = neighbour_lists(instance)
+    size, order = len(sites.numbers), sites.order(start)
+    scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
+    longest = settings.longest
+    if scale * size < _CLUSTERED_BELOW * tour_length(metric, order.astype(np.uint32)):
+        wider, candidates, longest = settings.clustered
+        neighbours = lists_of(instance, sites, wider).neighbours
+    graph = graph_of(metric, neighbours, order)
+    steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
+    alpha = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
+    chosen = choose(graph, alpha, candidates)
+    tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
+    cities = Cities(special(metric), *chosen, candidates, tolerance)
+    return Setting(sites, Tours(cities, scale, tolerance, settings.depth, fitting(longest, size)))

@@ -1,0 +1,242 @@
+"""Edge lengths for kernels: the formulas of `distances`, a pair at a time, equal to the last bit.
+
+One function with a branch on an integer serves all metrics: the branch always goes the same way, and kernels
+are compiled once, not once a metric. Where lengths are most of the work, `special` gives a type of its own to
+each of the common metrics: without code for the others the local search has more registers for its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.kernel.jit import allocating, generic, inlined, kernel, variant
+from nsa_cli.problems.tsp.instance import TspInstance
+
+_REAL, _MATRIX, _STRAIGHT, _STRAIGHT_3D, _MANHATTAN, _CHEBYSHEV, _PSEUDO, _GEO = range(8)
+_AS_IT_IS, _NEAREST, _UP, _DOWN = range(4)
+
+#: Formula and rounding of each key of `distances.METRICS`.
+_CODES = {
+    "EXPLICIT": (_MATRIX, _AS_IT_IS),
+    "EUC_2D": (_STRAIGHT, _NEAREST),
+    "EUC_3D": (_STRAIGHT_3D, _NEAREST),
+    "CEIL_2D": (_STRAIGHT, _UP),
+    "FLOOR_2D": (_STRAIGHT, _DOWN),
+    "EXACT_2D": (_REAL, _AS_IT_IS),
+    "EXACT_3D": (_STRAIGHT_3D, _AS_IT_IS),
+    "MAN_2D": (_MANHATTAN, _NEAREST),
+    "MAN_3D": (_MANHATTAN, _NEAREST),
+    "MAX_2D": (_CHEBYSHEV, _AS_IT_IS),  # rounds each axis by itself
+    "MAX_3D": (_CHEBYSHEV, _AS_IT_IS),
+    "ATT": (_PSEUDO, _UP),
+    "GEO": (_GEO, _AS_IT_IS),
+}
+
+#: Up to this many cities, lengths that take trigonometry are kept in a matrix (32 MiB).
+_DEAR_UP_TO = 2000
+
+
+class KernelMetric(NamedTuple):
+    """A metric with its coordinates or its matrix.
+
+    Attributes
+    ----------
+    data : float64[N * stride]
+        Rows of coordinates (as `TspInstance.measured`) or of the matrix, flat: one multiplication an index.
+    stride : int
+        Numbers a row.
+    formula, rounding : int
+    """
+
+    data: NDArray[np.float64]
+    stride: int
+    formula: int
+    rounding: int
+
+
+def kernel_metric(instance: TspInstance, cities: NDArray[np.int64]) -> KernelMetric:
+    """Build an instance's metric, with its cities renumbered.
+
+    Parameters
+    ----------
+    instance : TspInstance
+    cities : int64[M]
+        Positions in the file of the cities 0, …, M - 1. A matrix, M x M, is made for ``EXPLICIT`` only, and
+        for GEO up to 2,000 cities; all else is linear in M.
+    """
+    if instance.matrix is not None:
+        rows = instance.matrix[np.ix_(cities, cities)].astype(np.float64)
+        return KernelMetric(rows.ravel(), len(cities), *_CODES["EXPLICIT"])
+    if instance.edge_weight_type == "GEO" and len(cities) <= _DEAR_UP_TO:
+        rows = instance.edges(cities[:, None], cities[None, :])
+        return KernelMetric(
+            np.ascontiguousarray(rows, dtype=np.float64).ravel(), len(cities), *_CODES["EXPLICIT"]
+        )
+    coords = instance.measured[cities]
+    return KernelMetric(coords.ravel(), coords.shape[1], *_CODES[instance.edge_weight_type])
+
+
+@inlined
+def length(metric: KernelMetric, i: int, j: int) -> float:
+    """Length of the edge between cities `i` and `j`."""
+    if metric.formula == _REAL:
+        return math.sqrt(_square(metric.data, i, j))
+    if metric.formula == _MATRIX:
+        return metric.data[i * metric.stride + j]
+    if metric.formula == _STRAIGHT:
+        return _rounded(math.sqrt(_square(metric.data, i, j)), metric.rounding)
+    return _rarer(metric, i, j)
+
+
+class Plane(NamedTuple):
+    """Euclidean lengths in the plane; data float64[2 N] as in `KernelMetric`."""
+
+    data: NDArray[np.float64]
+
+
+class RoundedPlane(NamedTuple):
+    """The same with lengths rounded to the nearest whole number."""
+
+    data: NDArray[np.float64]
+
+
+class DistanceMatrix(NamedTuple):
+    """A matrix; data float64[N * stride] as in `KernelMetric`."""
+
+    data: NDArray[np.float64]
+    stride: int
+
+
+#: Metrics of local search.
+AnyMetric: TypeAlias = KernelMetric | Plane | RoundedPlane | DistanceMatrix
+
+
+def special(metric: KernelMetric) -> AnyMetric:
+    """Give the common metrics types of their own, for `edge` and `is_shorter`."""
+    if metric.formula == _REAL:
+        return Plane(metric.data)
+    if metric.formula == _MATRIX:
+        return DistanceMatrix(metric.data, metric.stride)
+    if (metric.formula, metric.rounding) == _CODES["EUC_2D"]:
+        return RoundedPlane(metric.data)
+    return metric
+
+
+@generic
+def edge(metric: Any, i: int, j: int) -> float:
+    """Length of the edge between two cities."""
+    raise NotImplementedError
+
+
+@generic
+def is_shorter(metric: Any, i: int, j: int, limit: float) -> bool:
+    """Tell whether the edge is shorter than a positive limit, without a root where none is needed."""
+    raise NotImplementedError
+
+
+@variant(edge, metric=KernelMetric)
+def _any_edge(metric: KernelMetric, i: int, j: int) -> float:
+    return length(metric, i, j)
+
+
+@variant(is_shorter, metric=(KernelMetric, DistanceMatrix, RoundedPlane))
+def _is_shorter(metric: Any, i: int, j: int, limit: float) -> bool:
+    return edge(metric, i, j) < limit
+
+
+@variant(edge, metric=Plane)
+def _plane_edge(metric: Plane, i: int, j: int) -> float:
+    return math.sqrt(_square(metric.data, i, j))
+
+
+@variant(is_shorter, metric=Plane)
+def _is_shorter_in_plane(metric: Plane, i: int, j: int, limit: float) -> bool:
+    return _square(metric.data, i, j) < limit * limit
+
+
+@variant(edge, metric=RoundedPlane)
+def _whole_edge(metric: RoundedPlane, i: int, j: int) -> float:
+    return np.floor(math.sqrt(_square(metric.data, i, j)) + 0.5)
+
+
+@variant(edge, metric=DistanceMatrix)
+def _matrix_edge(metric: DistanceMatrix, i: int, j: int) -> float:
+    return metric.data[np.uint64(i) * np.uint64(metric.stride) + np.uint64(j)]
+
+
+@inlined
+def _square(data: NDArray[np.float64], i: int, j: int) -> float:
+    # Unsigned indices: Numba need not ask whether they count from the end.
+    a, b = np.uint32(2 * i), np.uint32(2 * j)
+    dx = data[a] - data[b]
+    dy = data[np.uint32(a + 1)] - data[np.uint32(b + 1)]
+    return dx * dx + dy * dy
+
+
+@kernel
+def _rarer(metric: KernelMetric, i: int, j: int) -> float:
+    """Lengths by the formulas that need not be inlined."""
+    data, axes = metric.data, metric.stride
+    a, b = i * axes, j * axes
+    if metric.formula == _GEO:
+        return _great_circle(data[a], data[a + 1], data[b], data[b + 1])
+    total = 0.0
+    largest = 0.0
+    for axis in range(axes):
+        difference = data[a + axis] - data[b + axis]
+        if metric.formula == _MANHATTAN:
+            total += abs(difference)
+        elif metric.formula == _CHEBYSHEV:
+            rounded = np.floor(abs(difference) + 0.5)
+            largest = largest if rounded <= largest else rounded
+        else:
+            total += difference * difference
+    if metric.formula == _CHEBYSHEV:
+        return largest
+    if metric.formula == _PSEUDO:
+        total = math.sqrt(total / 10.0)
+    elif metric.formula == _STRAIGHT_3D:
+        total = math.sqrt(total)
+    return _rounded(total, metric.rounding)
+
+
+@inlined
+def _rounded(x: float, rounding: int) -> float:
+    if rounding == _NEAREST:
+        return np.floor(x + 0.5)
+    if rounding == _UP:
+        return np.ceil(x)
+    if rounding == _DOWN:
+        return np.floor(x)
+    return x
+
+
+@kernel
+def _great_circle(latitude: float, longitude: float, latitude2: float, longitude2: float) -> float:
+    q1 = math.cos(longitude - longitude2)
+    q2 = math.cos(latitude - latitude2)
+    q3 = math.cos(latitude + latitude2)
+    cosine = min(max(0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3), -1.0), 1.0)
+    return np.floor(6378.388 * math.acos(cosine) + 1.0)
+
+
+@allocating
+def lengths(metric: KernelMetric, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Lengths of many edges, float64 of the shape int64[M] of `i` and `j`."""
+    result = np.empty(len(i))
+    for k in range(len(i)):
+        result[k] = length(metric, i[k], j[k])
+    return result
+
+
+@kernel
+def tour_length(metric: AnyMetric, order: NDArray[np.uint32]) -> float:
+    """Length of a closed tour, summed in its order."""
+    total = edge(metric, order[-1], order[0])
+    for k in range(len(order) - 1):
+        total += edge(metric, order[k], order[k + 1])
+    return total

@@ -1,0 +1,219 @@
+"""K-nearest neighbours and Hilbert order, shared by starts, 2-opt, local search and bound."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.kernel.jit import allocating
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.metric_kernel import KernelMetric, kernel_metric, length, lengths
+
+#: Nearest neighbours of each site.
+_NEIGHBOURS = 10
+
+#: Up to this many sites, all pairs are compared: quicker than a k-d tree.
+_FEW = 150
+
+#: Minkowski's exponent of the metrics that are not Euclidean.
+_EXPONENTS = {"MAN_2D": 1.0, "MAN_3D": 1.0, "MAX_2D": np.inf, "MAX_3D": np.inf}
+
+#: Lists by instance: the start, chains and bound of one instance share them.
+_known: WeakKeyDictionary[TspInstance, NeighbourLists] = WeakKeyDictionary()
+
+
+class Sites(NamedTuple):
+    """Cities renumbered along Hilbert's curve, coincident ones merged into one site.
+
+    Attributes
+    ----------
+    numbers : int64[M]
+        Site to city of the file.
+    site : int64[N]
+        City of the file to site.
+    """
+
+    numbers: NDArray[np.int64]
+    site: NDArray[np.int64]
+
+    def tour(self, order: NDArray[np.generic]) -> Solution:
+        """Expand a tour of sites, int[M], to one of all cities, int64[N]."""
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return np.argsort(rank[self.site], kind="stable")
+
+    def order(self, tour: Solution) -> NDArray[np.int64]:
+        """Give the sites, int64[M], in the order in which a tour first visits them."""
+        _, first = np.unique(self.site[tour], return_index=True)
+        return self.site[tour][np.sort(first)]
+
+
+class NeighbourLists(NamedTuple):
+    """Sites with their nearest neighbours.
+
+    Attributes
+    ----------
+    sites : Sites
+    metric : KernelMetric
+        Of the sites.
+    neighbours, distances : int64[M, k], float64[M, k]
+        Nearest first.
+    """
+
+    sites: Sites
+    metric: KernelMetric
+    neighbours: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+
+def neighbour_lists(instance: TspInstance) -> NeighbourLists:
+    """Give an instance's neighbour lists, computed once; `TspInstance.has_finite_lengths` must hold."""
+    if (found := _known.get(instance)) is None:
+        found = _known[instance] = lists_of(instance, sites_of(instance))
+    return found
+
+
+def lists_of(instance: TspInstance, sites: Sites, count: int = _NEIGHBOURS) -> NeighbourLists:
+    """Find the `count` nearest sites of each site, or all M - 1 where that is less."""
+    size, metric = len(sites.numbers), kernel_metric(instance, sites.numbers)
+    if size <= _FEW:
+        return NeighbourLists(sites, metric, *_nearest_of_all(metric, size, min(count, size - 1)))
+    neighbours = nearest_among(instance, sites.numbers, count)
+    ends = np.repeat(np.arange(size), neighbours.shape[1]), neighbours.ravel()
+    distances = lengths(metric, *ends).reshape(neighbours.shape)
+    return NeighbourLists(sites, metric, *_sorted(neighbours, distances))
+
+
+def candidate_lists(instance: TspInstance, count: int) -> NDArray[np.int32]:
+    """Find the nearest other cities of each city, int32[N, min(count, N - 1)], nearest first.
+
+    Memory is linear in N where cities have coordinates; a matrix is sorted partially, a row at a time.
+    """
+    size = instance.size
+    if min(count, size - 1) < 1:
+        return np.zeros((size, 0), np.int32)
+    found = nearest_among(instance, np.arange(size), count)
+    distances = instance.edges(np.arange(size)[:, None], found)
+    return _sorted(found, distances)[0].astype(np.int32)
+
+
+def nearest_among(instance: TspInstance, cities: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Find the nearest others of some cities int64[M]: places among these, int64[M, min(count, M - 1)].
+
+    In the order of the points' distances, unrounded; in no order where lengths are a matrix.
+    """
+    count = min(count, len(cities) - 1)
+    if instance.matrix is not None:
+        return _nearest_in_matrix(instance.matrix, cities, count)
+    return nearest_points(instance.points[cities], count, instance.edge_weight_type)
+
+
+def nearest_points(
+    points: NDArray[np.float64], count: int, edge_weight_type: str = "EXACT_2D"
+) -> NDArray[np.int64]:
+    """Find the `count` < N nearest other points of each of float64[N, axes]; int64[N, count], nearest first.
+
+    The type chooses the norm: Euclidean, Manhattan or Chebyshev.
+    """
+    from scipy.spatial import cKDTree
+
+    _, found = cKDTree(points).query(points, k=count + 1, p=_EXPONENTS.get(edge_weight_type, 2.0))
+    # The first neighbour is the point itself, unless others coincide with it.
+    itself = found == np.arange(len(points))[:, None]
+    itself[~itself.any(1), -1] = True
+    others: NDArray[np.int64] = found[~itself].reshape(len(points), count)
+    return others
+
+
+def _nearest_in_matrix(matrix: NDArray[Any], cities: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Find the `count` nearest others of some cities, in no order; a row at a time: no second matrix."""
+    found = np.empty((len(cities), count), dtype=np.int64)
+    for i, city in enumerate(cities):
+        row = matrix[city, cities].astype(np.float64)
+        row[i] = np.inf
+        found[i] = (
+            np.argpartition(row, count - 1)[:count] if count < len(row) else np.flatnonzero(row < np.inf)
+        )
+    return found
+
+
+def _sorted(
+    neighbours: NDArray[np.int64], distances: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    order = np.argsort(distances, axis=1, kind="stable")
+    return np.take_along_axis(neighbours, order, 1), np.take_along_axis(distances, order, 1)
+
+
+@allocating
+def _nearest_of_all(
+    metric: KernelMetric, size: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the `count` nearest others of each site by comparing all pairs; nearest first."""
+    neighbours = np.empty((size, count), dtype=np.int64)
+    distances = np.full((size, count), np.inf)
+    for i in range(size):
+        found = 0
+        for j in range(size):
+            far = length(metric, i, j)
+            if j == i or (found == count and far >= distances[i, count - 1]):
+                continue
+            found = min(found + 1, count)
+            at = found - 1
+            while at > 0 and distances[i, at - 1] > far:
+                neighbours[i, at], distances[i, at] = neighbours[i, at - 1], distances[i, at - 1]
+                at -= 1
+            neighbours[i, at], distances[i, at] = j, far
+    return neighbours, distances
+
+
+def sites_of(instance: TspInstance, *, merge: bool = True) -> Sites:
+    """Renumber an instance's cities along Hilbert's curve; a matrix's stay as they are.
+
+    Parameters
+    ----------
+    instance : TspInstance
+    merge : bool
+        Whether coincident cities become one site.
+    """
+    if instance.matrix is not None:
+        return Sites(np.arange(instance.size), np.arange(instance.size))
+    place = hilbert(instance.measured[:, :2])
+    numbers = np.argsort(place, kind="stable")
+    if not merge or not (np.diff(place[numbers]) == 0).any():  # none coincide
+        site = np.empty_like(numbers)
+        site[numbers] = np.arange(len(numbers))
+        return Sites(numbers, site)
+    _, first, site = np.unique(instance.measured[numbers], axis=0, return_index=True, return_inverse=True)
+    along = np.argsort(first)  # sites in the order of the curve again
+    rank, site_of_city = np.argsort(along), np.empty(len(numbers), dtype=np.int64)
+    site_of_city[numbers] = rank[site.ravel()]
+    return Sites(numbers[first[along]], site_of_city)
+
+
+def hilbert(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Give the places along Hilbert's curve of order 16 (Hilbert 1891), int64[N], of points float64[N, 2]."""
+    low = points.min(axis=0)
+    side = max(float((points.max(axis=0) - low).max()), 1e-300)
+    x, y = ((points - low) / side * 65535.0).astype(np.int64).T
+    return _along_curve(np.ascontiguousarray(x), np.ascontiguousarray(y), 16)
+
+
+@allocating
+def _along_curve(x: NDArray[np.int64], y: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
+    """Give the places along Hilbert's curve of grid points, coordinates from 0 to 2**levels - 1."""
+    place = np.zeros(len(x), dtype=np.int64)
+    most = (1 << levels) - 1
+    for i in range(len(x)):
+        a, b = x[i], y[i]
+        for level in range(levels - 1, -1, -1):
+            right, up = (a >> level) & 1, (b >> level) & 1
+            place[i] = 4 * place[i] + ((3 * right) ^ up)
+            if up == 0:  # the lower quarters are the curve turned: axes swapped, and on the right mirrored
+                if right == 1:
+                    a, b = most - a, most - b
+                a, b = b, a
+    return place

@@ -1,0 +1,458 @@
+"""The fused kernel of 2-opt with candidate lists; see `candidate_lists` for its moves.
+
+A move is (first city, candidate) here: the window follows from the random numbers. The cost of a step does
+not grow with N, but for the segment that an accepted move reverses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.draws import LANES
+from nsa_cli.core.kernel import hooks
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
+from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_features
+from nsa_cli.core.kernel.slots import (
+    Mode,
+    Network,
+    Slots,
+    aligned,
+    blocks_of,
+    choose,
+    choose_among,
+    slot_space,
+)
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
+from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
+from nsa_cli.problems.tsp.two_opt.kernel import TspArrays, arrays, edge_length, reversal_delta, tour_energy
+
+_score_first, _score_candidates = score_features(4), score_features(5)
+
+#: Reversals since the best tour was stored that are logged; with more, all of the tour is copied.
+_REVERSALS = 1 << 12
+
+#: Places in `CandidateWork.counts`: logged reversals, and cities in them.
+REVERSALS, REVERSED = range(2)
+
+
+class CandidateArrays(NamedTuple):
+    """A batch for kernels.
+
+    Attributes
+    ----------
+    tours : TspArrays
+        Of I different instances.
+    candidates : int32[I, N, k]
+    stride : int
+        From a city of a window to the next.
+    plane : float32[I, N, 2]
+        Cities in units of the spacing of N cities.
+    nearest_edges : float32[I, N, 2]
+        Lengths of the edges to the two nearest cities, in the same units.
+    scale : float64[B]
+    """
+
+    tours: TspArrays
+    candidates: NDArray[np.int32]
+    stride: int
+    plane: NDArray[np.float32]
+    nearest_edges: NDArray[np.float32]
+    scale: NDArray[np.float64]
+
+
+class NearestPolicy(NamedTuple):
+    """A policy for the first city, and for the candidate.
+
+    The weights of a candidate's features are in this order: added edges, (a, c) and the other one, removed
+    edges of c and of a, squashed gain; and in common, log T.
+    """
+
+    first: Network
+    candidate: Network
+    mode: Mode
+
+
+class CandidateWork(NamedTuple):
+    """One chain's state.
+
+    Attributes
+    ----------
+    tour, place : int32[N]
+        Cities in the tour's order, and where in it each one is.
+    seen : float32[4, 16]
+        Features of the cities of a window.
+    pair : float32[5, 16 blocks]
+        Features of the candidates.
+    ends : float32[6, 16 blocks]
+        Scratch: where the ends of these edges lie.
+    reversals : int64[2 * C]
+        First place and number of cities of each reversal since the best tour was stored.
+    counts : int64[2]
+        See `REVERSALS`.
+    first, second : Slots
+    """
+
+    tour: NDArray[np.int32]
+    place: NDArray[np.int32]
+    seen: NDArray[np.float32]
+    pair: NDArray[np.float32]
+    ends: NDArray[np.float32]
+    reversals: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    first: Slots
+    second: Slots
+
+
+def workspace(count: int, x: Any) -> CandidateWork:
+    """Allocate a thread's scratch space, for one chain at a time with lists of `count` candidates."""
+    size, candidates = len(x), 2 * min(count, len(x) - 1)
+    return CandidateWork(
+        aligned((size,), np.int32),
+        aligned((size,), np.int32),
+        aligned((4, LANES)),
+        aligned((5, blocks_of(candidates) * LANES)),
+        aligned((6, max(blocks_of(candidates), 1) * LANES)),
+        aligned((2 * _REVERSALS,), np.int64),
+        aligned((2,), np.int64),
+        slot_space(WINDOW),
+        slot_space(candidates),
+    )
+
+
+def candidate_arrays(
+    count: int, instances: Sequence[TspInstance], unit: float | None = None
+) -> CandidateArrays:
+    """Build a kernel's batch, with lists of `count` candidates."""
+    tours = arrays(instances, unit)
+    distinct, size = list({id(i): i for i in instances}.values()), instances[0].size
+    near = np.stack([candidate_lists(i, count) for i in distinct])
+    edges, root = np.zeros((*near.shape[:2], 2), np.float32), np.float32(math.sqrt(size))
+    for k, instance in enumerate(distinct):
+        unit_of = tours.scale[np.argmax(tours.data_row == k)] / math.sqrt(size)
+        two = near[k, :, :2]
+        edges[k, :, : two.shape[1]] = instance.edges(np.arange(size)[:, None], two) / unit_of
+    return CandidateArrays(tours, near, stride_of(size), tours.points * root, edges, tours.scale)
+
+
+def fused_of(count: int) -> Fused:
+    """Give the kernel for lists of `count` candidates; it is compiled once for all numbers."""
+    return Fused(
+        arrays=partial(candidate_arrays, count),
+        workspace=partial(workspace, count),
+        draws=3,
+        policies={"nearest": NearestPolicy},
+        features={"nearest": (0, 5, 6)},
+        order={"nearest": (None, None, (0, 1, 2, 3, 5, 4))},
+    )
+
+
+@inlined
+def _wrapped(place: Any, size: int) -> Any:
+    """Bring a place that is at most one round too far back into the tour."""
+    if place < 0:
+        return place + size
+    return place - size if place >= size else place
+
+
+@inlined
+def _candidate(batch: Any, work: Any, row: int, action: Any) -> Any:
+    """Give a move's candidate city, and 0 for the first variant or 1 for the second.
+
+    Candidates from 2 k on are cities outside of the list, for reverse moves: 2 k + 2 c + variant.
+    """
+    near = batch.candidates[batch.tours.data_row[row], action[0]]
+    width = len(near)
+    if action[1] < 2 * width:
+        after = np.int64(action[1] >= width)
+        return np.int64(near[action[1] - after * width]), after
+    return (action[1] - 2 * width) >> 1, (action[1] - 2 * width) & 1
+
+
+@inlined
+def _ends(batch: Any, work: Any, row: int, action: Any) -> Any:
+    """First and last place of the segment between the two edges that a move removes."""
+    size = len(work.tour)
+    city, after = _candidate(batch, work, row, action)
+    i = _wrapped(np.int64(work.place[action[0]]) + after, size)
+    j = _wrapped(np.int64(work.place[city]) + after, size)
+    return min(i, j), max(i, j) - 1
+
+
+@inlined
+def _beside(work: Any, city: int) -> Any:
+    """Give a city's predecessor and successor."""
+    place, size = np.int64(work.place[city]), len(work.tour)
+    return work.tour[_wrapped(place - 1, size)], work.tour[_wrapped(place + 1, size)]
+
+
+@variant(hooks.load, batch=CandidateArrays)
+def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+    for k in range(len(x)):
+        work.tour[k] = x[k]
+        work.place[x[k]] = k
+    work.counts[REVERSALS], work.counts[REVERSED] = 0, len(x)
+
+
+@variant(hooks.propose, batch=CandidateArrays, policy=Uniform)
+def _propose_uniformly(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    size = len(work.tour)
+    window = choose_among(size, uniform(at, 0), -1)
+    offset = choose_among(min(WINDOW, size), uniform(at, 1), -1)
+    city = given[0] if given[0] >= 0 else (window.index + offset.index * batch.stride) % size
+    near = batch.candidates[batch.tours.data_row[row], city]
+    width = len(near)
+    before, after = _beside(work, city)
+    free = 0
+    for k in range(width):
+        free += near[k] != before and near[k] != after
+    if size < 4 or free == 0 or given[1] >= 2 * width:
+        return (city, np.int64(-1)), -np.inf
+    log_probability = window.log_probability + offset.log_probability - math.log(2.0 * free)
+    if given[1] >= 0:
+        c = near[given[1] % width]
+        return given, -np.inf if c in (before, after) else log_probability
+    rank, m = np.int64(uniform(at, 2) * (2 * free)), np.int64(0)
+    if rank >= free:
+        rank -= free
+        m += width
+    for k in range(width):
+        if near[k] != before and near[k] != after:
+            if rank == 0:
+                m += k
+                break
+            rank -= 1
+    return (city, m), log_probability
+
+
+@variant(hooks.propose, batch=CandidateArrays, policy=NearestPolicy)
+def _propose(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    size, width = len(work.tour), batch.candidates.shape[2]
+    if size < 4 or given[1] >= 2 * width:
+        return (np.int64(0), np.int64(-1)), -np.inf
+    log_heat = np.float32(0.5 * math.log(max(temperature * math.sqrt(size), 1e-30)))
+    window = choose_among(size, uniform(at, 0), -1)
+    first, city = _choose_city(
+        batch, policy, work, row, member, log_heat, window.index, uniform(at, 1), given[0]
+    )
+    _candidate_features(batch, work, row, city, temperature * math.sqrt(size))
+    slot, weights, bias = work.second, policy.candidate.first[member], policy.candidate.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + weights[5, h] * log_heat)
+    blocks = slot.sums.shape[0]
+    largest = _score_candidates(
+        work.pair, weights, slot.floor, policy.candidate.second[member], slot.logits, blocks
+    )
+    near = batch.candidates[batch.tours.data_row[row], city]
+    before, after = _beside(work, city)
+    for k in range(width):
+        if near[k] == before or near[k] == after:
+            slot.logits[k] = slot.logits[width + k] = -np.inf
+    if 2 * width < len(slot.logits):
+        forbid_from(slot.logits, 2 * width)
+    choice = choose(slot, largest, uniform(at, 2), policy.mode, given[1])
+    return (city, choice.index), window.log_probability + first + choice.log_probability
+
+
+@inlined
+def _choose_city(
+    batch: Any,
+    policy: Any,
+    work: Any,
+    row: int,
+    member: int,
+    log_heat: float,
+    window: int,
+    u: float,
+    given: int,
+) -> Any:
+    """Choose a city of a window; return its log-probability and the city."""
+    size, slot = len(work.tour), work.first
+    count, offset = min(WINDOW, size), np.int64(-1)
+    _window_features(batch, work, row, window, count)
+    weights, bias = policy.first.first[member], policy.first.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + weights[4, h] * log_heat)
+    largest = _score_first(work.seen, weights, slot.floor, policy.first.second[member], slot.logits, 1)
+    if count < WINDOW:
+        forbid_from(slot.logits, count)
+    if given >= 0:
+        city, offset = window, np.int64(0)
+        while city != given:
+            city, offset = _wrapped(city + batch.stride, size), offset + 1
+    choice = choose(slot, largest, u, policy.mode, offset)
+    return choice.log_probability, (window + choice.index * batch.stride) % size
+
+
+@inlined
+def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -> None:
+    """Compute the features of the first `count` cities of a window."""
+    size, seen, instance, city = len(work.tour), work.seen, batch.tours.data_row[row], np.int64(window)
+    if batch.tours.plane:
+        plane, ends = batch.plane[instance], work.ends
+        for o in range(count):
+            before, after = _beside(work, city)
+            ends[0, o], ends[1, o] = plane[city, 0], plane[city, 1]
+            ends[2, o], ends[3, o] = plane[before, 0], plane[before, 1]
+            ends[4, o], ends[5, o] = plane[after, 0], plane[after, 1]
+            seen[2, o], seen[3, o] = (
+                batch.nearest_edges[instance, city, 0],
+                batch.nearest_edges[instance, city, 1],
+            )
+            city = _wrapped(city + batch.stride, size)
+        for o in range(WINDOW):
+            seen[0, o] = _distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
+            seen[1, o] = _distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
+        return
+    spacing = batch.scale[row] / math.sqrt(size)
+    for o in range(count):
+        before, after = _beside(work, city)
+        seen[0, o] = edge_length(batch.tours, row, city, before) / spacing
+        seen[1, o] = edge_length(batch.tours, row, city, after) / spacing
+        seen[2, o], seen[3, o] = (
+            batch.nearest_edges[instance, city, 0],
+            batch.nearest_edges[instance, city, 1],
+        )
+        city = _wrapped(city + batch.stride, size)
+
+
+@inlined
+def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
+    """Compute the features of the candidates of a city; `heat` is in units of the spacing."""
+    tour, size, instance, pair, ends = (
+        work.tour,
+        len(work.tour),
+        batch.tours.data_row[row],
+        work.pair,
+        work.ends,
+    )
+    place, near, plane = np.int64(work.place[city]), batch.candidates[instance, city], batch.plane[instance]
+    width, spacing = len(near), batch.scale[row] / math.sqrt(size)
+    for after in range(2):
+        step = 2 * after - 1
+        left = tour[_wrapped(place + step, size)]
+        if batch.tours.plane:
+            x, y = plane[left, 0], plane[left, 1]
+            for k in range(width):
+                c, m = near[k], after * width + k
+                beyond = tour[_wrapped(np.int64(work.place[c]) + step, size)]
+                ends[0, m], ends[1, m], ends[4, m], ends[5, m] = plane[c, 0], plane[c, 1], x, y
+                ends[2, m], ends[3, m] = plane[beyond, 0], plane[beyond, 1]
+        else:
+            old = edge_length(batch.tours, row, city, left) / spacing
+            for k in range(width):
+                c, m = near[k], after * width + k
+                beyond = tour[_wrapped(np.int64(work.place[c]) + step, size)]
+                pair[0, m] = edge_length(batch.tours, row, city, c) / spacing
+                pair[1, m] = edge_length(batch.tours, row, left, beyond) / spacing
+                pair[2, m] = edge_length(batch.tours, row, c, beyond) / spacing
+                pair[3, m] = old
+    if batch.tours.plane:
+        _plane_features(ends, pair, plane[city, 0], plane[city, 1])
+    for m in range(pair.shape[1]):
+        gain = (pair[2, m] + pair[3, m] - pair[0, m] - pair[1, m]) / np.float32(heat)
+        pair[4, m] = gain / (np.float32(1.0) + abs(gain))
+
+
+@inlined
+def _plane_features(ends: Any, pair: Any, x: float, y: float) -> None:
+    """KernelMetric edges in the plane, of all lanes: all float32, which the compiler vectorises."""
+    for m in range(pair.shape[1]):
+        pair[0, m] = _distance(ends[0, m] - x, ends[1, m] - y)
+        pair[1, m] = _distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
+        pair[2, m] = _distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
+        pair[3, m] = _distance(ends[4, m] - x, ends[5, m] - y)
+
+
+@inlined
+def _distance(x: float, y: float) -> np.float32:
+    return np.float32(math.sqrt(x * x + y * y))
+
+
+@variant(hooks.energy, batch=CandidateArrays)
+def _energy(batch: Any, work: Any, row: int) -> float:
+    return tour_energy(batch.tours, row, work.tour)
+
+
+@variant(hooks.delta, batch=CandidateArrays)
+def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    begin, end = _ends(batch, work, row, action)
+    return reversal_delta(batch.tours, row, work.tour, begin, end)
+
+
+@variant(hooks.apply, batch=CandidateArrays)
+def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
+    tour, place, size = work.tour, work.place, len(work.tour)
+    low, high = _ends(batch, work, row, action)
+    count = high - low + 1
+    if 2 * count > size:  # the other segment, across the array's end
+        low, high, count = _wrapped(high + 1, size), _wrapped(low - 1, size), size - count
+    _log_reversal(work, low, count)
+    for _ in range(count >> 1):
+        a, b = tour[high], tour[low]
+        tour[low], tour[high] = a, b
+        place[a], place[b] = low, high
+        low, high = _wrapped(low + 1, size), _wrapped(high - 1, size)
+
+
+@inlined
+def _log_reversal(work: Any, begin: int, count: int) -> None:
+    counts = work.counts
+    counts[REVERSED] += count
+    if counts[REVERSED] < len(work.tour) and 2 * counts[REVERSALS] < len(work.reversals):
+        work.reversals[2 * counts[REVERSALS]], work.reversals[2 * counts[REVERSALS] + 1] = begin, count
+        counts[REVERSALS] += 1
+    else:
+        counts[REVERSED] = len(work.tour)  # copying all is no more work, or the log is full
+
+
+@variant(hooks.reverse, work=CandidateWork)
+def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
+    size = len(work.tour)
+    begin, end = _ends(batch, work, row, action)
+    came, after = _candidate(batch, work, row, action)
+    city, place = action[0], np.int64(work.place[action[0]])
+    left = np.int64(work.tour[_wrapped(place + 2 * after - 1, size)])
+    before = _wrapped(_place_after(place, begin, end, size) - 1, size)
+    back = np.int64(_place_after(np.int64(work.place[came]), begin, end, size) != before)
+    near = batch.candidates[batch.tours.data_row[row], city]
+    width = len(near)
+    for k in range(width):
+        if near[k] == left:
+            return city, np.int64(k + back * width)
+    return city, np.int64(2 * width + 2 * left + back)
+
+
+@inlined
+def _place_after(place: int, begin: int, end: int, size: int) -> np.int64:
+    """Give a city's place after a move."""
+    inside, short = begin <= place <= end, 2 * (end - begin + 1) <= size
+    return np.int64((begin + end - place) % size) if inside == short else np.int64(place)
+
+
+@variant(hooks.store, batch=CandidateArrays)
+def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
+    tour, counts, size = work.tour, work.counts, len(work.tour)
+    if not best or counts[REVERSED] >= size:
+        for k in range(size):
+            x[k] = tour[k]
+    else:
+        for t in range(counts[REVERSALS]):
+            at = work.reversals[2 * t]
+            for _ in range(work.reversals[2 * t + 1]):
+                x[at] = tour[at]
+                at = _wrapped(at + 1, size)
+    if best:
+        counts[REVERSALS], counts[REVERSED] = 0, 0

@@ -1,0 +1,76 @@
+"""Compiled edge lengths against the arrays' formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nsa_cli.core.draws import stream_keys, uniforms
+from nsa_cli.core.kernel.draws import at_step, uniform
+from nsa_cli.core.kernel.jit import kernel
+from nsa_cli.problems.tsp import metric_kernel
+from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.metric_kernel import kernel_metric, lengths, special, tour_length
+
+
+@kernel
+def edge(metric: Any, i: int, j: int) -> float:
+    """Ask for a length as a kernel does."""
+    return metric_kernel.edge(metric, i, j)
+
+
+@kernel
+def is_shorter(metric: Any, i: int, j: int, limit: float) -> bool:
+    """Compare a length as a kernel does."""
+    return metric_kernel.is_shorter(metric, i, j, limit)
+
+
+@pytest.mark.parametrize("kind", [*METRICS, "EXPLICIT"])
+@pytest.mark.parametrize("spread", [1.0, 90.0, 1e6])
+def test_kernels_measure_as_arrays_do(kind: str, spread: float) -> None:
+    """Every metric gives the same bits; renumbered cities, too."""
+    rng = np.random.default_rng(5)
+    size = 60
+    if kind == "EXPLICIT":
+        matrix = np.triu(rng.integers(0, int(spread) + 5, (size, size)), 1)
+        instance = TspInstance(edge_weight_type=kind, matrix=matrix + matrix.T)
+    else:
+        spread = min(spread, 90.0) if kind == "GEO" else spread
+        coords = rng.uniform(-spread, spread, (size, METRICS[kind].axes))
+        coords[1::7] = np.round(coords[1::7])  # halves and exact integers occur
+        instance = TspInstance(edge_weight_type=kind, coords=coords)
+    cities = rng.permutation(size)
+    i, j = (index.ravel() for index in np.indices((size, size)))
+    i, j = i[i != j], j[i != j]
+    expected = instance.edges(cities[i], cities[j])
+    metric = kernel_metric(instance, cities)
+    assert np.array_equal(lengths(metric, i, j), expected)
+    pairs = list(zip(i[:200].tolist(), j[:200].tolist(), strict=True))
+    limit = float(np.median(expected)) + 0.25
+    for one in (metric, special(metric)):
+        assert [edge(one, a, b) for a, b in pairs] == expected[:200].tolist()
+        assert [is_shorter(one, a, b, limit) for a, b in pairs] == (expected[:200] < limit).tolist()
+    tour = rng.permutation(size)
+    assert tour_length(metric, tour.astype(np.uint32)) == pytest.approx(instance.objective(cities[tour]))
+
+
+def test_great_circles_without_a_matrix() -> None:
+    """Large GEO instances are measured by formula, as the small ones by matrix."""
+    instance = TspInstance(
+        edge_weight_type="GEO", coords=np.random.default_rng(1).uniform(-80, 80, (2100, 2)).round(2)
+    )
+    metric = kernel_metric(instance, np.arange(2100))
+    assert metric.data.size == 4200
+    i, j = np.random.default_rng(2).integers(0, 2100, (2, 20_000))
+    assert np.array_equal(lengths(metric, i, j), instance.edges(i, j))
+
+
+def test_scalar_draws_are_those_of_arrays() -> None:
+    """A kernel sees the random numbers that NumPy and torch see."""
+    keys = stream_keys(3, np.arange(4))
+    expected = uniforms(keys, 17, 3)
+    got = [[uniform(np.uint64(at_step(int(key), 17)), draw) for key in keys] for draw in range(3)]
+    assert got == expected.tolist()
