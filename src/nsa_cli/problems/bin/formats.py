@@ -20,7 +20,7 @@ from typing import Any
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.problem import Column, FileFormat, FileSet
 from nsa_cli.core.record import Record, Source
-from nsa_cli.io.numbers import parse_number
+from nsa_cli.io.numbers import read_number
 from nsa_cli.io.table import read_table, to_record
 from nsa_cli.io.tokens import Line, locator, read_numbers, shape, split_lines, to_count, to_number
 from nsa_cli.problems.item_files import read_lists, read_one_by_one
@@ -45,7 +45,7 @@ def read_bpplib(source: Source) -> list[Record]:
     if len(tokens) < 3:
         raise source.error("expected n, the capacity, then n weights", lines[0].number)
     (first, at_count), (second, at_capacity), *rest = tokens
-    if at_count == at_capacity and parse_number(second) == len(rest) != parse_number(first):
+    if at_count == at_capacity and read_number(second) == len(rest) != read_number(first):
         first, second = second, first
     count = to_count(source, first, at_count, "number of items")
     capacity = to_number(source, second, at_capacity, "capacity")

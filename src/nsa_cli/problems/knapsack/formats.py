@@ -26,7 +26,7 @@ from nsa_cli.core.errors import shown
 from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.problem import FileFormat, FileSet
 from nsa_cli.core.record import Record, Source
-from nsa_cli.io.numbers import parse_number
+from nsa_cli.io.numbers import read_number
 from nsa_cli.io.tokens import Line, locator, read_numbers, shape, split_lines, to_count, to_number
 from nsa_cli.problems.item_files import read_lists, read_one_by_one
 
@@ -80,7 +80,7 @@ def recognises_mknap(source: Source) -> bool:
     lines = split_lines(source)
     if len(lines) > 2 and len(lines[2].tokens) > 3:
         return True
-    numbers = [parse_number(token) for line in lines for token in line.tokens]
+    numbers = [read_number(token) for line in lines for token in line.tokens]
     at = 1
     while at + 2 < len(numbers):
         size, constraints = numbers[at : at + 2]
