@@ -23,7 +23,7 @@ from nsa_cli.core.draws import stream_keys
 from nsa_cli.problems.knapsack import problem
 from nsa_cli.problems.knapsack.heuristics import greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-from nsa_cli.problems.knapsack.large_step import KnapsackLargeStep
+from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
 
 CLASSES = ("strongly", "inverse strongly", "multiple strongly", "subset sum", "spanner")
 _STEPS = 2_000_000

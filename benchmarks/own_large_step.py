@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.anneal.large_step import LargeStepChains
-from nsa_cli.backends import choose_backend, temperatures_of
+import nsa_cli as nsa
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.problems import find_problem
+from nsa_cli.solver.choose import choose
+from nsa_cli.solver.plan import estimate_temperatures
 
 EXAMPLE = f"{Path(__file__).parents[1] / 'examples' / 'maxcut.py'}:MaxCut"
 CHAINS = 16
@@ -42,15 +43,17 @@ def best_after(make: Callable[[], Any], pair: tuple[float, float], seconds: floa
 def compare(size: int, seconds: float) -> dict[str, float]:
     """Give the mean energy of each way over some graphs."""
     problem, rng = find_problem(EXAMPLE), np.random.default_rng(7)
-    backend, large = choose_backend(problem, "uniform", size, threads=1), problem.large_step()
     keys, energies = stream_keys(1, np.arange(CHAINS)), []
     for _ in range(3):
         graph = problem.generate(size, rng)
-        start = partial(problem.start(), graph)
-        x = np.stack([start(partial(start_draws, key)) for key in keys])
-        plain = partial(backend.start, [graph] * CHAINS, x, keys, None, "metropolis")
-        kicked = partial(lambda g, x: LargeStepChains(large.runs([g] * CHAINS, x), keys), graph, x)
-        auto, budget = temperatures_of(backend, graph, start), large.budget(graph)
+        x = np.stack([problem.start()(graph, partial(start_draws, key)) for key in keys])
+        searches = [
+            choose(nsa.Task(problem, graph), "uniform", nsa.Settings(method=m, threads=1), "cpu", CHAINS)
+            for m in ("anneal", "large-step")
+        ]
+        plain, kicked = (partial(search.start, [graph] * CHAINS, x, keys) for search in searches)
+        auto = estimate_temperatures(searches[0], graph, problem.start())
+        budget = searches[1].budget(graph)
         ways = {
             "annealing, automatic": (plain, auto),
             "annealing, 1 to 0.01": (plain, (1.0, 0.01)),

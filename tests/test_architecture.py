@@ -18,14 +18,15 @@ FILES = sorted(SOURCE.rglob("*.py"))
 BELOW = {
     "core": {"version"},
     "io": {"core"},
-    "problems": {"core", "io"},
+    "user": {"core"},
+    "problems": {"core", "io", "user"},
     "policy": {"core", "io"},
     "anneal": {"core"},
     "train": {"core", "anneal", "policy", "version"},
     "report": {"core", "io", "anneal"},
     "solver": {"core", "problems", "policy", "anneal", "version"},
     "api": {"core", "io", "problems", "solver"},
-    "contract": {"core", "io", "policy", "problems", "api"},
+    "contract": {"core", "io", "policy", "problems", "api", "user"},
     "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report", "version"},
     "cli": {
         "core",
@@ -124,9 +125,9 @@ def test_no_modules_import_each_other_in_a_circle():
 
 
 def test_options_are_parsed_in_one_place():
-    """From there on nothing is text."""
+    """From there on nothing is text; `io` parses files, which hold no options."""
     for path in FILES:
-        if path != SOURCE / "core" / "options.py":
+        if path != SOURCE / "core" / "options.py" and room(path) != "io":
             for node in ast.walk(ast.parse(path.read_text())):
                 assert not (isinstance(node, ast.FunctionDef) and node.name.startswith("parse_")), path
 

@@ -91,3 +91,29 @@ class Teams(nsa.UserProblem):
     @staticmethod
     def scalar_reverse(data, x, action):
         return action[0], x[action[0]]
+
+
+class Row(nsa.UserProblem):
+    """As few and as cheap ones in a row as possible: none. In tensors only; flips of one element."""
+
+    name = "row"
+    keys = ("prices",)
+    slots = {"element": 1}
+
+    def generate(self, size, rng):
+        return {"prices": rng.random(size)}
+
+    def initial(self, data, draws):
+        return draws(len(data.prices)) < 0.5
+
+    def cost(self, data, x):
+        return (data.prices * x).sum(1)
+
+    def allowed(self, data, x, chosen):
+        return torch.ones_like(x)
+
+    def features(self, data, x, chosen, temperature):
+        return data.prices[:, :, None].float()
+
+    def apply(self, data, x, action):
+        return x.scatter(1, action[0][:, None], ~x.gather(1, action[0][:, None]))

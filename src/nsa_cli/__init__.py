@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from nsa_cli.core.problem import Column, Problem
     from nsa_cli.core.result import Result
     from nsa_cli.core.task import Task
-    from nsa_cli.core.user import UserProblem
     from nsa_cli.problems import find_problem
     from nsa_cli.solver.settings import Settings
+    from nsa_cli.user.problem import UserProblem
 
 _HOMES = {
     "nsa_cli.api": ("Unread", "generate", "read", "read_each", "solve", "solve_many"),
@@ -34,10 +34,10 @@ _HOMES = {
     "nsa_cli.core.problem": ("Column", "Problem"),
     "nsa_cli.core.result": ("Result",),
     "nsa_cli.core.task": ("Task",),
-    "nsa_cli.core.user": ("UserProblem",),
     "nsa_cli.contract": ("check_problem",),
     "nsa_cli.problems": ("find_problem",),
     "nsa_cli.solver.settings": ("Settings",),
+    "nsa_cli.user.problem": ("UserProblem",),
 }
 
 __all__ = [

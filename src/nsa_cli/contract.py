@@ -19,10 +19,12 @@ from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperat
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
-from nsa_cli.core.user import AdaptedProblem, UserProblem
 from nsa_cli.io.json_text import dumps
 from nsa_cli.policy.build import find_policy
+from nsa_cli.problems import as_problem
 from nsa_cli.problems.files import read_instances
+from nsa_cli.user.adapter import AdaptedProblem
+from nsa_cli.user.problem import UserProblem
 
 _STEPS = 30
 _CHAINS = 6
@@ -98,16 +100,21 @@ class Case(NamedTuple):
             raise ContractError(f"{self.problem.name}: {method} {why}")
 
 
-def check_problem(problem: Problem[Any], size: int = 8, seed: int = 0) -> None:
+def check_problem(
+    problem: Problem[Any] | UserProblem | type[Problem[Any] | UserProblem], size: int = 8, seed: int = 0
+) -> None:
     """Run all checks on random instances of one size, in the paper's neighbourhood.
 
     Raises
     ------
     ContractError
         For the first check that fails; names the method.
+    UsageError
+        If `problem` is none, or lacks a method.
     """
+    adapted = as_problem(problem)
     for check in CHECKS:
-        check(Case(problem, problem.neighbourhoods[0], size, seed))
+        check(Case(adapted, adapted.neighbourhoods[0], size, seed))
 
 
 def delta_is_the_difference_of_costs(case: Case) -> None:
@@ -236,7 +243,7 @@ def scalar_functions_say_what_tensors_say(case: Case) -> None:
     """Scalar functions equal tensor methods; they are run in Python here, not compiled."""
     if not isinstance(case.problem, AdaptedProblem) or (kernel := case.neighbourhood.kernel()) is None:
         return
-    from nsa_cli.core.kernel.user import data_of
+    from nsa_cli.user.kernel import data_of
 
     owner = case.problem.owner
     steps = list(case.steps())
@@ -258,7 +265,7 @@ def scalar_functions_say_what_tensors_say(case: Case) -> None:
 
 def _check_candidates(case: Case, owner: UserProblem, m: RandomStep, arrays: Any) -> None:
     """Compare `allowed` and `features` of all candidates, for the first chain that can move."""
-    from nsa_cli.core.kernel.user import data_of
+    from nsa_cli.user.kernel import data_of
 
     assert isinstance(m.operations, DiscreteOperations)
     for row in m.possible.nonzero()[:1, 0].tolist():

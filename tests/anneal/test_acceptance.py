@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.anneal.acceptance import COLD, RULES, find_rule
+from nsa_cli.anneal.acceptance import COLD, RULES
 from nsa_cli.anneal.kernel import log_ratio
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
@@ -62,12 +62,6 @@ def test_a_compiled_rule_is_that_of_tensors(rule):
     arguments[1] = abs(arguments[1])
     expected = RULES[rule].log_ratio(*map(torch.from_numpy, arguments)).tolist()
     assert [compiled(RULES[rule], *column) for column in arguments.T] == expected
-
-
-def test_an_unknown_rule_is_refused():
-    """With those that there are."""
-    with pytest.raises(UsageError, match=r"acceptance: expected one of metropolis, .*, got 'always'"):
-        find_rule("always")
 
 
 def large_steps(acceptance, temperature):

@@ -41,7 +41,7 @@ INFEASIBLE = [
     ("knapsack", "1 9", "no item 9"),
     ("bin", "1 2\n3 4", "bin 1 ('1, 2') holds 12"),
     ("bin", "1 3\n2", "item 4 is in no bin"),
-    ("rosenbrock", "1 2 3", "3 coordinates"),
+    ("rosenbrock", "1 2 3", "expected a point of 2 coordinates, got 3"),
 ]
 
 DATA = {

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from nsa_cli.core.user import UserProblem
+from nsa_cli.user.problem import UserProblem
 
 
 @pytest.fixture

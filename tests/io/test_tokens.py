@@ -9,7 +9,7 @@ import pytest
 
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.record import Source
-from nsa_cli.io.numbers import parse_number
+from nsa_cli.io.numbers import read_number
 from nsa_cli.io.tokens import locator, shape, split_lines, to_count, to_number
 
 
@@ -34,8 +34,8 @@ from nsa_cli.io.tokens import locator, shape, split_lines, to_count, to_number
 )
 def test_numbers(token: str, value: float) -> None:
     """A token is the number it spells, an integer exactly where it looks like one."""
-    assert parse_number(token) == value
-    assert type(parse_number(token)) is type(value)
+    assert read_number(token) == value
+    assert type(read_number(token)) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_numbers(token: str, value: float) -> None:
 )
 def test_not_numbers(token: str) -> None:
     """What Python might read but no file means, or what is no finite number, is none."""
-    assert parse_number(token) is None
+    assert read_number(token) is None
 
 
 @pytest.mark.parametrize("token", ["1" * 200_000 + "x", "1." + "1" * 200_000 + "x", "1e" + "1" * 200_000])
 def test_long_tokens_take_no_time(token: str) -> None:
     """Refusing a token is linear in its length."""
     begin = time.perf_counter()
-    assert parse_number(token) is None
+    assert read_number(token) is None
     assert time.perf_counter() - begin < 1.0
 
 

@@ -237,7 +237,7 @@ def test_rewards_add_up_to_what_is_judged(reward, tmp_path):
 
 
 def test_ppo_is_paid_in_what_es_makes_small(tmp_path):
-    """On squared fills a bin counts for one, as much as a full square, and not for twice the items."""
+    """On squared loads a bin counts for one, as much as a full square, and not for twice the items."""
     problem = nsa.find_problem("bin")
     run = make_run(
         problem, "ppo", tmp_path / "p.json", neighbourhood="squares", features="squares", t_start=0.03
@@ -298,7 +298,7 @@ def test_epochs_take_sizes_in_turn_and_validation_all_of_them(tmp_path):
 
 
 def test_squared_fills_are_learnt_from_and_the_policy_anneals_on_them(tmp_path):
-    """The file names the neighbourhood; what training makes small is bins less squared fills."""
+    """The file names the neighbourhood; what training makes small is bins less squared loads."""
     problem = nsa.find_problem("bin")
     run = make_run(problem, "es", tmp_path / "p.json", neighbourhood="squares", features="squares", epochs=2)
     train_es(run)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from nsa_cli.core.errors import UsageError, shown
-
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -82,17 +80,5 @@ class Threshold(NamedTuple):
         return (heat - delta) / COLD
 
 
+#: By the names that a user gives.
 RULES: dict[str, Rule] = {"metropolis": Metropolis(), "hastings": Hastings(), "threshold": Threshold()}
-
-
-def find_rule(name: str) -> Rule:
-    """Find an acceptance rule.
-
-    Raises
-    ------
-    UsageError
-        If there is none of that name.
-    """
-    if name not in RULES:
-        raise UsageError(f"expected one of {', '.join(RULES)}, got {shown(name)}", option="acceptance")
-    return RULES[name]

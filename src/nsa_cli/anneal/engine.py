@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nsa_cli.anneal.acceptance import COLD, RULES, Rule, find_rule
+from nsa_cli.anneal.acceptance import COLD, RULES, Rule
 from nsa_cli.anneal.hold import TemperatureHold
 from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.operations import Action, Operations
@@ -161,7 +161,7 @@ class TorchChains:
         self.state = start(operations, batch, x)
         self.most = max(_CHUNK_DRAWS // (len(x) * (policy.draws(operations, x) + 1)), 1)
         self._operations, self._batch, self._policy = operations, batch, policy
-        self._keys, self._rule = keys, find_rule(acceptance)
+        self._keys, self._rule = keys, RULES[acceptance]
         self._hold = TemperatureHold(policy.temperature_steps)
 
     @property

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.acceptance import find_rule
+from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.hold import TemperatureHold
 from nsa_cli.anneal.kernel import (
     ChainArrays,
@@ -75,7 +75,7 @@ class FusedChains:
     ) -> None:
         rows = len(keys)
         self.step, self.most = 0, _MOST
-        self._hold, self._rule = TemperatureHold(temperature_steps), find_rule(acceptance)
+        self._hold, self._rule = TemperatureHold(temperature_steps), RULES[acceptance]
         first = np.array(x, order="C")
         energies = (np.zeros(rows), np.zeros(rows))
         self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.acceptance import COLD, RULES, Rule, find_rule
+from nsa_cli.anneal.acceptance import COLD, RULES, Rule
 from nsa_cli.anneal.kernel import log_ratio
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.errors import UsageError
@@ -120,14 +120,14 @@ begin_uncached, settle_on_uncached, advance_uncached = uncached(begin), uncached
 
 
 def large_step_rule(acceptance: str) -> Rule:
-    """Find an acceptance rule for kicks, whose way back has no probability.
+    """Find an acceptance rule for kicks, whose reverse has no known probability.
 
     Raises
     ------
     UsageError
-        If there is none of that name, or it uses that probability.
+        If the rule uses that probability.
     """
-    rule = find_rule(acceptance)
+    rule = RULES[acceptance]
     if rule.uses_reverse:
         known = ", ".join(name for name, rule in RULES.items() if not rule.uses_reverse)
         raise UsageError(

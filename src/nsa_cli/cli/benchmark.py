@@ -74,7 +74,6 @@ def benchmark(
         raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
     from nsa_cli.bench.choose import Request
     from nsa_cli.solver.choose import choose_device
-    from nsa_cli.solver.settings import Settings
 
     request = Request(
         what=tuple(what),
@@ -87,7 +86,7 @@ def benchmark(
         against=parse_names(against or "") or None,
         time_limit=time_limit,
         references=None if references is None else Path(references),
-        device="cpu" if budget is not None else choose_device(Settings(device=device).device),
+        device="cpu" if budget is not None else choose_device(device),
         neighbourhood=neighbourhood,
         candidates=candidates,
     )

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from nsa_cli.core.folder import find_part
 from nsa_cli.core.instance import Instance
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class Budget:
 class Neighbourhood(ABC, Generic[InstanceT]):
     """A move set with its energy; a policy belongs to one.
 
-    Torch and Numba are imported by `operations` and `kernel` only.
+    Torch and Numba are imported by `operations` and `kernel` only: from modules of these names, with the
+    attributes `operations` and `fused`, in the package that defines the neighbourhood.
 
     Attributes
     ----------
@@ -78,13 +80,16 @@ class Neighbourhood(ABC, Generic[InstanceT]):
         """Name without its parameter; a policy fits all neighbourhoods of a family."""
         return self.name.partition(":")[0]
 
-    @abstractmethod
     def operations(self) -> Operations[InstanceT, Any]:
-        """Import and make the reference implementation in torch."""
+        """Import the reference implementation in torch."""
+        found: Operations[InstanceT, Any] | None = find_part(self, "operations", "operations")
+        assert found is not None, f"{self.name}: no operations"
+        return found
 
     def kernel(self) -> Fused | None:
         """Import the fused kernel; None if there is none."""
-        return None
+        found: Fused | None = find_part(self, "kernel", "fused")
+        return found
 
     @abstractmethod
     def budget(self, instance: InstanceT, trained: Trained | None = None) -> Budget:

@@ -105,6 +105,13 @@ def parse_text(option: str, value: Any) -> str | None:
     return value
 
 
+def parse_device(option: str, value: Any) -> str:
+    """Insist on ``auto``, ``cpu``, ``cuda`` or ``cuda:1``; whether it is there is another question."""
+    if not isinstance(value, str) or not re.fullmatch(r"auto|cpu|cuda(:\d{1,4})?", value):
+        raise _unexpected(option, "auto, cpu, cuda or cuda:N", value)
+    return value
+
+
 def parse_count(option: str, value: Any, minimum: int = 1) -> int | None:
     """Read a whole number from `minimum` on, or None."""
     if value is None:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, UsageError, shown
+from nsa_cli.core.folder import find_part
 from nsa_cli.core.instance import Number, Solution
 from nsa_cli.core.neighbourhood import Budget, InstanceT, Neighbourhood
 
@@ -59,10 +60,6 @@ class Column:
     headers: tuple[str, ...]
     required: bool = True
     text: bool = False
-
-
-#: Multiplicity of an item.
-COPIES = Column("copies", ("copies", "demand", "demands", "quantity"), required=False)
 
 
 @dataclass(frozen=True)
@@ -225,7 +222,8 @@ class Problem(ABC, Generic[InstanceT]):
     """A problem: its data, files, starts, bounds and neighbourhoods.
 
     A built-in problem is a folder under ``problems/`` whose package has a `problem` attribute; a user's
-    is a class in a file. Class attributes describe it, methods build its instances.
+    is a class in a file. Class attributes describe it, methods build its instances. Modules of the
+    folder that import slowly are found by name: `large_step`, `bounds` and `plot`.
 
     Attributes
     ----------
@@ -354,8 +352,9 @@ class Problem(ABC, Generic[InstanceT]):
         return instance.size
 
     def large_step(self) -> LargeStep | None:
-        """Import and make the problem's large-step chains; None if it has none."""
-        return None
+        """Import the problem's large-step chains, `large_step` of that module of its folder, if any."""
+        found: LargeStep | None = find_part(self, "large_step", "large_step")
+        return found
 
     def bound(
         self,
@@ -364,7 +363,7 @@ class Problem(ABC, Generic[InstanceT]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        """Compute a bound on the optimum; None if none is known, or there was no time.
+        """Compute a bound on the optimum, by `bound` of the module `bounds` of the problem's folder.
 
         The same instance gives the same bound, unless time runs out: effort is limited by counts.
 
@@ -376,21 +375,28 @@ class Problem(ABC, Generic[InstanceT]):
         stop : callable
             Asked repeatedly; the method ends soon after it says True.
         """
-        return None
+        compute = find_part(self, "bounds", "bound")
+        found: Bound | None = None if compute is None else compute(instance, seconds, stop)
+        return found
 
     def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Number:
-        """Compute a bound's value from its witness, which is not trusted.
+        """Compute a bound's value by `recompute` of the module `bounds` from a witness, which is not trusted.
 
         Raises
         ------
         DataError
             If it is no witness of a bound on this instance.
         """
-        raise DataError(f"{self.name}: bounds have no witness")
+        recompute = find_part(self, "bounds", "recompute")
+        if recompute is None:
+            raise DataError(f"{self.name}: bounds have no witness")
+        value: Number = recompute(instance, witness)
+        return value
 
     def drawing(self) -> Drawing[InstanceT] | None:
-        """Import and make the problem's drawing; None if it has none."""
-        return None
+        """Import the problem's pictures, `drawing` of the module `plot` of its folder, if any."""
+        found: Drawing[InstanceT] | None = find_part(self, "plot", "drawing")
+        return found
 
     def paper_set(self, size: int, count: int | None = None) -> Sequence[InstanceT]:
         """Make the first `count` instances of the paper's test set of a size.

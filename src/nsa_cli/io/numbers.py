@@ -9,7 +9,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 _REAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eEdD][+-]?[0-9]{1,5})?")
 
 
-def parse_number(token: str) -> int | float | None:
+def read_number(token: str) -> int | float | None:
     """Read an integer or a finite decimal (``12``, ``-3.5``, ``1e3``; Fortran's ``1D3`` too).
 
     Returns

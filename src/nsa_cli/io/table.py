@@ -17,7 +17,7 @@ from typing import Any
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Column
 from nsa_cli.core.record import Record, Source
-from nsa_cli.io.numbers import parse_number
+from nsa_cli.io.numbers import read_number
 
 _NOTE = re.compile(r"#\s*([A-Za-z_0-9]+)\s*[:=]\s*(.*)")
 _DELIMITERS = (";", "\t", ",", "|")
@@ -57,8 +57,8 @@ class Table:
     def number(self, text: str) -> int | float | None:
         """Read a cell; a comma is a decimal comma unless commas separate the cells."""
         if "," in text and self.delimiter != "," and "." not in text and text.count(",") == 1:
-            return parse_number(text.replace(",", "."))
-        return parse_number(text)
+            return read_number(text.replace(",", "."))
+        return read_number(text)
 
 
 def looks_like_table(source: Source) -> bool:
@@ -295,7 +295,7 @@ def _texts(table: Table, cells: list[str]) -> list[int | str]:
     for cell, line in zip(cells, table.lines, strict=True):
         if not cell:
             raise table.source.error("expected a name, got an empty cell", line)
-    integers = [parse_number(cell) for cell in cells]
+    integers = [read_number(cell) for cell in cells]
     if all(isinstance(x, int) and str(x) == cell for x, cell in zip(integers, cells, strict=True)):
         return [x for x in integers if isinstance(x, int)]
     return list(cells)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.record import Locate, Source
-from nsa_cli.io.numbers import parse_number
+from nsa_cli.io.numbers import read_number
 
 #: Where a remark begins: not within a token, which may be a name.
 _REMARK = re.compile(r"(?:^|(?<=\s))#")
@@ -53,7 +53,7 @@ def shape(source: Source, lines: int) -> tuple[int, ...]:
         return ()
     head = split_lines(source, 4 * lines)[:lines]
     return tuple(
-        0 if any(parse_number(t) is None for t in line.tokens) else len(line.tokens) for line in head
+        0 if any(read_number(t) is None for t in line.tokens) else len(line.tokens) for line in head
     )
 
 
@@ -88,7 +88,7 @@ def to_number(source: Source, token: str, line: int, what: str) -> int | float:
     InputError
         If it is no number; names the line and what it should be.
     """
-    value = parse_number(token)
+    value = read_number(token)
     if value is None:
         raise source.error(f"{what}: expected a number, got {shown(token)}", line)
     return value
@@ -102,7 +102,7 @@ def to_count(source: Source, token: str, line: int, what: str) -> int:
     InputError
         If it is no integer above 0.
     """
-    value = parse_number(token)
+    value = read_number(token)
     if not isinstance(value, int) or value < 1:
         raise source.error(f"{what}: expected a positive integer, got {shown(token)}", line)
     return value

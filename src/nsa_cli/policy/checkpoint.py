@@ -19,7 +19,8 @@ from nsa_cli.core.problem import Problem
 from nsa_cli.io.atomic import write_text
 
 if TYPE_CHECKING:
-    from nsa_cli.policy.build import LearntPolicy
+    from nsa_cli.policy.gaussian import GaussianPolicy
+    from nsa_cli.policy.slots import SlotPolicy
 
 #: Format and version of policy files.
 FORMAT = "nsa-policy-1"
@@ -82,7 +83,7 @@ def _locate(spec: str, problem: str) -> Path:
 
 def save(
     path: str | Path,
-    policy: LearntPolicy,
+    policy: SlotPolicy | GaussianPolicy,
     problem: str,
     notes: Mapping[str, Any] | None = None,
 ) -> None:

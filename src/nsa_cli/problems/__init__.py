@@ -19,18 +19,19 @@ from typing import Any
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
-from nsa_cli.core.user import AdaptedProblem, UserProblem
+from nsa_cli.user.adapter import AdaptedProblem
+from nsa_cli.user.problem import UserProblem
 
 
 @functools.cache
 def builtin_names() -> tuple[str, ...]:
-    """Names of the problems that come with the program."""
+    """Names of the built-in problems, the sub-packages of this one."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg))
 
 
 @functools.cache
 def _installed_names() -> tuple[str, ...]:
-    """Names of the problems of other packages; asking takes milliseconds, and is done for each instance."""
+    """Names of the problems of other packages; cached, for the look-up takes milliseconds."""
     return tuple(e.name for e in entry_points(group="nsa_cli.problems"))
 
 
@@ -54,7 +55,7 @@ def find_problem(name: str) -> Problem[Any]:
         return found
     for entry in entry_points(group="nsa_cli.problems"):
         if entry.name == name:
-            return _as_problem(entry.load(), name)
+            return as_problem(entry.load(), name)
     if ":" in name or name.endswith(".py"):
         return _from_file(name)
     known = ", ".join(builtin_names())
@@ -70,12 +71,12 @@ def _from_file(spec: str) -> Problem[Any]:
     if attribute:
         if not hasattr(module, attribute):
             raise UsageError(f"{path}: defines no {attribute!r}")
-        return _as_problem(getattr(module, attribute), spec)
+        return as_problem(getattr(module, attribute), spec)
     own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
     problems = [c for c in own if issubclass(c, Problem | UserProblem)]
     if len(problems) != 1:
         raise UsageError(f"{path}: defines {len(problems)} problems; name one as {path}:CLASS")
-    return _as_problem(problems[0], spec)
+    return as_problem(problems[0], spec)
 
 
 def _import_file(file: Path) -> ModuleType:
@@ -91,7 +92,20 @@ def _import_file(file: Path) -> ModuleType:
     return module
 
 
-def _as_problem(found: object, spec: str) -> Problem[Any]:
+def as_problem(found: object, spec: str = "problem") -> Problem[Any]:
+    """Adapt a `UserProblem`, or make the instance of a class; a `Problem` is returned as it is.
+
+    Parameters
+    ----------
+    found : Problem, UserProblem, or a class of either
+    spec : str
+        Where it comes from, for messages.
+
+    Raises
+    ------
+    UsageError
+        If it is something else, or lacks a method or an attribute.
+    """
     if inspect.isclass(found) and issubclass(found, Problem | UserProblem):
         try:
             found = found()

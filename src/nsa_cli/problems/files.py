@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
-from nsa_cli.core.problem import FileFormat, Problem
+from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
 from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
@@ -108,30 +108,25 @@ def _translated(record: Record, problem: Problem[Any]) -> Record:
 
 def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record]:
     """Read the records of a source, by the first of: arrays, JSON, a problem's own format, a table."""
+    owners = [problem] if problem else all_problems()
     if source.arrays is not None:
-        return read_arrays(source, [problem] if problem else all_problems())
+        return read_arrays(source, owners)
     if json_text.looks_like_json(source):
         records = json_text.read_records(source)
         for record in records if problem else []:
             _check_claim(record, problem)
         return records
-    for owner in [problem] if problem else all_problems():
-        for fmt in owner.formats:
-            if fmt.recognises(source):
-                return _stamped(fmt.read(source), owner)
-    for owner, fmt in _by_suffix(source.suffix, problem):
-        return _stamped(fmt.read(source), owner)
+    formats = [(owner, fmt) for owner in owners for fmt in owner.formats]
+    found = next((pair for pair in formats if pair[1].recognises(source)), None)
+    found = found or next((pair for pair in formats if source.suffix in pair[1].suffixes), None)
+    if found:
+        return _stamped(found[1].read(source), found[0])
     if table.looks_like_table(source) or (problem and problem.columns):
         return [_table_record(source, problem)]
     raise source.error(
         "not recognised: expected JSON, CSV with a header, or a text format of "
         f"{', '.join(builtin_names())}; the text begins {shown(source.text.lstrip()[:60])}"
     )
-
-
-def _by_suffix(suffix: str, problem: Problem[Any] | None) -> list[tuple[Problem[Any], FileFormat]]:
-    owners = [problem] if problem else all_problems()
-    return [(owner, fmt) for owner in owners for fmt in owner.formats if suffix in fmt.suffixes]
 
 
 def _stamped(records: list[Record], problem: Problem[Any]) -> list[Record]:
@@ -145,11 +140,8 @@ def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
         # A header with values and weights also has weights: the problem that requires more columns wins.
         fitting.sort(key=lambda p: -sum(c.required for c in p.columns))
         if not fitting:
-            heads = "; ".join(
-                f"{p.name}: {', '.join(c.headers[0] for c in p.columns if c.required)}"
-                for p in all_problems()
-                if p.columns
-            )
+            required = {p.name: [c.headers[0] for c in p.columns if c.required] for p in all_problems()}
+            heads = "; ".join(f"{name}: {', '.join(heads)}" for name, heads in required.items() if heads)
             got = "no header" if cells.headers is None else f"header {shown(', '.join(cells.headers), 80)}"
             raise source.error(
                 f"cannot tell the problem: expected ({heads}), got {got}", cells.first, use={"problem": None}
@@ -171,18 +163,16 @@ def _recognise(record: Record) -> Problem[Any]:
             if problem.name == name:
                 return problem
         known = ", ".join(p.name for p in all_problems())
-        raise record.source.error(
-            f"problem: expected one of {known}, got {shown(name)}", record.locate("problem", None)
-        )
+        message = f"problem: expected one of {known}, got {shown(name)}"
+        raise record.source.error(message, record.locate("problem", None))
     fitting = [p for p in all_problems() if _has_keys(data, p)]
     if not fitting:
         needs = "; ".join(
             f"{p.name}: {', '.join('|'.join(k) for k in p.record_keys)}" for p in all_problems()
         )
         got = shown(", ".join(data), 80) or "nothing"
-        raise record.source.error(
-            f"cannot tell the problem from the keys {got}; expected ({needs})", record.locate(None, None)
-        )
+        message = f"cannot tell the problem from the keys {got}; expected ({needs})"
+        raise record.source.error(message, record.locate(None, None))
     return max(fitting, key=lambda p: len(p.record_keys))
 
 

@@ -20,7 +20,7 @@ class FoundSet(NamedTuple):
     problem : Problem
     form : FileSet
     stem : str
-        What the names of the files have in common.
+        Common part of the files' names.
     files : dict of str to Path
         By part.
     """

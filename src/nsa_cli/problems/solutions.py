@@ -12,7 +12,7 @@ from nsa_cli.core.instance import Number
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
 from nsa_cli.io import json_text, table
-from nsa_cli.io.numbers import parse_number
+from nsa_cli.io.numbers import read_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +120,12 @@ def _from_text(text: str, nested: bool) -> list[Any]:
 
 
 def _tokens(line: str) -> list[str | Number]:
-    """Split at commas, or where there are none at blanks."""
+    """Split at commas if there are any, else at blanks."""
     parts = line.split(",") if "," in line else line.split()
     return [_token(part.strip()) for part in parts if part.strip()]
 
 
 def _token(text: str) -> str | Number:
     """Read a number, or a name; 007 is a name."""
-    number = None if re.fullmatch("0[0-9]+", text) else parse_number(text)
+    number = None if re.fullmatch("0[0-9]+", text) else read_number(text)
     return text if number is None else number

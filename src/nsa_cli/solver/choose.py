@@ -10,6 +10,7 @@ from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import cores
 from nsa_cli.core.neighbourhood import Neighbourhood
+from nsa_cli.core.options import parse_device
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
 from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored, neighbourhood_for
@@ -25,7 +26,7 @@ def choose_device(name: str) -> str:
     UsageError
         If it is not there.
     """
-    if name == "cpu" or (name == "auto" and not _may_have_cuda()):
+    if parse_device("device", name) == "cpu" or (name == "auto" and not _may_have_cuda()):
         return "cpu"
     from nsa_cli.solver.search_torch import cuda_device
 
@@ -86,7 +87,9 @@ def _large_steps(task: Task, settings: Settings, device: str, instances: int) ->
     if settings.method == "anneal" or (not asked and (against or not problem.prefers_large_steps)):
         return None
     if against:
-        raise UsageError("large-step has neither policy nor moves to choose", option="method", drop=against)
+        on_cpu = {"device": against.pop("device")} if "device" in against else {}
+        why = "large-step uses no policy, and runs by compiled kernels on a CPU"
+        raise UsageError(why, option="method", use=on_cpu, drop=against)
     found = problem.large_step()
     if found is not None and found.fits(task.instance):
         timed = settings.time_limit is not None and settings.steps is None
@@ -103,7 +106,7 @@ def _large_steps(task: Task, settings: Settings, device: str, instances: int) ->
 
 
 def _against_large_steps(settings: Settings, device: str) -> dict[str, Any]:
-    """Name the options given that only annealing move by move has."""
+    """List the options given that only annealing move by move has; ``device`` with what it should be."""
     options = ["policy", "neighbourhood", "candidates", "unit"]
     if settings.method == "auto":
         options += ["steps", "t_start", "t_end"]
@@ -111,7 +114,7 @@ def _against_large_steps(settings: Settings, device: str) -> dict[str, Any]:
     against |= {"greedy": None} if settings.greedy else {}
     if RULES[settings.acceptance].uses_reverse:
         against["acceptance"] = settings.acceptance
-    against |= {"device": device} if device != "cpu" else {}
+    against |= {"device": "cpu"} if device != "cpu" else {}
     against |= {"backend": "torch"} if settings.backend == "torch" else {}
     return against
 

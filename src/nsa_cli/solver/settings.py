@@ -12,7 +12,7 @@ import numpy as np
 
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.schedule import KINDS, Kind
-from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import (
     Patience,
@@ -21,6 +21,7 @@ from nsa_cli.core.options import (
     parse_chains,
     parse_choice,
     parse_count,
+    parse_device,
     parse_gap,
     parse_number,
     parse_patience,
@@ -153,20 +154,14 @@ def _plain(value: Any) -> Any:
     return value.plain() if isinstance(value, Steps | Patience) else value
 
 
-def _parse_device(option: str, value: Any) -> str:
-    if not isinstance(value, str) or not (value in ("auto", "cpu") or value.startswith("cuda")):
-        raise UsageError(f"expected auto, cpu or cuda, got {shown(value)}", option=option)
-    return value
-
-
-def _parse_start(option: str, value: Any) -> str | Solution | None:
+def _start(option: str, value: Any) -> str | Solution | None:
     return value if isinstance(value, np.ndarray) else parse_text(option, value)
 
 
 _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "steps": parse_steps,
     "seed": lambda option, value: None if value is None else parse_seed(option, value),
-    "device": _parse_device,
+    "device": parse_device,
     "method": partial(parse_choice, choices=METHODS),
     "backend": partial(parse_choice, choices=BACKENDS),
     "threads": parse_count,
@@ -179,7 +174,7 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "schedule": partial(parse_choice, choices=KINDS),
     "reheat": partial(parse_count, minimum=0),
     "acceptance": partial(parse_choice, choices=tuple(RULES)),
-    "init": _parse_start,
+    "init": _start,
     "time_limit": parse_seconds,
     "target": parse_number,
     "gap": parse_gap,

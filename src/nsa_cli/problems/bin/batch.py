@@ -1,4 +1,4 @@
-"""Instances of bin packing as arrays, for operations and kernels alike."""
+"""Batches of bin packing instances as arrays, for operations and kernels."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class BinBatch(NamedTuple):
     capacity : int64[B]
         In the same units.
     unit : float64[B]
-        What is 1 to the policy, in the same units: by default the capacity.
+        Weight that is 1 to the policy, in the same units: by default the capacity.
     scale : float64[B]
-        Always 1: an energy is a number of bins.
+        1: an energy is a number of bins.
     """
 
     weights: Any
@@ -33,7 +33,7 @@ class BinBatch(NamedTuple):
 
 
 class SquaresBatch(NamedTuple):
-    """The same for the walk on squared fills; another class, by which kernels tell the walks apart.
+    """Batch for the sum of squares; a class of its own, by which compiled hooks are chosen.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class SquaresBatch(NamedTuple):
     unit : float64[B]
         As in `BinBatch`.
     scale : float64[B]
-        1 / (2 N): what a squared fill counts for, in bins.
+        1 / (2 N): the squared load of a full bin, in bins.
     """
 
     weights: Any
@@ -58,7 +58,7 @@ def pack_squares(instances: Sequence[BinInstance], unit: float | None = None) ->
 
 
 def bins_of(energy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers of bins from energies of the walk on squared fills, which are less by at most a half."""
+    """Numbers of bins from energies of the sum of squares, which are less by a half at most."""
     bins: NDArray[np.float64] = np.ceil(energy - 0.25)
     return bins
 

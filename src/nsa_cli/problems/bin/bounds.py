@@ -1,4 +1,4 @@
-"""How many bins it takes at least: volume, Martello and Toth's L2, dual feasible functions.
+"""Lower bounds of bin packing: volume, L2 of Martello and Toth, dual feasible functions.
 
 A dual feasible function maps weights (in bins) so that what fits into one bin still does; the volume of the
 mapped items, rounded up, is then a bound. Two families are tried, each after cutting small items off:
@@ -31,7 +31,7 @@ _SAFE = 2**55
 
 
 class _Sorted(NamedTuple):
-    """Weights by rising size, in units in which they and the capacity are whole.
+    """Weights by rising size, in integer units.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ def bound(
     seconds : float
         Limit of the search among the step functions.
     stop : callable
-        Ends it too.
+        Ends the search, too.
     """
     end, data = time.monotonic() + seconds, _sorted(instance)
     value = _volume(data)
@@ -80,7 +80,7 @@ def recompute(instance: BinInstance, witness: Mapping[str, Any]) -> int:
     Raises
     ------
     DataError
-        If the witness names none.
+        If the witness names no dual feasible function.
     """
     data = _sorted(instance)
     cut, k = witness.get("cut"), witness.get("steps")
@@ -123,7 +123,7 @@ def _volume(data: _Sorted) -> int:
 
 
 def _ranges(data: _Sorted) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each cut, the positions of the items that stay as they are: from the first to before the second."""
+    """For each cut, the range of the items that keep their weights: from the first to before the second."""
     first = np.searchsorted(data.weights, data.cuts, side="left")
     last = np.searchsorted(data.weights, data.capacity - data.cuts, side="right")
     return first, last

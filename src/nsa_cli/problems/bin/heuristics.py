@@ -1,4 +1,4 @@
-"""Starting packings: one bin an item, first fit and best fit by falling weight (Johnson 1973)."""
+"""Constructive heuristics of bin packing: singletons, first fit and best fit decreasing (Johnson 1973)."""
 
 from __future__ import annotations
 

@@ -1,128 +1,93 @@
-"""Bin packing's parts of a fused kernel; see `operations` for what they mean."""
+"""Parts that both fused kernels of bin packing share: bins as linked lists, and the choice of an item."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import hooks
-from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.hooks import Fused, Uniform
+from nsa_cli.core.kernel import hooks, slots
+from nsa_cli.core.kernel.hooks import Uniform
 from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, score_sums, sum_features
-from nsa_cli.core.kernel.slots import (
-    NEVER,
-    Mode,
-    Network,
-    Slots,
-    aligned,
-    blocks_of,
-    choose_allowed,
-    choose_among,
-    choose_uniformly,
-    draw,
-    mark_stale,
-    never,
-    slot_space,
-    update_scores,
-    weigh,
-)
-from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch, pack
+from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, sum_features
+from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch
 
 
-class Paper(NamedTuple):
-    """Item: weight and free capacity of its bin, in common T. Bin: free capacity, in common weight and T."""
-
-    item: Network
-    bin: Network
-    mode: Mode
-
-
-class Work(NamedTuple):
-    """One chain's state.
+class BinLists(NamedTuple):
+    """Items by bin, in doubly linked lists, and what a policy sees of an item.
 
     Attributes
     ----------
     bin_of : int64[N]
-        The packing.
+        Bin of each item.
     needs : int64[16 blocks]
         Minus the free capacity of each bin: a bin has room for weight w if this is at most -w.
-    count, first : int64[N]
-        Items of each bin, and one of them; -1 if it is empty.
+    sizes, first : int64[N]
+        Number of items of each bin, and one of them; -1 if it is empty.
     after, before : int64[N]
-        The item's neighbours in the list of its bin's items, -1 at the ends.
-    weight, room, free : float32[1, 16 blocks]
-        What the policy sees: of items their weight and the room in their bins, and of bins their room.
-    item, bin : Slots
+        Neighbours of an item in the list of its bin, -1 at the ends.
+    seen : float32[2, 16 blocks]
+        Weight of each item, and free capacity of its bin.
+    item : slots.Slots
+        Choice of an item.
     """
 
-    bin_of: Any
-    needs: Any
-    count: Any
-    first: Any
-    after: Any
-    before: Any
-    seen: Any
-    free: Any
-    item: Slots
-    bin: Slots
+    bin_of: NDArray[np.int64]
+    needs: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    first: NDArray[np.int64]
+    after: NDArray[np.int64]
+    before: NDArray[np.int64]
+    seen: NDArray[np.float32]
+    item: slots.Slots
 
 
-def workspace(x: Any) -> Work:
-    """Allocate what a thread needs for one chain at a time."""
-    size = len(x)
-    padded = blocks_of(size) * LANES
-    return Work._make(
-        (
-            aligned((size,), np.int64),
-            never(padded),
-            *(aligned((size,), np.int64) for _ in range(4)),
-            aligned((2, padded)),
-            aligned((1, padded)),
-            slot_space(size),
-            slot_space(size),
-        )
-    )
+def empty_packing(size: int) -> BinLists:
+    """Allocate a packing of N items."""
+    padded = slots.blocks_of(size) * LANES
+    bin_of, *lists = (slots.aligned((size,), np.int64) for _ in range(5))
+    seen, item = slots.aligned((2, padded)), slots.slot_space(size)
+    return BinLists._make((bin_of, slots.never(padded), *lists, seen, item))
 
 
-@variant(hooks.load, batch=BinBatch)
-def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+@inlined
+def pack_items(packing: Any, x: Any, weights: Any, capacity: int) -> None:
+    """Put all items into the bins of `x`."""
     for b in range(len(x)):
-        work.needs[b] = -batch.capacity[row]
-        work.count[b] = 0
-        work.first[b] = -1
+        packing.needs[b] = -capacity
+        packing.sizes[b] = 0
+        packing.first[b] = -1
     for i in range(len(x)):
-        put(work, i, x[i], batch.weights[row, i])
-    look(batch, policy, work, row, member)
+        put(packing, i, x[i], weights[i])
 
 
 @inlined
-def put(work: Any, item: int, target: int, weight: int) -> None:
-    """Put an item that is nowhere into a bin."""
-    head = work.first[target]
-    work.before[item], work.after[item] = -1, head
+def put(packing: Any, item: int, target: int, weight: int) -> None:
+    """Put an item that is in no bin into one."""
+    head = packing.first[target]
+    packing.before[item], packing.after[item] = -1, head
     if head >= 0:
-        work.before[head] = item
-    work.first[target] = item
-    work.bin_of[item] = target
-    work.count[target] += 1
-    work.needs[target] += weight
+        packing.before[head] = item
+    packing.first[target] = item
+    packing.bin_of[item] = target
+    packing.sizes[target] += 1
+    packing.needs[target] += weight
 
 
 @inlined
-def take(work: Any, item: int, weight: int) -> None:
+def take(packing: Any, item: int, weight: int) -> None:
     """Take an item out of its bin."""
-    source, before, after = work.bin_of[item], work.before[item], work.after[item]
+    source, before, after = packing.bin_of[item], packing.before[item], packing.after[item]
     if before >= 0:
-        work.after[before] = after
+        packing.after[before] = after
     else:
-        work.first[source] = after
+        packing.first[source] = after
     if after >= 0:
-        work.before[after] = before
-    work.count[source] -= 1
-    work.needs[source] -= weight
+        packing.before[after] = before
+    packing.sizes[source] -= 1
+    packing.needs[source] -= weight
 
 
 @generic
@@ -136,98 +101,9 @@ def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> 
     pass
 
 
-@variant(look, batch=BinBatch, policy=Paper)
-def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    for i in range(len(work.bin_of)):
-        work.seen[0, i] = batch.weights[row, i] / batch.unit[row]
-        work.seen[1, i] = -work.needs[work.bin_of[i]] / batch.unit[row]
-        work.free[0, i] = -work.needs[i] / batch.unit[row]
-    blocks = work.item.sums.shape[0]
-    _sum_items(policy, work, member, 0, blocks)
-    sum_features(work.free, (0,), policy.bin.first[member, 1:2], work.bin.sums, 0, blocks)
-
-
-@inlined
-def _sum_items(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
-    shifts = (0, work.seen.shape[1])
-    sum_features(work.seen, shifts, policy.item.first[member], work.item.sums, begin, end)
-    mark_stale(work.item, begin, end)
-
-
-@inlined
-def draw_item(policy: Any, work: Any, member: int, heat: float, u: float, given: int) -> Any:
-    """Choose an item, of which the policy sees two features, and the temperature."""
-    slot, items = work.item, len(work.bin_of)
-    first, bias = policy.item.first[member], policy.item.bias[member]
-    for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[2, h] * heat)
-    changed, largest = update_scores(slot, policy.item.second[member])
-    if changed:
-        if items < len(slot.logits):
-            forbid_from(slot.logits, items)
-        weigh(slot, largest)
-    return draw(slot, u, policy.mode, given)
-
-
-@variant(hooks.propose, batch=BinBatch, policy=Uniform)
-def _propose_uniformly(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
-) -> Any:
-    item = choose_among(len(work.bin_of), uniform(at, 0), given[0])
-    weight, own = batch.weights[row, item.index], work.bin_of[item.index]
-    kept, work.needs[own] = work.needs[own], NEVER
-    target = choose_uniformly(work.needs, -weight, uniform(at, 1), given[1])
-    work.needs[own] = kept
-    return (item.index, target.index), item.log_probability + target.log_probability
-
-
-@variant(hooks.propose, batch=BinBatch, policy=Paper)
-def _propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
-) -> Any:
-    heat = np.float32(temperature)
-    item = draw_item(policy, work, member, heat, uniform(at, 0), given[0])
-
-    slot, blocks = work.bin, work.bin.sums.shape[0]
-    weight, own = batch.weights[row, item.index], work.bin_of[item.index]
-    first, bias = policy.bin.first[member], policy.bin.bias[member]
-    for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[0, h] * work.seen[0, item.index] + first[2, h] * heat)
-    largest = score_sums(slot.sums, slot.floor, policy.bin.second[member], slot.logits, 0, blocks)
-    kept, work.needs[own] = work.needs[own], NEVER
-    target = choose_allowed(slot, largest, work.needs, -weight, uniform(at, 1), policy.mode, given[1])
-    work.needs[own] = kept
-    return (item.index, target.index), item.log_probability + target.log_probability
-
-
-@variant(hooks.energy, batch=BinBatch)
-def _energy(batch: Any, work: Any, row: int) -> float:
-    used = 0
-    for b in range(len(work.count)):
-        used += work.count[b] > 0
-    return np.float64(used)
-
-
-@variant(hooks.delta, batch=BinBatch)
-def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
-    closes = work.count[work.bin_of[action[0]]] == 1
-    opens = work.count[action[1]] == 0
-    return np.float64(opens) - np.float64(closes)
-
-
-@variant(hooks.apply, batch=BinBatch)
-def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
-    item, target = action
-    source, weight = work.bin_of[item], batch.weights[row, item]
-    take(work, item, weight)
-    put(work, item, target, weight)
-    look_again(batch, policy, work, row, member, source)
-    look_again(batch, policy, work, row, member, target)
-
-
 @generic
 def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
-    """Bring the features of a bin and of what is in it up to date."""
+    """Update the features of a bin and of its items after a change."""
     raise NotImplementedError
 
 
@@ -236,35 +112,30 @@ def _look_again_uniform(batch: Any, policy: Any, work: Any, row: int, member: in
     pass
 
 
-@variant(look_again, batch=BinBatch, policy=Paper)
-def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
-    room = np.float32(-work.needs[changed] / batch.unit[row])
-    work.free[0, changed] = room
-    block = changed // LANES
-    sum_features(work.free, (0,), policy.bin.first[member, 1:2], work.bin.sums, block, block + 1)
-    item = work.first[changed]
-    while item >= 0:
-        work.seen[1, item] = room
-        block = item // LANES
-        _sum_items(policy, work, member, block, block + 1)
-        item = work.after[item]
+@inlined
+def sum_items(policy: Any, packing: Any, member: int, begin: int, end: int) -> None:
+    """Compute the first-layer sums of the items in some blocks."""
+    shifts = (0, packing.seen.shape[1])
+    sum_features(packing.seen, shifts, policy.item.first[member], packing.item.sums, begin, end)
+    slots.mark_stale(packing.item, begin, end)
 
 
-@variant(hooks.reverse, work=Work)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    return action[0], work.bin_of[action[0]]
+@inlined
+def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float, given: int) -> Any:
+    """Choose an item by two features and the temperature."""
+    slot, items = packing.item, len(packing.bin_of)
+    first, bias = policy.item.first[member], policy.item.bias[member]
+    for h in range(HIDDEN):
+        slot.floor[h] = -(bias[h] + first[2, h] * heat)
+    changed, largest = slots.update_scores(slot, policy.item.second[member])
+    if changed:
+        if items < len(slot.logits):
+            forbid_from(slot.logits, items)
+        slots.weigh(slot, largest)
+    return slots.draw(slot, u, policy.mode, given)
 
 
 @variant(hooks.store, batch=(BinBatch, SquaresBatch))
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for i in range(len(x)):
-        x[i] = work.bin_of[i]
-
-
-fused = Fused(
-    arrays=pack,
-    workspace=workspace,
-    draws=2,
-    policies={"paper": Paper},
-    features={"paper": (3, 3)},
-)
+        x[i] = work.packing.bin_of[i]

@@ -1,4 +1,4 @@
-"""Packed bins as bars, and what a policy of packings has learnt (the paper's figure 5)."""
+"""Pictures of bin packing: bins as bars, and the logits of a policy (the paper's figure 5)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Bins up to which each has its number, and its items their names where there is room.
+#: Bins up to which bins are numbered, and items named where there is room.
 _NAMED = 40
 
-#: Weights and free capacities at which a policy is asked, each.
+#: Points of the grid along each axis: weights, and free capacities.
 _GRID = 81
 
 
 class BinDrawing(Drawing[BinInstance]):
-    """A bar a bin, its items side by side, heavy ones first."""
+    """Bins as bars, items side by side, heavy ones first."""
 
     policy_shape = (9.4, 4.1)
 
@@ -42,28 +42,20 @@ class BinDrawing(Drawing[BinInstance]):
         row = np.repeat(np.arange(1, len(bins) + 1), [len(members) for members in bins])
         left = np.concatenate([np.cumsum([0.0, *instance.weights[m[:-1]]]) for m in bins])
         half = 0.4 if len(bins) <= _NAMED else 0.5
-        corners = [
-            (left, row - half),
-            (left + weights, row - half),
-            (left + weights, row + half),
-            (left, row + half),
-        ]
+        right, low, high = left + weights, row - half, row + half
+        corners = np.array([[left, low], [right, low], [right, high], [left, high]])
         boxes = PolyCollection(
-            np.stack([np.stack(corner, 1) for corner in corners], 1).tolist(),
+            corners.transpose(2, 0, 1).tolist(),
             array=weights,
             cmap=SCALE,
             edgecolors="white",
             linewidths=min(0.8, 40 / len(bins) * 0.3),
         )
         axes.add_collection(boxes)
-        capacity = float(instance.capacity)
-        axes.axvline(
-            capacity, color=BLACK, lw=1.2, ls=(0, (5, 3)), label=f"capacity {number(instance.capacity)}"
-        )
-        axes.set_xlim(0, 1.02 * capacity if capacity > 0 else 1)
-        axes.set_ylim(len(bins) + 0.5, 0.5)
-        axes.set_xlabel("weight packed (file's units)")
-        axes.set_ylabel("bin")
+        capacity, limit = float(instance.capacity), f"capacity {number(instance.capacity)}"
+        axes.axvline(capacity, color=BLACK, lw=1.2, ls=(0, (5, 3)), label=limit)
+        axes.set(xlim=(0, 1.02 * capacity if capacity > 0 else 1), ylim=(len(bins) + 0.5, 0.5))
+        axes.set(xlabel="weight packed (file's units)", ylabel="bin")
         if len(bins) <= _NAMED:
             axes.set_yticks(range(1, len(bins) + 1))
         _finish(figure, axes, boxes, instance, bins)
@@ -78,13 +70,9 @@ class BinDrawing(Drawing[BinInstance]):
         for axes, logits, name, free in zip(panels, (item, target), names, below, strict=True):
             image = axes.pcolormesh(grid, grid, logits, cmap=SCALE, rasterized=True)
             axes.contour(grid, grid, logits, 8, colors="white", linewidths=0.5, linestyles="solid")
-            axes.set_title(name)
-            axes.set_xlabel("weight of the item")
-            axes.set_ylabel(free)
+            axes.set(title=name, xlabel="weight of the item", ylabel=free)
+            axes.set(aspect="equal", xlim=(0, 1), ylim=(0, 1))
             axes.tick_params(labelleft=True)
-            axes.set_aspect("equal")
-            axes.set_xlim(0, 1)
-            axes.set_ylim(0, 1)
             figure.colorbar(image, ax=axes, label="logit (higher is likelier)", shrink=0.8)
 
 
@@ -117,15 +105,8 @@ def _name_items(axes: Axes, boxes: Any, instance: BinInstance, bins: list[list[i
             text = cut(instance.items.ids[i], 24)
             if 0.62 * 7.5 * figure.dpi / 72 * len(text) < weight * a_unit - 4:
                 dark = colour[:3] @ (0.299, 0.587, 0.114) < 0.55
-                axes.text(
-                    left + weight / 2,
-                    row,
-                    plain(text),
-                    ha="center",
-                    va="center",
-                    fontsize=7.5,
-                    color="white" if dark else "black",
-                )
+                ink, middle = "white" if dark else "black", left + weight / 2
+                axes.text(middle, row, plain(text), ha="center", va="center", fontsize=7.5, color=ink)
             left += weight
 
 
@@ -157,16 +138,15 @@ def _logits(view: LearntView) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
         item = view.policy.logits(operations, batch, x, (), temperature)[:, 0].double().numpy()
         target = view.policy.logits(operations, batch, x, (first,), temperature)[:, 1].double().numpy()
         fits = operations.allowed(batch, x, (first,))[:, 1].numpy()
-    there = weight + free <= 1 + 1e-9
-    shape = len(grid), len(grid)
-    return (
-        grid,
-        np.where(there, item, np.nan).reshape(shape),
-        np.where(fits, target, np.nan).reshape(shape),
-    )
+    there, shape = weight + free <= 1 + 1e-9, (len(grid), len(grid))
+    panels = [np.where(asked, logits, np.nan) for asked, logits in ((there, item), (fits, target))]
+    return grid, panels[0].reshape(shape), panels[1].reshape(shape)
 
 
 def _probe(instance: BinInstance, weight: float, free: float) -> BinInstance:
     weights = np.round(np.resize(instance.weights, max(instance.size, 3)), 4)
     weights[:3] = weight, max(round(1 - weight - free, 4), 0.0), round(1 - free, 4)
     return BinInstance(weights=weights)
+
+
+drawing = BinDrawing()

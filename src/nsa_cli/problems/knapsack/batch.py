@@ -1,4 +1,4 @@
-"""Instances of the knapsack problem as arrays, for operations and kernels alike."""
+"""Batches of knapsacks as arrays, for operations and kernels."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class KnapsackBatch(NamedTuple):
     capacity : int64[B]
         In the same units.
     items : float32[B, N, 3]
-        What a policy sees and what does not change: weight and value, about in (0, 1], and capacity a
-        item (C / N, in the unit of the weights).
+        Features that do not change: weight and value, about in (0, 1], and capacity an item (C / N, in the
+        unit of the weights).
     scale : float64[B]
         Value, in file units, that is 1 to the policy.
     per_weight : float64[B]
-        What an exact unit of weight is to the policy.
+        Weight to the policy of an exact unit.
     """
 
     values: Any
@@ -60,7 +60,7 @@ def pack(instances: Sequence[KnapsackInstance], unit: float | None = None) -> Kn
 
 
 def _unit(numbers: NDArray[np.float64], unit: float | None) -> NDArray[np.float64]:
-    """The upper end of the range that uniform numbers seem to come from; see `Operations.pack`."""
+    """Unbiased estimate of the upper end of the range of uniform numbers; see `Operations.pack`."""
     if unit is not None:
         return np.full(len(numbers), unit)
     size = numbers.shape[1]

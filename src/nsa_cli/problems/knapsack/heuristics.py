@@ -1,4 +1,4 @@
-"""Selections without annealing: empty, greedy by value-to-weight ratio, the best of random ones."""
+"""Constructive heuristics of the knapsack: empty, greedy by value-to-weight ratio, random search."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
+from nsa_cli.problems.knapsack.order import by_ratio
 
 
 def empty(instance: KnapsackInstance, _: Draws) -> Solution:
@@ -21,22 +22,14 @@ def greedy(instance: KnapsackInstance, _: Draws) -> Solution:
     Or the most valuable single item that fits, if that alone is worth more; together they reach half of
     the optimum at least (Dantzig 1957; Martello and Toth 1990, section 2.4).
     """
-    by_ratio = _fill(instance, np.argsort(-_ratios(instance), kind="stable"))
+    order = by_ratio(instance)
+    chosen = _fill(instance, order)
     fitting = np.flatnonzero(instance.exact.units <= instance.exact.capacity)
     if fitting.size:
         best = fitting[np.argmax(instance.values[fitting])]
-        if instance.values[best] > instance.objective(by_ratio):
-            rest = np.argsort(-_ratios(instance), kind="stable")
-            return _fill(instance, np.concatenate([[best], rest[rest != best]]))
-    return by_ratio
-
-
-def _ratios(instance: KnapsackInstance) -> NDArray[np.float64]:
-    """Value per weight; an item that weighs nothing comes first if it is worth anything."""
-    values, weights = instance.values.astype(np.float64), instance.weights.astype(np.float64)
-    free = np.where(values > 0, np.inf, 0.0)
-    with np.errstate(over="ignore"):  # next to nothing is nothing
-        return np.divide(values, weights, out=free, where=weights > 0)
+        if instance.values[best] > instance.objective(chosen):
+            return _fill(instance, np.concatenate([[best], order[order != best]]))
+    return chosen
 
 
 def _fill(instance: KnapsackInstance, order: NDArray[np.int64]) -> Solution:
@@ -51,7 +44,10 @@ def _fill(instance: KnapsackInstance, order: NDArray[np.int64]) -> Solution:
 
 def greedy_stop(instance: KnapsackInstance, _: Draws) -> Solution:
     """Take items by falling value-to-weight ratio up to the first that does not fit, the paper's "Greedy"."""
-    return _prefix(instance, np.argsort(-_ratios(instance), kind="stable"))
+    order = by_ratio(instance)
+    chosen = np.zeros(instance.size, dtype=bool)
+    chosen[order[np.cumsum(instance.exact.units[order]) <= instance.exact.capacity]] = True
+    return chosen
 
 
 def random_search(instance: KnapsackInstance, draws: Draws) -> Solution:
@@ -74,11 +70,4 @@ def _random_selections(instance: KnapsackInstance, rng: np.random.Generator) -> 
         fits = units[items] <= free
         free -= np.where(fits, units[items], 0)
         chosen[np.arange(size), items] = fits
-    return chosen
-
-
-def _prefix(instance: KnapsackInstance, order: NDArray[np.int64]) -> Solution:
-    """Take the items that come before the first that does not fit."""
-    chosen = np.zeros(instance.size, dtype=bool)
-    chosen[order[np.cumsum(instance.exact.units[order]) <= instance.exact.capacity]] = True
     return chosen

@@ -1,4 +1,4 @@
-"""Chosen and left items, and what a policy of flips has learnt (the paper's figure 3)."""
+"""Pictures of the knapsack: items by weight and value, and the logits of a policy (the paper's figure 3)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from nsa_cli.core.drawing import (
 from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
+from nsa_cli.problems.knapsack.order import by_ratio, ratios
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 #: Items up to which they are named.
 _NAMED = 60
 
-#: Weights and values at which a policy is asked, each.
+#: Points of the grid along each axis: weights, and values.
 _GRID = 49
 
-#: Free capacities at which a policy is asked: everything fits, and hardly anything does.
+#: Free capacities of the panels: everything fits, and hardly anything does.
 _ROOMS = (1.0, 0.15)
 
 
@@ -51,31 +52,21 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
         area = min(max(4_000 / size, 7.0), 60.0)
         style: dict[str, Any] = {"s": area, "linewidths": 0.9, "zorder": 3, "clip_on": False}
         chosen, left = points[solution], points[~solution]
+        hollow: dict[str, Any] = {"facecolors": "none", "edgecolors": ORANGE, **style}
         axes.scatter(*chosen.T, marker="o", color=BLUE, label=f"chosen ({len(chosen):,})", **style)
-        axes.scatter(
-            *left.T, marker="D", facecolors="none", edgecolors=ORANGE, label=f"left ({len(left):,})", **style
-        )
+        axes.scatter(*left.T, marker="D", label=f"left ({len(left):,})", **hollow)
         top = points.max(0)
-        axes.set_xlim(0, 1.08 * top[0] if top[0] > 0 else 1)
-        axes.set_ylim(0, 1.08 * top[1] if top[1] > 0 else 1)
+        axes.set(xlim=(0, 1.08 * top[0] or 1), ylim=(0, 1.08 * top[1] or 1))
         along = np.zeros((0, 2))
         if (ratio := critical_ratio(instance)) is not None:
             ends = np.array([[0.0, 0.0], [2 * top[0], 2 * top[0] * ratio]])
-            axes.plot(
-                *ends.T,
-                color=BLACK,
-                lw=1.1,
-                ls=(0, (5, 3)),
-                label=f"critical ratio, {ratio:.4g} a unit of weight",
-            )
+            label = f"critical ratio, {ratio:.4g} a unit of weight"
+            axes.plot(*ends.T, color=BLACK, lw=1.1, ls=(0, (5, 3)), label=label)
             along = np.linspace(ends[0], ends[1], 400)
-        value, weight = (
-            number(exact_sum(numbers[solution])) for numbers in (instance.values, instance.weights)
-        )
+        value, weight = number(instance.objective(solution)), number(exact_sum(instance.weights[solution]))
         what = f"value {value}, weight {weight} of {number(instance.capacity)}"
-        axes.set_title(title(instance.name, what))
-        axes.set_xlabel("weight (file's units)")
-        axes.set_ylabel("value (file's units)")
+        axes.set(title=title(instance.name, what))
+        axes.set(xlabel="weight (file's units)", ylabel="value (file's units)")
         axes.grid(True)
         figure.legend(loc="outside lower center", ncols=3)
         if size <= _NAMED:
@@ -102,9 +93,8 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
         for here in axes[:, 0]:
             here.set_ylabel("value $v_i$")
         pale = "; pale: does not fit" if len(panels) > 1 else ""
-        figure.suptitle(
-            f"{plain(view.name)}: logits of flipping an item, temperature {view.temperature:.2g}{pale}"
-        )
+        what = f"logits of flipping an item, temperature {view.temperature:.2g}{pale}"
+        figure.suptitle(f"{plain(view.name)}: {what}")
         figure.colorbar(image, ax=axes, label="logit (higher is likelier)", shrink=0.85)
 
 
@@ -116,24 +106,15 @@ def _show(axes: Axes, panel: _Panel, low: float, high: float) -> Any:
     if not panel.allowed.all():
         veil = np.where(panel.allowed, np.nan, 1.0)
         axes.pcolormesh(*grid, veil, cmap="Greys_r", vmin=0, vmax=1, alpha=0.65, rasterized=True)
-    axes.set_aspect("equal")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
+    axes.set(aspect="equal", xlim=(0, 1), ylim=(0, 1))
     return image
 
 
 def critical_ratio(instance: KnapsackInstance) -> float | None:
-    """Value per weight of the first item that no longer fits when the best ratios go first (Dantzig 1957).
-
-    None if all items fit.
-    """
-    weights, values = instance.weights.astype(np.float64), instance.values.astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(weights > 0, values / weights, np.inf)
-    order = np.argsort(-ratios, kind="stable")
-    filled = np.cumsum(instance.exact.units[order])
-    over = np.flatnonzero(filled > instance.exact.capacity)
-    return float(ratios[order[over[0]]]) if len(over) else None
+    """Value per weight of the break item; None if all items fit."""
+    order = by_ratio(instance)
+    over = np.flatnonzero(np.cumsum(instance.exact.units[order]) > instance.exact.capacity)
+    return float(ratios(instance)[order[over[0]]]) if len(over) else None
 
 
 class _Panel(NamedTuple):
@@ -155,11 +136,11 @@ def _logits(view: LearntView, taken: bool, room: float) -> _Panel:
     grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
     weight, value = np.meshgrid(grid, grid)
     instance: KnapsackInstance = view.instance
-    rows, chosen = [], np.zeros(instance.size, dtype=bool)
+    chosen = np.zeros(instance.size, dtype=bool)
     count = max(min(round(2 * float(instance.capacity)), instance.size - 1), 1)
     chosen[1 : count + 1], chosen[0] = True, taken
-    for w, v in zip(weight.ravel(), value.ravel(), strict=True):
-        rows.append(_probe(instance, chosen, w, v, room))
+    pairs = zip(weight.ravel(), value.ravel(), strict=True)
+    rows = [_probe(instance, chosen, w, v, room) for w, v in pairs]
     batch = operations.pack(rows, unit=1.0)
     x = torch.from_numpy(chosen).expand(len(rows), -1)
     temperature = torch.tensor(view.temperature, dtype=torch.float64)
@@ -182,3 +163,6 @@ def _probe(
         weights[others] = np.floor(1e6 * max(load, 0.0) / others.sum()) / 1e6
     weights[0], values[0] = weight, value
     return KnapsackInstance(values=values, weights=weights, capacity=capacity)
+
+
+drawing = KnapsackDrawing()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +13,6 @@ from nsa_cli.core.instance import Number, Solution
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.problem import Draws, Problem
 from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
-
-if TYPE_CHECKING:
-    from nsa_cli.core.kernel.hooks import Fused
-    from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
-    from nsa_cli.problems.rosenbrock.plot import RosenbrockDrawing
-
 
 #: Starts of training seldom are further out, along an axis.
 _SPREAD = 4.0
@@ -37,18 +31,8 @@ def normal(instance: RosenbrockInstance, draws: Draws) -> Solution:
     return point
 
 
-class Paper(Neighbourhood[RosenbrockInstance]):
+class GaussianStep(Neighbourhood[RosenbrockInstance]):
     """Gaussian steps in all coordinates (section 4.1)."""
-
-    def operations(self) -> RosenbrockOperations:
-        from nsa_cli.problems.rosenbrock.operations import RosenbrockOperations
-
-        return RosenbrockOperations()
-
-    def kernel(self) -> Fused:
-        from nsa_cli.problems.rosenbrock.kernel import fused
-
-        return fused
 
     def default_policy(self, instance: RosenbrockInstance) -> str:
         """Learnt sigma on functions like those of training, elsewhere a constant one.
@@ -72,7 +56,7 @@ class Rosenbrock(Problem[RosenbrockInstance]):
     record_keys = (("a",), ("b",))
     starts = {"given": given_or_normal, "random": normal, "paper": normal}
     answer_columns = ("coordinate", "value")
-    neighbourhoods = (Paper(),)
+    neighbourhoods = (GaussianStep(),)
     settings = ("a", "b", "dim", "x0", *Problem.settings)
 
     def from_record(self, data: Mapping[str, Any]) -> RosenbrockInstance:
@@ -99,11 +83,6 @@ class Rosenbrock(Problem[RosenbrockInstance]):
 
     def recompute_bound(self, instance: RosenbrockInstance, witness: Mapping[str, Any]) -> Number:
         return 0.0
-
-    def drawing(self) -> RosenbrockDrawing:
-        from nsa_cli.problems.rosenbrock.plot import RosenbrockDrawing
-
-        return RosenbrockDrawing()
 
 
 problem = Rosenbrock()

@@ -1,4 +1,4 @@
-"""Rosenbrock functions as arrays, for operations and kernels alike."""
+"""Batches of Rosenbrock functions as arrays, for operations and kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RosenbrockBatch(NamedTuple):
     ----------
     a, b : float64[B]
     scale : float64[B]
-        Always 1 unless a unit is given: the function's own values are what the paper anneals.
+        1 unless a unit is given, as in the paper.
     """
 
     a: Any

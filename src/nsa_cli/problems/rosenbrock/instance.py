@@ -1,4 +1,4 @@
-"""Rosenbrock's function with its two parameters, in any number of dimensions."""
+"""Instances of Rosenbrock's function: two parameters, any number of dimensions."""
 
 from __future__ import annotations
 
@@ -82,13 +82,8 @@ class RosenbrockInstance(Instance):
         )
 
     def record(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "problem": "rosenbrock",
-            **self.head(),
-            "a": self.a,
-            "b": self.b,
-            "dim": self.dim,
-        }
+        numbers = {"a": self.a, "b": self.b, "dim": self.dim}
+        data: dict[str, Any] = {"problem": "rosenbrock", **self.head(), **numbers}
         return data if self.x0 is None else data | {"x0": self.x0.tolist()}
 
     @property
@@ -103,7 +98,7 @@ class RosenbrockInstance(Instance):
 
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.dim,):
-            return f"the point has {len(solution)} coordinates, expected {self.dim}"
+            return f"expected a point of {self.dim} coordinates, got {len(solution)}"
         if not math.isfinite(self.objective(solution)):
             return "the function is not finite at this point"
         return None

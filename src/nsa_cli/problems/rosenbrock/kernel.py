@@ -1,4 +1,4 @@
-"""Rosenbrock's parts of a fused kernel; see `operations` for what they mean.
+"""Fused kernel of Rosenbrock's function; see `nsa_cli.problems.rosenbrock.operations`.
 
 An action is the step in ``work.step``: (0, 1) makes it, (0, -1) takes it back.
 """
@@ -9,6 +9,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.core.kernel import hooks
 from nsa_cli.core.kernel.draws import uniform
@@ -22,7 +23,7 @@ LOWEST, HIGHEST = np.float32(LOG_SIGMA[0]), np.float32(LOG_SIGMA[1])
 
 
 class Work(NamedTuple):
-    """One chain's state.
+    """State of one chain.
 
     Attributes
     ----------
@@ -32,10 +33,10 @@ class Work(NamedTuple):
         The proposed step, and the standard deviations where it starts.
     """
 
-    x: Any
-    before: Any
-    step: Any
-    sigma: Any
+    x: NDArray[np.float64]
+    before: NDArray[np.float64]
+    step: NDArray[np.float64]
+    sigma: NDArray[np.float64]
 
 
 def workspace(x: Any) -> Work:

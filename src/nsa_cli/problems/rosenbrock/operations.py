@@ -1,4 +1,4 @@
-"""Gaussian steps on a batch of points (section 4.1 of the paper)."""
+"""Reference operations of Rosenbrock's function: Gaussian steps on a batch of points (section 4.1)."""
 
 from __future__ import annotations
 
@@ -36,3 +36,6 @@ class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBa
     def observe(self, batch: RosenbrockBatch, x: Tensor, temperature: Tensor) -> Tensor:
         """The point itself."""
         return x.float()
+
+
+operations = RosenbrockOperations()

@@ -1,4 +1,4 @@
-"""Contours with the way to the lowest point, and the steps that a policy takes (the paper's figure 2)."""
+"""Pictures of Rosenbrock's function: contours with a chain, and step sizes of a policy (figure 2)."""
 
 from __future__ import annotations
 
@@ -44,9 +44,8 @@ class RosenbrockDrawing(Drawing[RosenbrockInstance]):
             if len(way) > 1:
                 _way(figure, axes, way)
             _minimiser(axes, instance)
-            axes.plot(
-                *solution, "o", ms=8, mfc=ORANGE, mec=BLACK, ls="none", label="best point found", zorder=6
-            )
+            style: dict[str, Any] = {"ms": 8, "mfc": ORANGE, "mec": BLACK, "ls": "none", "zorder": 6}
+            axes.plot(*solution, "o", label="best point found", **style)
         else:
             _coordinates(axes, solution)
         figure.legend(loc="outside lower center", ncols=3)
@@ -56,10 +55,8 @@ class RosenbrockDrawing(Drawing[RosenbrockInstance]):
         instance, rollout = view.instance, view.rollout
         left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
         steps = len(rollout.temperature)
-        figure.suptitle(
-            f"{plain(view.name)}: {rollout.x.shape[1]} rollouts of {steps} steps, "
-            f"a = {instance.a:.3g}, b = {instance.b:.3g}"
-        )
+        what = f"{rollout.x.shape[1]} rollouts of {steps} steps, a = {instance.a:.3g}, b = {instance.b:.3g}"
+        figure.suptitle(f"{plain(view.name)}: {what}")
         if instance.dim == 2:
             way = rollout.x[:, 0]
             _contours(figure, left, instance, way, bar=False)
@@ -95,10 +92,7 @@ def _contours(
     if bar:
         scale = figure.colorbar(filled, ax=axes, label="function value", fraction=0.05, pad=0.02)
         scale.set_ticks(decades, labels=[f"$10^{{{decade:.0f}}}$" for decade in decades])
-    axes.set_xlim(low[0], high[0])
-    axes.set_ylim(low[1], high[1])
-    axes.set_xlabel("$x_1$")
-    axes.set_ylabel("$x_2$")
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="$x_1$", ylabel="$x_2$")
 
 
 def _way(figure: Figure, axes: Axes, way: NDArray[np.float64]) -> None:
@@ -111,17 +105,8 @@ def _way(figure: Figure, axes: Axes, way: NDArray[np.float64]) -> None:
 
 
 def _minimiser(axes: Axes, instance: RosenbrockInstance) -> None:
-    axes.plot(
-        instance.a,
-        instance.a**2,
-        "+",
-        ms=14,
-        mew=2.2,
-        color=GREEN,
-        ls="none",
-        label="minimiser $(a, a^2)$",
-        zorder=7,
-    )
+    style: dict[str, Any] = {"ms": 14, "mew": 2.2, "color": GREEN, "ls": "none", "zorder": 7}
+    axes.plot(instance.a, instance.a**2, "+", label="minimiser $(a, a^2)$", **style)
 
 
 def _coordinates(axes: Axes, point: Solution) -> None:
@@ -130,8 +115,7 @@ def _coordinates(axes: Axes, point: Solution) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     marker = "o" if len(point) <= _SINGLE else ""
     axes.plot(np.arange(1, len(point) + 1), point, color=BLUE, lw=1, marker=marker, ms=4, label="coordinates")
-    axes.set_xlabel("coordinate $i$")
-    axes.set_ylabel("$x_i$")
+    axes.set(xlabel="coordinate $i$", ylabel="$x_i$")
     axes.grid(True)
 
 
@@ -151,11 +135,11 @@ def _sigmas(axes: Axes, view: LearntView) -> None:
     for axis, colour, dash in zip(range(min(dim, 2)), (BLUE, ORANGE), ("-", "--"), strict=False):
         low, middle, high = np.quantile(by_step[:, :, axis], (0.25, 0.5, 0.75), axis=1)
         axes.fill_between(step, low, high, color=colour, alpha=0.25, linewidth=0)
-        axes.plot(
-            step, middle, dash, color=colour, lw=1.8, label=rf"$\sigma_{axis + 1}$, median and middle half"
-        )
-    axes.set_yscale("log")
-    axes.set_xlabel("step")
-    axes.set_ylabel("standard deviation of the proposal")
-    axes.set_title("learnt step sizes")
+        label = rf"$\sigma_{axis + 1}$, median and middle half"
+        axes.plot(step, middle, dash, color=colour, lw=1.8, label=label)
+    axes.set(yscale="log", title="learnt step sizes")
+    axes.set(xlabel="step", ylabel="standard deviation of the proposal")
     axes.grid(True)
+
+
+drawing = RosenbrockDrawing()

@@ -17,7 +17,7 @@ import numpy as np
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import LARGEST, Solution, check_number
 from nsa_cli.core.record import Record, Source
-from nsa_cli.io.numbers import parse_number
+from nsa_cli.io.numbers import read_number
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 
@@ -92,7 +92,7 @@ def recognises(source: Source) -> bool:
             return True
         if word in ("NAME", "TYPE", "COMMENT") and re.match(r"\s*\w+\s*:", line):
             return True
-        if parse_number(line.strip().split(" ")[0]) is not None:
+        if read_number(line.strip().split(" ")[0]) is not None:
             return False
     return False
 
@@ -197,7 +197,7 @@ def _dimension(parsed: _Parsed) -> int:
     text = parsed.value("DIMENSION")
     if text is None:
         parsed.fail("DIMENSION is missing", 1)
-    size = parse_number(text)
+    size = read_number(text)
     if not isinstance(size, int) or size < 1:
         parsed.fail(f"DIMENSION: expected a positive integer, got {shown(text)}", parsed.line("DIMENSION"))
     return size
@@ -212,7 +212,7 @@ def _section(parsed: _Parsed, word: str) -> _Section:
 def _numbers(parsed: _Parsed, word: str) -> list[int | float]:
     section, values = _section(parsed, word), []
     for token, line in zip(section.tokens, section.lines, strict=True):
-        value = parse_number(token)
+        value = read_number(token)
         if value is None:
             parsed.fail(f"{word}: expected a number, got {shown(token)}", line)
         if not -_PLAIN < value < _PLAIN:
@@ -409,7 +409,7 @@ def read_tour(source: Source) -> list[int]:
     section = parsed.sections["TOUR_SECTION"]
     ids = []
     for token, line in zip(section.tokens, section.lines, strict=True):
-        x = parse_number(token)
+        x = read_number(token)
         if x == -1:
             break
         if not isinstance(x, int):

@@ -1,0 +1,172 @@
+"""Items with weights and a capacity: what instances of knapsacks and of bin packing share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.errors import DataError
+from nsa_cli.core.exact import ExactWeights, exact_weights
+from nsa_cli.core.instance import (
+    Copies,
+    IdSet,
+    Instance,
+    Number,
+    Solution,
+    list_of,
+    number_array,
+    number_of,
+    text_of,
+)
+from nsa_cli.core.problem import Column, Problem
+
+#: Columns of a table of items beside their numbers: how often an item occurs, and its name.
+COPIES = Column("copies", ("copies", "demand", "demands", "quantity"), required=False)
+COLUMNS = (COPIES, Column("names", ("name", "item", "id", "label"), required=False, text=True))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemInstance(Instance):
+    """N items whose weights must respect a capacity; filling it exactly is allowed.
+
+    Attributes
+    ----------
+    problem : str
+        Name of the problem.
+    lists : mapping of str to tuple of str
+        Fields with a number an item, and their keys in a record.
+    default_capacity : int or float, optional
+        Where a record has none.
+    weights : int64[N] or float64[N]
+        Not negative.
+    capacity : int or float
+        Not negative.
+    names : tuple of int or str, or None
+        The file's own names of the items.
+    """
+
+    problem: ClassVar[str]
+    lists: ClassVar[Mapping[str, tuple[str, ...]]]
+    default_capacity: ClassVar[Number | None] = None
+
+    weights: NDArray[Any]
+    capacity: Number
+    names: tuple[int | str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        (first, size), *others = ((field, len(getattr(self, field))) for field in self.lists)
+        for field, got in others:
+            if got != size:
+                raise DataError(f"{field}: expected {size} as there are {first}, got {got}", field)
+        if size == 0:
+            raise DataError("expected at least one item, got none", first)
+        _ = self.items
+
+    @classmethod
+    def from_record(cls, data: Mapping[str, Any]) -> Self:
+        """Build from the JSON form; ``copies`` says how often each item occurs.
+
+        Raises
+        ------
+        DataError
+            If a list or the capacity is missing, lists differ in length, or a number is negative, not finite
+            or too heavy.
+        """
+        keys = {
+            field: next((key for key in known if data.get(key) is not None), known[0])
+            for field, known in cls.lists.items()
+        }
+        for key in keys.values():
+            if data.get(key) is None:
+                raise DataError(f"{key} are missing; expected a list of numbers")
+        capacity = number_of(data, "capacity", minimum=0)
+        if capacity is None and (capacity := cls.default_capacity) is None:
+            raise DataError("capacity is missing in the file", use={"capacity": None})
+        names = list_of(data, "names")
+        numbers = {field: number_array(list_of(data, key), key, minimum=0) for field, key in keys.items()}
+        copies = Copies(data, len(next(iter(numbers.values()))))
+        if len(set(map(len, numbers.values()))) == 1:
+            numbers = {field: copies.repeat(array) for field, array in numbers.items()}
+        try:
+            return cls(
+                name=text_of(data, "name"),
+                best_known=number_of(data, "best_known"),
+                capacity=capacity,
+                names=copies.repeat_list(names),
+                **numbers,
+            )
+        except DataError as error:  # the data may call a field by another name, and have fewer rows
+            field = keys.get(error.field or "", error.field)
+            raise DataError(error.message, field, copies.row(error.index), **error.hints) from None
+
+    def record(self) -> dict[str, Any]:
+        data: dict[str, Any] = {"problem": self.problem, **self.head(), "capacity": self.capacity}
+        data |= {field: getattr(self, field).tolist() for field in self.lists}
+        return data if self.names is None else data | {"names": list(self.names)}
+
+    @property
+    def size(self) -> int:
+        return len(self.weights)
+
+    @functools.cached_property
+    def items(self) -> IdSet:
+        """Ids of the items."""
+        return IdSet(self.names, self.size, "names", "item", repeats=True)
+
+    @functools.cached_property
+    def exact(self) -> ExactWeights:
+        """Weights and capacity as integers."""
+        return exact_weights(self.weights, self.capacity)
+
+    def details(self, solution: Solution) -> dict[str, Any]:
+        return {"capacity": self.capacity}
+
+
+ItemT = TypeVar("ItemT", bound=ItemInstance)
+
+
+class ItemProblem(Problem[ItemT]):
+    """Problem on items whose numbers the paper draws uniformly from [0, 1) (Appendix A).
+
+    Attributes
+    ----------
+    instance_class : type
+        Subclass of `ItemInstance`.
+    paper_name : str
+        Of the instances in the paper's test sets.
+    """
+
+    instance_class: type[ItemT]
+    paper_name: ClassVar[str]
+    settings = ("capacity", *Problem.settings)
+    paper_sizes = (50, 100, 200, 500, 1000, 2000)
+
+    def paper_capacity(self, size: int) -> float:
+        """Capacity of random instances of a size."""
+        raise NotImplementedError
+
+    def from_record(self, data: Mapping[str, Any]) -> ItemT:
+        return self.instance_class.from_record(data)
+
+    def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> ItemT:
+        return self._made(name, [rng.random(size) for _ in self.instance_class.lists])
+
+    def paper_set(self, size: int, count: int | None = None) -> Sequence[ItemT]:
+        """1,000 instances from torch's generator with seed 0, one list after the other."""
+        if size not in self.paper_sizes:
+            return super().paper_set(size, count)
+        import torch
+
+        generator = torch.Generator().manual_seed(0)
+        drawn = [torch.rand(1000, size, generator=generator) for _ in self.instance_class.lists]
+        rows = zip(*(numbers.double().numpy()[:count] for numbers in drawn), strict=True)
+        return [self._made(f"{self.paper_name}{size}-{i}", row) for i, row in enumerate(rows, start=1)]
+
+    def _made(self, name: str | None, numbers: Sequence[NDArray[np.float64]]) -> ItemT:
+        fields: dict[str, Any] = dict(zip(self.instance_class.lists, numbers, strict=True))
+        return self.instance_class(name=name, capacity=self.paper_capacity(len(numbers[0])), **fields)

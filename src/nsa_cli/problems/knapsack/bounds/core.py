@@ -1,0 +1,181 @@
+"""Core programme of the knapsack: dynamic programming over a core that grows from the break item outwards.
+
+Items are sorted by value per weight; the break solution takes them up to the first that does not fit.
+From it, states (weight, value) are extended by turns with the next item above the break, which may be
+taken, and the next below, which may be left out; dominated states go, and those that cannot beat the best
+solution known. Few items are ever looked at (Pisinger 1997, "A minimal algorithm for the 0-1 knapsack
+problem"). Each step here is a few vectorised passes over the states.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.problems.knapsack.order import break_solution
+
+#: States of all steps together; some hundred megabytes, and a second or two.
+_MOST_STATES = 6_000_000
+
+#: Share by which float64 bounds on integers may be off, sums of some terms included.
+_SLACK = 2.0**-48
+
+
+class CoreAnswer(NamedTuple):
+    """Result of the core programme.
+
+    Attributes
+    ----------
+    chosen : bool[N]
+        The best selection found.
+    upper : int
+        Upper bound of the value; the value of `chosen` if the programme has ended.
+    """
+
+    chosen: NDArray[np.bool_]
+    upper: int
+
+
+class _Step(NamedTuple):
+    """Origin of the states of a step: the state before each, and whether `item` was toggled."""
+
+    item: int
+    parent: NDArray[np.int32]
+    toggled: NDArray[np.bool_]
+
+
+class _States(NamedTuple):
+    """Pareto-optimal partial solutions by rising weight: int64[S] each."""
+
+    weights: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+
+class CoreProgramme:
+    """State of one run; items without weight are taken, items without value or room are not.
+
+    Parameters
+    ----------
+    values, weights : int64[N]
+        Not negative, sums below 2**61.
+    capacity : int
+    known : bool[N]
+        A feasible selection.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[np.int64],
+        weights: NDArray[np.int64],
+        capacity: int,
+        known: NDArray[np.bool_],
+    ) -> None:
+        self.all_values = values
+        self.best = known.copy()
+        self.best_value = int(values[known].sum())
+        self.free, self.items, self.broken = break_solution(values, weights, capacity)
+        self.values, self.weights, self.capacity = values[self.items], weights[self.items], capacity
+        self.ratios = self.values / self.weights
+        prefix = slice(0, self.broken)
+        self.prefix_weight = int(self.weights[prefix].sum())
+        self.prefix_value = int(self.values[prefix].sum() + values[self.free].sum())
+        self.margin = _SLACK * (float(values.sum()) + 1.0)
+        self.reach = self._reach()
+        # Ratios in floats may be out of order by a rounding error, which is far within the margin.
+
+    def run(self, seconds: float, stop: Callable[[], bool]) -> CoreAnswer:
+        """Extend the states item by item until the best is proved optimal, or time or memory ends.
+
+        Parameters
+        ----------
+        seconds : float
+        stop : callable
+            Ends the programme, too.
+        """
+        end = time.monotonic() + seconds
+        states = _States(np.array([self.prefix_weight]), np.array([self.prefix_value]))
+        history: list[_Step] = []
+        self._improve(states, history)
+        above, below, total = self.broken, self.broken - 1, 0
+        while len(states.weights):
+            above, below = self._next(above, +1), self._next(below, -1)
+            states, history_step = self._pruned(states, above, below)
+            history.append(history_step)
+            if not len(states.weights) or (above == len(self.items) and below < 0):
+                break
+            total += 2 * len(states.weights)
+            if total > _MOST_STATES or time.monotonic() > end or stop():
+                return CoreAnswer(self.best, max(self.best_value, self._upper(states, above, below)))
+            for item, step in ((above, +1), (below, -1)):
+                if 0 <= item < len(self.items):
+                    states, how = self._extended(states, item, step)
+                    history.append(how)
+                    self._improve(states, history)
+            above, below = min(above + 1, len(self.items)), max(below - 1, -1)
+        return CoreAnswer(self.best, self.best_value)
+
+    def _next(self, item: int, step: int) -> int:
+        """Skip the items that the break solution's bound fixes where they are (Dembo and Hammer 1980)."""
+        if not 0 <= item < len(self.items) or self.broken == len(self.items):
+            return len(self.items) if step > 0 else -1
+        others = self.reach[item:] if step > 0 else self.reach[item::-1]
+        loose = others + self.margin >= self.best_value + 1
+        ahead = int(loose.argmax())
+        return item + step * (ahead if loose[ahead] else len(others))
+
+    def _reach(self) -> NDArray[np.float64]:
+        """Upper bounds of the break solution with each item toggled, float64[M]."""
+        if self.broken == len(self.items):
+            return np.zeros(len(self.items))
+        step = np.where(np.arange(len(self.items)) < self.broken, -1, 1)
+        room = self.capacity - self.prefix_weight - step * self.weights
+        filled: NDArray[np.float64] = room * self.ratios[self.broken]
+        return self.prefix_value + step * self.values + filled
+
+    def _bounds(self, states: _States, above: int, below: int) -> NDArray[np.float64]:
+        """Upper bound of each state: filled at the best ratio left, or relieved at the worst, float64[S]."""
+        fill = self.ratios[above] if above < len(self.items) else 0.0
+        room = (self.capacity - states.weights).astype(np.float64)
+        if below >= 0:
+            relieved = np.where(room < 0, room * self.ratios[below], room * fill)
+        else:
+            relieved = np.where(room < 0, -np.inf, room * fill)
+        return np.asarray(states.values + relieved)
+
+    def _upper(self, states: _States, above: int, below: int) -> int:
+        return int(np.floor(self._bounds(states, above, below).max() + self.margin))
+
+    def _pruned(self, states: _States, above: int, below: int) -> tuple[_States, _Step]:
+        alive = np.flatnonzero(self._bounds(states, above, below) + self.margin >= self.best_value + 1)
+        kept = _States(states.weights[alive], states.values[alive])
+        return kept, _Step(-1, alive.astype(np.int32), np.zeros(len(alive), dtype=bool))
+
+    def _extended(self, states: _States, item: int, step: int) -> tuple[_States, _Step]:
+        """Merge the states with those that have the item toggled; keep the Pareto-optimal ones."""
+        count = len(states.weights)
+        weights = np.concatenate([states.weights, states.weights + step * self.weights[item]])
+        values = np.concatenate([states.values, states.values + step * self.values[item]])
+        order = np.argsort(weights, kind="stable")
+        weights, values = weights[order], values[order]
+        before = np.maximum.accumulate(values)
+        good = np.concatenate([[True], values[1:] > before[:-1]])
+        order = order[good]
+        how = _Step(int(self.items[item]), (order % count).astype(np.int32), order >= count)
+        return _States(weights[good], values[good]), how
+
+    def _improve(self, states: _States, history: list[_Step]) -> None:
+        """Keep the best feasible state if it is better: values rise with weights, so the last that fits."""
+        place = int(np.searchsorted(states.weights, self.capacity, side="right")) - 1
+        if place < 0 or int(states.values[place]) <= self.best_value:
+            return
+        chosen = self.free.copy()
+        chosen[self.items[: self.broken]] = True
+        for step in reversed(history):
+            if step.toggled[place]:
+                chosen[step.item] ^= True
+            place = int(step.parent[place])
+        self.best, self.best_value = chosen, int(self.all_values[chosen].sum())

@@ -1,0 +1,235 @@
+"""Fused kernel of the paper's neighbourhood; see `nsa_cli.problems.knapsack.flip.operations`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.draws import LANES
+from nsa_cli.core.kernel import hooks, slots
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.hooks import Fused, Uniform
+from nsa_cli.core.kernel.jit import generic, inlined, variant
+from nsa_cli.core.kernel.lanes import HIDDEN, sum_features
+from nsa_cli.problems.knapsack.batch import KnapsackBatch, pack
+
+
+class Paper(NamedTuple):
+    """Learnt policy: occupancy, weight, value, capacity; in common T."""
+
+    item: slots.Network
+    mode: slots.Mode
+
+
+class Relative(NamedTuple):
+    """Learnt policy: occupancy, weight, value, log ratio; in common free capacity and T."""
+
+    item: slots.Network
+    mode: slots.Mode
+
+
+class Work(NamedTuple):
+    """State of one chain.
+
+    Attributes
+    ----------
+    inside : bool[N]
+        The selection.
+    needs : int64[16 blocks]
+        Capacity that the flip of an item needs: its weight, or `slots.ALWAYS` if it is in.
+    free : int64[1]
+        Capacity left.
+    seen : float32[4, 16 blocks]
+        Features of the items, occupancy first.
+    slot : slots.Slots
+    """
+
+    inside: NDArray[np.bool_]
+    needs: NDArray[np.int64]
+    free: NDArray[np.int64]
+    seen: NDArray[np.float32]
+    slot: slots.Slots
+
+
+_LEARNT = (Paper, Relative)
+
+
+def workspace(x: Any) -> Work:
+    """Allocate what a thread needs for one chain at a time."""
+    size = len(x)
+    padded = slots.blocks_of(size) * LANES
+    return Work(
+        slots.aligned((size,), np.bool_),
+        slots.never(padded),
+        slots.aligned((1,), np.int64),
+        slots.aligned((4, padded)),
+        slots.slot_space(size),
+    )
+
+
+@variant(hooks.load, batch=KnapsackBatch)
+def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+    free = batch.capacity[row]
+    for i in range(len(x)):
+        weight = batch.weights[row, i]
+        work.inside[i] = x[i]
+        free -= weight if x[i] else 0
+        work.needs[i] = slots.ALWAYS if x[i] else weight
+    work.free[0] = free
+    look(batch, policy, work, row, member)
+
+
+@generic
+def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    """Compute the items' features and first-layer sums."""
+    raise NotImplementedError
+
+
+@variant(look, batch=KnapsackBatch, policy=Uniform)
+def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    pass
+
+
+@variant(look, batch=KnapsackBatch, policy=_LEARNT)
+def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    for i in range(len(work.inside)):
+        work.seen[0, i] = work.inside[i]
+        work.seen[1, i] = batch.items[row, i, 0]
+        work.seen[2, i] = batch.items[row, i, 1]
+        work.seen[3, i] = third(policy, batch.items[row, i])
+    _sum(policy, work, member, 0, work.slot.sums.shape[0])
+
+
+@generic
+def third(policy: Any, item: Any) -> float:
+    """Feature 3 of an item."""
+    raise NotImplementedError
+
+
+@variant(third, policy=Paper)
+def _capacity(policy: Any, item: Any) -> float:
+    return item[2]
+
+
+@variant(third, policy=Relative)
+def _log_ratio(policy: Any, item: Any) -> float:
+    least = np.float32(1e-6)
+    return min(max(math.log(max(item[1], least) / max(item[0], least)), -4.0), 4.0)
+
+
+@inlined
+def _sum(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
+    width = work.seen.shape[1]
+    shifts = (0, width, 2 * width, 3 * width)
+    sum_features(work.seen, shifts, policy.item.first[member], work.slot.sums, begin, end)
+    slots.mark_stale(work.slot, begin, end)
+
+
+@variant(hooks.propose, batch=KnapsackBatch, policy=Uniform)
+def _propose_uniformly(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    choice = slots.choose_uniformly(work.needs, work.free[0], uniform(at, 0), given[0])
+    return (choice.index, np.int64(0)), choice.log_probability
+
+
+@variant(hooks.propose, batch=KnapsackBatch, policy=_LEARNT)
+def _propose(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    slot, room = work.slot, work.free[0]
+    common(batch, policy, slot.floor, row, member, room, np.float32(temperature))
+    changed, largest = slots.update_scores(slot, policy.item.second[member])
+    if changed:  # the room and what items need change with the sums only
+        slots.weigh_allowed(slot, largest, work.needs, room)
+    choice = slots.draw_allowed(slot, work.needs, room, uniform(at, 0), policy.mode, given[0])
+    return (choice.index, np.int64(0)), choice.log_probability
+
+
+@generic
+def common(batch: Any, policy: Any, floor: Any, row: int, member: int, room: int, heat: float) -> None:
+    """Set `floor` from the features that all items have in common."""
+    raise NotImplementedError
+
+
+@variant(common, policy=Paper)
+def _common(batch: Any, policy: Any, floor: Any, row: int, member: int, room: int, heat: float) -> None:
+    first, bias = policy.item.first[member], policy.item.bias[member]
+    for h in range(HIDDEN):
+        floor[h] = -(bias[h] + first[4, h] * heat)
+
+
+@variant(common, policy=Relative)
+def _common_relative(
+    batch: Any, policy: Any, floor: Any, row: int, member: int, room: int, heat: float
+) -> None:
+    first, bias = policy.item.first[member], policy.item.bias[member]
+    left = min(np.float32(room * batch.per_weight[row]), np.float32(4.0))
+    for h in range(HIDDEN):
+        floor[h] = -(bias[h] + first[4, h] * left + first[5, h] * heat)
+
+
+@variant(hooks.energy, batch=KnapsackBatch)
+def _energy(batch: Any, work: Any, row: int) -> float:
+    total = 0.0
+    for i in range(len(work.inside)):
+        total += batch.values[row, i] if work.inside[i] else 0.0
+    return -total
+
+
+@variant(hooks.delta, batch=KnapsackBatch)
+def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    value = batch.values[row, action[0]]
+    return value if work.inside[action[0]] else -value
+
+
+@variant(hooks.apply, batch=KnapsackBatch)
+def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
+    item = action[0]
+    weight = batch.weights[row, item]
+    inside = not work.inside[item]
+    work.inside[item] = inside
+    work.free[0] += -weight if inside else weight
+    work.needs[item] = slots.ALWAYS if inside else weight
+    look_again(policy, work, member, item)
+
+
+@generic
+def look_again(policy: Any, work: Any, member: int, item: int) -> None:
+    """Update the features of an item after its flip."""
+    raise NotImplementedError
+
+
+@variant(look_again, policy=Uniform)
+def _look_again_uniform(policy: Any, work: Any, member: int, item: int) -> None:
+    pass
+
+
+@variant(look_again, policy=_LEARNT)
+def _look_again(policy: Any, work: Any, member: int, item: int) -> None:
+    work.seen[0, item] = work.inside[item]
+    block = item // LANES
+    _sum(policy, work, member, block, block + 1)
+
+
+@variant(hooks.reverse, work=Work)
+def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
+    return action
+
+
+@variant(hooks.store, batch=KnapsackBatch)
+def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
+    for i in range(len(x)):
+        x[i] = work.inside[i]
+
+
+fused = Fused(
+    arrays=pack,
+    workspace=workspace,
+    draws=1,
+    policies={"paper": Paper, "relative": Relative},
+    features={"paper": (5,), "relative": (6,)},
+)
