@@ -1,4 +1,4 @@
-"""The program as plain functions: what the command line does, for Python.
+"""Python functions of the program: read, generate, solve.
 
 >>> import nsa_cli as nsa
 >>> result = nsa.solve("tour.tsp", steps="10N2", seed=1)     # doctest: +SKIP
@@ -62,7 +62,7 @@ def read(
 def read_each(
     paths: Sequence[str | Path], problem: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> list[Task | Unread]:
-    """Read the instances of many files; what cannot be read stops nothing else.
+    """Read the instances of many files; errors take the place of unreadable ones.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def solve(
 def solve_many(
     tasks: Sequence[Task], *, on_progress: Callable[[Any], None] | None = None, **settings: Any
 ) -> list[Result]:
-    """Solve several instances, those of equal size in one batch; each answer is what it would be alone."""
+    """Solve several instances, those of equal size in one batch; batch mates change no answer."""
     from nsa_cli.solver.solve import solve_all
 
     return solve_all(tasks, Settings(**settings), on_progress=on_progress)

@@ -116,7 +116,7 @@ def set_log_format(name: str) -> None:
 
 
 def emit(text: str, output: str | None) -> bool:
-    """Write a result to stdout (``-`` or nothing) or, whole or not at all, to a file; False: nobody reads."""
+    """Write a result to stdout (``-`` or None) or, atomically, to a file; False if the reader has gone."""
     if output not in (None, "-"):
         assert output is not None
         write_text(output, text)

@@ -8,7 +8,7 @@ from nsa_cli.core.errors import NoMemoryError
 
 
 def check_memory(needed: int) -> None:
-    """Refuse what takes more bytes than the machine has: Linux ends a process that fills memory.
+    """Refuse more bytes than the machine has: Linux ends a process that fills memory.
 
     Parameters
     ----------

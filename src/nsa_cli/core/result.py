@@ -66,7 +66,7 @@ class Evaluation:
         return relative_gap(self.objective, reference, self.sense)
 
     def head(self) -> dict[str, Any]:
-        """Give what the evaluation is of, and its status, under the keys of the contract."""
+        """Problem, instance and status under the keys of the contract."""
         return {
             "problem": self.problem,
             "name": self.instance.name,
@@ -75,7 +75,7 @@ class Evaluation:
         }
 
     def worth(self) -> dict[str, Any]:
-        """Give bound and gap under the keys of the contract."""
+        """Bound and gap under the keys of the contract."""
         bound = None
         if self.bound is not None and self.objective is not None:
             bound = self.bound.to_dict(self.objective, self.sense)

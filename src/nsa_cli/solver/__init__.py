@@ -1,15 +1,15 @@
-"""One solve, in the order in which it happens.
+"""One solve, from the choice of a search to checked results; the order below is the order of reading.
 
-==================  ====================================================================================
-`settings`          what the user asks for, as typed values
-`choose`            device, neighbourhood, policy: which search runs an instance
-`search`            what advances chains of one problem: compiled kernels, large steps, torch
-`plan`              steps, temperatures, chains; instances that share a batch
-`batch`             one batch: first solutions, bounds, annealing
-`bounds`, `goals`   bounds in their share of the time; when an answer is good enough
-`answers`           exact evaluation of what was found, and the result
-`solve`             the loop over batches
-`fallback`          what a user gets while kernels are still compiled for the first time
-`check`             solutions from files, by the same evaluation
-==================  ====================================================================================
+==================  ===================================================================================
+`settings`          options as typed values
+`solve`             results of tasks, batch by batch
+`choose`            device, method, neighbourhood, policy: the search of an instance
+`search`            searches: compiled kernels, large steps, torch (`search_torch`)
+`plan`              steps, temperatures and chains; instances that share a batch
+`batch`             first solutions, bounds (`bounds`) and annealing up to a goal (`goals`)
+`answers`           exact evaluation, and the result
+`fallback`          time limits and interrupts during set-up; `interpreted` is its subprocess
+`check`             evaluation of solutions from files
+`precompile`        kernels compiled beforehand
+==================  ===================================================================================
 """

@@ -82,7 +82,7 @@ def result_of(
 
 
 def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tuple[int, Number]:
-    """Find the best solution by exact evaluation; what contradicts a constraint or the bound is a fault."""
+    """Best solution by exact evaluation; one that violates a constraint or the bound is an internal error."""
     instance, sense = task.instance, task.problem.sense
     objectives: list[Any] = [instance.objective(solution) for solution in solutions]
     winner = objectives.index(min(objectives) if sense == "min" else max(objectives))

@@ -1,4 +1,4 @@
-"""One batch: first solutions, bounds, and annealing of what the bounds have not solved."""
+"""One batch: first solutions, bounds, and annealing of the instances not solved by their bounds."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from nsa_cli.solver.plan import Plan, estimate_temperatures, plan
 from nsa_cli.solver.search import AnnealingSearch
 from nsa_cli.solver.settings import Settings
 
-#: What stop rules are shown while there are no chains.
+#: Progress while there are no chains, for stop rules.
 _NO_CHAINS = Progress(0, 0, 0.0, 0.0, float("inf"))
 
 
 class Hooks(NamedTuple):
-    """What a caller wants to do while a search runs.
+    """Hooks of a caller into a running search.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class Hooks(NamedTuple):
     looks: int | None = None
 
     def reason(self) -> str | None:
-        """Give a reason to stop while there are no chains, or None."""
+        """Reason to stop while there are no chains, or None."""
         return first_reason(self.stop, _NO_CHAINS)
 
 
 @dataclass
 class Setup:
-    """What a batch has before its chains run; it is filled in while the batch is solved.
+    """State of a batch before its chains run, filled in while the batch is solved.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Batch:
     hooks : Hooks
         With the deadline among its reasons to stop.
     setup : Setup
-        What there is before chains run; filled in by `solve`.
+        Filled in by `solve`.
     """
 
     tasks: Sequence[Task]
@@ -117,7 +117,7 @@ class Batch:
         return [replace(self, tasks=[t], plan=self.plan._replace(places=(place,))) for t, place in pairs]
 
     def solve(self) -> list[Result]:
-        """Make first solutions and bounds, and anneal what a bound's method has not solved on its way."""
+        """Make first solutions and bounds, and anneal the instances not solved by their bounds."""
         plan, began, setup = self._estimated(), time.monotonic(), self.setup
         x = setup.x = self.starts()
         setup.seconds += (time.monotonic() - began) / len(self.tasks)
@@ -173,7 +173,7 @@ class Batch:
         ]
 
     def _shown_with(self, bounds: Sequence[Bound | None]) -> Callable[[Progress], None] | None:
-        """Give whoever looks at a run of one instance its bound, too."""
+        """Add the bound of a single instance to its progress."""
         show, bound = self.hooks.on_progress, bounds[0]
         if show is None or bound is None or len(bounds) > 1:
             return show
@@ -188,7 +188,7 @@ class Batch:
         return AdaptiveSchedule(course) if schedule.kind == "adaptive" else course
 
     def _optimum(self, task: Task, bound: Bound | None) -> Result:
-        """Report the optimum that the bound's method has met."""
+        """Make the result of an instance whose bound's method met an optimal solution."""
         assert bound is not None
         assert bound.solution is not None
         end = InstanceEnd("optimal", 0, bound.solution[None], np.zeros(1, np.int64))
@@ -196,7 +196,7 @@ class Batch:
         return result_of(task, self.plan, self.settings, bound, end, seconds)
 
     def starts(self, *, instant: bool = False) -> NDArray[Any]:
-        """Make the first solutions, [B, …]; by default the best start, or one that is there at once."""
+        """Make the first solutions, [B, …]; `instant` ones by a start that needs nothing compiled."""
         init, problem = self.settings.init, self.tasks[0].problem
         if init is None and instant:
             init = problem.instant_start
@@ -217,7 +217,7 @@ class Batch:
 
 
 def _end(chains: Chains, end: End, i: int, rows: int) -> InstanceEnd:
-    """Tell how an instance of a batch ended: at a goal of its own, or with the batch."""
+    """End of an instance: at a goal of its own, or with the batch."""
     if i in end.reached:
         return end.reached[i]
     part = slice(i * rows, (i + 1) * rows)
@@ -225,7 +225,7 @@ def _end(chains: Chains, end: End, i: int, rows: int) -> InstanceEnd:
 
 
 def _noting(key: np.int64, drawn: list[int]) -> Draws:
-    """Give a chain's draws for its start, and note that they were used."""
+    """Draws of a chain for its start; notes in `drawn` that they were used."""
 
     def draws(count: int) -> NDArray[np.float64]:
         drawn.append(count)

@@ -31,7 +31,7 @@ def bounds_of(tasks: Sequence[Task], deadline: float | None, stop: Callable[[], 
 
 
 def share_of(problem: Problem[Any], seconds: float) -> float:
-    """Tell what share of so many seconds an instance's bound may take."""
+    """Share of a time limit in seconds that an instance's bound may take."""
     if problem.bound_share is not None:
         return problem.bound_share
     return min(max(_SHARE * seconds / _LONG, _LEAST), _SHARE)
@@ -43,7 +43,7 @@ def timed_bound(
     seconds: float = math.inf,
     stop: Callable[[], bool] = lambda: False,
 ) -> Bound | None:
-    """Ask a problem for a bound, and note what it took."""
+    """Compute a bound and the time that it took."""
     began = time.monotonic()
     bound = problem.bound(instance, seconds=seconds, stop=stop)
     return None if bound is None else replace(bound, seconds=time.monotonic() - began)

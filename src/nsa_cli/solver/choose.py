@@ -19,7 +19,7 @@ from nsa_cli.solver.settings import Settings
 
 
 def choose_device(name: str) -> str:
-    """Turn ``auto`` into ``cuda`` or ``cpu``, and check what is asked for.
+    """Resolve ``auto`` to ``cuda`` or ``cpu``, and check that a device is there.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def _may_have_cuda() -> bool:
 
 
 def choose_policy(task: Task, settings: Settings) -> str:
-    """Name the policy that is asked for, or the best one that is known for the instance."""
+    """Name of the given policy, or of the best one known for the instance."""
     if settings.policy is not None:
         return settings.policy
     problem = task.problem
@@ -75,7 +75,7 @@ def choose(task: Task, policy: str, settings: Settings, device: str, instances: 
 
 
 def _large_steps(task: Task, settings: Settings, device: str, instances: int) -> Search | None:
-    """Take large steps where they are asked for, or where nothing asked for speaks against them.
+    """Choose large steps if asked for, or by default if no given option excludes them.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def _large_steps(task: Task, settings: Settings, device: str, instances: int) ->
 
 
 def _against_large_steps(settings: Settings, device: str) -> dict[str, Any]:
-    """List the options given that only annealing move by move has; ``device`` with what it should be."""
+    """List the given options that large steps do not have; ``device`` with the one that they need."""
     options = ["policy", "neighbourhood", "candidates", "unit"]
     if settings.method == "auto":
         options += ["steps", "t_start", "t_end"]
@@ -120,7 +120,7 @@ def _against_large_steps(settings: Settings, device: str) -> dict[str, Any]:
 
 
 def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings, device: str) -> Search:
-    """Find the policy, and what runs it: kernels on a CPU wherever there are some for this policy.
+    """Choose annealing: by compiled kernels on a CPU if they know the policy, else by the torch reference.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""A batch within its time: set-up, bounds and first compilations run in a thread that can be left behind.
+"""A batch within its time limit: set-up, bounds and first compilations run in a thread that can be abandoned.
 
-None of these can be broken off. So whoever waits for them leaves when there is a reason to, with what is
-there: first solutions, or what an interpreted search in another process has found while kernels were
-compiled. Once chains are running, they see reasons to stop themselves.
+None of these can be interrupted. When there is a reason to stop, the waiting thread abandons the worker and
+answers with what there is: first solutions, or the answer of an interpreted search in another process, which
+runs while kernels are compiled. Running chains look for reasons to stop themselves.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LEAST = 0.8
 
 
 class LateError(Exception):
-    """The work was not done when there was a reason to stop.
+    """Work not done when there was a reason to stop.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Flags:
     watching : Event
         Set by the worker once it looks for reasons to stop itself, at least every other tenth of a second.
     abandoned : Event
-        Set when nobody waits any more.
+        Set when the worker is abandoned.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Flags:
 
 
 def solve_in_time(batch: Batch) -> list[Result]:
-    """Solve a batch; what there is in time is the answer if there is no time for more."""
+    """Solve a batch; out of time, answer with the interpreted search or the first solutions."""
     began, interpreted = time.monotonic(), InterpretedSearch(batch)
     flags = Flags()
     guarded = _guarded(batch, flags)
@@ -99,7 +99,7 @@ def solve_in_time(batch: Batch) -> list[Result]:
 
 
 def _guarded(batch: Batch, flags: Flags) -> Batch:
-    """Make a batch that ends when nobody waits for it, and shows nothing from then on."""
+    """Make a batch that ends, and shows nothing, once it is abandoned."""
     stop, on_progress = batch.hooks.stop, batch.hooks.on_progress
 
     def note(progress: Progress) -> str | None:
@@ -118,12 +118,12 @@ def _guarded(batch: Batch, flags: Flags) -> Batch:
 
 
 def in_time(work: Callable[[], ResultT], reason: Callable[[], str | None], flags: Flags) -> ResultT:
-    """Do some work and give its result, or leave it alone for a reason to stop that it does not see.
+    """Do some work in another thread; abandon it for a reason to stop that it does not see.
 
     Parameters
     ----------
     work : callable
-        Runs in another thread, which goes on until it is done even where it is left alone.
+        Goes on until it is done, even if abandoned.
     reason : callable
         Gives the reason to stop, or None.
     flags : Flags
@@ -131,7 +131,7 @@ def in_time(work: Callable[[], ResultT], reason: Callable[[], str | None], flags
     Raises
     ------
     LateError
-        If the work was left alone, or not begun.
+        If the work was abandoned, or not begun.
     BaseException
         What the work raised.
     """
@@ -178,7 +178,7 @@ class InterpretedSearch:
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
-        """Start the process, if there is time enough; without a deadline nobody is in a hurry."""
+        """Start the process if there is a deadline, and time enough."""
         now, deadline = time.monotonic(), self._batch.deadline
         if deadline is None or deadline - now < _LEAST:
             return
@@ -206,7 +206,7 @@ class InterpretedSearch:
             stdin.write(pickle.dumps((self._batch.tasks, settings)))
 
     def ends(self, reason: str) -> list[InstanceEnd] | None:
-        """End the process, and tell what it has found for each instance; None if there is nothing."""
+        """End the process; the ends of its instances, or None if it has none."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -220,7 +220,7 @@ class InterpretedSearch:
         return [InstanceEnd(reason, steps, x[None], np.array([accepted])) for x, steps, accepted in found]
 
     def dismiss(self) -> None:
-        """Kill the process: it is not needed."""
+        """Kill the process."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()

@@ -12,7 +12,7 @@ from nsa_cli.solver.batch import Hooks, batches
 
 
 def main() -> None:
-    """Search until the time is up or a termination request comes; then tell what was found."""
+    """Search until the time limit or a termination request; then write the answers."""
     asked: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
     tasks, settings = pickle.load(sys.stdin.buffer)

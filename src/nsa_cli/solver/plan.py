@@ -69,7 +69,7 @@ def plan(tasks: Sequence[Task], settings: Settings) -> list[Plan]:
 
 
 def _plan(task: Task, place: int, search: Search, settings: Settings) -> Plan:
-    """Choose steps, temperatures and chains: what the user says, else the search's budget."""
+    """Choose steps, temperatures and chains: the given ones, else those of the search's budget."""
     budget = search.budget(task.instance)
     steps = budget.steps if settings.steps is None else settings.steps.of(task.instance.size)
     chains = settings.chains or budget.chains
@@ -80,7 +80,7 @@ def _plan(task: Task, place: int, search: Search, settings: Settings) -> Plan:
 
 
 def _temperatures(budget: Budget, settings: Settings) -> tuple[float, float, tuple[str, ...]]:
-    """Take the first and last temperature from the user or the budget; tell which are to be estimated."""
+    """First and last temperature, given or of the budget, and the names of those to be estimated."""
     given = {"t_start": settings.t_start, "t_end": settings.t_end}
     estimated = tuple(name for name, g in given.items() if g == "auto" or (g is None and budget.auto))
     first, last = (g if isinstance(g, float) else float(getattr(budget, name)) for name, g in given.items())

@@ -1,4 +1,4 @@
-"""What advances chains of one problem: compiled kernels, large steps, or the torch reference.
+"""Searches, which advance chains of one problem: compiled kernels, large steps, or the torch reference.
 
 Compiled kernels and the reference mean the same (`tests/anneal/test_fused.py`). Kernels need no torch, whose
 import alone takes longer than most solves, so it has a module of its own (`search_torch`).
@@ -20,7 +20,7 @@ from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Search(ABC):
-    """What advances chains of one problem.
+    """Search: advances chains of one problem.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ class TorchSearch(AnnealingSearch):
     backend: str = "torch"
 
     def budget(self, instance: Any) -> Budget:
-        """Cut what is some seconds' worth for a kernel to what is for this."""
+        """Budget of the neighbourhood, with fewer steps, since they are slower than a kernel's."""
         budget = super().budget(instance)
         affordable = max(min(_ELEMENTS // (instance.size * budget.chains), _MOST_STEPS), 100)
         return replace(budget, steps=min(budget.steps, affordable))

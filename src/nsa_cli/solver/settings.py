@@ -1,4 +1,4 @@
-"""How to solve, as the user says it: options checked once, here, and typed from here on."""
+"""Settings of a solve: options as typed values, checked when they are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks in, results out: choose and plan, run each batch, and find the instance at fault if one fails."""
+"""Results of tasks, batch by batch; if a batch fails, of each instance by itself."""
 
 from __future__ import annotations
 
