@@ -118,45 +118,45 @@ class Batch:
 
     def solve(self) -> list[Result]:
         """Make first solutions and bounds, and anneal the instances not solved by their bounds."""
-        plan, began, setup = self._estimated(), time.monotonic(), self.setup
+        self._estimate()
+        began, setup = time.monotonic(), self.setup
         x = setup.x = self.starts()
         setup.seconds += (time.monotonic() - began) / len(self.tasks)
         if self.settings.bound:
             setup.bounds = bounds_of(self.tasks, self.deadline, lambda: self.hooks.reason() is not None)
         pairs = list(zip(self.tasks, setup.bounds, strict=True))
         left = [pair for pair in pairs if not solved(pair[1])]
-        rows = np.repeat([not solved(bound) for bound in setup.bounds], plan.chains)
-        annealed = iter(self._anneal(plan, left, self.keys[rows], x[rows]) if left else ())
+        rows = np.repeat([not solved(bound) for bound in setup.bounds], self.plan.chains)
+        annealed = iter(self._anneal(left, self.keys[rows], x[rows]) if left else ())
         return [self._optimum(*pair) if solved(pair[1]) else next(annealed) for pair in pairs]
 
-    def _estimated(self) -> Plan:
-        """Estimate the temperatures that are to come from a sample of the instance's own moves."""
-        search, settings = self.plan.search, self.settings
+    def _estimate(self) -> None:
+        """Put temperatures estimated from a sample of the instance's own moves into the plan."""
+        search, init = self.plan.search, self.settings.init
         if not self.plan.estimated or not isinstance(search, AnnealingSearch):
-            return self.plan
-        began, (task,), init = time.monotonic(), self.tasks, settings.init
+            return
+        began, (task,) = time.monotonic(), self.tasks
         start = task.problem.start(None if isinstance(init, np.ndarray) else init)
         found = estimate_temperatures(replace(search, acceptance="metropolis"), task.instance, start)
         known = dict(zip(("t_start", "t_end"), found or (), strict=False))
         chosen: dict[str, Any] = {name: known[name] for name in self.plan.estimated if name in known}
+        self.plan = self.plan._replace(schedule=replace(self.plan.schedule, **chosen))
         self.setup.seconds = time.monotonic() - began
-        return self.plan._replace(schedule=replace(self.plan.schedule, **chosen))
 
     def _anneal(
         self,
-        plan: Plan,
         pairs: Sequence[tuple[Task, Bound | None]],
         keys: NDArray[np.int64],
         x: NDArray[Any],
     ) -> list[Result]:
         """Anneal some instances: each with its chains in consecutive rows of `keys` and `x`."""
-        began, rows = time.monotonic(), plan.chains
+        began, rows = time.monotonic(), self.plan.chains
         tasks, bounds = zip(*pairs, strict=True)
-        chains = plan.search.start([task.instance for task in tasks for _ in range(rows)], x, keys)
+        chains = self.plan.search.start([task.instance for task in tasks for _ in range(rows)], x, keys)
         ready = time.monotonic()
         end = run_chains(
             chains,
-            self._course(plan.schedule),
+            self._course(),
             looks=self.hooks.looks,
             until=self.deadline,
             stop=self.hooks.stop,
@@ -168,7 +168,7 @@ class Batch:
         share = 1 / len(tasks)
         seconds = {"setup": self.setup.seconds + (ready - began) * share, "solve": (done - ready) * share}
         return [
-            result_of(task, plan, self.settings, bound, _end(chains, end, i, rows), seconds)
+            result_of(task, self.plan, self.settings, bound, _end(chains, end, i, rows), seconds)
             for i, (task, bound) in enumerate(pairs)
         ]
 
@@ -180,8 +180,9 @@ class Batch:
         value = float(bound.value)
         return lambda progress: show(progress._replace(bound=value))
 
-    def _course(self, schedule: Schedule) -> Schedule | TimedSchedule | AdaptiveSchedule:
+    def _course(self) -> Schedule | TimedSchedule | AdaptiveSchedule:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
+        schedule = self.plan.schedule
         course: Schedule | TimedSchedule = schedule
         if self.deadline is not None and self.settings.steps is None:
             course = TimedSchedule(schedule, time.monotonic(), self.deadline)
