@@ -11,7 +11,8 @@ import nsa_cli as nsa
 from nsa_cli.anneal.engine import advance, start
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import stream_keys
-from nsa_cli.policy.build import load
+from nsa_cli.policy.build import build
+from nsa_cli.policy.checkpoint import read
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy
 
 CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
@@ -48,7 +49,7 @@ def test_every_shipped_policy_says_how_it_came_about(path):
     assert path.stem.startswith(data["problem"] + "-" + data["training"]["method"])
     assert np.isfinite(data["validation"])
     neighbourhood = nsa.find_problem(data["problem"]).neighbourhood(data.get("neighbourhood", "paper"))
-    policy = load(path, data["problem"], neighbourhood.operations())
+    policy = build(read(path, data["problem"]), neighbourhood.operations())
     assert policy.trained.size == data["training"]["size"]
 
 
@@ -118,7 +119,7 @@ def valley_runs(policy, sigma=None):
 def test_an_adaptive_sigma_beats_every_constant_one(name):
     """The claims of the paper: lower mean and median than any, more accepted early, sigma falls."""
     operations = nsa.find_problem("rosenbrock").neighbourhood("paper").operations()
-    learnt = load(CHECKPOINTS / f"{name}.json", "rosenbrock", operations)
+    learnt = build(read(CHECKPOINTS / f"{name}.json", "rosenbrock"), operations)
     constant = [valley_runs(ConstantGaussianPolicy(), sigma) for sigma in (0.1, 0.15, 0.2, 0.3, 0.5)]
     mean, median, early, (begin, end) = valley_runs(learnt)
     assert mean < min(c[0] for c in constant)

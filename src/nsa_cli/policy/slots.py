@@ -27,7 +27,7 @@ class PointwiseNetwork(nn.Module):
 
     The output has no bias: a softmax would not see it (Appendix A: 112, 160, 384 parameters). Weights may
     have a leading axis of P members, each of which scores its share of the rows (see
-    `nsa_cli.train.population`).
+    `nsa_cli.train.es.stacked`).
     """
 
     def __init__(self, features: int, hidden: int = HIDDEN) -> None:
