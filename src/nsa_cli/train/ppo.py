@@ -198,7 +198,8 @@ def collect(
         lowest, accepted = torch.minimum(lowest, energy), accepted + info.accepted
         kept["reward"].append(_earned(run, before, (energy, lowest), x.shape[1]).float())
     action = tuple(torch.stack(a) for a in zip(*kept.pop("action"), strict=True))
-    rollout = Trajectories(operations, batch, torch.stack(states), action, temperatures)
+    heats = torch.cat([temperatures, temperatures[-1:]])
+    rollout = Trajectories(operations, batch, torch.stack(states), action, heats)
     by_kernel = run.device.type == "cpu" and run.backend != "torch"
     return {
         **{key: torch.stack(value) for key, value in kept.items()},
