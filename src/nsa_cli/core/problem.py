@@ -10,16 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Generic,
-    Literal,
-    NamedTuple,
-    Protocol,
-    TypeAlias,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -353,8 +344,7 @@ class Problem(ABC, Generic[InstanceT]):
 
     def large_step(self) -> LargeStep | None:
         """Import the problem's large-step chains, `large_step` of that module of its folder, if any."""
-        found: LargeStep | None = find_part(self, "large_step", "large_step")
-        return found
+        return find_part(self, "large_step", "large_step")
 
     def bound(
         self,
@@ -376,8 +366,7 @@ class Problem(ABC, Generic[InstanceT]):
             Asked repeatedly; the method ends soon after it says True.
         """
         compute = find_part(self, "bounds", "bound")
-        found: Bound | None = None if compute is None else compute(instance, seconds, stop)
-        return found
+        return compute and compute(instance, seconds, stop)
 
     def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Number:
         """Compute a bound's value by `recompute` of the module `bounds` from a witness, which is not trusted.
@@ -390,13 +379,11 @@ class Problem(ABC, Generic[InstanceT]):
         recompute = find_part(self, "bounds", "recompute")
         if recompute is None:
             raise DataError(f"{self.name}: bounds have no witness")
-        value: Number = recompute(instance, witness)
-        return value
+        return recompute(instance, witness)
 
     def drawing(self) -> Drawing[InstanceT] | None:
         """Import the problem's pictures, `drawing` of the module `plot` of its folder, if any."""
-        found: Drawing[InstanceT] | None = find_part(self, "plot", "drawing")
-        return found
+        return find_part(self, "plot", "drawing")
 
     def paper_set(self, size: int, count: int | None = None) -> Sequence[InstanceT]:
         """Make the first `count` instances of the paper's test set of a size.

@@ -102,5 +102,4 @@ def _affine(layer: nn.Linear, x: Tensor) -> Tensor:
     if layer.weight.dim() == 3:  # members of a population, each with its share of the rows
         shared = x.reshape(len(layer.weight), -1, x.shape[1])
         return torch.baddbmm(layer.bias[:, None], shared, layer.weight.mT).reshape(len(x), -1)
-    products: Tensor = (x[:, None, :] * layer.weight).sum(-1) + layer.bias
-    return products
+    return (x[:, None, :] * layer.weight).sum(-1) + layer.bias

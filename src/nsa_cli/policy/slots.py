@@ -147,8 +147,7 @@ class SlotPolicy(SlotProposals, nn.Module):
         if not self.scores(len(chosen)):
             return _no_logits(operations, batch, x, chosen)
         features = self.features(operations).compute(batch, x, chosen, temperature)
-        scores: Tensor = self.networks[len(chosen)](features)
-        return scores
+        return self.networks[len(chosen)](features)
 
 
 class UniformSlotPolicy(SlotProposals):

@@ -92,8 +92,7 @@ class Critic(nn.Module):
         else:
             assert isinstance(operations, DiscreteOperations)
             features = operations.feature_sets[self.feature_set].compute(batch, x, (), temperature)
-        values: Tensor = self.network(features).mean(1) + self.offset
-        return values
+        return self.network(features).mean(1) + self.offset
 
 
 class Transitions(ABC):
@@ -135,8 +134,7 @@ class TensorTransitions(Transitions):
 
     @torch.no_grad()
     def values(self, critic: Critic, rows: Tensor) -> Tensor:
-        result: Tensor = critic(self._of.operations, *self._states(rows))
-        return result
+        return critic(self._of.operations, *self._states(rows))
 
     def put_gradients(
         self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
@@ -244,8 +242,7 @@ class _ThreadedChoices(NamedTuple):
             lambda part, a, b: add(network, rows, a, b, kernel.scratch(rows.size), *given, parts[part]),
             sums=True,
         )
-        total: NDArray[np.float64] = parts.sum(0)
-        return total
+        return parts.sum(0)
 
     def each(self, work: Callable[[int, int, int], None], *, sums: bool = False) -> None:
         """Call ``work(part, begin, end)`` on all rows, in threads where that pays.
@@ -279,8 +276,7 @@ def _gradient(parameter: Tensor) -> _Array:
     """View a parameter's gradient as an array."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
-    memory: _Array = parameter.grad.numpy()
-    return memory
+    return parameter.grad.numpy()
 
 
 _pools: dict[int, ThreadPoolExecutor] = {}
