@@ -214,7 +214,7 @@ class Problem(ABC, Generic[InstanceT]):
 
     A built-in problem is a folder under ``problems/`` whose package has a `problem` attribute; a user's
     is a class in a file. Class attributes describe it, methods build its instances. Modules of the
-    folder that import slowly are found by name: `large_step`, `bounds` and `plot`.
+    folder that import slowly are found by name: `large_step`, `bound` and `plot`.
 
     Attributes
     ----------
@@ -353,7 +353,7 @@ class Problem(ABC, Generic[InstanceT]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        """Compute a bound on the optimum, by `bound` of the module `bounds` of the problem's folder.
+        """Compute a bound on the optimum, by `bound` of the module `bound` of the problem's folder.
 
         The same instance gives the same bound, unless time runs out: effort is limited by counts.
 
@@ -365,18 +365,18 @@ class Problem(ABC, Generic[InstanceT]):
         stop : callable
             Asked repeatedly; the method ends soon after it says True.
         """
-        compute = find_part(self, "bounds", "bound")
+        compute = find_part(self, "bound", "bound")
         return compute and compute(instance, seconds, stop)
 
     def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Number:
-        """Compute a bound's value by `recompute` of the module `bounds` from a witness, which is not trusted.
+        """Compute a bound's value by `recompute` of the module `bound` from a witness, which is not trusted.
 
         Raises
         ------
         DataError
             If it is no witness of a bound on this instance.
         """
-        recompute = find_part(self, "bounds", "recompute")
+        recompute = find_part(self, "bound", "recompute")
         if recompute is None:
             raise DataError(f"{self.name}: bounds have no witness")
         return recompute(instance, witness)
