@@ -152,16 +152,17 @@ class Stored:
 
     def shapes(self, features: Sequence[int]) -> dict[str, tuple[int, ...]]:
         """Compute the shapes of all weights, for networks of so many features: one a slot, or one."""
-        shapes: dict[str, tuple[int, ...]] = {}
-        networks, axes = {f"networks.{slot}.": count for slot, count in enumerate(features) if count}, 1
         if self.feature_set == "gaussian":
             bias = self.weights.get("second.bias") if isinstance(self.weights, dict) else None
-            networks, axes = {"": features[0]}, len(bias) if isinstance(bias, list) else 2
-            shapes["second.bias"] = (axes,)
-        for prefix, count in networks.items():
-            shapes[f"{prefix}first.weight"] = (self.hidden, count)
-            shapes[f"{prefix}first.bias"] = (self.hidden,)
-            shapes[f"{prefix}second.weight"] = (axes, self.hidden)
+            axes = len(bias) if isinstance(bias, list) else 2
+            first = {"first.weight": (self.hidden, features[0]), "first.bias": (self.hidden,)}
+            return {**first, "second.weight": (axes, self.hidden), "second.bias": (axes,)}
+        shapes: dict[str, tuple[int, ...]] = {}
+        for slot, count in enumerate(features):
+            if count:
+                shapes[f"networks.{slot}.first.weight"] = (self.hidden, count)
+                shapes[f"networks.{slot}.first.bias"] = (self.hidden,)
+                shapes[f"networks.{slot}.second.weight"] = (1, self.hidden)
         return shapes
 
     def arrays(self, features: Sequence[int]) -> dict[str, NDArray[np.float32]]:
