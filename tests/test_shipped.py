@@ -1,6 +1,7 @@
 """The shipped policies on the paper's test sets: better than what the paper prints."""
 
 import json
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +98,7 @@ def valley_runs(policy, sigma=None):
     Returns mean, median, share of the first 20 steps that are accepted, and mean sigma first and last.
     """
     problem = nsa.find_problem("rosenbrock")
-    operations = problem.neighbourhood("paper").operations()
+    operations = copy(problem.neighbourhood("paper").operations())
     operations.sigma = sigma or operations.sigma
     rng = np.random.default_rng(11)
     instances = [problem.generate(2, rng) for _ in range(4096)]
