@@ -22,7 +22,7 @@ BELOW = {
     "problems": {"core", "io", "user"},
     "policy": {"core", "io"},
     "anneal": {"core"},
-    "train": {"core", "anneal", "policy", "version"},
+    "train": {"core", "io", "anneal", "policy", "version"},
     "report": {"core", "io", "anneal"},
     "solver": {"core", "problems", "policy", "anneal", "version"},
     "api": {"core", "io", "problems", "solver"},

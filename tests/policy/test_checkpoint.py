@@ -8,8 +8,8 @@ import torch
 
 import nsa_cli as nsa
 from nsa_cli.core.errors import InputError, NsaError, UsageError
-from nsa_cli.policy.build import find_policy, load
-from nsa_cli.policy.checkpoint import save
+from nsa_cli.policy.build import build, find_policy
+from nsa_cli.policy.checkpoint import read, save
 from nsa_cli.policy.gaussian import GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy
 
@@ -27,7 +27,7 @@ def test_a_saved_policy_is_the_same_policy(problem, tmp_path):
     operations, policy = fresh(problem.name)
     policy.temperature_steps = 5
     save(tmp_path / "p.json", policy, problem.name, {"training": {"seed": 7}})
-    again = load(tmp_path / "p.json", problem.name, operations)
+    again = build(read(tmp_path / "p.json", problem.name), operations)
     assert again.name == "mine"
     assert again.temperature_steps == 5
     for key, value in policy.state_dict().items():
@@ -90,7 +90,7 @@ def test_damaged_and_foreign_files_are_refused_in_one_line(damage, tmp_path):
     save(path, policy, "knapsack")
     path.write_text(json.dumps(damaged()[damage](json.loads(path.read_text()))))
     with pytest.raises(InputError) as caught:
-        load(path, "knapsack", operations)
+        build(read(path, "knapsack"), operations)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -112,6 +112,6 @@ def test_what_is_no_policy_is_refused_and_never_run(content, tmp_path):
     path = tmp_path / "p.json"
     path.write_bytes(content)
     with pytest.raises(InputError):
-        load(path, "knapsack", operations)
+        build(read(path, "knapsack"), operations)
     with pytest.raises(NsaError):
-        load(tmp_path, "knapsack", operations)
+        build(read(tmp_path, "knapsack"), operations)

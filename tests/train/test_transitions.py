@@ -23,8 +23,8 @@ def random_rollout(problem, feature_set, size):
     batch, x = operations.pack(instances, unit=1.0), starts_of(problem, instances, "paper")
     policy = SlotPolicy(operations.feature_sets[feature_set].slots, feature_set)
     states, actions = [x], []
-    temperature = torch.tensor([1.0, 0.5, 0.1], dtype=torch.float64)
-    for heat in temperature:
+    temperature = torch.tensor([1.0, 0.5, 0.1, 0.1], dtype=torch.float64)
+    for heat in temperature[:-1]:
         move = policy.propose(operations, batch, x, heat, torch.rand(operations.slots, CHAINS).double())
         actions.append(move.action)
         moved = operations.apply(batch, x, move.action)
@@ -44,7 +44,7 @@ def targets_near(rollout, policy):
             rollout.operations,
             select(rollout.batch, chains),
             rollout.x[:-1].flatten(0, 1),
-            rollout.temperature.repeat_interleave(CHAINS),
+            rollout.temperature[:-1].repeat_interleave(CHAINS),
             action,
         )
     possible = now > -torch.inf

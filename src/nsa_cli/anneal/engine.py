@@ -234,5 +234,4 @@ class TorchChains:
 
 
 def _numpy(tensor: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.cpu().numpy()
-    return array
+    return tensor.cpu().numpy()

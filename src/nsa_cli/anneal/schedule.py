@@ -96,8 +96,7 @@ class Schedule:
             return np.full(len(fraction), self.t_start)
         if self.kind == "linear":
             return self.t_start + fraction * (self.t_end - self.t_start)
-        values: NDArray[np.float64] = self.t_start * (self.t_end / self.t_start) ** fraction
-        return values
+        return self.t_start * (self.t_end / self.t_start) ** fraction
 
     def to_dict(self) -> dict[str, Any]:
         """Give the schedule as the result shows it."""

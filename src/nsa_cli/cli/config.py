@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +17,7 @@ from nsa_cli.cli.console import say
 from nsa_cli.cli.options import Verbose
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.io.json_text import dumps
+from nsa_cli.io.yaml_text import read_yaml
 
 _HELP = "YAML file of defaults for the options; the command line wins."
 _HELP_MORE = "YAML file of defaults for the options, and of fields over the preset."
@@ -76,7 +77,7 @@ def option_names(context: typer.Context) -> dict[str, Any]:
 def _defaults(context: typer.Context, path: str, reads_more: bool) -> dict[str, Any]:
     """Read a file's values as defaults of the options."""
     options, defaults = option_names(context), {}
-    for key, setting in read_config(path).items():
+    for key, setting in read_yaml(path).items():
         name = str(key).replace("_", "-")
         if name in options:
             defaults[options[name].name] = _checked(options[name], setting, context, path, name)
@@ -123,27 +124,3 @@ def _in_force(context: typer.Context) -> str:
     """Write the options in force as one line, which is a valid configuration file."""
     values = {name: context.params.get(option.name) for name, option in option_names(context).items()}
     return dumps({name: value for name, value in values.items() if value not in (None, False, [], ())})
-
-
-def read_config(path: str) -> Mapping[Any, Any]:
-    """Read a YAML file of names with values.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is no YAML, or is no mapping.
-    """
-    import yaml
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            data = yaml.safe_load(file)
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "cannot be parsed"
-        raise InputError(f"not valid YAML: {problem}", path, mark.line + 1 if mark else None) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
-    if data is not None and not isinstance(data, dict):
-        raise InputError(f"expected options with values, got {shown(data)}", path)
-    return data or {}

@@ -67,8 +67,7 @@ def stream_keys(seed: int, streams: NDArray[np.int64]) -> NDArray[np.int64]:
     int64[B]
     """
     root = _mix(np.array([seed], dtype=np.int64) ^ _MIX2)
-    keys: NDArray[np.int64] = _mix(root + np.asarray(streams, dtype=np.int64) * _DRAW)
-    return keys
+    return _mix(root + np.asarray(streams, dtype=np.int64) * _DRAW)
 
 
 def uniforms(keys: NDArray[np.int64], step: int, count: int) -> NDArray[np.float64]:
@@ -79,8 +78,7 @@ def uniforms(keys: NDArray[np.int64], step: int, count: int) -> NDArray[np.float
     float64[count, B]
     """
     bits = _counters(keys, np.arange(step, step + 1), np.arange(count))
-    numbers: NDArray[np.float64] = to_unit_interval(bits)[0]
-    return numbers
+    return to_unit_interval(bits)[0]
 
 
 def start_draws(key: np.int64, count: int) -> NDArray[np.float64]:
@@ -127,8 +125,7 @@ def uniforms_torch(keys: torch.Tensor, first: int, last: int, count: int) -> tor
     import torch
 
     steps = torch.arange(first, last, device=keys.device)
-    numbers: torch.Tensor = to_unit_interval(_counters(keys, steps, torch.arange(count, device=keys.device)))
-    return numbers
+    return to_unit_interval(_counters(keys, steps, torch.arange(count, device=keys.device)))
 
 
 def _counters(keys: ArrayT, steps: ArrayT, draws: ArrayT) -> ArrayT:

@@ -68,26 +68,14 @@ def exact_weights(weights: NDArray[np.int64] | NDArray[np.float64], capacity: in
     """
     if isinstance(capacity, np.generic):
         capacity = capacity.item()
+    numbers = [*weights.tolist(), capacity]
     if weights.dtype == np.int64:
-        capacity = math.floor(capacity)  # whole weights leave the rest of it empty
-        units = _within_limit(weights.astype(np.int64), capacity)
-    else:
-        units = _decimal_units(weights, capacity) or _long_decimal_units(weights, capacity)
-        units = units or _binary_units(weights, capacity)
-    return units or _rounded_units(_common_units([*weights.tolist(), capacity]))
-
-
-def _within_limit(units: NDArray[np.int64], capacity: int) -> ExactWeights | None:
-    """Accept integer units if their sums fit; a capacity above the sum is cut to it."""
-    total = sum(units.tolist())  # Python integers: the sum itself may not fit
-    return ExactWeights(units, min(capacity, total)) if total < LIMIT else None
-
-
-def _decimal_units(weights: NDArray[np.generic], capacity: int | float) -> ExactWeights | None:
-    """Scale by the smallest power of ten that makes all numbers integers."""
-    numbers = _floats(weights, capacity)
-    found = None if numbers is None else _scaled_decimals(numbers)
-    return found and _within_limit(found[0][:-1], int(found[0][-1]))
+        return _in_units([*numbers[:-1], math.floor(capacity)])  # whole weights leave the rest of it empty
+    scaled = _scaled_decimals(np.array(numbers, dtype=np.float64)) if float(capacity) == capacity else None
+    if scaled is not None:
+        return _in_units(scaled[0].tolist())
+    decimal = all(map(_is_decimal, numbers))
+    return _in_units(_common_units([Fraction(repr(x)) for x in numbers] if decimal else numbers))
 
 
 def _scaled_decimals(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], int] | None:
@@ -135,22 +123,6 @@ def _is_decimal(x: int | float) -> bool:
     return isinstance(x, int) or len(repr(x).partition("e")[0].replace(".", "").strip("0")) <= _DIGITS
 
 
-def _floats(weights: NDArray[np.generic], capacity: int | float) -> NDArray[np.float64] | None:
-    """Weights and, last, capacity as float64; None if that would round the capacity."""
-    return np.append(weights.astype(np.float64), float(capacity)) if float(capacity) == capacity else None
-
-
-def _long_decimal_units(weights: NDArray[np.generic], capacity: int | float) -> ExactWeights | None:
-    """Scale decimals of too different sizes for float64, such as 0.1 and 1e14, as fractions."""
-    numbers = [*weights.tolist(), capacity]
-    if not all(map(_is_decimal, numbers)):
-        return None
-    units = _common_units([Fraction(repr(x)) for x in numbers])
-    if sum(units[:-1]) >= LIMIT:
-        return _rounded_units(units)
-    return _within_limit(np.array(units[:-1], dtype=np.int64), units[-1])
-
-
 def _common_units(numbers: Sequence[int | float | Fraction]) -> list[int]:
     """Scale numbers by the least common multiple of their denominators; integers of any length."""
     ratios = [x.as_integer_ratio() for x in numbers]
@@ -158,24 +130,10 @@ def _common_units(numbers: Sequence[int | float | Fraction]) -> list[int]:
     return [numerator * (scale // denominator) for numerator, denominator in ratios]
 
 
-def _binary_units(weights: NDArray[np.generic], capacity: int | float) -> ExactWeights | None:
-    """Scale by the smallest power of two that makes all numbers integers."""
-    numbers = _floats(weights, capacity)
-    if numbers is None:
-        return None
-    mantissas, exponents = np.frexp(numbers)
-    integers = np.ldexp(mantissas, 53).astype(np.int64)
-    trailing = np.where(integers == 0, 0, np.log2((integers & -integers).clip(1)).astype(np.int64))
-    places = np.where(integers == 0, 0, 53 - trailing - exponents)
-    scale = max(int(places.max(initial=0)), 0)
-    if int(exponents.max(initial=0)) + scale >= LIMIT.bit_length():
-        return None
-    units = np.ldexp(numbers, scale).astype(np.int64)
-    return _within_limit(units[:-1], int(units[-1]))
+def _in_units(integers: Sequence[int]) -> ExactWeights:
+    """Keep integers whose sums fit, a capacity above the sum cut to it.
 
-
-def _rounded_units(integers: Sequence[int]) -> ExactWeights:
-    """Scale to the finest unit that fits, weights up and capacity down; keep the exact integers.
+    Others are scaled to the finest unit that fits, weights up and capacity down, beside the exact integers.
 
     Parameters
     ----------
@@ -183,7 +141,9 @@ def _rounded_units(integers: Sequence[int]) -> ExactWeights:
         Weights and, last, capacity.
     """
     *weights, capacity = integers
-    total = max(sum(weights), 1)
+    total = sum(weights)
+    if total < LIMIT:
+        return ExactWeights(np.array(weights, dtype=np.int64), min(capacity, total))
     units = np.array([-(-w * (LIMIT // 2) // total) for w in weights], dtype=np.int64)
     # Rounding up adds one unit an item at most: a capacity that never binds still does not.
     slack = len(weights) if capacity >= total else 0

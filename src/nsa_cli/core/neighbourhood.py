@@ -82,14 +82,13 @@ class Neighbourhood(ABC, Generic[InstanceT]):
 
     def operations(self) -> Operations[InstanceT, Any]:
         """Import the reference implementation in torch."""
-        found: Operations[InstanceT, Any] | None = find_part(self, "operations", "operations")
+        found = find_part(self, "operations", "operations")
         assert found is not None, f"{self.name}: no operations"
         return found
 
     def kernel(self) -> Fused | None:
         """Import the fused kernel; None if there is none."""
-        found: Fused | None = find_part(self, "kernel", "fused")
-        return found
+        return find_part(self, "kernel", "fused")
 
     @abstractmethod
     def budget(self, instance: InstanceT, trained: Trained | None = None) -> Budget:

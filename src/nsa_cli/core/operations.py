@@ -81,8 +81,7 @@ class Operations(ABC, Generic[InstanceT, BatchT]):
         tensors = (
             torch.from_numpy(part).to(device) if isinstance(part, np.ndarray) else part for part in made
         )
-        batch: BatchT = type(made)(*tensors)
-        return batch
+        return type(made)(*tensors)
 
     @abstractmethod
     def cost(self, batch: BatchT, x: Tensor) -> Tensor:

@@ -10,16 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Generic,
-    Literal,
-    NamedTuple,
-    Protocol,
-    TypeAlias,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,7 +214,7 @@ class Problem(ABC, Generic[InstanceT]):
 
     A built-in problem is a folder under ``problems/`` whose package has a `problem` attribute; a user's
     is a class in a file. Class attributes describe it, methods build its instances. Modules of the
-    folder that import slowly are found by name: `large_step`, `bounds` and `plot`.
+    folder that import slowly are found by name: `large_step`, `bound` and `plot`.
 
     Attributes
     ----------
@@ -353,8 +344,7 @@ class Problem(ABC, Generic[InstanceT]):
 
     def large_step(self) -> LargeStep | None:
         """Import the problem's large-step chains, `large_step` of that module of its folder, if any."""
-        found: LargeStep | None = find_part(self, "large_step", "large_step")
-        return found
+        return find_part(self, "large_step", "large_step")
 
     def bound(
         self,
@@ -363,7 +353,7 @@ class Problem(ABC, Generic[InstanceT]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        """Compute a bound on the optimum, by `bound` of the module `bounds` of the problem's folder.
+        """Compute a bound on the optimum, by `bound` of the module `bound` of the problem's folder.
 
         The same instance gives the same bound, unless time runs out: effort is limited by counts.
 
@@ -375,28 +365,25 @@ class Problem(ABC, Generic[InstanceT]):
         stop : callable
             Asked repeatedly; the method ends soon after it says True.
         """
-        compute = find_part(self, "bounds", "bound")
-        found: Bound | None = None if compute is None else compute(instance, seconds, stop)
-        return found
+        compute = find_part(self, "bound", "bound")
+        return compute and compute(instance, seconds, stop)
 
     def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Number:
-        """Compute a bound's value by `recompute` of the module `bounds` from a witness, which is not trusted.
+        """Compute a bound's value by `recompute` of the module `bound` from a witness, which is not trusted.
 
         Raises
         ------
         DataError
             If it is no witness of a bound on this instance.
         """
-        recompute = find_part(self, "bounds", "recompute")
+        recompute = find_part(self, "bound", "recompute")
         if recompute is None:
             raise DataError(f"{self.name}: bounds have no witness")
-        value: Number = recompute(instance, witness)
-        return value
+        return recompute(instance, witness)
 
     def drawing(self) -> Drawing[InstanceT] | None:
         """Import the problem's pictures, `drawing` of the module `plot` of its folder, if any."""
-        found: Drawing[InstanceT] | None = find_part(self, "plot", "drawing")
-        return found
+        return find_part(self, "plot", "drawing")
 
     def paper_set(self, size: int, count: int | None = None) -> Sequence[InstanceT]:
         """Make the first `count` instances of the paper's test set of a size.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,7 +9,7 @@ import torch
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
 from nsa_cli.core.policy import Policy
-from nsa_cli.policy.checkpoint import Stored, check_greedy, find_stored, read, wrong_kind
+from nsa_cli.policy.checkpoint import Stored, find_stored, wrong_kind
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 
@@ -27,8 +26,7 @@ def find_policy(spec: str, problem: str, operations: Operations[Any, Any], *, gr
     InputError
         If the file holds no policy for this problem.
     """
-    stored = find_stored(spec, problem)
-    check_greedy(stored, greedy)
+    stored = find_stored(spec, problem, greedy=greedy)
     if stored is None:
         continuous = isinstance(operations, ContinuousOperations)
         return ConstantGaussianPolicy() if continuous else UniformSlotPolicy()
@@ -36,17 +34,6 @@ def find_policy(spec: str, problem: str, operations: Operations[Any, Any], *, gr
     if isinstance(policy, SlotPolicy):
         policy.greedy = greedy
     return policy
-
-
-def load(path: str | Path, problem: str, operations: Operations[Any, Any]) -> LearntPolicy:
-    """Read a policy for a problem.
-
-    Raises
-    ------
-    InputError
-        If the file is no policy, is damaged, or is for another problem; one line.
-    """
-    return build(read(path, problem), operations)
 
 
 def build(stored: Stored, operations: Operations[Any, Any]) -> LearntPolicy:

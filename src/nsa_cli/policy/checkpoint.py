@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,19 +101,11 @@ def save(
         data |= {"kind": "gaussian"}
     else:
         data |= {"kind": "slots", "feature_set": policy.feature_set}
-    held = {"temperature_steps": policy.temperature_steps} if policy.temperature_steps > 1 else {}
-    data |= {"hidden": policy.hidden, **held, **(notes or {})}
-    data["weights"] = {key: _shortest(value) for key, value in policy.state_dict().items()}
+    data |= {"hidden": policy.hidden, "temperature_steps": policy.temperature_steps, **(notes or {})}
+    # As texts, float32 numbers have the fewest digits that read back the same.
+    texts = {key: value.cpu().numpy().astype(str) for key, value in policy.state_dict().items()}
+    data["weights"] = {key: text.astype(np.float64).tolist() for key, text in texts.items()}
     write_text(path, _layout(data))
-
-
-def _shortest(tensor: Any) -> Any:
-    """Write float32 numbers with the fewest digits that read back the same."""
-    return _map(tensor.tolist(), lambda x: float(str(np.float32(x))))
-
-
-def _map(data: Any, function: Any) -> Any:
-    return [_map(x, function) for x in data] if isinstance(data, list) else function(data)
 
 
 def _layout(data: Mapping[str, Any]) -> str:
@@ -168,12 +159,10 @@ class Stored:
             return {**first, "second.weight": (axes, self.hidden), "second.bias": (axes,)}
         shapes: dict[str, tuple[int, ...]] = {}
         for slot, count in enumerate(features):
-            if not count:
-                continue
-            prefix = f"networks.{slot}"
-            shapes[f"{prefix}.first.weight"] = (self.hidden, count)
-            shapes[f"{prefix}.first.bias"] = (self.hidden,)
-            shapes[f"{prefix}.second.weight"] = (1, self.hidden)
+            if count:
+                shapes[f"networks.{slot}.first.weight"] = (self.hidden, count)
+                shapes[f"networks.{slot}.first.bias"] = (self.hidden,)
+                shapes[f"networks.{slot}.second.weight"] = (1, self.hidden)
         return shapes
 
     def arrays(self, features: Sequence[int]) -> dict[str, NDArray[np.float32]]:
@@ -197,21 +186,26 @@ class Stored:
             numbers = _numbers(self.weights[key], shape)
             if numbers is None:
                 raise InputError(f"damaged policy: {key} is not {list(shape)} finite numbers", self.source)
-            arrays[key] = np.array(numbers, dtype=np.float32)
+            arrays[key] = numbers.astype(np.float32)
         return arrays
 
 
-def find_stored(spec: str, problem: str) -> Stored | None:
+def find_stored(spec: str, problem: str, *, greedy: bool = False) -> Stored | None:
     """Read a policy by its shipped name or file; None for ``uniform``.
 
     Raises
     ------
     UsageError
-        If there is none of that name.
+        If there is none of that name, or it is to be greedy and its proposals have no likeliest action.
     InputError
         If the file is no policy, is damaged, or is for another problem; one line.
     """
-    return None if spec == _UNIFORM else read(_locate(spec, problem), problem)
+    stored = None if spec == _UNIFORM else read(_locate(spec, problem), problem)
+    if greedy and stored is None:
+        raise UsageError("uniform proposals have no likeliest action", drop={"greedy": None})
+    if greedy and stored is not None and stored.feature_set == "gaussian":
+        raise UsageError("the likeliest Gaussian step is 0", drop={"greedy": None})
+    return stored
 
 
 def neighbourhood_for(
@@ -250,20 +244,6 @@ def neighbourhood_for(
             drop={"neighbourhood": None},
         )
     return asked
-
-
-def check_greedy(stored: Stored | None, greedy: bool) -> None:
-    """Refuse the likeliest action of proposals that have none.
-
-    Raises
-    ------
-    UsageError
-        In that case.
-    """
-    if greedy and stored is None:
-        raise UsageError("uniform proposals have no likeliest action", drop={"greedy": None})
-    if greedy and stored is not None and stored.feature_set == "gaussian":
-        raise UsageError("the likeliest Gaussian step is 0", drop={"greedy": None})
 
 
 def read(path: str | Path, problem: str) -> Stored:
@@ -321,7 +301,7 @@ def _trained(data: Mapping[str, Any], source: str) -> Trained | None:
     size, t_start, t_end = (_numbers(x, ()) for x in numbers)
     if not all(x is not None and x > 0 for x in (size, t_start, t_end)):
         raise InputError("damaged policy: expected a size and temperatures above 0 in its training", source)
-    return Trained(int(size), t_start, t_end)
+    return Trained(int(size), float(t_start), float(t_end))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -340,11 +320,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _numbers(data: Any, shape: tuple[int, ...]) -> Any:
-    """Check nested lists of finite numbers against a shape; None if they are something else."""
-    if not shape:
-        good = isinstance(data, int | float) and not isinstance(data, bool) and math.isfinite(data)
-        return float(data) if good and abs(data) < 1e30 else None
-    if not isinstance(data, list) or len(data) != shape[0]:
+    """Read nested lists of finite numbers of a shape as an array; None if they are something else."""
+    try:
+        array = np.array(data)
+    except ValueError:  # lists of unequal lengths
         return None
-    rows = [_numbers(x, shape[1:]) for x in data]
-    return None if any(row is None for row in rows) else rows
+    good = array.shape == shape and array.dtype.kind in "iuf" and bool((np.abs(array) < 1e30).all())
+    return array if good else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -16,12 +15,17 @@ from nsa_cli.core.policy import Proposal
 from nsa_cli.policy.slots import HIDDEN
 
 
-class GaussianProposals(ABC):
-    """Axis-aligned Gaussian steps with standard deviations `sigma`."""
+class ConstantGaussianPolicy:
+    """Axis-aligned Gaussian steps; the same standard deviation everywhere. Vanilla simulated annealing."""
 
-    @abstractmethod
+    name = "uniform"
+    trained: Trained | None = None
+    temperature_steps = 1
+
     def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
         """Compute the standard deviations of the next step, float64[B, D]."""
+        assert isinstance(operations, ContinuousOperations)
+        return torch.full_like(x, operations.sigma)
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
         """Count the dimensions: one uniform number each."""
@@ -42,7 +46,7 @@ class GaussianProposals(ABC):
         return (-0.5 * z * z - sigma.log() - 0.5 * math.log(2 * math.pi)).sum(1)
 
 
-class GaussianPolicy(GaussianProposals, nn.Module):
+class GaussianPolicy(ConstantGaussianPolicy, nn.Module):
     """A learnt standard deviation for each axis: features -> hidden -> axes, ReLU, exponential.
 
     Parameters
@@ -61,8 +65,6 @@ class GaussianPolicy(GaussianProposals, nn.Module):
         super().__init__()
         self.hidden, self.name = hidden, name
         self.feature_set = "gaussian"
-        self.trained: Trained | None = None
-        self.temperature_steps = 1
         self.first = nn.Linear(features, hidden)
         self.second = nn.Linear(hidden, axes)
 
@@ -85,22 +87,9 @@ class GaussianPolicy(GaussianProposals, nn.Module):
         return log_sigma.clamp(*operations.log_sigma).double().exp()
 
 
-class ConstantGaussianPolicy(GaussianProposals):
-    """The same standard deviation everywhere. Vanilla simulated annealing."""
-
-    name = "uniform"
-    trained: Trained | None = None
-    temperature_steps = 1
-
-    def sigma(self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor) -> Tensor:
-        assert isinstance(operations, ContinuousOperations)
-        return torch.full_like(x, operations.sigma)
-
-
 def _affine(layer: nn.Linear, x: Tensor) -> Tensor:
     """Apply a layer to float32[B, F], row by row: a matrix product sums in another order for one row."""
     if layer.weight.dim() == 3:  # members of a population, each with its share of the rows
         shared = x.reshape(len(layer.weight), -1, x.shape[1])
         return torch.baddbmm(layer.bias[:, None], shared, layer.weight.mT).reshape(len(x), -1)
-    products: Tensor = (x[:, None, :] * layer.weight).sum(-1) + layer.bias
-    return products
+    return (x[:, None, :] * layer.weight).sum(-1) + layer.bias

@@ -6,7 +6,6 @@ proposals have all logits zero.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +26,7 @@ class PointwiseNetwork(nn.Module):
 
     The output has no bias: a softmax would not see it (Appendix A: 112, 160, 384 parameters). Weights may
     have a leading axis of P members, each of which scores its share of the rows (see
-    `nsa_cli.train.population`).
+    `nsa_cli.train.es.stacked`).
     """
 
     def __init__(self, features: int, hidden: int = HIDDEN) -> None:
@@ -50,25 +49,40 @@ class PointwiseNetwork(nn.Module):
         return torch.bmm(hidden, self.second.weight.mT).reshape(features.shape[:-1])
 
 
-class SlotProposals(ABC):
-    """Choices slot after slot, each from the softmax of `logits` over the allowed candidates."""
+class UniformSlotPolicy:
+    """Uniform proposals: every allowed candidate alike. Vanilla simulated annealing.
 
-    #: Propose the likeliest action instead of a sampled one ("greedy" in the paper's tables).
+    Choices slot after slot, each from the softmax of `logits` over the allowed candidates; here these are 0.
+
+    Attributes
+    ----------
+    trained : Trained or None
+    temperature_steps : int
+        See `nsa_cli.core.policy.Policy`.
+    greedy : bool
+        Propose the likeliest action instead of a sampled one ("greedy" in the paper's tables).
+    """
+
+    name = "uniform"
+    trained: Trained | None = None
+    temperature_steps = 1
     greedy = False
 
-    @abstractmethod
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
         """Count the slots: one uniform number each."""
+        assert isinstance(operations, DiscreteOperations)
+        return operations.slots
 
-    @abstractmethod
     def scores(self, slot: int) -> bool:
         """Tell whether the candidates of a slot have logits other than 0."""
+        return False
 
-    @abstractmethod
     def logits(
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
     ) -> Tensor:
         """Compute the logits of slot ``len(chosen)``, float32[B, N]."""
+        assert isinstance(operations, DiscreteOperations)
+        return torch.zeros_like(operations.allowed(batch, x, chosen), dtype=torch.float32)
 
     def propose(
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, temperature: Tensor, u: Tensor
@@ -101,8 +115,8 @@ class SlotProposals(ABC):
         return total
 
 
-class SlotPolicy(SlotProposals, nn.Module):
-    """A learnt policy: one network a slot.
+class SlotPolicy(UniformSlotPolicy, nn.Module):
+    """A learnt policy: one network a slot, or none where the choice is uniform.
 
     Parameters
     ----------
@@ -111,12 +125,6 @@ class SlotPolicy(SlotProposals, nn.Module):
     feature_set : str
     hidden : int
     name : str
-
-    Attributes
-    ----------
-    trained : Trained or None
-    temperature_steps : int
-        See `nsa_cli.core.policy.Policy`.
     """
 
     def __init__(
@@ -124,14 +132,9 @@ class SlotPolicy(SlotProposals, nn.Module):
     ) -> None:
         super().__init__()
         self.feature_set, self.hidden, self.name = feature_set, hidden, name
-        self.trained: Trained | None = None
-        self.temperature_steps = 1
         self.networks = nn.ModuleList(
             PointwiseNetwork(slot.features, hidden) if slot.features else nn.Identity() for slot in slots
         )
-
-    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        return len(self.networks)
 
     def features(self, operations: Operations[Any, Any]) -> FeatureSet:
         """Find the feature set by name in the problem's operations."""
@@ -145,32 +148,6 @@ class SlotPolicy(SlotProposals, nn.Module):
         self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
     ) -> Tensor:
         if not self.scores(len(chosen)):
-            return _no_logits(operations, batch, x, chosen)
+            return super().logits(operations, batch, x, chosen, temperature)
         features = self.features(operations).compute(batch, x, chosen, temperature)
-        scores: Tensor = self.networks[len(chosen)](features)
-        return scores
-
-
-class UniformSlotPolicy(SlotProposals):
-    """Uniform proposals: every allowed candidate alike. Vanilla simulated annealing."""
-
-    name = "uniform"
-    trained: Trained | None = None
-    temperature_steps = 1
-
-    def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:
-        assert isinstance(operations, DiscreteOperations)
-        return operations.slots
-
-    def scores(self, slot: int) -> bool:
-        return False
-
-    def logits(
-        self, operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action, temperature: Tensor
-    ) -> Tensor:
-        return _no_logits(operations, batch, x, chosen)
-
-
-def _no_logits(operations: Operations[Any, Any], batch: Any, x: Tensor, chosen: Action) -> Tensor:
-    assert isinstance(operations, DiscreteOperations)
-    return torch.zeros_like(operations.allowed(batch, x, chosen), dtype=torch.float32)
+        return self.networks[len(chosen)](features)

@@ -13,7 +13,7 @@ from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import parse_device
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
-from nsa_cli.policy.checkpoint import Stored, check_greedy, digest, find_stored, neighbourhood_for
+from nsa_cli.policy.checkpoint import Stored, digest, find_stored, neighbourhood_for
 from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, Search
 from nsa_cli.solver.settings import Settings
 
@@ -127,8 +127,7 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
     UsageError, InputError
         If there is no such policy or backend, or the two do not go together.
     """
-    stored = find_stored(policy, problem.name)
-    check_greedy(stored, settings.greedy)
+    stored = find_stored(policy, problem.name, greedy=settings.greedy)
     requested = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
     neighbourhood = neighbourhood_for(problem, stored, None if requested is None else requested.name)
     if RULES[settings.acceptance].uses_reverse and not neighbourhood.reversible:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 from nsa_cli.core.errors import InputError, UsageError, shown
+from nsa_cli.io.yaml_text import read_yaml
 
 ConfigT = TypeVar("ConfigT", bound="TrainConfig")
 
@@ -71,18 +72,9 @@ class TrainConfig:
     temperature_steps: int = 1
 
     def __post_init__(self) -> None:
-        for name in (
-            "size",
-            "steps",
-            "epochs",
-            "problems",
-            "hidden",
-            "validate_every",
-            "validation_problems",
-            "temperature_steps",
-        ):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        for f in fields(self):
+            if f.type == "int" and getattr(self, f.name) < 1:
+                raise UsageError(f"{f.name}: expected at least 1, got {getattr(self, f.name)}")
         if min(self.mixed_sizes, default=1) < 1:
             raise UsageError(f"mixed_sizes: expected at least 1 each, got {list(self.mixed_sizes)}")
         for name in ("t_start", "t_end"):
@@ -211,24 +203,14 @@ def choose_config(
     UsageError, InputError
         If there is no such method, preset or field.
     """
-    if method in METHODS and not _has_presets(problem_package):
-        config = METHODS[method]()
-    else:
-        config = load_preset(problem_package, method, preset)
+    config = load_preset(problem_package, method, preset)
     if path is not None:
         config = load_config(path, config, options)
     return replace(config, **{key: value for key, value in given.items() if value is not None})
 
 
-def _has_presets(problem_package: str) -> bool:
-    try:
-        return (resources.files(problem_package) / "presets").is_dir()
-    except (ModuleNotFoundError, TypeError, AttributeError):  # a module, not a package
-        return False
-
-
 def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
-    """Read the preset ``<method>-<preset>.yaml`` in a problem's folder.
+    """Read the preset ``<method>-<preset>.yaml`` in a problem's folder; without presets, the defaults.
 
     Raises
     ------
@@ -237,13 +219,14 @@ def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
     """
     if method not in METHODS:
         raise UsageError(f"expected one of {', '.join(METHODS)}, got {shown(method)}", option="method")
-    folder = resources.files(problem_package) / "presets"
-    file = folder / f"{method}-{preset}.yaml"
-    if not folder.is_dir() or not file.is_file():
-        known = sorted(f.name.removesuffix(".yaml") for f in folder.iterdir()) if folder.is_dir() else []
-        there = ", ".join(known) or "none"
-        raise UsageError(f"there is no {method}-{preset}; there are {there}", option="preset")
-    return _parse(file.read_text(encoding="utf-8"), METHODS[method](), str(file))
+    try:
+        files = list((resources.files(problem_package) / "presets").iterdir())
+    except (ModuleNotFoundError, TypeError, AttributeError, OSError):  # a module, or no such folder
+        return METHODS[method]()
+    presets = {file.name.removesuffix(".yaml"): str(file) for file in files}
+    if (name := f"{method}-{preset}") not in presets:
+        raise UsageError(f"there is no {name}; there are {', '.join(sorted(presets))}", option="preset")
+    return load_config(presets[name], METHODS[method]())
 
 
 def load_config(path: str | Path, base: ConfigT, options: Collection[str] = ()) -> ConfigT:
@@ -254,31 +237,11 @@ def load_config(path: str | Path, base: ConfigT, options: Collection[str] = ()) 
     InputError
         If it is no YAML, or names a field that there is not.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", str(path)) from None
-    return _parse(text, base, str(path), options)
-
-
-def _parse(text: str, base: ConfigT, source: str, options: Collection[str] = ()) -> ConfigT:
-    import yaml
-
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "cannot be parsed"
-        raise InputError(f"not valid YAML: {problem}", source, mark.line + 1 if mark else None) from None
-    if data is None:
-        data = {}
-    if not isinstance(data, dict):
-        raise InputError(f"expected fields with values, got {shown(data)}", source)
-    return replace(base, **_typed(data, base, source, options))
+    return replace(base, **_typed(read_yaml(str(path)), base, str(path), options))
 
 
 def _typed(
-    data: Mapping[Any, Any], base: TrainConfig, source: str, options: Collection[str] = ()
+    data: Mapping[Any, Any], base: TrainConfig, source: str, options: Collection[str]
 ) -> dict[str, Any]:
     """Check names and types of fields; YAML reads 1e-2 as text."""
     known = {f.name: getattr(base, f.name) for f in fields(base)}
@@ -301,7 +264,7 @@ def _typed(
             if not isinstance(value, list) or not all(type(x) is int for x in value):
                 raise InputError(f"{key}: expected a list of whole numbers, got {shown(value)}", source)
             value = tuple(value)
-        elif like is not None and (type(value) is not type(like)):
+        elif type(value) is not type(like):
             raise InputError(f"{key}: expected {type(like).__name__}, got {shown(value)}", source)
         result[str(key)] = value
     return result

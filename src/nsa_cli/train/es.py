@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+from typing import TypeVar
+
 import torch
+from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import EsConfig
 from nsa_cli.train.estimators import centred_ranks, search_gradient, shaped
 from nsa_cli.train.loop import Training
-from nsa_cli.train.population import flat_parameters, load_flat, stacked
+
+PolicyT = TypeVar("PolicyT", bound=nn.Module)
 
 
 @torch.no_grad()
@@ -25,7 +31,7 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
     config = run.config
     assert isinstance(config, EsConfig)
     policy = run.new_policy().to(run.device)
-    mean = flat_parameters(policy)  # [D]
+    mean = parameters_to_vector(policy.parameters())  # [D]
     velocity = torch.zeros_like(mean)  # [D]
     first = 0
     if resume:
@@ -52,7 +58,7 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
         late = epoch >= config.epochs - config.epochs // 10
         mean = mean + config.learning_rate * (config.final_learning_rate if late else 1.0) * velocity
 
-        load_flat(policy, mean)
+        vector_to_parameters(mean, policy.parameters())
         row = {
             "cost": -float(fitness.mean()),
             "best_member": -float(fitness.max()),
@@ -63,3 +69,20 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
         if run.end_epoch(epoch, policy, row, {"mean": mean, "velocity": velocity}):
             break
     return policy
+
+
+def stacked(policy: PolicyT, vectors: Tensor) -> PolicyT:
+    """Make one policy of P members: of a batch of P B rows, rows ``[p B, (p + 1) B)`` follow the p-th.
+
+    Parameters
+    ----------
+    policy : SlotPolicy or GaussianPolicy
+        Whose form the members have.
+    vectors : float32[P, D]
+        Parameters of the members.
+    """
+    members = copy.deepcopy(policy).requires_grad_(False)
+    parts = torch.split(vectors, [p.numel() for p in policy.parameters()], dim=1)
+    for parameter, part in zip(members.parameters(), parts, strict=True):
+        parameter.data = part.reshape(len(vectors), *parameter.shape)
+    return members

@@ -139,7 +139,7 @@ class Training:
         Parameters
         ----------
         policy : Policy
-            Of `members` policies, see `nsa_cli.train.population`; each anneals all instances.
+            Of `members` policies, see `nsa_cli.train.es.stacked`; each anneals all instances.
 
         Returns
         -------
@@ -177,15 +177,8 @@ class Training:
         layout = learnt(self.fused, policy.feature_set, weights)
         if layout is None:
             return None
-        return FusedChains(
-            self.fused,
-            self.fused.arrays(instances, self.config.unit),
-            layout,
-            x.numpy(),
-            keys,
-            members=members,
-            threads=self.threads,
-        )
+        arrays = self.fused.arrays(instances, self.config.unit)
+        return FusedChains(self.fused, arrays, layout, x.numpy(), keys, members=members, threads=self.threads)
 
     def keys(self, epoch: int, count: int) -> np.ndarray:
         """Random streams of an epoch's chains."""
@@ -220,26 +213,24 @@ class Training:
 
     # --- files -----------------------------------------------------------------------------------
 
-    def report(self, epoch: int, policy: LearntPolicy, row: dict[str, Any]) -> None:
-        """Log an epoch; validate every `validate_every` epochs and keep the best policy."""
-        last = epoch + 1 == self.config.epochs
-        if last or (epoch + 1) % self.config.validate_every == 0:
-            score = self.validate(policy)
-            row["validation"] = score
+    def end_epoch(
+        self, epoch: int, policy: LearntPolicy, row: dict[str, Any], state: Mapping[str, Any]
+    ) -> bool:
+        """Log an epoch; tell whether to stop.
+
+        Every `validate_every` epochs, validate, keep the best policy and save the state to resume from.
+        """
+        due = (epoch + 1) % self.config.validate_every == 0 or epoch + 1 == self.config.epochs
+        if due:
+            row["validation"] = score = self.validate(policy)
             if score < self.best_score:
                 self.best_score = score
                 self.save_policy(policy, epoch)
         row = {"epoch": epoch + 1, "seconds": round(self.seconds, 2), **row}
         self._log(row)
         self.on_epoch(row)
-
-    def end_epoch(
-        self, epoch: int, policy: LearntPolicy, row: dict[str, Any], state: Mapping[str, Any]
-    ) -> bool:
-        """Report an epoch and save the state to resume from; tell whether to stop."""
-        self.report(epoch, policy, row)
         stopping = self.asked_to_stop()
-        if stopping or (epoch + 1) % self.config.validate_every == 0 or epoch + 1 == self.config.epochs:
+        if stopping or due:
             self.save_state(epoch + 1, state)
         if stopping and not self.out.exists():
             self.save_policy(policy, epoch)  # without a score: nothing is validated yet
@@ -258,7 +249,7 @@ class Training:
             "epoch": epoch + 1,
             "validation": self.best_score if np.isfinite(self.best_score) else None,
             "schedule": {"kind": "geometric", "t_start": self.config.t_start, "t_end": self.config.t_end},
-            **_unless_paper(self.config.temperature_steps),
+            "temperature_steps": self.config.temperature_steps,
             "training": self.config.to_dict(),
             "seconds": round(self.seconds, 1),
             "version": __version__,
@@ -267,14 +258,12 @@ class Training:
         save(self.out, policy, self.problem.name, notes)
 
     def _log(self, row: Mapping[str, Any]) -> None:
-        path = self.out.with_suffix(".csv")
         columns = ["epoch", "seconds", *sorted(set(row) - {"epoch", "seconds", "validation"}), "validation"]
-        fresh = not path.exists()
-        with path.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if fresh:
-                writer.writerow(columns)
-            writer.writerow([_short(row.get(c, "")) for c in columns])
+        with self.out.with_suffix(".csv").open("a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, columns, lineterminator="\n")
+            if not file.tell():
+                writer.writeheader()
+            writer.writerow({key: f"{x:.6g}" if isinstance(x, float) else x for key, x in row.items()})
 
     def save_state(self, epoch: int, state: Mapping[str, Any]) -> None:
         """Write the state to resume from, whole or not at all."""
@@ -321,12 +310,3 @@ class Training:
             head, *rows = path.read_text(encoding="utf-8").splitlines()
             kept = [row for row in rows if row.split(",")[0].isdigit() and int(row.split(",")[0]) <= epoch]
             path.write_text("\n".join([head, *kept, ""]), encoding="utf-8")
-
-
-def _unless_paper(temperature_steps: int) -> dict[str, int]:
-    """Note `temperature_steps` where it is not the paper's 1."""
-    return {"temperature_steps": temperature_steps} if temperature_steps > 1 else {}
-
-
-def _short(value: Any) -> Any:
-    return f"{value:.6g}" if isinstance(value, float) else value

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from nsa_cli.anneal import engine
 from nsa_cli.core.draws import uniforms_torch
@@ -144,13 +145,11 @@ def improve(
 def together(network: nn.Module) -> nn.Parameter:
     """Make a network's parameters and gradients views of one vector, float32[D], for a faster optimiser."""
     parameters = list(network.parameters())
-    whole = nn.Parameter(torch.cat([p.detach().flatten() for p in parameters]))
+    whole = nn.Parameter(parameters_to_vector(parameters).detach())
     whole.grad = torch.zeros_like(whole)
-    sizes = [p.numel() for p in parameters]
-    for p, data, grad in zip(
-        parameters, torch.split(whole.data, sizes), torch.split(whole.grad, sizes), strict=True
-    ):
-        p.data, p.grad = data.view_as(p), grad.view_as(p)
+    vector_to_parameters(whole.data, parameters)
+    for p, grad in zip(parameters, torch.split(whole.grad, [p.numel() for p in parameters]), strict=True):
+        p.grad = grad.view_as(p)
     return whole
 
 
@@ -199,7 +198,8 @@ def collect(
         lowest, accepted = torch.minimum(lowest, energy), accepted + info.accepted
         kept["reward"].append(_earned(run, before, (energy, lowest), x.shape[1]).float())
     action = tuple(torch.stack(a) for a in zip(*kept.pop("action"), strict=True))
-    rollout = Trajectories(operations, batch, torch.stack(states), action, temperatures)
+    heats = torch.cat([temperatures, temperatures[-1:]])
+    rollout = Trajectories(operations, batch, torch.stack(states), action, heats)
     by_kernel = run.device.type == "cpu" and run.backend != "torch"
     return {
         **{key: torch.stack(value) for key, value in kept.items()},

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from nsa_cli.core.errors import UsageError
 
 
-class RowWriter(Protocol):
-    """Writer of log rows."""
-
-    def __call__(self, row: Mapping[str, Any], /) -> None: ...
-
-
 @contextmanager
-def board(directory: str | None) -> Iterator[RowWriter]:
+def board(directory: str | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """Open a log in a directory and give its writer of rows; without a directory it writes nothing.
 
     Raises

@@ -10,8 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -38,8 +37,7 @@ _LEAST = 1 << 17
 _PARTS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Trajectories:
+class Trajectories(NamedTuple):
     """States and moves of B chains over K steps.
 
     Attributes
@@ -50,7 +48,8 @@ class Trajectories:
     x : [K + 1, B, …]
         The states, the last one included.
     action : tuple of [K, B, …]
-    temperature : float64[K]
+    temperature : float64[K + 1]
+        At each state; the last one has that of the step before.
     """
 
     operations: Operations[Any, Any]
@@ -58,10 +57,6 @@ class Trajectories:
     x: Tensor
     action: Action
     temperature: Tensor
-
-    def temperature_at(self, k: int) -> Tensor:
-        """Temperature of the k-th state, float64[]; the last one has that of the step before."""
-        return self.temperature[min(k, len(self.temperature) - 1)]
 
 
 class Critic(nn.Module):
@@ -97,8 +92,7 @@ class Critic(nn.Module):
         else:
             assert isinstance(operations, DiscreteOperations)
             features = operations.feature_sets[self.feature_set].compute(batch, x, (), temperature)
-        values: Tensor = self.network(features).mean(1) + self.offset
-        return values
+        return self.network(features).mean(1) + self.offset
 
 
 class Transitions(ABC):
@@ -133,16 +127,14 @@ class TensorTransitions(Transitions):
         self._chains = rollout.x.shape[1]
         self._x = rollout.x.flatten(0, 1)
         self._action = tuple(a.flatten(0, 1) for a in rollout.action)
-        last = rollout.temperature[-1:]
-        self._temperature = torch.cat([rollout.temperature, last]).repeat_interleave(self._chains)
+        self._temperature = rollout.temperature.repeat_interleave(self._chains)
 
     def _states(self, rows: Tensor) -> tuple[Any, Tensor, Tensor]:
         return select(self._of.batch, rows % self._chains), self._x[rows], self._temperature[rows]
 
     @torch.no_grad()
     def values(self, critic: Critic, rows: Tensor) -> Tensor:
-        result: Tensor = critic(self._of.operations, *self._states(rows))
-        return result
+        return critic(self._of.operations, *self._states(rows))
 
     def put_gradients(
         self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
@@ -161,55 +153,51 @@ class KernelTransitions(Transitions):
     """Transitions by kernels; features stay in memory."""
 
     def __init__(self, rollout: Trajectories, policy: SlotPolicy, threads: int) -> None:
-        operations = rollout.operations
+        operations, steps = rollout.operations, len(rollout.x) - 1
         assert isinstance(operations, DiscreteOperations)
-        seen = policy.features(operations)
-        steps = len(rollout.temperature)
+        compute = policy.features(operations).compute
+        self._threads = min(threads, _PARTS)
         self._slots = []
         for slot, index in enumerate(rollout.action):
-
-            def features(k: int, slot: int = slot) -> Tensor:
-                chosen = tuple(a[k] for a in rollout.action[:slot]) if slot else ()
-                return seen.compute(rollout.batch, rollout.x[k], chosen, rollout.temperature_at(k))
-
-            def allowed(k: int, slot: int = slot) -> Tensor:
+            features, allowed = [], []
+            for k in range(steps + (slot == 0)):  # the last states have values, from the first choice
                 chosen = tuple(a[k] for a in rollout.action[:slot])
-                return operations.allowed(rollout.batch, rollout.x[k], chosen)
+                features.append(compute(rollout.batch, rollout.x[k], chosen, rollout.temperature[k]).mT)
+                if k < steps:
+                    allowed.append(operations.allowed(rollout.batch, rollout.x[k], chosen))
+            seen, masks = (torch.stack(parts).flatten(0, 1).numpy() for parts in (features, allowed))
+            self._slots.append((seen, masks, index.flatten().clamp(min=0).numpy()))
 
-            states = steps + 1 if slot == 0 else steps
-            self._slots.append(
-                _SlotTransitions(
-                    torch.stack([features(k).mT for k in range(states)]).flatten(0, 1).numpy(),
-                    torch.stack([allowed(k) for k in range(steps)]).flatten(0, 1).numpy(),
-                    index.flatten().clamp(min=0).numpy(),
-                    min(threads, _PARTS),
-                )
-            )
+    def _at(self, slot: int, rows: NDArray[np.int64]) -> _ThreadedChoices:
+        """Gather one choice of some transitions."""
+        features, allowed, index = self._slots[slot]
+        _, count, size = features.shape
+        made = _ThreadedChoices(kernel.empty_choices(count, len(rows), size), self._threads)
+        made.each(lambda _, a, b: kernel.gather(features, allowed, index, rows, a, b, made.rows))
+        return made
 
     def values(self, critic: Critic, rows: Tensor) -> Tensor:
-        seen = self._slots[0].at(rows.numpy())
-        return torch.from_numpy(seen.means(_Layers(critic.network).laid_out()) + critic.offset.item())
+        means = self._at(0, rows.numpy()).means(_laid_out(critic.network))
+        return torch.from_numpy(means + critic.offset.item())
 
     def put_gradients(
         self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
     ) -> Losses:
         chosen, aims = rows.numpy(), targets.at(rows)
-        seen = [slot.at(chosen) for slot in self._slots]
-        layers = [_Layers(network) for network in policy.networks]
-        networks = [layer.laid_out() for layer in layers]
+        seen = [self._at(slot, chosen) for slot in range(len(self._slots))]
+        networks = [_laid_out(network) for network in policy.networks]
         found = [rows_.log_probabilities(network) for rows_, network in zip(seen, networks, strict=True)]
         log_prob = sum(one for one, _ in found)
         old, possible, advantage = (part.numpy() for part in aims[:3])
         weight, sums = np.empty(len(chosen)), np.zeros(4)
         kernel.surrogate(log_prob, old, possible, advantage, clip, entropy, weight, sums)
-        for rows_, network, layer, (_, shares) in zip(seen, networks, layers, found, strict=True):
-            layer.put(rows_.log_gradient(network, shares, weight))
+        for k, (_, shares) in enumerate(found):
+            _put(policy.networks[k], seen[k].summed(kernel.add_log_gradient, networks[k], shares, weight))
 
-        judge = _Layers(critic.network)
-        network = judge.laid_out()
+        network = _laid_out(critic.network)
         error = seen[0].means(network) + np.float32(critic.offset.item()) - aims.returns.numpy()
         slope = error * np.float32(2 / len(error))
-        judge.put(seen[0].mean_gradient(network, slope))
+        _put(critic.network, seen[0].summed(kernel.add_mean_gradient, network, slope))
         _gradient(critic.offset)[...] = slope.sum()
         loss, kl, clipped, surprise = sums.tolist()
         return Losses(loss, kl, clipped, surprise, float(np.square(error).mean()))
@@ -224,118 +212,71 @@ def _bytes(rollout: Trajectories, policy: SlotPolicy) -> int:
     return first[..., 0].numel() * len(rollout.x) * width
 
 
-@dataclass(frozen=True, eq=False)
-class _SlotTransitions:
-    """One choice in all transitions: float32[M, F, N], bool[L, N], int64[L]."""
-
-    features: NDArray[np.float32]
-    allowed: NDArray[np.bool_]
-    index: NDArray[np.int64]
-    threads: int
-
-    def at(self, rows: NDArray[np.int64]) -> _ThreadedChoices:
-        """Gather some of them."""
-        _, count, size = self.features.shape
-        made = _ThreadedChoices(kernel.empty_choices(count, len(rows), size), self.threads)
-        made._each(
-            lambda _, a, b: kernel.gather(self.features, self.allowed, self.index, rows, a, b, made.rows)
-        )
-        return made
-
-
-@dataclass(frozen=True, eq=False)
-class _ThreadedChoices:
-    """One choice in some transitions, worked on in threads."""
+class _ThreadedChoices(NamedTuple):
+    """One choice of some transitions, worked on in threads."""
 
     rows: kernel.Choices
     threads: int
 
-    def __len__(self) -> int:
-        return len(self.rows.index)
-
     def log_probabilities(self, network: _Array) -> tuple[NDArray[np.float64], _Array]:
         """Compute the log-probabilities of the choices, float64[R], and the shares of all candidates."""
-        shares, result = kernel.row_shares(len(self), self.rows.size), np.empty(len(self))
-        self._each(
+        rows, count = self.rows, len(self.rows.index)
+        shares, result = kernel.row_shares(count, rows.size), np.empty(count)
+        self.each(
             lambda _, a, b: kernel.log_probabilities(
-                network, self.rows, a, b, self._scratch(), shares, result
+                network, rows, a, b, kernel.scratch(rows.size), shares, result
             )
         )
         return result, shares
 
-    def log_gradient(
-        self, network: _Array, shares: _Array, weight: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Differentiate the sum of weighted log-probabilities: float64[F + 2, HIDDEN]."""
-        return self._summed(kernel.add_log_gradient, network, shares, weight)
-
     def means(self, network: _Array) -> _Array:
         """Compute the mean score of each transition's candidates, float32[R]."""
-        result = np.empty(len(self), np.float32)
-        self._each(lambda _, a, b: kernel.means(network, self.rows, a, b, self._scratch(), result))
+        rows, result = self.rows, np.empty(len(self.rows.index), np.float32)
+        self.each(lambda _, a, b: kernel.means(network, rows, a, b, kernel.scratch(rows.size), result))
         return result
 
-    def mean_gradient(self, network: _Array, weight: _Array) -> NDArray[np.float64]:
-        """Differentiate the sum of weighted means: float64[F + 2, HIDDEN]."""
-        return self._summed(kernel.add_mean_gradient, network, weight)
-
-    def _summed(self, add: Callable[..., None], network: _Array, *given: Any) -> NDArray[np.float64]:
-        """Sum what `add` adds for all rows."""
-        parts = np.zeros((_PARTS, *network.shape))
-        self._each(
-            lambda part, a, b: add(network, self.rows, a, b, self._scratch(), *given, parts[part]), sums=True
+    def summed(self, add: Callable[..., None], network: _Array, *given: Any) -> NDArray[np.float64]:
+        """Sum the gradients that `add` adds for all rows: float64[F + 2, HIDDEN]."""
+        rows, parts = self.rows, np.zeros((_PARTS, *network.shape))
+        self.each(
+            lambda part, a, b: add(network, rows, a, b, kernel.scratch(rows.size), *given, parts[part]),
+            sums=True,
         )
-        total: NDArray[np.float64] = parts.sum(0)
-        return total
+        return parts.sum(0)
 
-    def _scratch(self) -> Any:
-        return kernel.scratch(self.rows.size)
-
-    def _each(self, work: Callable[[int, int, int], None], *, sums: bool = False) -> None:
+    def each(self, work: Callable[[int, int, int], None], *, sums: bool = False) -> None:
         """Call ``work(part, begin, end)`` on all rows, in threads where that pays.
 
         Sums over rows are taken in the same parts whatever the threads, so that these change no bit.
         """
         threads = self.threads if self.rows.features.size >= _LEAST else 1
         count = _PARTS if sums or threads > 1 else 1
-        cuts = [len(self) * k // count for k in range(count + 1)]
-        jobs = [(k, *cuts[k : k + 2]) for k in range(count)]
-        if threads == 1:
-            for job in jobs:
-                work(*job)
-        else:
-            list(_pool().map(lambda job: work(*job), jobs))
+        cuts = [len(self.rows.index) * k // count for k in range(count + 1)]
+        spread = map if threads == 1 else _pool().map
+        list(spread(work, range(count), cuts, cuts[1:]))
 
 
-class _Layers:
-    """A network's weights for kernels, float32[F + 2, HIDDEN], padded with zeros."""
+def _laid_out(network: PointwiseNetwork) -> _Array:
+    """Lay out a network's weights for kernels, float32[F + 2, HIDDEN], padded with zeros."""
+    first, bias, second = (p.detach().numpy() for p in network.parameters())
+    hidden, features = first.shape
+    made = np.zeros((features + 2, HIDDEN), np.float32)
+    made[:features, :hidden], made[features, :hidden], made[-1, :hidden] = first.T, bias, second[0]
+    return made
 
-    def __init__(self, network: PointwiseNetwork) -> None:
-        self._parameters = (network.first.weight, network.first.bias, network.second.weight)
 
-    def laid_out(self) -> _Array:
-        first, bias, second = (p.detach().numpy() for p in self._parameters)
-        hidden, features = first.shape
-        made = np.zeros((features + 2, HIDDEN), np.float32)
-        made[:features, :hidden], made[features, :hidden], made[-1, :hidden] = first.T, bias, second[0]
-        return made
-
-    def put(self, gradient: NDArray[np.float64]) -> None:
-        first, bias, second = (_gradient(p) for p in self._parameters)
-        hidden = len(bias)
-        first[...], bias[...], second[0] = (
-            gradient[:-2, :hidden].T,
-            gradient[-2, :hidden],
-            gradient[-1, :hidden],
-        )
+def _put(network: PointwiseNetwork, gradient: NDArray[np.float64]) -> None:
+    """Store a gradient, laid out as the weights are, in a network."""
+    first, bias, second = map(_gradient, network.parameters())
+    gradient = gradient[:, : len(bias)]
+    first[...], bias[...], second[0] = gradient[:-2].T, gradient[-2], gradient[-1]
 
 
 def _gradient(parameter: Tensor) -> _Array:
     """View a parameter's gradient as an array."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
-    memory: _Array = parameter.grad.numpy()
-    return memory
+    return parameter.grad.numpy()
 
 
 _pools: dict[int, ThreadPoolExecutor] = {}

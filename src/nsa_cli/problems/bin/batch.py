@@ -59,8 +59,7 @@ def pack_squares(instances: Sequence[BinInstance], unit: float | None = None) ->
 
 def bins_of(energy: NDArray[np.float64]) -> NDArray[np.float64]:
     """Numbers of bins from energies of the sum of squares, which are less by a half at most."""
-    bins: NDArray[np.float64] = np.ceil(energy - 0.25)
-    return bins
+    return np.ceil(energy - 0.25)
 
 
 def pack(instances: Sequence[BinInstance], unit: float | None = None) -> BinBatch:

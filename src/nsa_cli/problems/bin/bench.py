@@ -71,8 +71,7 @@ def ortools_scip(instance: BinInstance, seconds: float) -> Solution:
 
 def _packing(inside: list[list[float]]) -> Solution:
     """Bin of each item, int64[N], from the indicators [N, bins]."""
-    packing: Solution = np.array(inside).argmax(axis=1)
-    return packing
+    return np.array(inside).argmax(axis=1)
 
 
 def _no_draws(count: int) -> np.ndarray:

@@ -56,8 +56,7 @@ def random_search(instance: KnapsackInstance, draws: Draws) -> Solution:
     tried = (_random_selections(instance, rng) for _ in range(10))
     worths = [(chosen @ instance.values.astype(np.float64), chosen) for chosen in tried]
     worth, chosen = max(worths, key=lambda pair: float(pair[0].max()))
-    best: Solution = chosen[worth.argmax()]
-    return best
+    return chosen[worth.argmax()]
 
 
 def _random_selections(instance: KnapsackInstance, rng: np.random.Generator) -> NDArray[np.bool_]:

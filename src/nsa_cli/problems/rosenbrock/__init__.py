@@ -27,8 +27,7 @@ def normal(instance: RosenbrockInstance, draws: Draws) -> Solution:
     """Start at a standard normal point."""
     from scipy.special import ndtri
 
-    point: Solution = ndtri(draws(instance.dim))
-    return point
+    return ndtri(draws(instance.dim))
 
 
 class GaussianStep(Neighbourhood[RosenbrockInstance]):

@@ -24,8 +24,7 @@ class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBa
     def cost(self, batch: RosenbrockBatch, x: Tensor) -> Tensor:
         left, right = x[:, :-1], x[:, 1:]
         a, b = batch.a[:, None], batch.b[:, None]
-        result: Tensor = ((a - left) ** 2 + b * (right - left**2) ** 2).sum(1)
-        return result
+        return ((a - left) ** 2 + b * (right - left**2) ** 2).sum(1)
 
     def apply(self, batch: RosenbrockBatch, x: Tensor, action: Action) -> Tensor:
         return x + action[0]

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.instance import Number
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.problem import Column, FileFormat, Problem, SolutionFormat
 from nsa_cli.problems.tsp.formats import labelled, tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
 from nsa_cli.problems.tsp.starts import greedy_edge, nearest_neighbour, quick, random_tour, strips
-
-if TYPE_CHECKING:
-    from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
-    from nsa_cli.problems.tsp.plot import TspDrawing
 
 
 class Tsp(Problem[TspInstance]):
@@ -99,32 +92,6 @@ class Tsp(Problem[TspInstance]):
 
     def group(self, instance: TspInstance) -> Hashable:
         return instance.size, instance.edge_weight_type
-
-    def large_step(self) -> TspLargeStep:
-        from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
-
-        return TspLargeStep()
-
-    def bound(
-        self,
-        instance: TspInstance,
-        *,
-        seconds: float = math.inf,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> Bound | None:
-        from nsa_cli.problems.tsp.bound import held_karp
-
-        return held_karp.bound(instance, seconds, stop)
-
-    def recompute_bound(self, instance: TspInstance, witness: Mapping[str, Any]) -> Number:
-        from nsa_cli.problems.tsp.bound import held_karp
-
-        return held_karp.recompute(instance, witness)
-
-    def drawing(self) -> TspDrawing:
-        from nsa_cli.problems.tsp.plot import TspDrawing
-
-        return TspDrawing()
 
 
 problem = Tsp()

@@ -131,5 +131,4 @@ def prepare(kind: str, coords: NDArray[Any]) -> NDArray[np.float64]:
         return coords
     degrees = np.trunc(coords)
     minutes = coords - degrees
-    radians: NDArray[np.float64] = 3.141592 * (degrees + 5.0 * minutes / 3.0) / 180.0
-    return radians
+    return 3.141592 * (degrees + 5.0 * minutes / 3.0) / 180.0

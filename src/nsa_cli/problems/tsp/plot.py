@@ -251,3 +251,6 @@ def _show(axes: Axes, points: NDArray[Any], shares: NDArray[Any], what: str, cho
         names = np.delete(np.arange(len(points)), [] if chosen is None else [chosen])
         covered = np.concatenate([_edges(closed), points])
         label_points(axes, points[names], names.tolist(), avoid=covered, radius=radius)
+
+
+drawing = TspDrawing()

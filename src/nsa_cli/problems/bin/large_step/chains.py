@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
-from nsa_cli.problems.bin import bounds
+from nsa_cli.problems.bin.bound import bound
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.large_step.steps import Bins, Repacking, bins_of, pack_at, scratch_for
 
@@ -42,7 +42,7 @@ class BinLargeStep:
     def runs(self, instances: Sequence[BinInstance], x: NDArray[Any]) -> list[LargeStepRun]:
         """Put chains at their first packings."""
         # A chain that reaches this bound, which takes no time, rests while others of its batch go on.
-        least = {id(i): int(bounds.bound(i, 0.0).value) for i in instances}
+        least = {id(i): int(bound(i, 0.0).value) for i in instances}
         return [_run(i, least[id(i)], packing) for i, packing in zip(instances, x, strict=True)]
 
 

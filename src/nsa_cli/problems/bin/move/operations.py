@@ -48,8 +48,7 @@ class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
             return torch.ones_like(x, dtype=torch.bool)
         item = chosen[0][:, None]
         roomy = free_of(batch, x) >= batch.weights.gather(1, item)
-        result: Tensor = roomy.scatter(1, x.gather(1, item), False)
-        return result
+        return roomy.scatter(1, x.gather(1, item), False)
 
 
 def sum_by_bin(x: Tensor, numbers: Tensor) -> Tensor:
@@ -59,8 +58,7 @@ def sum_by_bin(x: Tensor, numbers: Tensor) -> Tensor:
 
 def free_of(batch: BinBatch | SquaresBatch, x: Tensor) -> Tensor:
     """Free capacity of every bin, in exact units: int64[B, N]."""
-    free: Tensor = batch.capacity[:, None] - sum_by_bin(x, batch.weights)
-    return free
+    return batch.capacity[:, None] - sum_by_bin(x, batch.weights)
 
 
 def _paper_features(batch: BinBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:

@@ -32,8 +32,7 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
 
     def cost(self, batch: SquaresBatch, x: Tensor) -> Tensor:
         bins: Tensor = (sum_by_bin(x, torch.ones_like(x)) > 0).sum(1)
-        energy: Tensor = bins - (_loads(batch, x) ** 2).sum(1) * batch.scale
-        return energy
+        return bins - (_loads(batch, x) ** 2).sum(1) * batch.scale
 
     def objectives(self, energy: NDArray[np.float64]) -> NDArray[np.float64]:
         return bins_of(energy)
@@ -49,8 +48,7 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
         source, target = loads.gather(1, move.source), loads.gather(1, move.target)
         rise = 2.0 * shift * (shift + target - source)
         closes = ~move.swaps & ((x == move.source).sum(1, keepdim=True) == 1)
-        result: Tensor = (-closes.double() - rise * batch.scale[:, None])[:, 0]
-        return result
+        return (-closes.double() - rise * batch.scale[:, None])[:, 0]
 
     def apply(self, batch: SquaresBatch, x: Tensor, action: Action) -> Tensor:
         move = _move(batch, x, action)
@@ -104,14 +102,12 @@ def _move(batch: SquaresBatch, x: Tensor, action: Action) -> _Move:
 
 def _whole(batch: SquaresBatch) -> Tensor:
     """Capacities to divide by, float64[B, 1]."""
-    whole: Tensor = batch.capacity.clamp(min=1).double()[:, None]
-    return whole
+    return batch.capacity.clamp(min=1).double()[:, None]
 
 
 def _loads(batch: SquaresBatch, x: Tensor) -> Tensor:
     """Loads of all bins as shares of the capacity, float64[B, N]."""
-    loads: Tensor = sum_by_bin(x, batch.weights) / _whole(batch)
-    return loads
+    return sum_by_bin(x, batch.weights) / _whole(batch)
 
 
 def _features(batch: SquaresBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:

@@ -25,8 +25,7 @@ class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):
         return pack(instances, unit)
 
     def cost(self, batch: KnapsackBatch, x: Tensor) -> Tensor:
-        result: Tensor = -(batch.values * x).sum(1)
-        return result
+        return -(batch.values * x).sum(1)
 
     def delta(self, batch: KnapsackBatch, x: Tensor, action: Action) -> Tensor:
         item = action[0][:, None]

@@ -51,8 +51,7 @@ def scaled(instance: TspInstance, scale: int, i: NDArray[Any], j: NDArray[Any]) 
     lengths = instance.edges(i, j)
     if lengths.dtype == np.int64:
         return np.asarray(lengths << scale if scale >= 0 else lengths >> -scale)
-    whole: NDArray[np.int64] = np.floor(np.ldexp(lengths, scale)).astype(np.int64)
-    return whole
+    return np.floor(np.ldexp(lengths, scale)).astype(np.int64)
 
 
 def in_file_units(instance: TspInstance, total: int, scale: int) -> Number:

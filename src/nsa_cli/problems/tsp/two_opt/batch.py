@@ -139,5 +139,4 @@ def _plane(instance: TspInstance) -> np.ndarray:
     values, vectors = np.linalg.eigh(-centred / 2)
     if len(values) < 2:
         return np.zeros((len(values), 2))
-    plane: np.ndarray = vectors[:, :-3:-1] * np.sqrt(values[:-3:-1].clip(0.0))
-    return plane
+    return vectors[:, :-3:-1] * np.sqrt(values[:-3:-1].clip(0.0))

@@ -78,11 +78,9 @@ def edge_lengths(batch: TspBatch, u: Tensor, v: Tensor) -> Tensor:
     """Edge lengths between cities `u` and `v`, int64[B, K]: float64[B, K]."""
     rows = torch.arange(len(u), device=u.device)[:, None]
     if batch.matrix is not None:
-        result: Tensor = batch.matrix[rows, u, v]
-        return result
+        return batch.matrix[rows, u, v]
     assert batch.coords is not None
-    lengths: Tensor = METRICS[batch.kind].lengths(batch.coords[rows, u], batch.coords[rows, v])
-    return lengths
+    return METRICS[batch.kind].lengths(batch.coords[rows, u], batch.coords[rows, v])
 
 
 def _paper_features(batch: TspBatch, x: Tensor, chosen: Action, temperature: Tensor) -> Tensor:

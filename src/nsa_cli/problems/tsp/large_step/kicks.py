@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.problems.tsp.large_steps.local_search import (
+from nsa_cli.problems.tsp.large_step.local_search import (
     QUEUED,
     SEGMENTS,
     Chain,

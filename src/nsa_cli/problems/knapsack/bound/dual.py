@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.bound import Bound, rounded_outwards
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Number
-from nsa_cli.problems.knapsack.bounds.core import CoreProgramme
+from nsa_cli.problems.knapsack.bound.core import CoreProgramme
 from nsa_cli.problems.knapsack.heuristics import greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 

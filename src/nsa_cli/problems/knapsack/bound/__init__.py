@@ -1,5 +1,5 @@
 """Upper bounds of the knapsack: the Lagrangian dual, and dynamic programming over the core."""
 
-from nsa_cli.problems.knapsack.bounds.dual import bound, recompute
+from nsa_cli.problems.knapsack.bound.dual import bound, recompute
 
 __all__ = ["bound", "recompute"]

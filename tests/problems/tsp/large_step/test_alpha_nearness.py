@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nsa_cli.problems.tsp.large_steps.alpha_nearness import alpha_nearness, choose
+from nsa_cli.problems.tsp.large_step.alpha_nearness import alpha_nearness, choose
 from nsa_cli.problems.tsp.spanning_tree import Graph
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_steps.alpha_nearness import alpha_nearness, choose
-from nsa_cli.problems.tsp.large_steps.kicks import Tours, fitting
-from nsa_cli.problems.tsp.large_steps.local_search import Cities
+from nsa_cli.problems.tsp.large_step.alpha_nearness import alpha_nearness, choose
+from nsa_cli.problems.tsp.large_step.kicks import Tours, fitting
+from nsa_cli.problems.tsp.large_step.local_search import Cities
 from nsa_cli.problems.tsp.metric_kernel import special, tour_length
 from nsa_cli.problems.tsp.neighbour_lists import Sites, lists_of, neighbour_lists
 from nsa_cli.problems.tsp.spanning_tree import graph_of

@@ -12,9 +12,9 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_steps.kicks import start_at
-from nsa_cli.problems.tsp.large_steps.partition import TourPartition, part_count
-from nsa_cli.problems.tsp.large_steps.setup import LargeStepSettings, Setting, prepare
+from nsa_cli.problems.tsp.large_step.kicks import start_at
+from nsa_cli.problems.tsp.large_step.partition import TourPartition, part_count
+from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.metric_kernel import DistanceMatrix
 
 #: Fewer sites than this leave no room for kicks.

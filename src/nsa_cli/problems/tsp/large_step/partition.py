@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import allocating, kernel
 from nsa_cli.core.problem import Draws, Segment
-from nsa_cli.problems.tsp.large_steps.kicks import Kicked, Tours, fitting, start_at
-from nsa_cli.problems.tsp.large_steps.local_search import HEAD, QUEUED
+from nsa_cli.problems.tsp.large_step.kicks import Kicked, Tours, fitting, start_at
+from nsa_cli.problems.tsp.large_step.local_search import HEAD, QUEUED
 from nsa_cli.problems.tsp.metric_kernel import AnyMetric, tour_length
 
 #: Parts have this many cities or more, up to twice as many; measured, see benchmarks/RESULTS.md.

@@ -19,10 +19,10 @@ from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_steps.kicks import start_at
-from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
-from nsa_cli.problems.tsp.large_steps.local_search import QUEUED, SEGMENTS, improve_city, repair, roll_back
-from nsa_cli.problems.tsp.large_steps.setup import LargeStepSettings, Setting, prepare
+from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
+from nsa_cli.problems.tsp.large_step.kicks import start_at
+from nsa_cli.problems.tsp.large_step.local_search import QUEUED, SEGMENTS, improve_city, repair, roll_back
+from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.metric_kernel import tour_length
 from nsa_cli.problems.tsp.neighbour_lists import sites_of
 

@@ -17,9 +17,9 @@ from nsa_cli.core.task import Task
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_steps import partition
-from nsa_cli.problems.tsp.large_steps.large_step import TspLargeStep
-from nsa_cli.problems.tsp.large_steps.partition import (
+from nsa_cli.problems.tsp.large_step import partition
+from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
+from nsa_cli.problems.tsp.large_step.partition import (
     GAP,
     TourPartition,
     link_gaps,
