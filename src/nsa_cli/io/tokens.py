@@ -52,9 +52,7 @@ def shape(source: Source, lines: int) -> tuple[int, ...]:
     if source.suffix in (".csv", ".tsv"):
         return ()
     head = split_lines(source, 4 * lines)[:lines]
-    return tuple(
-        0 if any(read_number(t) is None for t in line.tokens) else len(line.tokens) for line in head
-    )
+    return tuple(0 if any(read_number(t) is None for t in line.tokens) else len(line.tokens) for line in head)
 
 
 def locator(lines: Sequence[int], heads: Mapping[str, int]) -> Locate:

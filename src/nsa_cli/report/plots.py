@@ -80,21 +80,17 @@ def check_picture(option: str, path: str) -> None:
         raise UsageError("needs the package matplotlib: pip install 'nsa-cli[plot]'", option=option)
 
 
-def drawing_of(
-    problem: Problem[Any], instance: Instance | None = None, option: str | None = None
-) -> Drawing[Any]:
+def drawing_of(problem: Problem[Any], option: str | None = None) -> Drawing[Any]:
     """Find the drawing of a problem; `option` is named in errors.
 
     Raises
     ------
     UsageError
-        If there is none, or it cannot draw the instance.
+        If there is none.
     """
     drawing = problem.drawing()
     if drawing is None:
         raise UsageError(f"there is no picture of {problem.name}", option=option)
-    if instance is not None and (why := drawing.refusal(instance)) is not None:
-        raise UsageError(why, option=option)
     return drawing
 
 
