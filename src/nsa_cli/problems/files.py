@@ -99,11 +99,7 @@ def _translated(record: Record, problem: Problem[Any]) -> Record:
     if not theirs:
         return record
     data = {problem.aliases.get(key, key): value for key, value in record.data.items()}
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        return record.locate(theirs.get(key or "", key), index)
-
-    return replace(record, data=data, locate=locate)
+    return record.revised(data, theirs)
 
 
 def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record]:
@@ -113,7 +109,7 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
         return read_arrays(source, owners)
     if json_text.looks_like_json(source):
         records = json_text.read_records(source)
-        for record in records if problem else []:
+        for record in records:
             _check_claim(record, problem)
         return records
     formats = [(owner, fmt) for owner in owners for fmt in owner.formats]

@@ -8,7 +8,7 @@ Sections that would change the answer and are not supported are refused by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import LARGEST, Solution, check_number
-from nsa_cli.core.record import Record, Source
+from nsa_cli.core.record import Locate, Record, Source, locator
 from nsa_cli.io.numbers import read_number
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -232,7 +232,7 @@ def _check_size(parsed: _Parsed, value: int | float, word: str, line: int) -> No
         parsed.fail(str(error), line)
 
 
-def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Callable[..., int | None]:
+def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Locate:
     word = "NODE_COORD_SECTION"
     section = _section(parsed, word)
     width = 1 + METRICS[kind].axes
@@ -246,16 +246,13 @@ def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) ->
     if ids != list(range(1, size + 1)):
         data["ids"] = ids
     data["coords"] = [values[i + 1 : i + width] for i in range(0, len(values), width)]
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        if index is not None and index < size and key in ("coords", "ids"):
-            return section.lines[index * width]
-        return parsed.line(_SPEC_OF.get(key or "")) or section.line
-
-    return locate
+    lines = section.lines[::width]
+    return _locator(parsed, section, {"coords": lines, "ids": lines})
 
 
-_SPEC_OF = {"edge_weight_type": "EDGE_WEIGHT_TYPE", "name": "NAME"}
+def _locator(parsed: _Parsed, section: _Section, places: Mapping[str, Sequence[int]]) -> Locate:
+    heads = {"edge_weight_type": parsed.line("EDGE_WEIGHT_TYPE"), "name": parsed.line("NAME")}
+    return locator({**heads, **places}, section.line)
 
 
 def _check_rows(parsed: _Parsed, section: _Section, size: int, width: int, kind: str, word: str) -> None:
@@ -283,7 +280,7 @@ def _read_display(parsed: _Parsed, size: int, data: dict[str, Any]) -> None:
             return
 
 
-def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Callable[..., int | None]:
+def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Locate:
     text = parsed.value("EDGE_WEIGHT_FORMAT")
     if text is None:
         parsed.fail("EDGE_WEIGHT_FORMAT is missing, which EXPLICIT needs", parsed.line("EDGE_WEIGHT_TYPE"))
@@ -295,25 +292,18 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Callable[.
         )
     section = _section(parsed, "EDGE_WEIGHT_SECTION")
     expected, got = _token_count(shape, size), len(section.tokens)
+    last = section.lines[-1] if section.lines else section.line
     if got != expected:
-        last = section.lines[-1] if section.lines else section.line
         parsed.fail(f"{shape} of DIMENSION {size} has {expected} numbers, got {got}", last)
-    values = _numbers(parsed, "EDGE_WEIGHT_SECTION")
-    flat = np.array(values, dtype=object)  # of integers and decimals side by side none is changed
-    matrix = np.zeros((size, size), dtype=object)
     rows, columns = _SHAPES[shape](size)
-    matrix[rows, columns] = flat
-    if shape != "FULL_MATRIX":
-        matrix[columns, rows] = flat
+    matrix, lines = np.zeros((size, size), dtype=object), np.full((size, size), last)
+    for array, numbers in ((matrix, _numbers(parsed, "EDGE_WEIGHT_SECTION")), (lines, section.lines)):
+        flat = np.array(numbers, dtype=object)  # of integers and decimals side by side none is changed
+        array[rows, columns] = flat
+        if shape != "FULL_MATRIX":
+            array[columns, rows] = flat
     data["matrix"] = matrix.tolist()
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        if key == "matrix" and index is not None and index < size and section.lines:
-            mine = (rows == index) if shape == "FULL_MATRIX" else (rows == index) | (columns == index)
-            return section.lines[int(np.flatnonzero(mine)[0])]
-        return parsed.line(_SPEC_OF.get(key or "")) or section.line
-
-    return locate
+    return _locator(parsed, section, {"matrix": lines.min(axis=1).tolist()})
 
 
 def _full(n: int) -> Any:
