@@ -69,9 +69,9 @@ def _values(source: Source) -> list[tuple[Any, int]]:
     return values
 
 
-def dumps(value: Any, *, indent: int | None = None) -> str:
+def dumps(value: Any) -> str:
     """Write strict JSON; NaN and infinities are errors, not text."""
-    return json.dumps(value, allow_nan=False, ensure_ascii=False, indent=indent)
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
 def _records(value: Any, source: Source, start: int) -> list[Record]:

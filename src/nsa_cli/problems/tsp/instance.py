@@ -20,7 +20,6 @@ from nsa_cli.core.instance import (
     Solution,
     list_of,
     number_array,
-    number_of,
     text_of,
 )
 from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
@@ -97,8 +96,7 @@ class TspInstance(Instance):
         kind = text_of(data, "edge_weight_type") or (REAL if square is None else "EXPLICIT")
         ids, display = list_of(data, "ids"), list_of(data, "display")
         return cls(
-            name=text_of(data, "name"),
-            best_known=number_of(data, "best_known"),
+            **cls.read_head(data),
             edge_weight_type=kind,
             coords=None
             if rows is None
