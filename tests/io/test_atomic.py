@@ -76,10 +76,10 @@ def test_a_file_may_be_writable_in_a_directory_that_is_not(
 ) -> None:
     """Where no temporary file may be made, a file that may be written is written."""
 
-    def refuse_new(path: Path, mode: str, *rest: Any) -> Any:
+    def refuse_new(path: Path, mode: str = "r", **more: Any) -> Any:
         if mode == "xb":
             raise PermissionError(13, "Permission denied")
-        return open(path, mode, *rest)
+        return open(path, mode, **more)
 
     path = tmp_path / "a"
     path.write_text("old")
