@@ -19,6 +19,7 @@ from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.io.numbers import read_number
 
 _NOTE = re.compile(r"#\s*([A-Za-z_0-9]+)\s*[:=]\s*(.*)")
+_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
 _DELIMITERS = (";", "\t", ",", "|")
 
 
@@ -288,10 +289,7 @@ def _texts(table: Table, cells: list[str]) -> list[int | str]:
     for cell, line in zip(cells, table.lines, strict=True):
         if not cell:
             raise table.source.error("expected a name, got an empty cell", line)
-    integers = [read_number(cell) for cell in cells]
-    if all(isinstance(x, int) and str(x) == cell for x, cell in zip(integers, cells, strict=True)):
-        return [x for x in integers if isinstance(x, int)]
-    return list(cells)
+    return [int(x) for x in cells] if all(map(_PLAIN_INTEGER.fullmatch, cells)) else list(cells)
 
 
 def format_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], notes: Mapping[str, Any] = {}) -> str:

@@ -80,7 +80,7 @@ def to_number(source: Source, token: str, line: int, what: str) -> int | float:
     return value
 
 
-def to_count(source: Source, token: str, line: int, what: str) -> int:
+def to_count(source: Source, token: str, line: int | None, what: str) -> int:
     """Read a token that is a number of things.
 
     Raises

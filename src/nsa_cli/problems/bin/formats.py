@@ -109,16 +109,13 @@ def _orlib_instance(source: Source, lines: Sequence[Line], begin: int) -> tuple[
     weights: list[int | float] = []
     places: list[int] = []
     end = begin + 2
-    while len(weights) < count:
-        if end == len(lines):
-            message = f"instance {shown(name)}: expected {count} weights, got {len(weights)}"
-            raise source.error(message, lines[-1].number)
+    while len(weights) < count and end < len(lines):
         weights += [to_number(source, token, lines[end].number, "weight") for token in lines[end].tokens]
         places += [lines[end].number] * len(lines[end].tokens)
         end += 1
-    if len(weights) > count:
+    if len(weights) != count:
         message = f"instance {shown(name)}: expected {count} weights, got {len(weights)}"
-        raise source.error(message, places[-1])
+        raise source.error(message, lines[end - 1].number)
     heads: dict[str, Any] = {"name": name, "capacity": capacity, "best_known": best}
     locate = locator(dict.fromkeys(heads, head.number), places)
     return Record({**heads, "weights": weights}, source, locate), end

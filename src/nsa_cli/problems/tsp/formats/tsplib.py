@@ -18,6 +18,7 @@ from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import LARGEST, Solution, check_number
 from nsa_cli.core.record import Locate, Record, Source, locator
 from nsa_cli.io.numbers import read_number
+from nsa_cli.io.tokens import to_count, to_number
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 
@@ -197,10 +198,7 @@ def _dimension(parsed: _Parsed) -> int:
     text = parsed.value("DIMENSION")
     if text is None:
         parsed.fail("DIMENSION is missing", 1)
-    size = read_number(text)
-    if not isinstance(size, int) or size < 1:
-        parsed.fail(f"DIMENSION: expected a positive integer, got {shown(text)}", parsed.line("DIMENSION"))
-    return size
+    return to_count(parsed.source, text, parsed.line("DIMENSION"), "DIMENSION")
 
 
 def _section(parsed: _Parsed, word: str) -> _Section:
@@ -212,9 +210,7 @@ def _section(parsed: _Parsed, word: str) -> _Section:
 def _numbers(parsed: _Parsed, word: str) -> list[int | float]:
     section, values = _section(parsed, word), []
     for token, line in zip(section.tokens, section.lines, strict=True):
-        value = read_number(token)
-        if value is None:
-            parsed.fail(f"{word}: expected a number, got {shown(token)}", line)
+        value = to_number(parsed.source, token, line, word)
         if not -_PLAIN < value < _PLAIN:
             _check_size(parsed, value, word, line)
         values.append(value)
