@@ -330,4 +330,4 @@ def test_one_thread_against_the_clock_stays_whole(threads: int, seconds: float |
         large_step=TspLargeStep(), threads=threads, seconds=seconds, acceptance="metropolis"
     )
     chains = search.start([instance], greedy(instance)[None], np.array([3]))
-    assert bool(chains._in_parts) == parted
+    assert bool(chains._partitioned) == parted
