@@ -104,7 +104,10 @@ def test_interrupted(command, tmp_path, monkeypatch):
         (("tsp", "--sizes", "20", "--steps", "1.5"), "--steps: expected"),
         (("tsp", "--sizes", "20", "--count", "0"), "--count: expected at least 1"),
         (("tsp", "--sizes", "20", "--time-limit", "0"), "--time-limit: expected"),
-        (("tsp", "--sizes", "20", "--policies", "nowhere"), "--policies: there is no 'nowhere' for tsp"),
+        (
+            ("tsp", "--sizes", "20", "--policies", "nowhere"),
+            "--policies: there is no policy 'nowhere' for tsp",
+        ),
         (
             ("tsp", "--sizes", "20", "--against", "nobody"),
             "it has fast-tsp, ortools-routing, elkai, lkh, concorde, pyvrp, all",
@@ -113,7 +116,7 @@ def test_interrupted(command, tmp_path, monkeypatch):
         (("tsp", "--sizes", "20", "--references", "/nowhere"), "tsp20_opt.npy: No such file"),
         (("rosenbrock", "--sizes", "2", "--references", "."), "has no reference files"),
         (("tsp", "--sizes", "20", "--out", "README.md"), "--out: README.md"),
-        (("tsp", "--sizes", "20", "--device", "tpu"), "expected auto, cpu or cuda"),
+        (("tsp", "--sizes", "20", "--device", "tpu"), "expected auto, cpu, cuda or cuda:N"),
         (("nothing", "--sizes", "20"), "there is no problem 'nothing'"),
         (("tsp",), "--sizes"),
     ],
