@@ -108,21 +108,13 @@ class TspInstance(Instance):
         )
 
     def record(self) -> dict[str, Any]:
-        data: dict[str, Any] = {"problem": "tsp", **self.head()}
-        if self.comment is not None:
-            data["comment"] = self.comment
-        if self.edge_weight_type not in (REAL, "EXPLICIT"):
-            data["edge_weight_type"] = self.edge_weight_type
-        if self.ids is not None:
-            data["ids"] = list(self.ids)
-        if self.coords is not None:
-            data["coords"] = self.coords.tolist()
-        else:
-            assert self.matrix is not None
-            data["matrix"] = self.matrix.tolist()
-        if self.display is not None:
-            data["display"] = self.display.tolist()
-        return data
+        kind = None if self.edge_weight_type in (REAL, "EXPLICIT") else self.edge_weight_type
+        ids = None if self.ids is None else list(self.ids)
+        arrays = {"coords": self.coords, "matrix": self.matrix, "display": self.display}
+        data = {"comment": self.comment, "edge_weight_type": kind, "ids": ids}
+        data |= {key: None if array is None else array.tolist() for key, array in arrays.items()}
+        given = {key: value for key, value in data.items() if value is not None}
+        return {"problem": "tsp", **self.head(), **given}
 
     @property
     def size(self) -> int:

@@ -59,6 +59,11 @@ class _Section:
     tokens: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
 
+    @property
+    def last(self) -> int:
+        """Line of the last token."""
+        return self.lines[-1] if self.lines else self.line
+
     def add(self, text: str, line: int) -> None:
         tokens = text.split()
         self.tokens += tokens
@@ -229,19 +234,16 @@ def _check_size(parsed: _Parsed, value: int | float, word: str, line: int) -> No
 
 
 def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Locate:
-    word = "NODE_COORD_SECTION"
-    section = _section(parsed, word)
-    width = 1 + METRICS[kind].axes
-    _check_rows(parsed, section, size, width, kind, word)
-    values = _numbers(parsed, word)
-    ids = values[::width]
+    word, width = "NODE_COORD_SECTION", 1 + METRICS[kind].axes
+    section, rows = _section(parsed, word), _rows(parsed, word, size, width, kind)
+    ids = [row[0] for row in rows]
     for i, x in enumerate(ids):
         if not isinstance(x, int) or x < 0:
             message = f"{word}: expected an integer of at least 0 as the city's id, got {x}"
             parsed.fail(message, section.lines[i * width])
     if ids != list(range(1, size + 1)):
         data["ids"] = ids
-    data["coords"] = [values[i + 1 : i + width] for i in range(0, len(values), width)]
+    data["coords"] = [row[1:] for row in rows]
     lines = section.lines[::width]
     return _locator(parsed, section, {"coords": lines, "ids": lines})
 
@@ -251,28 +253,28 @@ def _locator(parsed: _Parsed, section: _Section, places: Mapping[str, Sequence[i
     return locator({**heads, **places}, section.line)
 
 
-def _check_rows(parsed: _Parsed, section: _Section, size: int, width: int, kind: str, word: str) -> None:
-    """Compare the number of tokens with the header, and say it in cities where lines are cities."""
+def _rows(parsed: _Parsed, word: str, size: int, width: int, kind: str) -> list[list[int | float]]:
+    """Read a row of numbers a city; a wrong number of tokens is told in cities where lines are cities."""
+    section = _section(parsed, word)
     count = len(section.tokens)
     if count == size * width:
-        return
-    last = section.lines[-1] if section.lines else section.line
+        values = _numbers(parsed, word)
+        return [values[i : i + width] for i in range(0, count, width)]
     for line in dict.fromkeys(section.lines):
         here = section.lines.count(line) if count < 10_000 else width
         if here % width:
             parsed.fail(f"expected an id and {width - 1} coordinates for {kind}, got {here} numbers", line)
     if count % width:
-        parsed.fail(f"expected {width} numbers a city for {kind}, got {count} numbers in all", last)
-    parsed.fail(f"DIMENSION is {size}, but {word} has {count // width} cities", last)
+        parsed.fail(f"expected {width} numbers a city for {kind}, got {count} numbers in all", section.last)
+    message = f"DIMENSION is {size}, but {word} has {count // width} cities"
+    raise parsed.source.error(message, section.last)
 
 
 def _read_display(parsed: _Parsed, size: int, data: dict[str, Any]) -> None:
     """Keep the places that a matrix is drawn with; they never enter a length."""
     for word in ("DISPLAY_DATA_SECTION", "NODE_COORD_SECTION"):
         if word in parsed.sections:
-            _check_rows(parsed, parsed.sections[word], size, 3, "display", word)
-            values = _numbers(parsed, word)
-            data["display"] = [values[i + 1 : i + 3] for i in range(0, len(values), 3)]
+            data["display"] = [row[1:] for row in _rows(parsed, word, size, 3, "display")]
             return
 
 
@@ -288,11 +290,10 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Locate:
         )
     section = _section(parsed, "EDGE_WEIGHT_SECTION")
     expected, got = _token_count(shape, size), len(section.tokens)
-    last = section.lines[-1] if section.lines else section.line
     if got != expected:
-        parsed.fail(f"{shape} of DIMENSION {size} has {expected} numbers, got {got}", last)
+        parsed.fail(f"{shape} of DIMENSION {size} has {expected} numbers, got {got}", section.last)
     rows, columns = _SHAPES[shape](size)
-    matrix, lines = np.zeros((size, size), dtype=object), np.full((size, size), last)
+    matrix, lines = np.zeros((size, size), dtype=object), np.full((size, size), section.last)
     for array, numbers in ((matrix, _numbers(parsed, "EDGE_WEIGHT_SECTION")), (lines, section.lines)):
         flat = np.array(numbers, dtype=object)  # of integers and decimals side by side none is changed
         array[rows, columns] = flat
