@@ -155,7 +155,7 @@ REFUSED = {
         tsp("EUC_2D", POINTS).replace("EOF", "FIXED_EDGES_SECTION\n1 3\n-1\nEOF"),
         ":12: FIXED_EDGES_SECTION is not supported",
     ),
-    "tour": ("TYPE: TOUR\nDIMENSION: 2\nTOUR_SECTION\n1\n2\n-1\n", ":1: is a tour"),
+    "tour": ("TYPE: TOUR\nDIMENSION: 2\nTOUR_SECTION\n1\n2\n-1\n", ":1: expected an instance, got a tour"),
 }
 
 
