@@ -40,7 +40,12 @@ class RosenbrockDrawing(Drawing[RosenbrockInstance]):
         axes.set_title(title(instance.name, what))
         if instance.dim == 2:
             way = solution[None] if path is None or len(path) < 2 else path
-            _map(figure, axes, instance, way, solution)
+            _contours(figure, axes, instance, np.append(way, solution[None], axis=0))
+            if len(way) > 1:
+                _way(figure, axes, way)
+            _minimiser(axes, instance)
+            style: dict[str, Any] = {"ms": 8, "mfc": ORANGE, "mec": BLACK, "ls": "none", "zorder": 6}
+            axes.plot(*solution, "o", label="best point found", **style)
         else:
             _coordinates(axes, solution)
         figure.legend(loc="outside lower center", ncols=3)
@@ -53,7 +58,10 @@ class RosenbrockDrawing(Drawing[RosenbrockInstance]):
         what = f"{rollout.x.shape[1]} rollouts of {steps} steps, a = {instance.a:.3g}, b = {instance.b:.3g}"
         figure.suptitle(f"{plain(view.name)}: {what}")
         if instance.dim == 2:
-            _map(figure, left, instance, rollout.x[:, 0])
+            way = rollout.x[:, 0]
+            _contours(figure, left, instance, way, bar=False)
+            _way(figure, left, way)
+            _minimiser(left, instance)
             left.set_title("one rollout")
         else:
             _coordinates(left, rollout.x[-1, 0])
@@ -63,27 +71,8 @@ class RosenbrockDrawing(Drawing[RosenbrockInstance]):
         figure.legend(*(a + b for a, b in zip(*lines, strict=True)), loc="outside lower center", ncols=4)
 
 
-def _map(
-    figure: Figure,
-    axes: Axes,
-    instance: RosenbrockInstance,
-    way: NDArray[np.float64],
-    best: Solution | None = None,
-) -> None:
-    """Contours, where a chain stood, the minimiser, and the best point."""
-    shown = way if best is None else np.append(way, best[None], axis=0)
-    _contours(figure, axes, instance, shown, bar=best is not None)
-    if len(way) > 1:
-        _way(figure, axes, way)
-    cross: dict[str, Any] = {"ms": 14, "mew": 2.2, "color": GREEN, "ls": "none", "zorder": 7}
-    axes.plot(instance.a, instance.a**2, "+", label="minimiser $(a, a^2)$", **cross)
-    if best is not None:
-        dot: dict[str, Any] = {"ms": 8, "mfc": ORANGE, "mec": BLACK, "ls": "none", "zorder": 6}
-        axes.plot(*best, "o", label="best point found", **dot)
-
-
 def _contours(
-    figure: Figure, axes: Axes, instance: RosenbrockInstance, way: NDArray[np.float64], *, bar: bool
+    figure: Figure, axes: Axes, instance: RosenbrockInstance, way: NDArray[np.float64], *, bar: bool = True
 ) -> None:
     """Grey levels of the logarithm, over what the way needs, and the minimiser if it is near."""
     low, high = np.quantile(way, (0.01, 0.99), axis=0)
@@ -113,6 +102,11 @@ def _way(figure: Figure, axes: Axes, way: NDArray[np.float64]) -> None:
     dots = axes.scatter(*way.T, c=share, cmap=TIME, s=9, zorder=4, linewidths=0)
     figure.colorbar(dots, ax=axes, label="share of the steps done (%)", fraction=0.05, pad=0.02)
     axes.plot(*way[0], "s", ms=7, mfc="white", mec=BLACK, ls="none", label="start", zorder=5)
+
+
+def _minimiser(axes: Axes, instance: RosenbrockInstance) -> None:
+    style: dict[str, Any] = {"ms": 14, "mew": 2.2, "color": GREEN, "ls": "none", "zorder": 7}
+    axes.plot(instance.a, instance.a**2, "+", label="minimiser $(a, a^2)$", **style)
 
 
 def _coordinates(axes: Axes, point: Solution) -> None:
