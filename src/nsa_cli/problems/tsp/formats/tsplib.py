@@ -293,14 +293,15 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Locate:
     if got != expected:
         parsed.fail(f"{shape} of DIMENSION {size} has {expected} numbers, got {got}", section.last)
     rows, columns = _SHAPES[shape](size)
-    matrix, lines = np.zeros((size, size), dtype=object), np.full((size, size), section.last)
-    for array, numbers in ((matrix, _numbers(parsed, "EDGE_WEIGHT_SECTION")), (lines, section.lines)):
-        flat = np.array(numbers, dtype=object)  # of integers and decimals side by side none is changed
-        array[rows, columns] = flat
-        if shape != "FULL_MATRIX":
-            array[columns, rows] = flat
+    # Of integers and decimals side by side none is changed.
+    values = np.array(_numbers(parsed, "EDGE_WEIGHT_SECTION"), dtype=object)
+    matrix, lines = np.zeros((size, size), dtype=object), np.full(size, section.last)
+    sides = [(rows, columns)] if shape == "FULL_MATRIX" else [(rows, columns), (columns, rows)]
+    for i, j in sides:
+        matrix[i, j] = values
+        np.minimum.at(lines, i, np.array(section.lines, dtype=np.int64))  # where a row's first number is
     data["matrix"] = matrix.tolist()
-    return _locator(parsed, section, {"matrix": lines.min(axis=1).tolist()})
+    return _locator(parsed, section, {"matrix": lines.tolist()})
 
 
 def _full(n: int) -> Any:
