@@ -14,7 +14,7 @@ import pytest
 
 from nsa_cli.anneal.stop import Progress
 from nsa_cli.cli.progress import Snapshot
-from nsa_cli.report.trace import HEADERS
+from nsa_cli.report.trace import Row
 
 from helpers import QUICK as STEPS
 
@@ -52,7 +52,7 @@ def test_where_the_bound_has_the_optimum_there_is_no_curve(nsa, square, tmp_path
     assert "no annealing curve" in done.err
     assert done.err.count("\n") == 1
     assert (tmp_path / "s.png").read_bytes().startswith(PNG)
-    assert (tmp_path / "t.csv").read_text() == ",".join(HEADERS) + "\n"
+    assert (tmp_path / "t.csv").read_text() == ",".join(Row._fields) + "\n"
     assert not (tmp_path / "r.png").exists()
 
 
@@ -63,7 +63,7 @@ def test_a_run_without_time_for_a_step_has_no_curve(nsa, square, tmp_path):
     assert (done.json["status"], done.json["found_by"], done.json["steps"]) == ("time_limit", "start", 0)
     assert done.err.count("\n") == 1
     assert "there was no time for a step" in done.err
-    assert (tmp_path / "t.csv").read_text() == ",".join(HEADERS) + "\n"
+    assert (tmp_path / "t.csv").read_text() == ",".join(Row._fields) + "\n"
     assert (tmp_path / "s.png").read_bytes().startswith(PNG)
 
 

@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,12 +76,14 @@ def test_a_file_may_be_writable_in_a_directory_that_is_not(
 ) -> None:
     """Where no temporary file may be made, a file that may be written is written."""
 
-    def fail(**_: object) -> None:
-        raise PermissionError(13, "Permission denied")
+    def refuse_new(path: Path, mode: str = "r", **more: Any) -> Any:
+        if mode == "xb":
+            raise PermissionError(13, "Permission denied")
+        return open(path, mode, **more)
 
     path = tmp_path / "a"
     path.write_text("old")
-    monkeypatch.setattr("tempfile.mkstemp", fail)
+    monkeypatch.setattr(Path, "open", refuse_new)
     write_text(path, "new")
     assert path.read_text() == "new"
     with pytest.raises(UsageError, match="b: cannot be written: Permission denied"):

@@ -10,7 +10,7 @@ import pytest
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.record import Source
 from nsa_cli.io.numbers import read_number
-from nsa_cli.io.tokens import locator, shape, split_lines, to_count, to_number
+from nsa_cli.io.tokens import shape, split_lines, to_count, to_number
 
 
 @pytest.mark.parametrize(
@@ -108,14 +108,3 @@ def test_errors_name_line_and_meaning() -> None:
             to_count(source, token, 2, "n")
     assert to_count(source, "3", 2, "n") == 3
     assert math.isclose(to_number(source, "1e-1", 1, "x"), 0.1)
-
-
-def test_locator_knows_elements_and_heads() -> None:
-    """Elements have their own lines, other keys those of the head, anything else none."""
-    locate = locator([3, 4], {"capacity": 1})
-    assert [locate("weights", 1), locate("weights", 2), locate("capacity", None), locate(None, None)] == [
-        4,
-        None,
-        1,
-        None,
-    ]

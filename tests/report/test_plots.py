@@ -257,8 +257,9 @@ def test_knapsack_probes_see_what_the_picture_says():
             batch, torch.from_numpy(chosen)[None], (), torch.tensor(0.5, dtype=torch.float64)
         )[0, 0]
         assert seen.tolist() == pytest.approx([1, 0.3, 0.7, np.log(0.7 / 0.3), room, 0.5], abs=1e-3)
-    panel = knapsack_plot._logits(view, False, 0.15)
-    weights = np.broadcast_to(panel.grid, panel.allowed.shape)
+    grid = np.linspace(0.01, 0.99, 9)
+    panel = knapsack_plot._logits(view, grid, False, 0.15)
+    weights = np.broadcast_to(grid, panel.allowed.shape)
     assert (panel.allowed == (weights <= 0.15)).all()
 
 
@@ -267,7 +268,8 @@ def test_bin_probes_cover_the_states_that_there_are():
     from nsa_cli.problems.bin import plot as bin_plot
 
     view = plot._view(find_problem("bin"), "bin-es-best", 10, 5, 0)
-    grid, item, target = bin_plot._logits(view)
+    grid = np.round(np.linspace(0.01, 0.99, 15), 4)
+    item, target = bin_plot._logits(view, grid)
     weight, free = np.meshgrid(grid, grid)
     assert (np.isfinite(item) == (weight + free <= 1 + 1e-9)).all()
     assert (np.isfinite(target) == (weight <= free)).all()

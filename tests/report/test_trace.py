@@ -8,7 +8,7 @@ import pytest
 
 from nsa_cli.anneal.stop import Progress
 from nsa_cli.core.errors import InputError
-from nsa_cli.report.trace import HEADERS, Trace, read_trace
+from nsa_cli.report.trace import Row, Trace, read_trace
 
 
 def progress(step, accepted, best=-3.0, x=None):
@@ -34,7 +34,7 @@ def test_energies_are_told_in_the_problems_sense(sense, sign):
     trace = Trace(sense)
     trace(progress(0, 0))
     (row,) = trace.rows()
-    assert (row.mean, row.lowest, row.best) == (sign * -1.0, sign * -2.0, sign * -3.0)
+    assert (row.mean, row.current_best, row.best) == (sign * -1.0, sign * -2.0, sign * -3.0)
 
 
 @pytest.mark.parametrize("count", [1, 2, 99, 100, 101, 102, 150, 201, 205, 1000, 4321])
@@ -62,7 +62,7 @@ def test_a_trace_comes_back_from_its_file(tmp_path):
     path = tmp_path / "run.csv"
     trace.write(path)
     lines = path.read_text().splitlines()
-    assert lines[0] == ",".join(HEADERS)
+    assert lines[0] == ",".join(Row._fields)
     assert lines[1].split(",")[3] == ""
     back = read_trace(str(path))
     assert [row.step for row in back] == [0, 7, 20]
@@ -72,7 +72,7 @@ def test_a_trace_comes_back_from_its_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("a,b\n1,2\n", 1), (",".join(HEADERS) + "\n0,1,2\n", 2), (",".join(HEADERS) + "\n", None)],
+    [("a,b\n1,2\n", 1), (",".join(Row._fields) + "\n0,1,2\n", 2), (",".join(Row._fields) + "\n", None)],
 )
 def test_what_is_no_trace_is_refused(tmp_path, text, line):
     """With the line at fault."""

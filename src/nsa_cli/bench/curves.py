@@ -34,11 +34,11 @@ def save_curves(path: Path, rows: Sequence[SummaryRow]) -> None:
     across = min(len(labels), _ACROSS)
     down = -(-len(labels) // across)
     shape = (_PANEL[0] * across, _PANEL[1] * down + 0.7)
-    save(path, shape, lambda figure: _draw(figure, rows, labels, across))
+    save(path, shape, lambda figure: _draw(figure, rows, labels, (down, across)))
 
 
-def _draw(figure: Figure, rows: Sequence[SummaryRow], labels: Sequence[str], across: int) -> None:
-    down = -(-len(labels) // across)
+def _draw(figure: Figure, rows: Sequence[SummaryRow], labels: Sequence[str], grid: tuple[int, int]) -> None:
+    down, across = grid
     panels = figure.subplots(down, across, squeeze=False).ravel()
     names = list(dict.fromkeys(row.solver for row in sorted(rows, key=lambda row: not row.budget)))
     shown: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -13,13 +14,11 @@ from typing import Any
 from nsa_cli.bench.runs import MeasuredRun
 from nsa_cli.bench.summary import COLUMNS, SummaryRow, run_rows
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.manifest import machine
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.table import format_table
 from nsa_cli.version import __version__
-
-#: Packages whose versions change results or times.
-_PACKAGES = ("numpy", "scipy", "torch")
 
 
 def make_directory(path: str | Path) -> Path:
@@ -65,12 +64,11 @@ def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:
 
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"nsa-cli": __version__, "python": platform.python_version()}
-        | {name: metadata.version(name) for name in (*_PACKAGES, *packages)},
-        "machine": {
-            "system": platform.platform(),
+        "versions": {"nsa-cli": __version__}
+        | {name: metadata.version(name) for name in ("scipy", *packages)},
+        "machine": machine()
+        | {
             "processor": _processor(),
-            "cores": os.cpu_count(),
             "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         },
         "threads": torch.get_num_threads(),
@@ -79,9 +77,8 @@ def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:
 
 def _processor() -> str:
     """Name of the processor, or its architecture where the system does not tell."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

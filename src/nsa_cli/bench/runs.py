@@ -18,7 +18,6 @@ from typing import NamedTuple
 from nsa_cli.bench.solvers import REHEARSAL, Monitor, Solver, format_budget
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.instance import Instance
 from nsa_cli.core.task import Task
 from nsa_cli.solver.precompile import precompile
 
@@ -171,10 +170,7 @@ def measure(
 
 def _fresh(task: Task) -> Task:
     """Copy an instance without what earlier runs have cached on it: each pays for its own set-up."""
-    instance = task.instance
-    if dataclasses.is_dataclass(instance) and isinstance(instance, Instance):
-        return dataclasses.replace(task, instance=dataclasses.replace(instance))
-    return task
+    return dataclasses.replace(task, instance=dataclasses.replace(task.instance))
 
 
 def _processor_time() -> float:

@@ -150,24 +150,18 @@ class NsaSolver(Solver):
     def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
         size = tasks[0].instance.size
         start, end = (None, None) if self.temperatures is None else self.temperatures(size)
-        settings = Settings(
-            steps=self.budget if isinstance(self.budget, Steps) else None,
-            time_limit=None if isinstance(self.budget, Steps) else self.budget,
-            seed=seed,
-            t_start=start,
-            t_end=end,
-            **self.settings,
-        )
+        by_steps = isinstance(self.budget, Steps)
+        limit: dict[str, Any] = {"steps" if by_steps else "time_limit": self.budget}
+        settings = Settings(seed=seed, t_start=start, t_end=end, **limit, **self.settings)
+
+        def show(progress: Progress) -> None:
+            monitor.show(f"step {progress.step}/{progress.steps}")
+
         stop = (Interrupt(monitor.asked_to_stop),)
-        show = _show_steps(monitor) if isinstance(self.budget, Steps) else None
-        results = solve_all(tasks, settings, stop=stop, on_progress=show)
+        results = solve_all(tasks, settings, stop=stop, on_progress=show if by_steps else None)
         if any(result.stop_reason == "interrupted" for result in results):
             raise Stopped
         return [Solved(result.solution, result.steps, random=True) for result in results]
-
-
-def _show_steps(monitor: Monitor) -> Callable[[Progress], None]:
-    return lambda progress: monitor.show(f"step {progress.step}/{progress.steps}")
 
 
 @dataclass(frozen=True, kw_only=True)

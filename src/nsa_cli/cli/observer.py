@@ -65,7 +65,7 @@ class Extras:
             return None
         from nsa_cli.report.plots import drawing_of
 
-        return drawing_of(tasks[0].problem, tasks[0].instance, "plot")
+        return drawing_of(tasks[0].problem, "plot")
 
 
 class Observer:

@@ -101,7 +101,7 @@ def solution(
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
     task = tasks[0]
-    drawing = drawing_of(task.problem, task.instance)
+    drawing = drawing_of(task.problem)
     found = read_solution(read_source(solved), task.problem, task.instance)
     save_solution(output, drawing, task.instance, found)
     return 0

@@ -17,6 +17,7 @@ from nsa_cli.core.instance import Instance, Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
 
     from nsa_cli.core.operations import Operations
@@ -75,6 +76,36 @@ class LearntView(NamedTuple):
     rollout: Rollout
     temperature: float
 
+    def logits(
+        self, instances: Sequence[Any], x: Solution, chosen: Sequence[int] = ()
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Evaluate the policy in one state of several instances of equal size.
+
+        Parameters
+        ----------
+        instances : sequence of B
+        x : [N]
+            The solution of all of them.
+        chosen : sequence of int
+            Candidates chosen in the slots before.
+
+        Returns
+        -------
+        float64[B, M], bool[B, M]
+            Logits of the next slot's candidates; which of them are allowed.
+        """
+        import torch
+
+        operations: Any = self.operations
+        batch = operations.pack(instances, unit=1.0)
+        states = torch.from_numpy(x).expand(len(instances), -1)
+        slots = tuple(torch.full((len(instances),), k) for k in chosen)
+        temperature = torch.tensor(self.temperature, dtype=torch.float64)
+        with torch.inference_mode():
+            logits = self.policy.logits(operations, batch, states, slots, temperature)
+            allowed = operations.allowed(batch, states, slots)
+        return logits.double().numpy(), allowed.numpy()
+
 
 class Drawing(Generic[InstanceT]):
     """Pictures of one problem; all methods are optional.
@@ -86,10 +117,6 @@ class Drawing(Generic[InstanceT]):
     """
 
     follows: ClassVar[bool] = False
-
-    def refusal(self, instance: InstanceT) -> str | None:
-        """Say why an instance cannot be drawn; None if it can."""
-        return None
 
     def shape(self, instance: InstanceT, solution: Solution) -> tuple[float, float]:
         """Width and height of the picture of a solution, in inches."""
@@ -148,6 +175,27 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
+def show_logits(
+    axes: Axes, grid: NDArray[np.float64], logits: NDArray[np.float64], **limits: float
+) -> QuadMesh:
+    """Draw logits over the unit square as colours with contours.
+
+    Parameters
+    ----------
+    axes : Axes
+    grid : float64[G]
+        Coordinates along both axes.
+    logits : float64[G, G]
+        By [y, x]; nan where there are none.
+    **limits
+        ``vmin`` and ``vmax`` of the colours; by default those of the logits.
+    """
+    image = axes.pcolormesh(grid, grid, logits, cmap=SCALE, rasterized=True, **limits)
+    axes.contour(grid, grid, logits, 8, colors="white", linewidths=0.5, linestyles="solid")
+    axes.set(aspect="equal", xlim=(0, 1), ylim=(0, 1))
+    return image
+
+
 def label_points(
     axes: Axes,
     points: NDArray[np.float64],
@@ -175,63 +223,40 @@ def label_points(
     int
         Number of labels written.
     """
+    from matplotlib.transforms import Bbox
+
     figure = axes.figure
     assert figure is not None
+    figure.draw_without_rendering()
     pixel = figure.dpi / 72
-    taken: list[tuple[float, float, float, float]] = []
+    taken: list[Bbox] = []
     places = axes.transData.transform(points)
     corners = radius * pixel * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
     markers = (places[:, None] + corners).reshape(-1, 2)
     obstacles = np.concatenate([markers, axes.transData.transform(avoid)])
     window = axes.get_window_extent()
-    written = 0
-    for place, label in zip(places, labels, strict=True):
+    for point, place, label in zip(points, places, labels, strict=True):
         text = cut(label, 18)
         # Without a canvas there are no exact sizes; 0.6 em a character errs on the wide side.
-        width, height = (0.6 * len(text) * _LABEL + 2) * pixel, (1.25 * _LABEL) * pixel
-        for right, up, ha, va in _AROUND:
-            dx, dy = right * (radius + 2.5), up * (radius + 2.5)
-            left = place[0] + dx * pixel - {"left": 0.0, "center": width / 2, "right": width}[ha]
-            low = place[1] + dy * pixel - {"bottom": 0.0, "center": height / 2, "top": height}[va]
-            box = left, low, left + width, low + height
-            inside = (
-                window.x0 <= box[0] and box[2] <= window.x1 and window.y0 <= box[1] and box[3] <= window.y1
-            )
-            if inside and not _covers(box, obstacles) and not any(_overlap(box, other) for other in taken):
-                axes.annotate(
-                    plain(text),
-                    tuple(axes.transData.inverted().transform(place)),
-                    (dx, dy),
-                    textcoords="offset points",
-                    ha=ha,
-                    va=va,
-                    fontsize=_LABEL,
-                    color="#333333",
-                )
+        size = pixel * np.array([0.6 * len(text) * _LABEL + 2, 1.25 * _LABEL])
+        for direction in _AROUND:
+            offset, side = np.multiply(direction, radius + 2.5), np.sign(direction).astype(int)
+            low = place + offset * pixel + (side - 1) / 2 * size
+            box = Bbox([low, low + size])
+            inside = window.contains(*box.min) and window.contains(*box.max)
+            if inside and not box.padded(1).count_contains(obstacles) and not any(map(box.overlaps, taken)):
+                alignment: dict[str, Any] = {"ha": _RIGHT_TO_LEFT[side[0]], "va": _TOP_TO_BOTTOM[side[1]]}
+                style = {"textcoords": "offset points", "fontsize": _LABEL, "color": "#333333", **alignment}
+                axes.annotate(plain(text), point, offset, **style)
                 taken.append(box)
-                written += 1
                 break
-    return written
+    return len(taken)
 
 
-#: Size of a label in points, and where it is tried around its point: direction, alignment.
+#: Size of a label in points, and the directions in which it is tried around its point.
 _LABEL = 7.0
-_AROUND: tuple[tuple[float, float, Any, Any], ...] = (
-    (1, 0, "left", "center"),
-    (-1, 0, "right", "center"),
-    (0, 1, "center", "bottom"),
-    (0, -1, "center", "top"),
-    (0.7, 0.7, "left", "bottom"),
-    (-0.7, 0.7, "right", "bottom"),
-    (0.7, -0.7, "left", "top"),
-    (-0.7, -0.7, "right", "top"),
-)
+_AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.7, 0.7), (-0.7, 0.7), (0.7, -0.7), (-0.7, -0.7))
 
-
-def _covers(box: tuple[float, float, float, float], points: NDArray[np.float64]) -> bool:
-    inside = (points >= np.array(box[:2]) - 1) & (points <= np.array(box[2:]) + 1)
-    return bool(inside.all(1).any())
-
-
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+#: Alignment of a label by the sign of its direction.
+_RIGHT_TO_LEFT = {-1: "right", 0: "center", 1: "left"}
+_TOP_TO_BOTTOM = {-1: "top", 0: "center", 1: "bottom"}

@@ -84,6 +84,11 @@ class Instance(ABC):
         """List warnings about the data, one line each."""
         return []
 
+    @staticmethod
+    def read_head(data: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the fields of every instance from a record; raises DataError if one is of the wrong type."""
+        return {"name": text_of(data, "name"), "best_known": number_of(data, "best_known")}
+
     def head(self) -> dict[str, Any]:
         """Give the keys that every record may have."""
         pairs = {"name": self.name, "best_known": self.best_known}
@@ -226,61 +231,6 @@ def number_of(
     return None if value is None else check_number(value, key, minimum=minimum, largest=largest)
 
 
-class Copies:
-    """Multiplicities of the rows of a list of items (demands in cutting stock), by default 1.
-
-    Parameters
-    ----------
-    data : mapping
-        A record, which may have the key ``copies``.
-    rows : int
-        Number of rows.
-
-    Raises
-    ------
-    DataError
-        If there are not `rows` positive integers, or more than a million items in all.
-    """
-
-    #: Items in all, at most.
-    MOST = 1_000_000
-
-    def __init__(self, data: Mapping[str, Any], rows: int) -> None:
-        counts = list_of(data, "copies")
-        self.counts: list[int] | None = counts
-        if counts is None:
-            return
-        if len(counts) != rows:
-            raise DataError(f"copies: expected {rows} of them, got {len(counts)}", "copies")
-        items = 0
-        for i, x in enumerate(counts):
-            if isinstance(x, bool) or not isinstance(x, int) or x < 1:
-                message = f"copies, element {i + 1}: expected a positive integer, got {shown(x)}"
-                raise DataError(message, "copies", i)
-            items += x
-            if items > self.MOST:
-                message = f"copies, element {i + 1}: more than {self.MOST} items in all"
-                raise DataError(message, "copies", i)
-
-    def repeat(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Repeat rows by their copies: dtype[rows] to dtype[N]."""
-        return rows if self.counts is None else np.repeat(rows, self.counts)
-
-    def repeat_list(self, rows: Sequence[Any] | None) -> tuple[Any, ...] | None:
-        """Repeat attributes of items, such as names."""
-        if rows is None or self.counts is None:
-            return None if rows is None else tuple(rows)
-        if len(rows) != len(self.counts):
-            return tuple(rows)  # of a wrong length either way, which the caller refuses
-        return tuple(x for x, count in zip(rows, self.counts, strict=True) for _ in range(count))
-
-    def row(self, item: int | None) -> int | None:
-        """Find the row of an item."""
-        if item is None or self.counts is None:
-            return item
-        return int(np.searchsorted(np.cumsum(self.counts), item, side="right"))
-
-
 class IdSet:
     """The ids of an instance's elements: the file's own names, or 1, 2, … where it gives none.
 
@@ -306,7 +256,6 @@ class IdSet:
     def __init__(
         self, names: Sequence[Any] | None, size: int, field: str, what: str, *, repeats: bool = False
     ) -> None:
-        self.given = names is not None
         self.what = what
         self.ids: list[int | str] = list(range(1, size + 1)) if names is None else list(names)
         if len(self.ids) != size:

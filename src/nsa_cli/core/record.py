@@ -6,8 +6,9 @@ from a record, whose lines then tell where an error is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from nsa_cli.core.errors import DataError, InputError
@@ -45,9 +46,19 @@ class Source:
 Locate = Callable[[str | None, int | None], int | None]
 
 
-def nowhere(_key: str | None, _index: int | None) -> int | None:
-    """Locate nothing."""
-    return None
+def locator(
+    places: Mapping[str, int | Sequence[int] | None] = MappingProxyType({}),
+    otherwise: int | Sequence[int] | None = None,
+) -> Locate:
+    """Make a `Locate` from lines by key: one, or one an element; `otherwise` is for all other keys."""
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        place = places.get(key or "", otherwise)
+        if place is None or isinstance(place, int):
+            return place
+        return place[index] if index is not None and index < len(place) else None
+
+    return locate
 
 
 @dataclass(frozen=True)
@@ -66,8 +77,16 @@ class Record:
 
     data: dict[str, Any]
     source: Source
-    locate: Locate = field(default=nowhere)
+    locate: Locate = field(default_factory=locator)
     sources: Mapping[str, Source] = field(default_factory=dict)
+
+    def revised(self, data: dict[str, Any], names: Mapping[str, str]) -> Record:
+        """Give other data; errors in a key point to the place of its name in this record."""
+
+        def locate(key: str | None, index: int | None) -> int | None:
+            return self.locate(names.get(key or "", key), index)
+
+        return replace(self, data=data, locate=locate)
 
     def build(self, make: Callable[[dict[str, Any]], T]) -> T:
         """Call ``make(data)``; its errors point into the file.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
-import tempfile
+import secrets
+import shutil
 from pathlib import Path
 
 from nsa_cli.core.errors import UsageError
@@ -39,7 +39,7 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     """
     path = Path(path)
     try:
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        if path.exists() and not path.is_file():
             if path.is_dir():
                 raise UsageError(f"{path}: is a directory; give a file name")
             path.write_bytes(data)
@@ -51,28 +51,23 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
+    temporary = path.with_name(f".nsa-{secrets.token_hex(8)}.tmp")
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".nsa-", suffix=".tmp")
+        file = temporary.open("xb")
     except PermissionError:
         if not os.access(path, os.W_OK):
             raise
         path.write_bytes(data)  # a file that may be written where none may be made
         return
     try:
-        with os.fdopen(handle, "wb") as file:
+        if path.exists():
+            shutil.copymode(path, temporary)
+        with file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, mode)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

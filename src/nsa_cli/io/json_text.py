@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from functools import partial
 from json import JSONDecodeError
 from typing import Any, NoReturn
 
@@ -69,18 +67,16 @@ def _values(source: Source) -> list[tuple[Any, int]]:
     return values
 
 
-def dumps(value: Any, *, indent: int | None = None) -> str:
+def dumps(value: Any) -> str:
     """Write strict JSON; NaN and infinities are errors, not text."""
-    return json.dumps(value, allow_nan=False, ensure_ascii=False, indent=indent)
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
 def _records(value: Any, source: Source, start: int) -> list[Record]:
     if isinstance(value, dict):
         return [Record(value, source, _locator(source.text, start))]
     if isinstance(value, list) and value and all(isinstance(x, dict) for x in value):
-        text = source.text
-        places = (partial(_element, text, start, i) for i in range(len(value)))
-        return [Record(x, source, _locator(text, place)) for x, place in zip(value, places, strict=True)]
+        return [Record(x, source, _locator(source.text, start, i)) for i, x in enumerate(value)]
     what = {list: "a list of something else", str: "a text", bool: "a truth value"}.get(
         type(value), "a number"
     )
@@ -144,9 +140,11 @@ def _fault(text: str, start: int) -> tuple[str, int]:
     return "refused", start
 
 
-def _locator(text: str, start: int | Callable[[], int]) -> Locate:
+def _locator(text: str, start: int, element: int | None = None) -> Locate:
+    """Locate values of the object that starts at a position, or of an element of the list that does."""
+
     def locate(key: str | None, index: int | None) -> int | None:
-        position = start if isinstance(start, int) else start()
+        position = start if element is None else _element(text, start, element)
         try:
             if key is not None and (at := _member(text, position, key)) is not None:
                 position = at

@@ -11,15 +11,15 @@ import io
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Column
-from nsa_cli.core.record import Record, Source
+from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.io.numbers import read_number
 
 _NOTE = re.compile(r"#\s*([A-Za-z_0-9]+)\s*[:=]\s*(.*)")
+_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
 _DELIMITERS = (";", "\t", ",", "|")
 
 
@@ -229,13 +229,7 @@ def to_record(table: Table, columns: Sequence[Column], problem: str) -> Record:
     for column, at in _bind(table, columns, problem).items():
         cells = [row[at] for row in table.rows]
         data[column.key] = _texts(table, cells) if column.text else _numbers(table, cells, column)
-    return Record(data, table.source, partial(_locate, table))
-
-
-def _locate(table: Table, key: str | None, index: int | None) -> int | None:
-    if index is None:
-        return table.note_lines.get(key or "")
-    return table.lines[index] if index < len(table.lines) else None
+    return Record(data, table.source, locator(table.note_lines, table.lines))
 
 
 def _bind(table: Table, columns: Sequence[Column], problem: str) -> dict[Column, int]:
@@ -295,10 +289,7 @@ def _texts(table: Table, cells: list[str]) -> list[int | str]:
     for cell, line in zip(cells, table.lines, strict=True):
         if not cell:
             raise table.source.error("expected a name, got an empty cell", line)
-    integers = [read_number(cell) for cell in cells]
-    if all(isinstance(x, int) and str(x) == cell for x, cell in zip(integers, cells, strict=True)):
-        return [x for x in integers if isinstance(x, int)]
-    return list(cells)
+    return [int(x) for x in cells] if all(map(_PLAIN_INTEGER.fullmatch, cells)) else list(cells)
 
 
 def format_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], notes: Mapping[str, Any] = {}) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nsa_cli.core.errors import shown
-from nsa_cli.core.record import Locate, Source
+from nsa_cli.core.record import Source
 from nsa_cli.io.numbers import read_number
 
 #: Where a remark begins: not within a token, which may be a name.
@@ -55,17 +54,6 @@ def shape(source: Source, lines: int) -> tuple[int, ...]:
     return tuple(0 if any(read_number(t) is None for t in line.tokens) else len(line.tokens) for line in head)
 
 
-def locator(lines: Sequence[int], heads: Mapping[str, int]) -> Locate:
-    """Make a `Locate` from the lines of elements and of single values, such as the capacity."""
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        if index is None:
-            return heads.get(key or "")
-        return lines[index] if index < len(lines) else None
-
-    return locate
-
-
 def read_numbers(source: Source, what: str) -> tuple[list[int | float], list[int]]:
     """Read a text of numbers only, with the line of each.
 
@@ -92,7 +80,7 @@ def to_number(source: Source, token: str, line: int, what: str) -> int | float:
     return value
 
 
-def to_count(source: Source, token: str, line: int, what: str) -> int:
+def to_count(source: Source, token: str, line: int | None, what: str) -> int:
     """Read a token that is a number of things.
 
     Raises

@@ -99,11 +99,7 @@ def _translated(record: Record, problem: Problem[Any]) -> Record:
     if not theirs:
         return record
     data = {problem.aliases.get(key, key): value for key, value in record.data.items()}
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        return record.locate(theirs.get(key or "", key), index)
-
-    return replace(record, data=data, locate=locate)
+    return record.revised(data, theirs)
 
 
 def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record]:
@@ -113,8 +109,11 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
         return read_arrays(source, owners)
     if json_text.looks_like_json(source):
         records = json_text.read_records(source)
-        for record in records if problem else []:
-            _check_claim(record, problem)
+        for record in records:
+            claim = record.data.get("problem")
+            if problem is not None and claim not in (None, problem.name):
+                message = f"expected an instance of {problem.name}, got one of {shown(claim)}"
+                raise source.error(message, record.locate("problem", None))
         return records
     formats = [(owner, fmt) for owner in owners for fmt in owner.formats]
     found = next((pair for pair in formats if pair[1].recognises(source)), None)
@@ -179,15 +178,6 @@ def _recognise(record: Record) -> Problem[Any]:
 def _has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:
     keys = {problem.aliases.get(key, key) for key in data}
     return all(any(key in keys for key in needs) for needs in problem.record_keys)
-
-
-def _check_claim(record: Record, problem: Problem[Any] | None) -> None:
-    name = record.data.get("problem")
-    if problem is not None and name is not None and name != problem.name:
-        raise record.source.error(
-            f"expected an instance of {problem.name}, got one of {shown(name)}",
-            record.locate("problem", None),
-        )
 
 
 def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> Solution:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from nsa_cli.core.record import Record, Source
+from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.io.tokens import read_numbers
 
 PieceT = TypeVar("PieceT")
@@ -56,18 +56,18 @@ def read_lists(stem: str, sources: Mapping[str, Source], keys: Mapping[str, str]
     (capacity, *more), at = read_numbers(sources["c"], "capacity")
     if more:
         raise sources["c"].error(f"expected one capacity, got {1 + len(more)}", at[-1])
-    lists, lines = {}, {"capacity": at}
+    lists: dict[str, list[int | float]] = {}
+    lines: dict[str, Sequence[int]] = {}
     for part, key in keys.items():
         lists[key], lines[key] = read_numbers(sources[part], key.removesuffix("s"))
         if (size := len(lists["weights"])) != (got := len(lists[key])):
             message = f"expected {size} {key} as {sources['w'].name} has weights, got {got}"
             raise sources[part].error(message, lines[key][-1])
 
-    def locate(key: str | None, index: int | None) -> int | None:
-        places = lines.get(key or "", [])
-        if index is None:
-            return at[0] if key == "capacity" else None
-        return places[index] if index < len(places) else None
-
     data = {"name": stem, "capacity": capacity, **lists}
-    return Record(data, sources["c"], locate, {key: sources[part] for part, key in keys.items()})
+    return Record(
+        data,
+        sources["c"],
+        locator({"capacity": at[0], **lines}),
+        {key: sources[part] for part, key in keys.items()},
+    )

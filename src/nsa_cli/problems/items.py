@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import DataError
+from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.exact import ExactWeights, exact_weights
 from nsa_cli.core.instance import (
-    Copies,
     IdSet,
     Instance,
     Number,
@@ -21,9 +20,11 @@ from nsa_cli.core.instance import (
     list_of,
     number_array,
     number_of,
-    text_of,
 )
 from nsa_cli.core.problem import Column, Problem
+
+#: Items in all, at most.
+_MOST_ITEMS = 1_000_000
 
 #: Columns of a table of items beside their numbers: how often an item occurs, and its name.
 COPIES = Column("copies", ("copies", "demand", "demands", "quantity"), required=False)
@@ -88,21 +89,26 @@ class ItemInstance(Instance):
         if capacity is None and (capacity := cls.default_capacity) is None:
             raise DataError("capacity is missing in the file", use={"capacity": None})
         names = list_of(data, "names")
-        numbers = {field: number_array(list_of(data, key), key, minimum=0) for field, key in keys.items()}
-        copies = Copies(data, len(next(iter(numbers.values()))))
+        numbers: dict[str, Any] = {
+            field: number_array(list_of(data, key), key, minimum=0) for field, key in keys.items()
+        }
+        count = len(next(iter(numbers.values())))
+        rows = _rows_of_items(data, count)
         if len(set(map(len, numbers.values()))) == 1:
-            numbers = {field: copies.repeat(array) for field, array in numbers.items()}
+            numbers = {field: array[rows] for field, array in numbers.items()}
+        if names is not None:
+            names = [names[i] for i in rows] if len(names) == count else names
         try:
             return cls(
-                name=text_of(data, "name"),
-                best_known=number_of(data, "best_known"),
+                **cls.read_head(data),
                 capacity=capacity,
-                names=copies.repeat_list(names),
+                names=None if names is None else tuple(names),
                 **numbers,
             )
         except DataError as error:  # the data may call a field by another name, and have fewer rows
             field = keys.get(error.field or "", error.field)
-            raise DataError(error.message, field, copies.row(error.index), **error.hints) from None
+            index = None if error.index is None else int(rows[error.index])
+            raise DataError(error.message, field, index, **error.hints) from None
 
     def record(self) -> dict[str, Any]:
         data: dict[str, Any] = {"problem": self.problem, **self.head(), "capacity": self.capacity}
@@ -125,6 +131,31 @@ class ItemInstance(Instance):
 
     def details(self, solution: Solution) -> dict[str, Any]:
         return {"capacity": self.capacity}
+
+
+def _rows_of_items(data: Mapping[str, Any], rows: int) -> NDArray[np.int64]:
+    """Find the row of each item: as many items a row as ``copies`` says (demands in cutting stock), else 1.
+
+    Raises
+    ------
+    DataError
+        If the copies are not `rows` positive integers, or more than a million items in all.
+    """
+    counts = list_of(data, "copies")
+    if counts is None:
+        return np.arange(rows)
+    if len(counts) != rows:
+        raise DataError(f"copies: expected {rows} of them, got {len(counts)}", "copies")
+    items = 0
+    for i, x in enumerate(counts):
+        if isinstance(x, bool) or not isinstance(x, int) or x < 1:
+            message = f"copies, element {i + 1}: expected a positive integer, got {shown(x)}"
+            raise DataError(message, "copies", i)
+        items += x
+        if items > _MOST_ITEMS:
+            message = f"copies, element {i + 1}: more than {_MOST_ITEMS} items in all"
+            raise DataError(message, "copies", i)
+    return np.repeat(np.arange(rows), counts)
 
 
 ItemT = TypeVar("ItemT", bound=ItemInstance)

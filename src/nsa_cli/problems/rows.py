@@ -6,7 +6,6 @@ Keys of the objects are the headers of the problem's tables; the list may have a
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from nsa_cli.core.problem import Column, Problem
@@ -51,11 +50,7 @@ def spread_rows(record: Record, problems: Sequence[Problem[Any]]) -> Record:
             raise record.source.error(message, record.locate(name, None))
     others = {key: value for key, value in record.data.items() if key != name}
     columns = {column.key: [_get(row, found[0]) for row in rows] for column, found in bound.items()}
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        return record.locate(name if key in columns else key, index)
-
-    return replace(record, data={"problem": problem.name, **others, **columns}, locate=locate)
+    return record.revised({"problem": problem.name, **others, **columns}, dict.fromkeys(columns, name))
 
 
 def _are_objects(value: Any) -> bool:

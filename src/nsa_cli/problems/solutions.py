@@ -111,11 +111,10 @@ def _ids(value: Any, source: Source) -> list[Any]:
 def _from_text(text: str, nested: bool) -> list[Any]:
     lines = [bare for line in text.splitlines() if (bare := line.partition("#")[0].strip())]
     if nested:
-        groups = [group for line in lines for group in line.split("|")]
-        return [_tokens(group) for group in groups]
-    if len(lines) > 1 and not any("," in line for line in lines):
-        numbers = all(re.fullmatch(r"[-+.0-9eE\s]+", line) for line in lines)
-        return [x for line in lines for x in _tokens(line)] if numbers else lines
+        return [_tokens(group) for line in lines for group in line.split("|")]
+    numbers = all(re.fullmatch(r"[-+.0-9eE\s]+", line) for line in lines)
+    if len(lines) > 1 and not numbers and not any("," in line for line in lines):
+        return [*lines]
     return [x for line in lines for x in _tokens(line)]
 
 

@@ -21,7 +21,6 @@ from nsa_cli.io.atomic import write_bytes
 from nsa_cli.report.trace import Row
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Formats by file name ending, with the metadata to leave out: it would differ from run to run.
@@ -80,21 +79,17 @@ def check_picture(option: str, path: str) -> None:
         raise UsageError("needs the package matplotlib: pip install 'nsa-cli[plot]'", option=option)
 
 
-def drawing_of(
-    problem: Problem[Any], instance: Instance | None = None, option: str | None = None
-) -> Drawing[Any]:
+def drawing_of(problem: Problem[Any], option: str | None = None) -> Drawing[Any]:
     """Find the drawing of a problem; `option` is named in errors.
 
     Raises
     ------
     UsageError
-        If there is none, or it cannot draw the instance.
+        If there is none.
     """
     drawing = problem.drawing()
     if drawing is None:
         raise UsageError(f"there is no picture of {problem.name}", option=option)
-    if instance is not None and (why := drawing.refusal(instance)) is not None:
-        raise UsageError(why, option=option)
     return drawing
 
 
@@ -184,11 +179,11 @@ def _draw_run(
     top.plot(step, best, color=BLUE, lw=2.0, label="best so far", **style)
     if reference is not None:
         top.axhline(reference[1], color=BLACK, lw=1.0, ls=(0, (4, 3)), label=reference[0])
-    top.set_ylabel("objective (file's units)")
     values = np.concatenate([mean, current, best])
     if np.nanmin(values) > 0 and np.nanmax(values) > 100 * np.nanmin(values):
         top.set_yscale("log")
-    top.set_title(title(name, f"best {number(float(f'{best[-1]:.10g}'))} after {number(step[-1])} steps"))
+    what = f"best {number(float(f'{best[-1]:.10g}'))} after {number(step[-1])} steps"
+    top.set(title=title(name, what), ylabel="objective (file's units)")
     figure.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4)
     middle.plot(step, temperature, color=RED, lw=1.5, **style)
     middle.set_ylabel("temperature\n(normalised)")
@@ -198,19 +193,13 @@ def _draw_run(
     bottom.plot(step, 100 * acceptance, color=GREY, lw=0.8, **style)
     bottom.plot(step, 100 * _smooth(acceptance), color=BLACK, lw=1.5)
     bottom.set_ylim(bottom=0)
-    bottom.set_ylabel("accepted\n(% of proposals)")
-    bottom.set_xlabel("step of each chain")
+    bottom.set(xlabel="step of each chain", ylabel="accepted\n(% of proposals)")
     for axes in (top, middle, bottom):
-        _finish(axes)
+        axes.grid(True)
+        axes.margins(x=0.01)
+        if axes.get_yscale() == "linear":
+            axes.ticklabel_format(useOffset=False)
     figure.align_ylabels()
-
-
-def _finish(axes: Axes) -> None:
-    axes.grid(True)
-    axes.margins(x=0.01)
-    axes.get_yaxis().get_offset_text().set_visible(True)
-    if axes.get_yscale() == "linear":
-        axes.ticklabel_format(useOffset=False)
 
 
 def _smooth(values: np.ndarray) -> np.ndarray:

@@ -27,6 +27,8 @@ ROWS = 1000
 class Row(NamedTuple):
     """A point of the curve; objectives are the engine's running sums, in the file's sense and units.
 
+    Fields are named as the columns of the file.
+
     Attributes
     ----------
     step : int
@@ -37,7 +39,7 @@ class Row(NamedTuple):
         Of the last step, in normalised units.
     acceptance : float
         Accepted share of the proposals since the row before; nan in the first row.
-    mean, lowest : float
+    mean, current_best : float
         Of the chains' current objectives: their mean, and the best one.
     best : float
         The best so far.
@@ -48,12 +50,8 @@ class Row(NamedTuple):
     temperature: float
     acceptance: float
     mean: float
-    lowest: float
+    current_best: float
     best: float
-
-
-#: Column names, as in the file.
-HEADERS = ("step", "seconds", "temperature", "acceptance", "mean", "current_best", "best")
 
 
 class Trace:
@@ -82,19 +80,10 @@ class Trace:
             self._began = time.monotonic()
         # Kept as a sum over all steps: rows that are left out later take nothing with them.
         accepted = progress.acceptance * progress.step
-        mean, lowest = (math.nan if e is None else self._sign * e for e in (progress.mean, progress.lowest))
+        energies = (progress.mean, progress.lowest, progress.best)
+        objectives = [math.nan if e is None else self._sign * e for e in energies]
         seconds = time.monotonic() - self._began
-        self._rows.append(
-            Row(
-                progress.step,
-                seconds,
-                progress.temperature,
-                accepted,
-                mean,
-                lowest,
-                self._sign * progress.best,
-            )
-        )
+        self._rows.append(Row(progress.step, seconds, progress.temperature, accepted, *objectives))
         if self._follow and progress.chains is not None:
             self._places.append(progress.chains.x.copy())
         if len(self._rows) > 2 * self._most:
@@ -125,13 +114,13 @@ class Trace:
 
     def write(self, path: str | Path) -> None:
         """Write the curve as CSV, whole or not at all."""
-        write_text(path, format_table(list(HEADERS), [_cells(row) for row in self.rows()]))
+        write_text(path, format_table(Row._fields, [_cells(row) for row in self.rows()]))
 
 
 def _cells(row: Row) -> list[Any]:
     """Format a row; nan is an empty cell."""
     acceptance = "" if math.isnan(row.acceptance) else round(row.acceptance, 6)
-    rest = ("" if math.isnan(x) else x for x in (row.mean, row.lowest, row.best))
+    rest = ("" if math.isnan(x) else x for x in (row.mean, row.current_best, row.best))
     return [row.step, round(row.seconds, 6), float(f"{row.temperature:.9g}"), acceptance, *rest]
 
 
@@ -144,9 +133,9 @@ def read_trace(path: str) -> list[Row]:
         If the file cannot be read, or is no such curve.
     """
     lines = list(csv.reader(read_source(path).text.splitlines()))
-    if not lines or tuple(lines[0]) != HEADERS:
+    if not lines or tuple(lines[0]) != Row._fields:
         got = shown(",".join(lines[0])) if lines else "an empty file"
-        raise InputError(f"is no trace: expected the header {','.join(HEADERS)}, got {got}", path, 1)
+        raise InputError(f"is no trace: expected the header {','.join(Row._fields)}, got {got}", path, 1)
     rows = []
     for line, cells in enumerate(lines[1:], start=2):
         try:
@@ -154,7 +143,7 @@ def read_trace(path: str) -> list[Row]:
             rows.append(Row(int(step), *numbers))
         except (ValueError, TypeError):
             raise InputError(
-                f"expected {len(HEADERS)} numbers, got {shown(','.join(cells))}", path, line
+                f"expected {len(Row._fields)} numbers, got {shown(','.join(cells))}", path, line
             ) from None
     if not rows:
         raise InputError("expected rows, got a header only", path)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.instance import Solution, number_of, text_of
+from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.problem import Draws, Problem
 from nsa_cli.user.instance import UserInstance
@@ -85,8 +85,7 @@ class AdaptedProblem(Problem[UserInstance]):
                 raise DataError(f"{key} is missing; {self.name} needs it")
         arrays = {key: _array(data[key], key) for key in self.owner.keys}
         return UserInstance(
-            name=text_of(data, "name"),
-            best_known=number_of(data, "best_known"),
+            **UserInstance.read_head(data),
             owner=self.owner,
             data=SimpleNamespace(**arrays),
         )

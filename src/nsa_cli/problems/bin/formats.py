@@ -19,10 +19,10 @@ from typing import Any
 
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.problem import Column, FileFormat, FileSet
-from nsa_cli.core.record import Record, Source
+from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.table import read_table, to_record
-from nsa_cli.io.tokens import Line, locator, read_numbers, shape, split_lines, to_count, to_number
+from nsa_cli.io.tokens import Line, read_numbers, shape, split_lines, to_count, to_number
 from nsa_cli.problems.item_files import read_lists, read_one_by_one
 from nsa_cli.problems.items import COPIES
 
@@ -59,7 +59,7 @@ def read_bpplib(source: Source) -> list[Record]:
     if width == 2:
         data["copies"] = [to_count(source, *pair[1], "demand") for pair in pairs]
     at = [line for ((_, line), *_) in pairs]
-    return [Record(data, source, locator(at, {"capacity": at_capacity}))]
+    return [Record(data, source, locator({"capacity": at_capacity}, at))]
 
 
 def _miscounted(source: Source, count: int, first: int, rows: list[Line]) -> InputError:
@@ -109,18 +109,15 @@ def _orlib_instance(source: Source, lines: Sequence[Line], begin: int) -> tuple[
     weights: list[int | float] = []
     places: list[int] = []
     end = begin + 2
-    while len(weights) < count:
-        if end == len(lines):
-            message = f"instance {shown(name)}: expected {count} weights, got {len(weights)}"
-            raise source.error(message, lines[-1].number)
+    while len(weights) < count and end < len(lines):
         weights += [to_number(source, token, lines[end].number, "weight") for token in lines[end].tokens]
         places += [lines[end].number] * len(lines[end].tokens)
         end += 1
-    if len(weights) > count:
+    if len(weights) != count:
         message = f"instance {shown(name)}: expected {count} weights, got {len(weights)}"
-        raise source.error(message, places[-1])
+        raise source.error(message, lines[end - 1].number)
     heads: dict[str, Any] = {"name": name, "capacity": capacity, "best_known": best}
-    locate = locator(places, dict.fromkeys(heads, head.number))
+    locate = locator(dict.fromkeys(heads, head.number), places)
     return Record({**heads, "weights": weights}, source, locate), end
 
 

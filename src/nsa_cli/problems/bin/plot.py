@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.drawing import BLACK, SCALE, Drawing, LearntView, cut, number, plain, title
+from nsa_cli.core.drawing import BLACK, SCALE, Drawing, LearntView, cut, number, plain, show_logits, title
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.bin.instance import BinInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
 #: Bins up to which bins are numbered, and items named where there is room.
@@ -33,84 +35,81 @@ class BinDrawing(Drawing[BinInstance]):
     def solution(
         self, figure: Figure, instance: BinInstance, solution: Solution, path: Solution | None = None
     ) -> None:
-        from matplotlib.collections import PolyCollection
-
         axes = figure.subplots()
         bins = [sorted(members, key=lambda i: -instance.weights[i]) for members in instance.bins(solution)]
-        items = np.concatenate([np.array(members) for members in bins])
-        weights = instance.weights[items].astype(np.float64)
+        weights = instance.weights.astype(np.float64)
+        left = np.concatenate([np.cumsum([0.0, *weights[members[:-1]]]) for members in bins])
         row = np.repeat(np.arange(1, len(bins) + 1), [len(members) for members in bins])
-        left = np.concatenate([np.cumsum([0.0, *instance.weights[m[:-1]]]) for m in bins])
-        half = 0.4 if len(bins) <= _NAMED else 0.5
-        right, low, high = left + weights, row - half, row + half
-        corners = np.array([[left, low], [right, low], [right, high], [left, high]])
-        boxes = PolyCollection(
-            corners.transpose(2, 0, 1).tolist(),
-            array=weights,
-            cmap=SCALE,
-            edgecolors="white",
-            linewidths=min(0.8, 40 / len(bins) * 0.3),
-        )
+        items, few = np.concatenate(bins), len(bins) <= _NAMED
+        boxes = _boxes(left, row, weights[items], 0.8 if few else 1.0)
+        boxes.set(edgecolors="white", linewidths=min(0.8, 40 / len(bins) * 0.3))
         axes.add_collection(boxes)
         capacity, limit = float(instance.capacity), f"capacity {number(instance.capacity)}"
         axes.axvline(capacity, color=BLACK, lw=1.2, ls=(0, (5, 3)), label=limit)
         axes.set(xlim=(0, 1.02 * capacity if capacity > 0 else 1), ylim=(len(bins) + 0.5, 0.5))
         axes.set(xlabel="weight packed (file's units)", ylabel="bin")
-        if len(bins) <= _NAMED:
+        axes.set_title(title(instance.name, _summary(instance, len(bins))))
+        if np.ptp(weights) > 0:
+            figure.colorbar(boxes, ax=axes, label="weight of the item", fraction=0.05, pad=0.02)
+        figure.legend(loc="outside lower center")
+        if few:
             axes.set_yticks(range(1, len(bins) + 1))
-        _finish(figure, axes, boxes, instance, bins)
+            figure.draw_without_rendering()
+            names = [cut(instance.items.ids[i], 24) for i in items]
+            _name_boxes(axes, boxes, names, left + weights[items] / 2, row)
 
     def policy(self, figure: Figure, view: LearntView) -> None:
         """Logits of items over weight and free capacity of their bins, and of bins for a chosen item."""
-        grid, item, target = _logits(view)
+        grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
         panels = figure.subplots(1, 2, sharex=True, sharey=True)
         figure.suptitle(f"{plain(view.name)}: temperature {view.temperature:.2g} (bins of capacity 1)")
         names = ("which item to move", "which bin to move it to")
         below = ("free capacity of its bin", "free capacity of the bin")
-        for axes, logits, name, free in zip(panels, (item, target), names, below, strict=True):
-            image = axes.pcolormesh(grid, grid, logits, cmap=SCALE, rasterized=True)
-            axes.contour(grid, grid, logits, 8, colors="white", linewidths=0.5, linestyles="solid")
+        for axes, logits, name, free in zip(panels, _logits(view, grid), names, below, strict=True):
+            image = show_logits(axes, grid, logits)
             axes.set(title=name, xlabel="weight of the item", ylabel=free)
-            axes.set(aspect="equal", xlim=(0, 1), ylim=(0, 1))
             axes.tick_params(labelleft=True)
             figure.colorbar(image, ax=axes, label="logit (higher is likelier)", shrink=0.8)
 
 
-def _finish(figure: Figure, axes: Axes, boxes: Any, instance: BinInstance, bins: list[list[int]]) -> None:
-    count = "1 bin" if len(bins) == 1 else f"{len(bins):,} bins"
-    load = float(instance.weights.astype(np.float64).sum())
-    space = len(bins) * float(instance.capacity)
-    filled = f", {100 * load / space:.1f} % full" if space > 0 else ""
+def _summary(instance: BinInstance, count: int) -> str:
     items = "1 item" if instance.size == 1 else f"{instance.size:,} items"
-    axes.set_title(title(instance.name, f"{items} in {count}{filled}"))
-    if np.ptp(instance.weights) > 0:
-        figure.colorbar(boxes, ax=axes, label="weight of the item", fraction=0.05, pad=0.02)
-    figure.legend(loc="outside lower center")
-    if len(bins) <= _NAMED:
-        figure.draw_without_rendering()
-        _name_items(axes, boxes, instance, bins)
+    bins = "1 bin" if count == 1 else f"{count:,} bins"
+    space = count * float(instance.capacity)
+    load = float(instance.weights.astype(np.float64).sum())
+    return f"{items} in {bins}" + (f", {100 * load / space:.1f} % full" if space > 0 else "")
 
 
-def _name_items(axes: Axes, boxes: Any, instance: BinInstance, bins: list[list[int]]) -> None:
+def _boxes(
+    left: NDArray[np.float64], row: NDArray[np.int64], widths: NDArray[np.float64], height: float
+) -> PolyCollection:
+    """Items as boxes, coloured by their widths."""
+    from matplotlib.collections import PolyCollection
+
+    right, low, high = left + widths, row - height / 2, row + height / 2
+    corners = np.array([[left, low], [right, low], [right, high], [left, high]])
+    return PolyCollection(corners.transpose(2, 0, 1).tolist(), array=widths, cmap=SCALE)
+
+
+def _name_boxes(
+    axes: Axes,
+    boxes: PolyCollection,
+    names: Sequence[str],
+    middle: NDArray[np.float64],
+    row: NDArray[np.int64],
+) -> None:
     """Write names into the boxes that are wide enough for them."""
-    a_unit = axes.get_window_extent().width / np.ptp(axes.get_xlim())
     figure = axes.figure
     assert figure is not None
     boxes.update_scalarmappable()
-    colours = iter(boxes.get_facecolor())
-    for row, members in enumerate(bins, start=1):
-        left = 0.0
-        for i in members:
-            weight, colour = float(instance.weights[i]), next(colours)
-            text = cut(instance.items.ids[i], 24)
-            if 0.62 * 7.5 * figure.dpi / 72 * len(text) < weight * a_unit - 4:
-                dark = colour[:3] @ (0.299, 0.587, 0.114) < 0.55
-                ink, middle = "white" if dark else "black", left + weight / 2
-                axes.text(middle, row, plain(text), ha="center", va="center", fontsize=7.5, color=ink)
-            left += weight
+    widths = np.asarray(boxes.get_array()) * axes.get_window_extent().width / np.ptp(axes.get_xlim())
+    for name, x, y, width, colour in zip(names, middle, row, widths, boxes.get_facecolor(), strict=True):
+        if 0.62 * 7.5 * figure.dpi / 72 * len(name) < width - 4:
+            ink = "white" if colour[:3] @ (0.299, 0.587, 0.114) < 0.55 else "black"
+            axes.text(x, y, plain(name), ha="center", va="center", fontsize=7.5, color=ink)
 
 
-def _logits(view: LearntView) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _logits(view: LearntView, grid: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Ask the policy about items of every weight in bins, and about bins, of every free capacity.
 
     Item 0 is the probe, item 1 its bin's other content, item 2 the content of the bin it may go to; the
@@ -118,29 +117,20 @@ def _logits(view: LearntView) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
     Returns
     -------
-    float64[G], float64[G, G], float64[G, G]
-        Weights or free capacities; logits by [free capacity, weight], nan where there is no such state.
+    float64[G, G], float64[G, G]
+        Of the item and of the bin, by [free capacity, weight]; nan where there is no such state.
     """
-    import torch
-
-    operations: Any = view.operations
-    grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
-    weight, free = (axis.ravel() for axis in np.meshgrid(grid, grid))
-    rows = [_probe(view.instance, w, f) for w, f in zip(weight, free, strict=True)]
+    weight, free = np.meshgrid(grid, grid)
+    rows = [_probe(view.instance, w, f) for w, f in zip(weight.ravel(), free.ravel(), strict=True)]
     packing = np.arange(rows[0].size)
-    packing[1] = 0
-    packing[2] = 1
-    batch = operations.pack(rows, unit=1.0)
-    x = torch.from_numpy(packing).expand(len(rows), -1)
-    temperature = torch.tensor(view.temperature, dtype=torch.float64)
-    first = torch.zeros(len(rows), dtype=torch.int64)
-    with torch.inference_mode():
-        item = view.policy.logits(operations, batch, x, (), temperature)[:, 0].double().numpy()
-        target = view.policy.logits(operations, batch, x, (first,), temperature)[:, 1].double().numpy()
-        fits = operations.allowed(batch, x, (first,))[:, 1].numpy()
-    there, shape = weight + free <= 1 + 1e-9, (len(grid), len(grid))
-    panels = [np.where(asked, logits, np.nan) for asked, logits in ((there, item), (fits, target))]
-    return grid, panels[0].reshape(shape), panels[1].reshape(shape)
+    packing[1:3] = 0, 1
+    item, _ = view.logits(rows, packing)
+    target, fits = view.logits(rows, packing, [0])
+    there = weight + free <= 1 + 1e-9
+    return (
+        np.where(there, item[:, 0].reshape(there.shape), np.nan),
+        np.where(fits[:, 1], target[:, 1], np.nan).reshape(there.shape),
+    )
 
 
 def _probe(instance: BinInstance, weight: float, free: float) -> BinInstance:

@@ -25,9 +25,9 @@ import numpy as np
 from nsa_cli.core.errors import shown
 from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.problem import FileFormat, FileSet
-from nsa_cli.core.record import Record, Source
+from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.io.numbers import read_number
-from nsa_cli.io.tokens import Line, locator, read_numbers, shape, split_lines, to_count, to_number
+from nsa_cli.io.tokens import Line, read_numbers, shape, split_lines, to_count, to_number
 from nsa_cli.problems.item_files import read_lists, read_one_by_one
 
 
@@ -128,13 +128,8 @@ def _mknap_instance(source: Source, tokens: Sequence[tuple[str, int]], begin: in
     if best:
         data["best_known"] = best
     places = [at for _, at in tokens[begin + 3 : end]]
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        if index is None:
-            return places[-1] if key == "capacity" else line
-        return places[index + (size if key == "weights" else 0)] if index < size else None
-
-    return Record(data, source, locate), end
+    lines = {"values": places[:size], "weights": places[size:-1]}
+    return Record(data, source, locator({**lines, "capacity": places[-1]}, line)), end
 
 
 def recognises_jooken(source: Source) -> bool:
@@ -223,7 +218,7 @@ def _record(
     values = [to_number(source, cells[0], line.number, "value") for line, cells in rows]
     weights = [to_number(source, cells[1], line.number, "weight") for line, cells in rows]
     lines = [line.number for line, _ in rows]
-    return Record({**extra, "values": values, "weights": weights}, source, locator(lines, heads))
+    return Record({**extra, "values": values, "weights": weights}, source, locator(heads, lines))
 
 
 def _check_width(source: Source, line: Line, cells: list[str], width: int, what: str) -> None:

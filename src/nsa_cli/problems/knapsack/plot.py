@@ -11,12 +11,12 @@ from nsa_cli.core.drawing import (
     BLACK,
     BLUE,
     ORANGE,
-    SCALE,
     Drawing,
     LearntView,
     label_points,
     number,
     plain,
+    show_logits,
     title,
 )
 from nsa_cli.core.exact import exact_sum
@@ -25,7 +25,6 @@ from nsa_cli.problems.knapsack.instance import KnapsackInstance
 from nsa_cli.problems.knapsack.order import by_ratio, ratios
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Items up to which they are named.
@@ -70,12 +69,12 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
         axes.grid(True)
         figure.legend(loc="outside lower center", ncols=3)
         if size <= _NAMED:
-            figure.draw_without_rendering()
             label_points(axes, points, instance.items.ids, avoid=along, radius=area**0.5 / 2 + 1)
 
     def policy(self, figure: Figure, view: LearntView) -> None:
         """Logits of an item over its weight and value, for both states; with much room, and with little."""
-        panels = [[_logits(view, taken, room) for taken in (False, True)] for room in _ROOMS]
+        grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
+        panels = [[_logits(view, grid, taken, room) for taken in (False, True)] for room in _ROOMS]
         if all(np.allclose(a.logits, b.logits, atol=1e-4) for a, b in zip(*panels, strict=True)):
             panels = panels[:1]  # a policy that does not see the free capacity
             figure.set_size_inches(9.0, 4.6)
@@ -83,7 +82,10 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
         every = np.stack([panel.logits for row in panels for panel in row])
         for i, row in enumerate(panels):
             for j, panel in enumerate(row):
-                image = _show(axes[i, j], panel, every.min(), every.max())
+                image = show_logits(axes[i, j], grid, panel.logits, vmin=every.min(), vmax=every.max())
+                veil = np.where(panel.allowed, np.nan, 1.0)  # pale where the item may not be flipped
+                style = {"cmap": "Greys_r", "vmin": 0, "vmax": 1, "alpha": 0.65, "rasterized": True}
+                axes[i, j].pcolormesh(grid, grid, veil, **style)
                 state = "in the knapsack, $x_i=1$" if j else "outside, $x_i=0$"
                 free = min(_ROOMS[i], float(view.instance.capacity))  # few items have little room at most
                 room = f"; free capacity {free:.3g}" if len(panels) > 1 else ""
@@ -98,18 +100,6 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
         figure.colorbar(image, ax=axes, label="logit (higher is likelier)", shrink=0.85)
 
 
-def _show(axes: Axes, panel: _Panel, low: float, high: float) -> Any:
-    """Logits as colours with contours, pale where the item may not be flipped."""
-    grid = panel.grid, panel.grid
-    image = axes.pcolormesh(*grid, panel.logits, cmap=SCALE, vmin=low, vmax=high, rasterized=True)
-    axes.contour(*grid, panel.logits, 8, colors="white", linewidths=0.5, linestyles="solid")
-    if not panel.allowed.all():
-        veil = np.where(panel.allowed, np.nan, 1.0)
-        axes.pcolormesh(*grid, veil, cmap="Greys_r", vmin=0, vmax=1, alpha=0.65, rasterized=True)
-    axes.set(aspect="equal", xlim=(0, 1), ylim=(0, 1))
-    return image
-
-
 def critical_ratio(instance: KnapsackInstance) -> float | None:
     """Value per weight of the break item; None if all items fit."""
     order = by_ratio(instance)
@@ -118,36 +108,25 @@ def critical_ratio(instance: KnapsackInstance) -> float | None:
 
 
 class _Panel(NamedTuple):
-    """Logits by [value, weight], where the item may be flipped, and the coordinates of both axes."""
+    """Logits by [value, weight], and where the item may be flipped."""
 
-    grid: NDArray[np.float64]
     logits: NDArray[np.float64]
     allowed: NDArray[np.bool_]
 
 
-def _logits(view: LearntView, taken: bool, room: float) -> _Panel:
+def _logits(view: LearntView, grid: NDArray[np.float64], taken: bool, room: float) -> _Panel:
     """Ask the policy about one item of every weight and value.
 
     The other items are those of the random instance; as many of them are taken as leave the room wanted.
     """
-    import torch
-
-    operations: Any = view.operations
-    grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
     weight, value = np.meshgrid(grid, grid)
     instance: KnapsackInstance = view.instance
     chosen = np.zeros(instance.size, dtype=bool)
     count = max(min(round(2 * float(instance.capacity)), instance.size - 1), 1)
     chosen[1 : count + 1], chosen[0] = True, taken
     pairs = zip(weight.ravel(), value.ravel(), strict=True)
-    rows = [_probe(instance, chosen, w, v, room) for w, v in pairs]
-    batch = operations.pack(rows, unit=1.0)
-    x = torch.from_numpy(chosen).expand(len(rows), -1)
-    temperature = torch.tensor(view.temperature, dtype=torch.float64)
-    with torch.inference_mode():
-        logits = view.policy.logits(operations, batch, x, (), temperature)[:, 0]
-        allowed = operations.allowed(batch, x, ())[:, 0]
-    return _Panel(grid, logits.double().numpy().reshape(weight.shape), allowed.numpy().reshape(weight.shape))
+    logits, allowed = view.logits([_probe(instance, chosen, w, v, room) for w, v in pairs], chosen)
+    return _Panel(logits[:, 0].reshape(weight.shape), allowed[:, 0].reshape(weight.shape))
 
 
 def _probe(

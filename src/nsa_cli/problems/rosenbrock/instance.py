@@ -19,7 +19,6 @@ from nsa_cli.core.instance import (
     list_of,
     number_array,
     number_of,
-    text_of,
 )
 
 #: Dimensions beyond which an answer is a typing error.
@@ -73,8 +72,7 @@ class RosenbrockInstance(Instance):
             raise DataError(f"dim: expected an integer, got {dim}", "dim")
         a, b = number_of(data, "a", largest=LARGEST), number_of(data, "b", minimum=0, largest=LARGEST)
         return cls(
-            name=text_of(data, "name"),
-            best_known=number_of(data, "best_known"),
+            **cls.read_head(data),
             a=1.0 if a is None else float(a),
             b=100.0 if b is None else float(b),
             dim=dim,

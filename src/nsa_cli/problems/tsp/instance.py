@@ -20,7 +20,6 @@ from nsa_cli.core.instance import (
     Solution,
     list_of,
     number_array,
-    number_of,
     text_of,
 )
 from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
@@ -97,8 +96,7 @@ class TspInstance(Instance):
         kind = text_of(data, "edge_weight_type") or (REAL if square is None else "EXPLICIT")
         ids, display = list_of(data, "ids"), list_of(data, "display")
         return cls(
-            name=text_of(data, "name"),
-            best_known=number_of(data, "best_known"),
+            **cls.read_head(data),
             edge_weight_type=kind,
             coords=None
             if rows is None
@@ -110,21 +108,13 @@ class TspInstance(Instance):
         )
 
     def record(self) -> dict[str, Any]:
-        data: dict[str, Any] = {"problem": "tsp", **self.head()}
-        if self.comment is not None:
-            data["comment"] = self.comment
-        if self.edge_weight_type not in (REAL, "EXPLICIT"):
-            data["edge_weight_type"] = self.edge_weight_type
-        if self.ids is not None:
-            data["ids"] = list(self.ids)
-        if self.coords is not None:
-            data["coords"] = self.coords.tolist()
-        else:
-            assert self.matrix is not None
-            data["matrix"] = self.matrix.tolist()
-        if self.display is not None:
-            data["display"] = self.display.tolist()
-        return data
+        kind = None if self.edge_weight_type in (REAL, "EXPLICIT") else self.edge_weight_type
+        ids = None if self.ids is None else list(self.ids)
+        arrays = {"coords": self.coords, "matrix": self.matrix, "display": self.display}
+        data = {"comment": self.comment, "edge_weight_type": kind, "ids": ids}
+        data |= {key: None if array is None else array.tolist() for key, array in arrays.items()}
+        given = {key: value for key, value in data.items() if value is not None}
+        return {"problem": "tsp", **self.head(), **given}
 
     @property
     def size(self) -> int:

@@ -54,21 +54,19 @@ class TspDrawing(Drawing[TspInstance]):
         size = instance.size
         closed = points[np.append(solution, solution[0])]
         fine = min(1.0, (100 / size) ** 0.5)
+        on_globe = instance.edge_weight_type == "GEO"
         style = {"color": BLUE, "lw": max(1.8 * fine, 0.5), "zorder": 1, "solid_joinstyle": "round"}
-        for line in _lines(closed, around=instance.edge_weight_type == "GEO"):
+        for line in _lines(closed, around=on_globe):
             axes.plot(*line.T, **style)
         axes.scatter(*points.T, s=max(26 * fine**2, 1.5), color=BLACK, zorder=2, linewidths=0)
         length = number(instance.objective(solution))
-        unit = " km" if instance.edge_weight_type == "GEO" else ""
+        unit = " km" if on_globe else ""
         cities = "1 city" if size == 1 else f"{size:,} cities"
         axes.set_title(title(instance.name, f"tour of length {length}{unit} through {cities}"))
         (left, low), (right, high) = _frame(points, stretch)
-        axes.set_xlim(left, right)
-        axes.set_ylim(low, high)
-        axes.set_aspect(stretch)
+        axes.set(xlim=(left, right), ylim=(low, high), aspect=stretch)
         _name_axes(axes, instance)
         if size <= _NAMED:
-            figure.draw_without_rendering()
             label_points(axes, points, instance.cities.ids, avoid=_edges(closed))
 
     def policy(self, figure: Figure, view: LearntView) -> None:
@@ -82,8 +80,9 @@ class TspDrawing(Drawing[TspInstance]):
         figure.suptitle(
             f"{plain(view.name)}: 2-opt on {len(tour)} random cities, temperature {view.temperature:.2g}"
         )
-        _show(panels[0], points, first, r"probability of the first city, $i$", None)
-        _show(panels[1], points, second, rf"probability of the second city, $j$, given $i={chosen}$", chosen)
+        _show(figure, panels[0], points, first, r"probability of the first city, $i$")
+        what = rf"probability of the second city, $j$, given $i={chosen}$"
+        _show(figure, panels[1], points, second, what, chosen)
         handles, labels = panels[1].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
 
@@ -147,23 +146,18 @@ def _name_axes(axes: Axes, instance: TspInstance) -> None:
 
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(9, steps=[1, 1.5, 3, 6, 10]))
-        axes.set_xlabel("longitude")
-        axes.set_ylabel("latitude")
+        axes.set(xlabel="longitude", ylabel="latitude")
         axes.xaxis.set_major_formatter(lambda x, _: _degrees((x + 180) % 360 - 180, "E", "W"))
         axes.yaxis.set_major_formatter(lambda y, _: _degrees(y, "N", "S"))
         axes.grid(True)
     elif instance.coords is None and instance.display is None:
-        axes.set_xlabel("cities in the plane that reproduces the matrix's lengths best")
-        axes.set_xticks([])
-        axes.set_yticks([])
+        axes.set(xlabel="cities in the plane that reproduces the matrix's lengths best", xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
-    elif instance.coords is None:
-        axes.set_xlabel("x (display data of the file)")
-        axes.set_ylabel("y")
     else:
-        deep = instance.coords.shape[1] > 2
-        axes.set_xlabel("x (file's units, seen along z)" if deep else "x (file's units)")
-        axes.set_ylabel("y")
+        coords = instance.coords
+        seen = ", seen along z" if coords is not None and coords.shape[1] > 2 else ""
+        unit = "display data of the file" if coords is None else f"file's units{seen}"
+        axes.set(xlabel=f"x ({unit})", ylabel="y")
 
 
 def _degrees(value: float, positive: str, negative: str) -> str:
@@ -172,85 +166,54 @@ def _degrees(value: float, positive: str, negative: str) -> str:
     return f"{abs(value):.4g}° {positive if value >= 0 else negative}" if value else "0°"
 
 
-def _probabilities(view: LearntView, tour: NDArray[Any]) -> tuple[NDArray[Any], int, NDArray[Any]]:
+def _probabilities(
+    view: LearntView, tour: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], int, NDArray[np.float64]]:
     """Of each position as first city; the likeliest; of each as second one, nan where it is not allowed."""
-    import torch
+    from scipy.special import softmax
 
-    operations: Any = view.operations
-    batch = operations.pack([view.instance], unit=1.0)
-    x = torch.from_numpy(tour)[None]
-    temperature = torch.tensor(view.temperature, dtype=torch.float64)
+    def of(*chosen: int) -> NDArray[np.float64]:
+        logits, allowed = (rows[0] for rows in view.logits([view.instance], tour, chosen))
+        if not allowed.any():
+            message = f"expected at least 4 cities, which have moves to show, got {len(tour)}"
+            raise UsageError(message, option="size")
+        return np.where(allowed, softmax(np.where(allowed, logits, -np.inf)), np.nan)
 
-    def of(chosen: Any) -> NDArray[Any]:
-        allowed = operations.allowed(batch, x, chosen)[0]
-        logits = view.policy.logits(operations, batch, x, chosen, temperature)[0].double()
-        shares = torch.softmax(logits.masked_fill(~allowed, -torch.inf), 0)
-        return torch.where(allowed, shares, torch.nan).numpy()
-
-    with torch.inference_mode():
-        first = of(())
-        if np.isnan(first).all():
-            raise UsageError(
-                f"expected at least 4 cities, which have moves to show, got {len(tour)}", option="size"
-            )
-        likeliest = int(np.nanargmax(first))
-        return first, likeliest, of((torch.tensor([likeliest]),))
+    first = of()
+    likeliest = int(np.nanargmax(first))
+    return first, likeliest, of(likeliest)
 
 
-def _show(axes: Axes, points: NDArray[Any], shares: NDArray[Any], what: str, chosen: int | None) -> None:
+def _show(
+    figure: Figure,
+    axes: Axes,
+    points: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    what: str,
+    chosen: int | None = None,
+) -> None:
     """Cities in the order of the tour, coloured by probability."""
     closed = np.append(points, points[:1], axis=0)
     axes.plot(*closed.T, color=GREY, lw=1.0, zorder=1, label="tour")
     known = np.argsort(shares)[: np.isfinite(shares).sum()]  # the likeliest on top
-    fine = min(1.0, (40 / len(points)) ** 0.5)
-    dots = axes.scatter(
-        *points[known].T,
-        c=shares[known],
-        cmap=SCALE,
-        vmin=0,
-        s=110 * fine**2 + 10,
-        edgecolors=BLACK,
-        linewidths=0.6,
-        zorder=2,
-        label="city",
-    )
+    fine = min(1.0, 40 / len(points))
+    area, named = 110 * fine + 10, np.arange(len(points))
+    style: dict[str, Any] = {"s": area, "edgecolors": BLACK, "zorder": 2}
+    colours: dict[str, Any] = {"c": shares[known], "cmap": SCALE, "vmin": 0, "linewidths": 0.6}
+    dots = axes.scatter(*points[known].T, label="city", **style, **colours)
     if chosen is not None:
-        left_out = np.isnan(shares)
-        left_out[chosen] = False
-        axes.scatter(
-            *points[left_out].T,
-            s=110 * fine**2 + 10,
-            facecolors="white",
-            edgecolors=BLACK,
-            linewidths=0.9,
-            linestyle=":",
-            zorder=2,
-            label="no candidate",
-        )
-        axes.scatter(
-            *points[chosen],
-            marker="*",
-            s=330 * fine**2 + 30,
-            color=ORANGE,
-            edgecolors=BLACK,
-            zorder=3,
-            label="first city, $i$",
-        )
-    axes.set_aspect("equal")
-    axes.set_xlim(-0.06, 1.06)
-    axes.set_ylim(-0.06, 1.06)
-    axes.set_xlabel("x")
-    axes.set_ylabel("y")
-    axes.set_title(what)
-    figure = axes.figure
-    assert figure is not None
+        named = np.delete(named, chosen)
+        left_out = named[np.isnan(shares[named])]
+        hollow: dict[str, Any] = {"facecolors": "white", "linewidths": 0.9, "linestyle": ":"}
+        axes.scatter(*points[left_out].T, label="no candidate", **style, **hollow)
+        star: dict[str, Any] = {"marker": "*", "color": ORANGE, "s": 330 * fine + 30, "zorder": 3}
+        axes.scatter(*points[chosen], label="first city, $i$", **style | star)
+    square = (-0.06, 1.06)
+    axes.set(title=what, aspect="equal", xlim=square, ylim=square, xlabel="x", ylabel="y")
     figure.colorbar(dots, ax=axes, shrink=0.75, label="probability")
     if len(points) <= _NAMED:
-        figure.draw_without_rendering()
-        radius = (110 * fine**2 + 10) ** 0.5 / 2
-        names = np.delete(np.arange(len(points)), [] if chosen is None else [chosen])
         covered = np.concatenate([_edges(closed), points])
-        label_points(axes, points[names], names.tolist(), avoid=covered, radius=radius)
+        label_points(axes, points[named], named.tolist(), avoid=covered, radius=area**0.5 / 2)
 
 
 drawing = TspDrawing()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nsa_cli.core.record import Record, Source
+from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.io.tokens import Line, split_lines, to_number
 
 _WORD = "output"
@@ -44,7 +44,7 @@ def _record(source: Source, line: Line) -> Record:
     data: dict[str, Any] = {"coords": coords}
     if tour:
         data["best_known"] = _length(source, line, coords, tour)
-    return Record(data, source, lambda _key, _index: line.number)
+    return Record(data, source, locator({}, line.number))
 
 
 def _length(source: Source, line: Line, coords: list[list[int | float]], tour: list[int | float]) -> float:

@@ -8,7 +8,7 @@ Sections that would change the answer and are not supported are refused by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -16,8 +16,9 @@ import numpy as np
 
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import LARGEST, Solution, check_number
-from nsa_cli.core.record import Record, Source
+from nsa_cli.core.record import Locate, Record, Source, locator
 from nsa_cli.io.numbers import read_number
+from nsa_cli.io.tokens import to_count, to_number
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 
@@ -57,6 +58,11 @@ class _Section:
     line: int
     tokens: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+
+    @property
+    def last(self) -> int:
+        """Line of the last token."""
+        return self.lines[-1] if self.lines else self.line
 
     def add(self, text: str, line: int) -> None:
         tokens = text.split()
@@ -197,10 +203,7 @@ def _dimension(parsed: _Parsed) -> int:
     text = parsed.value("DIMENSION")
     if text is None:
         parsed.fail("DIMENSION is missing", 1)
-    size = read_number(text)
-    if not isinstance(size, int) or size < 1:
-        parsed.fail(f"DIMENSION: expected a positive integer, got {shown(text)}", parsed.line("DIMENSION"))
-    return size
+    return to_count(parsed.source, text, parsed.line("DIMENSION"), "DIMENSION")
 
 
 def _section(parsed: _Parsed, word: str) -> _Section:
@@ -212,9 +215,7 @@ def _section(parsed: _Parsed, word: str) -> _Section:
 def _numbers(parsed: _Parsed, word: str) -> list[int | float]:
     section, values = _section(parsed, word), []
     for token, line in zip(section.tokens, section.lines, strict=True):
-        value = read_number(token)
-        if value is None:
-            parsed.fail(f"{word}: expected a number, got {shown(token)}", line)
+        value = to_number(parsed.source, token, line, word)
         if not -_PLAIN < value < _PLAIN:
             _check_size(parsed, value, word, line)
         values.append(value)
@@ -232,58 +233,52 @@ def _check_size(parsed: _Parsed, value: int | float, word: str, line: int) -> No
         parsed.fail(str(error), line)
 
 
-def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Callable[..., int | None]:
-    word = "NODE_COORD_SECTION"
-    section = _section(parsed, word)
-    width = 1 + METRICS[kind].axes
-    _check_rows(parsed, section, size, width, kind, word)
-    values = _numbers(parsed, word)
-    ids = values[::width]
+def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Locate:
+    word, width = "NODE_COORD_SECTION", 1 + METRICS[kind].axes
+    section, rows = _section(parsed, word), _rows(parsed, word, size, width, kind)
+    ids = [row[0] for row in rows]
     for i, x in enumerate(ids):
         if not isinstance(x, int) or x < 0:
             message = f"{word}: expected an integer of at least 0 as the city's id, got {x}"
             parsed.fail(message, section.lines[i * width])
     if ids != list(range(1, size + 1)):
         data["ids"] = ids
-    data["coords"] = [values[i + 1 : i + width] for i in range(0, len(values), width)]
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        if index is not None and index < size and key in ("coords", "ids"):
-            return section.lines[index * width]
-        return parsed.line(_SPEC_OF.get(key or "")) or section.line
-
-    return locate
+    data["coords"] = [row[1:] for row in rows]
+    lines = section.lines[::width]
+    return _locator(parsed, section, {"coords": lines, "ids": lines})
 
 
-_SPEC_OF = {"edge_weight_type": "EDGE_WEIGHT_TYPE", "name": "NAME"}
+def _locator(parsed: _Parsed, section: _Section, places: Mapping[str, Sequence[int]]) -> Locate:
+    heads = {"edge_weight_type": parsed.line("EDGE_WEIGHT_TYPE"), "name": parsed.line("NAME")}
+    return locator({**heads, **places}, section.line)
 
 
-def _check_rows(parsed: _Parsed, section: _Section, size: int, width: int, kind: str, word: str) -> None:
-    """Compare the number of tokens with the header, and say it in cities where lines are cities."""
+def _rows(parsed: _Parsed, word: str, size: int, width: int, kind: str) -> list[list[int | float]]:
+    """Read a row of numbers a city; a wrong number of tokens is told in cities where lines are cities."""
+    section = _section(parsed, word)
     count = len(section.tokens)
     if count == size * width:
-        return
-    last = section.lines[-1] if section.lines else section.line
+        values = _numbers(parsed, word)
+        return [values[i : i + width] for i in range(0, count, width)]
     for line in dict.fromkeys(section.lines):
         here = section.lines.count(line) if count < 10_000 else width
         if here % width:
             parsed.fail(f"expected an id and {width - 1} coordinates for {kind}, got {here} numbers", line)
     if count % width:
-        parsed.fail(f"expected {width} numbers a city for {kind}, got {count} numbers in all", last)
-    parsed.fail(f"DIMENSION is {size}, but {word} has {count // width} cities", last)
+        parsed.fail(f"expected {width} numbers a city for {kind}, got {count} numbers in all", section.last)
+    message = f"DIMENSION is {size}, but {word} has {count // width} cities"
+    raise parsed.source.error(message, section.last)
 
 
 def _read_display(parsed: _Parsed, size: int, data: dict[str, Any]) -> None:
     """Keep the places that a matrix is drawn with; they never enter a length."""
     for word in ("DISPLAY_DATA_SECTION", "NODE_COORD_SECTION"):
         if word in parsed.sections:
-            _check_rows(parsed, parsed.sections[word], size, 3, "display", word)
-            values = _numbers(parsed, word)
-            data["display"] = [values[i + 1 : i + 3] for i in range(0, len(values), 3)]
+            data["display"] = [row[1:] for row in _rows(parsed, word, size, 3, "display")]
             return
 
 
-def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Callable[..., int | None]:
+def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Locate:
     text = parsed.value("EDGE_WEIGHT_FORMAT")
     if text is None:
         parsed.fail("EDGE_WEIGHT_FORMAT is missing, which EXPLICIT needs", parsed.line("EDGE_WEIGHT_TYPE"))
@@ -296,24 +291,17 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Callable[.
     section = _section(parsed, "EDGE_WEIGHT_SECTION")
     expected, got = _token_count(shape, size), len(section.tokens)
     if got != expected:
-        last = section.lines[-1] if section.lines else section.line
-        parsed.fail(f"{shape} of DIMENSION {size} has {expected} numbers, got {got}", last)
-    values = _numbers(parsed, "EDGE_WEIGHT_SECTION")
-    flat = np.array(values, dtype=object)  # of integers and decimals side by side none is changed
-    matrix = np.zeros((size, size), dtype=object)
+        parsed.fail(f"{shape} of DIMENSION {size} has {expected} numbers, got {got}", section.last)
     rows, columns = _SHAPES[shape](size)
-    matrix[rows, columns] = flat
-    if shape != "FULL_MATRIX":
-        matrix[columns, rows] = flat
+    # Of integers and decimals side by side none is changed.
+    values = np.array(_numbers(parsed, "EDGE_WEIGHT_SECTION"), dtype=object)
+    matrix, lines = np.zeros((size, size), dtype=object), np.full(size, section.last)
+    sides = [(rows, columns)] if shape == "FULL_MATRIX" else [(rows, columns), (columns, rows)]
+    for i, j in sides:
+        matrix[i, j] = values
+        np.minimum.at(lines, i, np.array(section.lines, dtype=np.int64))  # where a row's first number is
     data["matrix"] = matrix.tolist()
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        if key == "matrix" and index is not None and index < size and section.lines:
-            mine = (rows == index) if shape == "FULL_MATRIX" else (rows == index) | (columns == index)
-            return section.lines[int(np.flatnonzero(mine)[0])]
-        return parsed.line(_SPEC_OF.get(key or "")) or section.line
-
-    return locate
+    return _locator(parsed, section, {"matrix": lines.tolist()})
 
 
 def _full(n: int) -> Any:
