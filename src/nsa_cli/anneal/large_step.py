@@ -343,14 +343,10 @@ def _draws(key: np.int64, step: int, count: int) -> NDArray[np.float64]:
 
 def _alike(runs: Sequence[LargeStepRun]) -> dict[int, list[int]]:
     """Find the first chain of each instance and first solution, and the others that start as it does."""
-    first: dict[tuple[int, bytes], int] = {}
-    others: dict[int, list[int]] = {}
+    alike: dict[tuple[int, bytes], list[int]] = {}
     for row, run in enumerate(runs):
-        leader = first.setdefault((id(run.data), run.current().tobytes()), row)
-        others.setdefault(leader, [])
-        if leader != row:
-            others[leader].append(row)
-    return others
+        alike.setdefault((id(run.data), run.current().tobytes()), []).append(row)
+    return {first: others for first, *others in alike.values()}
 
 
 def _copy(source: Any, target: Any) -> None:

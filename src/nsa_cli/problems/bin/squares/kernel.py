@@ -59,7 +59,7 @@ class Work(NamedTuple):
 
 
 def workspace(x: Any) -> Work:
-    """Allocate what a thread needs for one chain at a time."""
+    """Allocate the workspace of a thread, for one chain at a time."""
     size = len(x)
     others = slots.blocks_of(2 * size) * LANES
     back, there, now = slots.aligned((others,), np.int64), slots.never(others), slots.never(others)
@@ -75,7 +75,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
         work.back[size + i] = batch.weights[row, i]
     for b in range(size):
         _make_room(work, b)
-    shared.look(batch, policy, work, row, member)
+    hooks.compute_features(batch, policy, work, row, member)
 
 
 @inlined
@@ -90,8 +90,8 @@ def _make_room(work: Any, changed: int) -> None:
         item = packing.after[item]
 
 
-@variant(shared.look, batch=SquaresBatch, policy=Squares)
-def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+@variant(hooks.compute_features, batch=SquaresBatch, policy=Squares)
+def _compute_features(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     packing, unit = work.packing, batch.unit[row]
     size = len(packing.bin_of)
     for i in range(size):
@@ -203,11 +203,11 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
         shared.put(packing, other - size, source, work.back[other])
     for changed in (source, target):
         _make_room(work, changed)
-        shared.look_again(batch, policy, work, row, member, changed)
+        hooks.update_features(batch, policy, work, row, member, changed)
 
 
-@variant(shared.look_again, batch=SquaresBatch, policy=Squares)
-def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
+@variant(hooks.update_features, batch=SquaresBatch, policy=Squares)
+def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     packing = work.packing
     size, room = len(packing.bin_of), np.float32(-packing.needs[changed] / batch.unit[row])
     work.seen[1, changed] = room
