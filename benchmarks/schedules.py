@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,9 +62,9 @@ def compare(case: Case, size: int, steps: int, count: int) -> list[tuple[float, 
             energies = []
             for kind in ("geometric", "adaptive"):
                 curve = Schedule(steps, first * apart, last / apart, kind)
-                chains = search.start([instance] * CHAINS, x, keys)
+                chains: Any = search.start([instance] * CHAINS, x, keys)
                 run_chains(chains, AdaptiveSchedule(curve) if kind == "adaptive" else curve)
-                energies.append(float(np.mean(chains.best_energy)))
+                energies.append(float(np.mean(chains.state.best_energy)))
             differences.append((energies[1] - energies[0]) / abs(energies[0]))
     return [(apart, np.array(differences)) for apart, differences in found.items()]
 

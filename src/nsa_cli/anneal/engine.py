@@ -173,7 +173,7 @@ class TorchChains:
 
     @property
     def scale(self) -> NDArray[np.float64]:
-        """Energy in file units of a normalised unit, float64[B]."""
+        """Normalised unit of energy in file units, float64[B]."""
         return _numpy(self._batch.scale)
 
     @torch.inference_mode()

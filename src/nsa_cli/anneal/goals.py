@@ -7,6 +7,7 @@ whatever the machine, the chunks and the batch mates.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,21 +80,16 @@ class NoImprovement:
 
     Attributes
     ----------
-    steps : int, optional
-    seconds : float, optional
+    steps, seconds : float
+        Infinite where there is no such limit.
     """
 
-    steps: int | None = None
-    seconds: float | None = None
+    steps: float = math.inf
+    seconds: float = math.inf
     reason: str = "no_improvement"
 
     def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
-        stale = np.zeros(len(state.best), dtype=bool)
-        if self.steps is not None:
-            stale |= state.stale_steps >= self.steps
-        if self.seconds is not None:
-            stale |= state.stale_seconds >= self.seconds
-        return stale
+        return (state.stale_steps >= self.steps) | (state.stale_seconds >= self.seconds)
 
 
 class InstanceEnd(NamedTuple):
