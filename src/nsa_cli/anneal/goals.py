@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -118,16 +117,12 @@ class GoalWatch:
     goals : tuple of Goal
     chains : int
         Rows that belong to one instance.
-    clock : callable
-        Seconds.
     """
 
-    def __init__(
-        self, goals: tuple[Goal, ...], chains: int, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, goals: tuple[Goal, ...], chains: int) -> None:
         self.reached: dict[int, InstanceEnd] = {}
         self.due = 0
-        self._goals, self._chains, self._clock = goals, chains, clock
+        self._goals, self._chains = goals, chains
         self._best: NDArray[np.float64] | None = None
         self._step = np.zeros(0, dtype=np.int64)
         self._time = np.zeros(0)
@@ -147,7 +142,7 @@ class GoalWatch:
         return len(self.reached) == len(state.best)
 
     def _update(self, step: int, best: NDArray[np.float64]) -> Stagnation:
-        now = self._clock()
+        now = time.monotonic()
         if self._best is None:
             self._best, self._step, self._time = best, np.full(len(best), step), np.full(len(best), now)
         better = best < self._best

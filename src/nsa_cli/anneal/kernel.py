@@ -158,5 +158,5 @@ def advance(
         chains.accepted[row] += accepted
 
 
-#: The same two for hooks of a user's module.
-begin_chains_uncached, advance_uncached = uncached(begin_chains), uncached(advance)
+#: Both by `Fused.kept`: hooks of a user's module are compiled in each process again.
+LOOPS = {True: (begin_chains, advance), False: (uncached(begin_chains), uncached(advance))}

@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class Tally(NamedTuple):
-    """What the loop keeps of a chain.
+    """Energies, counts and random stream of a chain.
 
     Attributes
     ----------
@@ -115,8 +115,8 @@ def advance(rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArra
         _compare(data, state, tally)
 
 
-#: The same for hooks of a user's module.
-begin_uncached, settle_on_uncached, advance_uncached = uncached(begin), uncached(settle_on), uncached(advance)
+#: The three by `LargeStepRun.kept`: hooks of a user's module are compiled in each process again.
+_LOOPS = {True: (begin, settle_on, advance), False: (uncached(begin), uncached(settle_on), uncached(advance))}
 
 
 def large_step_rule(acceptance: str) -> Rule:
@@ -174,11 +174,7 @@ class LargeStepChains:
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
         threads = min(threads, sum(1 if run.partition is None else run.partition.count for run in runs))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        first, self._settle, by_rule = (
-            (begin, settle_on, advance)
-            if runs[0].kept
-            else (begin_uncached, settle_on_uncached, advance_uncached)
-        )
+        first, self._settle, by_rule = _LOOPS[runs[0].kept]
         self._advance = partial(by_rule, rule)
         for run, tally in zip(runs, self._tallies, strict=True):
             first(run.data, run.state, tally)

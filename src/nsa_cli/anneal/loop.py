@@ -128,7 +128,7 @@ def _chunk_seconds(span: float | None, left: float | None, share: float) -> floa
 def _progress(
     chains: Chains, schedule: Schedule | AdaptiveSchedule, temperature: float, *, full: bool
 ) -> Progress:
-    """Progress of the chains; mean and lowest energy only in full, for a short chunk takes little longer."""
+    """Progress of the chains; mean and lowest energy only if `full`: they take as long as a short chunk."""
     accepted = chains.accepted
     progress = Progress(
         chains.step,

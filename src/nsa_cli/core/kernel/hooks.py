@@ -41,7 +41,7 @@ class Gaussian(NamedTuple):
 
 @dataclass(frozen=True)
 class Fused:
-    """A fused kernel as Python sees it.
+    """A fused kernel: batch, workspace, policies and features of a neighbourhood's hooks.
 
     Attributes
     ----------

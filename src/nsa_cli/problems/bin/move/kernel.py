@@ -18,7 +18,11 @@ from nsa_cli.problems.bin.batch import BinBatch, pack
 
 
 class Paper(NamedTuple):
-    """Item: weight and free capacity of its bin, in common T. Bin: free capacity, in common weight and T."""
+    """Learnt policy: networks of the two choices.
+
+    Item: weight and free capacity of its bin; in common T. Bin: free capacity; in common the item's weight
+    and T.
+    """
 
     item: slots.Network
     bin: slots.Network
@@ -32,7 +36,7 @@ class Work(NamedTuple):
     ----------
     packing : shared.BinLists
     free : float32[1, 16 blocks]
-        What the policy sees of a bin: its free capacity.
+        Feature of a bin: its free capacity.
     bin : slots.Slots
         Choice of a bin.
     """

@@ -45,7 +45,7 @@ class Work(NamedTuple):
     now : int64[16 blocks]
         The same for the item of this step, `NEVER` also where its place is too small.
     seen : float32[3, 16 blocks]
-        What the policy sees of a candidate: weight that comes back, room there, squashed gain in this step.
+        Features of a candidate: weight that comes back, room there, squashed gain in this step.
     other : slots.Slots
         Choice of a candidate.
     """
@@ -104,7 +104,7 @@ def _compute_features(batch: Any, policy: Any, work: Any, row: int, member: int)
 
 @inlined
 def _fit(work: Any, item: int, weight: int) -> None:
-    """Set `now`: `there` as far as the place of an item takes what comes back."""
+    """Set `now`: `there` where the item's own bin has room for the weight that comes back, else `NEVER`."""
     packing = work.packing
     own = packing.bin_of[item]
     limit = weight - packing.needs[own]
