@@ -112,10 +112,7 @@ def valley_runs(policy, sigma=None):
     state = chains.state
     sigmas = [0.0, 0.0]
     if sigma is None:
-        sigmas = [
-            float(policy.sigma(operations, batch, x, torch.tensor(temperatures[0])).mean())
-            for x in (first, state.x)
-        ]
+        sigmas = [float(policy.sigma(operations, batch, x, torch.tensor(temperatures[0])).mean()) for x in (first, state.x)]
     return float(state.best_energy.mean()), float(state.best_energy.median()), float(early), sigmas
 
 
