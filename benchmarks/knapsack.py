@@ -71,8 +71,8 @@ def paper(references: Path) -> None:
         for warm in (True, False):
             instances = problem.paper_set(size, 10 if warm else None)
             begin = time.process_time()
-            walks = KnapsackLargeStep().runs(instances, np.stack([greedy(i, None) for i in instances]))
-            chains = LargeStepChains(walks, stream_keys(0, np.arange(len(walks)) << 32))
+            runs = KnapsackLargeStep().runs(instances, np.stack([greedy(i, None) for i in instances]))
+            chains = LargeStepChains(runs, stream_keys(0, np.arange(len(runs)) << 32))
             chains.advance(np.geomspace(0.3, 0.003, steps))
             seconds = time.process_time() - begin
         gaps = 1 + chains.best_energy / np.load(references / f"knapsack{size}_opt.npy")

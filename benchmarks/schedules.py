@@ -5,24 +5,25 @@
 Sixteen chains of each instance, whose mean best energy counts; the mean difference to the geometric
 schedule in %, with the 95 % interval over instances, negative where the adaptive one is better. The first
 and last temperature are those of a sample of moves (`auto`), or tuned ones where moves tell none;
-and the same two and four times further apart at both ends, as where nobody knows them.
+and the same two and four times further apart at both ends, as where they are not known.
 """
 
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import nsa_cli as nsa
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
-from nsa_cli.backends import choose_backend, temperatures_of
-from nsa_cli.core.draws import start_draws, stream_keys
+from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.problems import find_problem
+from nsa_cli.solver.choose import choose
+from nsa_cli.solver.plan import estimate_temperatures
 
 EXAMPLE = f"{Path(__file__).parents[1] / 'examples' / 'maxcut.py'}:MaxCut"
 CHAINS, APART = 16, (1.0, 2.0, 4.0)
@@ -49,19 +50,19 @@ CASES = (
 def compare(case: Case, size: int, steps: int, count: int) -> list[tuple[float, np.ndarray]]:
     """Give relative differences of the energy, float64[count], for each factor between temperatures."""
     problem = find_problem(case.problem)
-    backend = choose_backend(problem, "uniform", size, neighbourhood=case.neighbourhood, threads=1)
+    settings = nsa.Settings(method="anneal", neighbourhood=case.neighbourhood, threads=1)
     found: dict[float, list[float]] = {apart: [] for apart in APART}
     for k in range(count):
         instance = problem.generate(size, np.random.default_rng([size, k]))
-        start = partial(problem.start(case.start), instance)
-        keys = stream_keys(k, np.arange(CHAINS))
-        x = np.stack([start(partial(start_draws, key)) for key in keys])
-        first, last = case.tuned or temperatures_of(backend, instance, start) or (1.0, 0.01)
+        search = choose(nsa.Task(problem, instance), "uniform", settings, "cpu", 1)
+        start, keys = problem.start(case.start), stream_keys(k, np.arange(CHAINS))
+        x = start_solutions(start, [instance] * CHAINS, keys)
+        first, last = case.tuned or estimate_temperatures(search, instance, start) or (1.0, 0.01)
         for apart, differences in found.items():
             energies = []
             for kind in ("geometric", "adaptive"):
                 curve = Schedule(steps, first * apart, last / apart, kind)
-                chains: Any = backend.start([instance] * CHAINS, x, keys, None, "metropolis")
+                chains: Any = search.start([instance] * CHAINS, x, keys)
                 run_chains(chains, AdaptiveSchedule(curve) if kind == "adaptive" else curve)
                 energies.append(float(np.mean(chains.state.best_energy)))
             differences.append((energies[1] - energies[0]) / abs(energies[0]))

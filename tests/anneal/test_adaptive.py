@@ -86,7 +86,7 @@ def test_any_number_of_steps_ends_cold_whatever_the_chunks(steps: int, chunk: in
 def test_a_span_of_time_has_its_pilot_too() -> None:
     """Looks after each chunk; then what the pilot asks for; cold in the end."""
     now, until = time.monotonic(), time.monotonic() + 0.3
-    course = TimedSchedule(Schedule(10, 1.0, 0.001, "adaptive"), now, until)
+    course = TimedSchedule.of(Schedule(10, 1.0, 0.001, "adaptive"), now, until)
     schedule, chains = AdaptiveSchedule(course), Steps(lambda t: -1.0 if t < 0.1 else 0.0)
     while (at := time.monotonic()) < until + 0.01:
         if chains.step >= schedule.due:

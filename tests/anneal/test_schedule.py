@@ -66,7 +66,7 @@ def test_impossible_schedules_are_refused_by_name(arguments, word):
 def test_a_span_of_time_goes_on_at_the_pace_so_far(monkeypatch):
     """After 100 steps in a quarter of the time, 400 take it all; before the first there is no pace."""
     monkeypatch.setattr("nsa_cli.anneal.schedule.time.monotonic", lambda: 12.5)
-    timed = TimedSchedule(Schedule(1, 1.0, 0.01), began=10.0, until=20.0)
+    timed = TimedSchedule.of(Schedule(1, 1.0, 0.01), began=10.0, until=20.0)
     expected = Schedule(401, 1.0, 0.01).temperatures(100, 116)
     np.testing.assert_allclose(timed.temperatures(100, 116), expected)
     many = timed.temperatures(100, 1000)

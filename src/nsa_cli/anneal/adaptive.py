@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains
-from nsa_cli.anneal.schedule import NEVER, Schedule, TimedSchedule
+from nsa_cli.anneal.schedule import NEVER, Schedule
 
 #: Share of the run that is the pilot, and samples of the energy that it takes.
 _PILOT, _LOOKS = 0.1, 64
@@ -35,32 +35,18 @@ class AdaptiveSchedule:
 
     Parameters
     ----------
-    course : Schedule or TimedSchedule
+    course : Schedule
         First and last temperature, over steps or over time.
     """
 
-    def __init__(self, course: Schedule | TimedSchedule) -> None:
+    def __init__(self, course: Schedule) -> None:
         self._course = course
+        self.steps, self.t_start = course.steps, course.t_start
         self._seen: list[tuple[float, float]] = []
         self._path: NDArray[np.float64] | None = None
-        self._borders = _borders(course.planned)
+        self._borders = _borders(course.steps)
         #: Step at which it next samples the chains' energy.
         self.due = self._borders[0]
-
-    @property
-    def steps(self) -> int:
-        """K, or more than there is time for."""
-        return self._course.steps
-
-    @property
-    def planned(self) -> int | None:
-        """K; None where the time decides."""
-        return self._course.planned
-
-    @property
-    def t_start(self) -> float:
-        """Temperature of the first step."""
-        return self._course.t_start
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps ``first <= k < last``, float64[last - first]; none across the pilot's end."""
@@ -80,16 +66,16 @@ class AdaptiveSchedule:
         temperature = float(self._course.at(np.array([min(fraction / _PILOT, 1.0)]))[0])
         self._seen.append((temperature, float(chains.search_energy.mean())))
         self.due = next((border for border in self._borders if border > chains.step), NEVER)
-        if self.planned is None:
+        if self.steps == NEVER:
             self.due = 0 if fraction < _PILOT else NEVER
         if self.due == NEVER:
             temperatures, energies = np.array(self._seen).T
             self._path = path_through(temperatures, energies, self._course.t_start, self._course.t_end)
 
 
-def _borders(steps: int | None) -> list[int]:
+def _borders(steps: int) -> list[int]:
     """Steps at which the pilot samples: none in a run too short; after each chunk where time decides."""
-    if steps is None:
+    if steps == NEVER:
         return [0]
     pilot = int(_PILOT * steps)
     return [pilot * k // _LOOKS for k in range(1, _LOOKS + 1)] if pilot >= _LOOKS else [NEVER]

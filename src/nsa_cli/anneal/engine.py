@@ -7,6 +7,7 @@ interrupts) happens between chunks of steps, in `nsa_cli.anneal.loop`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,9 +160,11 @@ class TorchChains:
         acceptance: str = "metropolis",
     ) -> None:
         self.state = start(operations, batch, x)
-        self.most = max(_CHUNK_DRAWS // (len(x) * (policy.draws(operations, x) + 1)), 1)
-        self._operations, self._batch, self._policy = operations, batch, policy
-        self._keys, self._rule = keys, RULES[acceptance]
+        #: Choices that make a move, as far as random numbers tell.
+        self.choices = policy.draws(operations, x)
+        self.most = max(_CHUNK_DRAWS // (len(x) * (self.choices + 1)), 1)
+        self._advance = partial(step, operations, batch, policy, rule=RULES[acceptance])
+        self._batch, self._keys, self._objectives = batch, keys, operations.objectives
         self._hold = TemperatureHold(policy.temperature_steps)
 
     @property
@@ -170,13 +173,8 @@ class TorchChains:
 
     @property
     def scale(self) -> NDArray[np.float64]:
-        """Energy in file units of a normalised unit, float64[B]."""
+        """Normalised unit of energy in file units, float64[B]."""
         return _numpy(self._batch.scale)
-
-    @property
-    def choices(self) -> int:
-        """Choices that make a move, as far as random numbers tell."""
-        return self._policy.draws(self._operations, self.state.x)
 
     @torch.inference_mode()
     def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -196,16 +194,7 @@ class TorchChains:
         )
         draws = uniforms_torch(self._keys, self.step, self.step + len(heat), self.choices + 1)
         for temperature, seen, u in zip(heat, shown, draws, strict=True):
-            self.state, info = step(
-                self._operations,
-                self._batch,
-                self._policy,
-                self.state,
-                temperature,
-                u,
-                shown=seen,
-                rule=self._rule,
-            )
+            self.state, info = self._advance(self.state, temperature, u, shown=seen)
             yield info
 
     @property
@@ -218,7 +207,7 @@ class TorchChains:
 
     @property
     def energy(self) -> NDArray[np.float64]:
-        return self._operations.objectives(_numpy(self.state.energy))
+        return self._objectives(_numpy(self.state.energy))
 
     @property
     def search_energy(self) -> NDArray[np.float64]:
@@ -226,7 +215,7 @@ class TorchChains:
 
     @property
     def best_energy(self) -> NDArray[np.float64]:
-        return self._operations.objectives(_numpy(self.state.best_energy))
+        return self._objectives(_numpy(self.state.best_energy))
 
     @property
     def accepted(self) -> NDArray[np.int64]:

@@ -8,9 +8,9 @@ between two candidates, and differ no more than two chains with other seeds from
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.hold import TemperatureHold
-from nsa_cli.anneal.kernel import (
-    ChainArrays,
-    Proposals,
-    advance,
-    advance_uncached,
-    begin_chains,
-    begin_chains_uncached,
-)
+from nsa_cli.anneal.kernel import LOOPS, ChainArrays, Proposals
 from nsa_cli.core.kernel.hooks import Fused, Uniform
 
 #: A thread takes this share of the rows that are left, divided by the threads, but at least all rows by the
@@ -75,24 +68,27 @@ class FusedChains:
     ) -> None:
         rows = len(keys)
         self.step, self.most = 0, _MOST
-        self._hold, self._rule = TemperatureHold(temperature_steps), RULES[acceptance]
+        self._hold, rule = TemperatureHold(temperature_steps), RULES[acceptance]
         first = np.array(x, order="C")
         energies = (np.zeros(rows), np.zeros(rows))
         self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
         self.x, self.best, self.search_energy, _, self.accepted, _ = self.state
         self.scale: NDArray[np.float64] = batch.scale  # energy in file units of a normalised unit, float64[B]
-        self._batch, self._policy = batch, _weighed(policy) if self._rule.uses_reverse else policy
-        self._draws = first.shape[1] if fused.draws is None else fused.draws
-        self._members, self._objectives = members, fused.objectives
+        self._policy = _weighed(policy) if rule.uses_reverse else policy
+        #: Choices that make a move, as far as random numbers tell.
+        self.choices: int = first.shape[1] if fused.draws is None else fused.draws
+        self._objectives = fused.objectives
         self._threads = max(min(threads, rows), 1)
         self._row_ranges = list(_row_ranges(rows, self._threads))
         self._spaces = [fused.workspace(first[0]) for _ in range(self._threads)]
         # Kept between chunks: to start threads takes longer than a short chunk. The caller is one more.
         self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         # Features do not matter to an energy: as for uniform proposals, none are computed.
-        begin = begin_chains if fused.kept else begin_chains_uncached
-        self._advance = advance if fused.kept else advance_uncached
+        begin, advance = LOOPS[fused.kept]
         begin(batch, Uniform(False), self._spaces[0], self.state)
+        self._advance = partial(
+            advance, batch, self.state, rule, rule.uses_reverse or None, self.choices, members
+        )
 
     @property
     def energy(self) -> NDArray[np.float64]:
@@ -113,17 +109,13 @@ class FusedChains:
         self._run(temperatures, proposals)
         return proposals
 
-    @property
-    def choices(self) -> int:
-        """Choices that make a move, as far as random numbers tell."""
-        return self._draws
-
     def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
         """Advance, and give what proposals would add, float64[K, B]; see `nsa_cli.anneal.auto`."""
         return self.record(temperatures).change
 
     def _run(self, temperatures: NDArray[np.float64], proposals: Proposals) -> None:
         shown, waiting = self._hold.shown(self.step, temperatures), self._row_ranges[::-1]
+        advance = partial(self._advance, self._policy, temperatures, shown, self.step, proposals)
 
         def work(space: Any) -> None:
             while waiting:
@@ -131,22 +123,7 @@ class FusedChains:
                     begin, end = waiting.pop()
                 except IndexError:  # another thread was faster
                     return
-                self._advance(
-                    self._batch,
-                    self._policy,
-                    space,
-                    self.state,
-                    self._rule,
-                    self._rule.uses_reverse or None,
-                    temperatures,
-                    shown,
-                    self.step,
-                    self._draws,
-                    self._members,
-                    proposals,
-                    begin,
-                    end,
-                )
+                advance(space, begin, end)
 
         others = [self._pool.submit(work, space) for space in self._spaces[1:]] if self._pool else []
         try:
@@ -181,8 +158,3 @@ def _proposals(steps: int, rows: int) -> Proposals:
         np.zeros((steps, rows)),
         np.zeros((steps, rows), np.bool_),
     )
-
-
-def cores() -> int:
-    """Count the cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

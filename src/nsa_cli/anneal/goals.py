@@ -7,8 +7,8 @@ whatever the machine, the chunks and the batch mates.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -79,21 +79,16 @@ class NoImprovement:
 
     Attributes
     ----------
-    steps : int, optional
-    seconds : float, optional
+    steps, seconds : float
+        Infinite where there is no such limit.
     """
 
-    steps: int | None = None
-    seconds: float | None = None
+    steps: float = math.inf
+    seconds: float = math.inf
     reason: str = "no_improvement"
 
     def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
-        stale = np.zeros(len(state.best), dtype=bool)
-        if self.steps is not None:
-            stale |= state.stale_steps >= self.steps
-        if self.seconds is not None:
-            stale |= state.stale_seconds >= self.seconds
-        return stale
+        return (state.stale_steps >= self.steps) | (state.stale_seconds >= self.seconds)
 
 
 class InstanceEnd(NamedTuple):
@@ -122,16 +117,12 @@ class GoalWatch:
     goals : tuple of Goal
     chains : int
         Rows that belong to one instance.
-    clock : callable
-        Seconds.
     """
 
-    def __init__(
-        self, goals: tuple[Goal, ...], chains: int, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, goals: tuple[Goal, ...], chains: int) -> None:
         self.reached: dict[int, InstanceEnd] = {}
         self.due = 0
-        self._goals, self._chains, self._clock = goals, chains, clock
+        self._goals, self._chains = goals, chains
         self._best: NDArray[np.float64] | None = None
         self._step = np.zeros(0, dtype=np.int64)
         self._time = np.zeros(0)
@@ -151,7 +142,7 @@ class GoalWatch:
         return len(self.reached) == len(state.best)
 
     def _update(self, step: int, best: NDArray[np.float64]) -> Stagnation:
-        now = self._clock()
+        now = time.monotonic()
         if self._best is None:
             self._best, self._step, self._time = best, np.full(len(best), step), np.full(len(best), now)
         better = best < self._best

@@ -25,9 +25,9 @@ class TemperatureHold:
         self._last: float | None = None
 
     def shown(self, step: int, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give what a policy sees in steps from `step` on, whose temperatures are float64[K]: float64[K].
+        """Temperatures that the policy sees, float64[K], from step `step` on; those of the steps are given.
 
-        Whatever the chunks: the last temperature shown is remembered.
+        Chunks change nothing: the last temperature shown is remembered.
         """
         if self._steps == 1 or len(temperatures) == 0:
             return temperatures

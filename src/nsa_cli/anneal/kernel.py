@@ -58,7 +58,6 @@ class Proposals(NamedTuple):
 @generic
 def log_ratio(self: Any, delta: float, heat: float, log_forward: float, log_backward: float) -> float:
     """Log of the acceptance ratio, of which each rule has a variant; see `nsa_cli.anneal.acceptance.Rule`."""
-    raise NotImplementedError
 
 
 for _rule in RULES.values():
@@ -76,17 +75,17 @@ def begin_chains(batch: Any, policy: Any, work: Any, chains: ChainArrays) -> Non
 @kernel
 def advance(
     batch: Any,
-    policy: Any,
-    work: Any,
     chains: ChainArrays,
     rule: Any,
     way_back: Any,
+    draws: int,
+    members: int,
+    policy: Any,
     temperatures: NDArray[np.float64],
     shown: NDArray[np.float64],
     step: int,
-    draws: int,
-    members: int,
     moves: Proposals,
+    work: Any,
     begin: int,
     end: int,
 ) -> None:
@@ -101,14 +100,14 @@ def advance(
         Of `nsa_cli.anneal.acceptance`.
     way_back : bool or None
         None for a rule that does not use the reverse move's probability: Numba then compiles none of that.
-    temperatures : float64[K]
-        In normalised units.
-    shown : float64[K]
-        The same as the policy sees them, see `nsa_cli.anneal.hold`.
     draws : int
         Random numbers of a proposal; the next one decides.
     members : int
         Policies that share the batch, each an equal part of its rows.
+    temperatures : float64[K]
+        In normalised units.
+    shown : float64[K]
+        The same as the policy sees them, see `nsa_cli.anneal.hold`.
     moves : Proposals
         Written if wanted.
     begin, end : int
@@ -159,5 +158,5 @@ def advance(
         chains.accepted[row] += accepted
 
 
-#: The same two for hooks of a user's module.
-begin_chains_uncached, advance_uncached = uncached(begin_chains), uncached(advance)
+#: Both by `Fused.kept`: hooks of a user's module are compiled in each process again.
+LOOPS = {True: (begin_chains, advance), False: (uncached(begin_chains), uncached(advance))}

@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class Tally(NamedTuple):
-    """What the loop keeps of a chain.
+    """Energies, counts and random stream of a chain.
 
     Attributes
     ----------
@@ -115,8 +115,8 @@ def advance(rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArra
         _compare(data, state, tally)
 
 
-#: The same for hooks of a user's module.
-begin_uncached, settle_on_uncached, advance_uncached = uncached(begin), uncached(settle_on), uncached(advance)
+#: The three by `LargeStepRun.kept`: hooks of a user's module are compiled in each process again.
+_LOOPS = {True: (begin, settle_on, advance), False: (uncached(begin), uncached(settle_on), uncached(advance))}
 
 
 def large_step_rule(acceptance: str) -> Rule:
@@ -174,11 +174,7 @@ class LargeStepChains:
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
         threads = min(threads, sum(1 if run.partition is None else run.partition.count for run in runs))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        first, self._settle, by_rule = (
-            (begin, settle_on, advance)
-            if runs[0].kept
-            else (begin_uncached, settle_on_uncached, advance_uncached)
-        )
+        first, self._settle, by_rule = _LOOPS[runs[0].kept]
         self._advance = partial(by_rule, rule)
         for run, tally in zip(runs, self._tallies, strict=True):
             first(run.data, run.state, tally)
@@ -343,14 +339,10 @@ def _draws(key: np.int64, step: int, count: int) -> NDArray[np.float64]:
 
 def _alike(runs: Sequence[LargeStepRun]) -> dict[int, list[int]]:
     """Find the first chain of each instance and first solution, and the others that start as it does."""
-    first: dict[tuple[int, bytes], int] = {}
-    others: dict[int, list[int]] = {}
+    alike: dict[tuple[int, bytes], list[int]] = {}
     for row, run in enumerate(runs):
-        leader = first.setdefault((id(run.data), run.current().tobytes()), row)
-        others.setdefault(leader, [])
-        if leader != row:
-            others[leader].append(row)
-    return others
+        alike.setdefault((id(run.data), run.current().tobytes()), []).append(row)
+    return {first: others for first, *others in alike.values()}
 
 
 def _copy(source: Any, target: Any) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from itertools import repeat
 from typing import NamedTuple
 
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.goals import Goal, GoalWatch, InstanceEnd
-from nsa_cli.anneal.schedule import Schedule, TimedSchedule
+from nsa_cli.anneal.schedule import NEVER, Schedule
 from nsa_cli.anneal.stop import Progress, StopRule, first_reason
 
 #: A chunk is to take about this long, in seconds: short to a user, long to an interpreter.
@@ -44,7 +45,7 @@ class End(NamedTuple):
 
 def run_chains(
     chains: Chains,
-    schedule: Schedule | TimedSchedule | AdaptiveSchedule,
+    schedule: Schedule | AdaptiveSchedule,
     *,
     chunk: int | None = None,
     looks: int | None = None,
@@ -59,7 +60,7 @@ def run_chains(
     Parameters
     ----------
     chains : Chains
-    schedule : Schedule, TimedSchedule or AdaptiveSchedule
+    schedule : Schedule or AdaptiveSchedule
         The last one is for the chains of one instance, and is used up.
     chunk : int, optional
         Steps between two looks at the rules; by default what takes a tenth of a second. It changes
@@ -79,7 +80,7 @@ def run_chains(
     """
     most = min(-(-schedule.steps // looks) if looks else schedule.steps, chains.most)
     share = _WATCHED_SHARE if isinstance(schedule, AdaptiveSchedule) else _CHUNK_SHARE
-    chunks = _fixed_chunks(chunk) if chunk else _timed_chunks(chains, max(most, 1), until, share)
+    chunks = repeat(chunk) if chunk else _timed_chunks(chains, max(most, 1), until, share)
     full = on_progress is not None
     first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
     progress, watch = _progress(chains, schedule, float(first), full=full), GoalWatch(goals, rows)
@@ -100,11 +101,6 @@ def run_chains(
         if on_progress is not None:
             on_progress(progress)
     return End("steps", watch.reached)
-
-
-def _fixed_chunks(chunk: int) -> Iterator[int]:
-    while True:
-        yield chunk
 
 
 def _timed_chunks(chains: Chains, most: int, until: float | None, share: float) -> Iterator[int]:
@@ -130,13 +126,13 @@ def _chunk_seconds(span: float | None, left: float | None, share: float) -> floa
 
 
 def _progress(
-    chains: Chains, schedule: Schedule | TimedSchedule | AdaptiveSchedule, temperature: float, *, full: bool
+    chains: Chains, schedule: Schedule | AdaptiveSchedule, temperature: float, *, full: bool
 ) -> Progress:
-    """Progress of the chains; mean and lowest energy only in full, for a short chunk takes little longer."""
+    """Progress of the chains; mean and lowest energy only if `full`: they take as long as a short chunk."""
     accepted = chains.accepted
     progress = Progress(
         chains.step,
-        schedule.planned,
+        None if schedule.steps == NEVER else schedule.steps,
         temperature,
         float(accepted.sum()) / len(accepted) / max(chains.step, 1),
         float(chains.best_energy.min()),

@@ -69,13 +69,8 @@ class Schedule:
                     use={"schedule": "linear"},
                 )
 
-    #: Step at which it wants to look at the chains: none.
+    #: Step at which it next samples the chains: none.
     due: ClassVar[int] = NEVER
-
-    @property
-    def planned(self) -> int | None:
-        """K; None where the time decides."""
-        return self.steps
 
     def fractions(self, first: int, last: int) -> NDArray[np.float64]:
         """Fractions of the schedule before steps ``first <= k < last``, float64[last - first]."""
@@ -103,34 +98,23 @@ class Schedule:
         return {key: value for key, value in asdict(self).items() if key != "reheats" or value}
 
 
-@dataclass(frozen=True)
-class TimedSchedule:
-    """A schedule over a span of time instead of a number of steps; a stop rule ends it.
+@dataclass(frozen=True, kw_only=True)
+class TimedSchedule(Schedule):
+    """A schedule over a span of time instead of a number of steps, which is `NEVER`; a stop rule ends it.
 
     Attributes
     ----------
-    curve : Schedule
     began, until : float
         By `time.monotonic`.
     """
 
-    curve: Schedule
     began: float
     until: float
-    #: More than there is time for.
-    steps: int = NEVER
-    due: ClassVar[int] = NEVER
-    planned: ClassVar[int | None] = None
 
-    @property
-    def t_start(self) -> float:
-        """Temperature of the first step."""
-        return self.curve.t_start
-
-    @property
-    def t_end(self) -> float:
-        """Temperature when the time is up."""
-        return self.curve.t_end
+    @classmethod
+    def of(cls, curve: Schedule, began: float, until: float) -> TimedSchedule:
+        """Spread a schedule's temperatures over a span of time."""
+        return cls(**(asdict(curve) | {"steps": NEVER}), began=began, until=until)
 
     def fractions(self, first: int, last: int) -> NDArray[np.float64]:
         """Fractions of the time used, float64[last - first]: one number for all steps done now."""
@@ -138,10 +122,6 @@ class TimedSchedule:
 
     def _used(self) -> float:
         return min((time.monotonic() - self.began) / max(self.until - self.began, 1e-9), 1.0)
-
-    def at(self, fraction: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Temperatures at fractions of the schedule."""
-        return self.curve.at(fraction)
 
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps from now on, at the pace so far, float64[last - first]; in a few levels."""

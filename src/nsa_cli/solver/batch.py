@@ -180,13 +180,12 @@ class Batch:
         value = float(bound.value)
         return lambda progress: show(progress._replace(bound=value))
 
-    def _course(self) -> Schedule | TimedSchedule | AdaptiveSchedule:
+    def _course(self) -> Schedule | AdaptiveSchedule:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
         schedule = self.plan.schedule
-        course: Schedule | TimedSchedule = schedule
         if self.deadline is not None and self.settings.steps is None:
-            course = TimedSchedule(schedule, time.monotonic(), self.deadline)
-        return AdaptiveSchedule(course) if schedule.kind == "adaptive" else course
+            schedule = TimedSchedule.of(schedule, time.monotonic(), self.deadline)
+        return AdaptiveSchedule(schedule) if schedule.kind == "adaptive" else schedule
 
     def _optimum(self, task: Task, bound: Bound | None) -> Result:
         """Make the result of an instance whose bound's method met an optimal solution."""

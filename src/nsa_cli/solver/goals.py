@@ -26,8 +26,8 @@ def goals_of(tasks: Sequence[Task], bounds: Sequence[Bound | None], settings: Se
             near = np.where(np.isfinite(lowest), lowest + settings.gap * abs(lowest), lowest)
         goals.append(TargetEnergy(near, "gap"))
     if (patience := settings.no_improvement) is not None:
-        steps = None if patience.steps is None else max(patience.steps.of(tasks[0].instance.size), 1)
-        goals.append(NoImprovement(steps, patience.seconds))
+        steps = math.inf if patience.steps is None else max(patience.steps.of(tasks[0].instance.size), 1)
+        goals.append(NoImprovement(steps, math.inf if patience.seconds is None else patience.seconds))
     return tuple(goals)
 
 

@@ -15,12 +15,13 @@ import torch
 from torch import Tensor
 
 from nsa_cli.anneal.engine import TorchChains
-from nsa_cli.anneal.fused import FusedChains, cores
+from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.instance import Instance
+from nsa_cli.core.machine import cores
 from nsa_cli.core.manifest import source_version
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
 from nsa_cli.core.options import parse_steps

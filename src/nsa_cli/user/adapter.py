@@ -48,7 +48,7 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
         return fused_of(self.owner)
 
     def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
-        """Temperatures in units of the mean change of a random move, and from a sample of such moves."""
+        """Temperatures in units of the mean change of a random move; a sample of moves gives better ones."""
         steps = max(min(500 * instance.size, 100_000), 10_000)
         if trained is not None:
             return Budget(steps // 10, trained.t_start, trained.t_end, chains=8)

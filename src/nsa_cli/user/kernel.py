@@ -130,8 +130,8 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
 
 
 @_inlined
-def _look(batch: Any, data: Any, work: Any, chosen: Any) -> None:
-    """Note which candidates are allowed."""
+def _mark_allowed(batch: Any, data: Any, work: Any, chosen: Any) -> None:
+    """Set `needs`: which candidates are allowed."""
     for c in range(len(work.x)):
         allowed = batch.rules.allowed(data, work.x, chosen, np.int64(c))
         work.needs[c] = slots.ALWAYS if allowed else slots.NEVER
@@ -142,11 +142,11 @@ def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     data = _row(batch, row)
-    _look(batch, data, work, _NONE)
+    _mark_allowed(batch, data, work, _NONE)
     choice = slots.choose_uniformly(work.needs, 0, uniform(at, 0), given[0])
     if batch.slots == 1 or choice.index < 0:
         return (choice.index, np.int64(-1)), choice.log_probability
-    _look(batch, data, work, (choice.index, np.int64(-1)))
+    _mark_allowed(batch, data, work, (choice.index, np.int64(-1)))
     other = slots.choose_uniformly(work.needs, 0, uniform(at, 1), given[1])
     return (choice.index, other.index), choice.log_probability + other.log_probability
 
@@ -156,7 +156,7 @@ def _score(
     batch: Any, data: Any, work: Any, chosen: Any, heat: float, network: Any, member: int, slot: int
 ) -> float:
     """Score the candidates of choice `slot`; gives the largest score."""
-    _look(batch, data, work, chosen)
+    _mark_allowed(batch, data, work, chosen)
     seen, out = work.seen[slot], work.out[slot]
     for c in range(len(work.x)):
         allowed = work.needs[c] == slots.ALWAYS

@@ -46,10 +46,8 @@ class RowCode(Code):
 
     def load_bytes(self, pointer: Any, offset: Any) -> Any:
         """Load 16 truth values."""
-        place = self.b.bitcast(self.at(pointer, offset), _BYTES.as_pointer())
-        return self.b.icmp_unsigned(
-            "!=", self.b.load(place, align=1, typ=_BYTES), ir.Constant(_BYTES, [0] * LANES)
-        )
+        values = self.load(pointer, offset, _BYTES, align=1)
+        return self.b.icmp_unsigned("!=", values, ir.Constant(_BYTES, [0] * LANES))
 
     def blocks_of(self, count: Any) -> Any:
         return self.b.sdiv(self.b.add(count, _INT64(LANES - 1)), _INT64(LANES))

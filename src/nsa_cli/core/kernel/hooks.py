@@ -1,4 +1,4 @@
-"""Hooks of the fused kernel: what a problem implements of an annealing step, as generic functions.
+"""Hooks of the fused kernel: the parts of an annealing step that a problem implements, generic functions.
 
 A problem's kernel registers an implementation of each with `nsa_cli.core.kernel.jit.variant`; the compiler
 chooses by the types of `batch` (the problem's NamedTuple of arrays, the one that its torch operations take as
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import generic
+from nsa_cli.core.kernel.jit import generic, variant
 
 
 class Uniform(NamedTuple):
@@ -41,7 +41,7 @@ class Gaussian(NamedTuple):
 
 @dataclass(frozen=True)
 class Fused:
-    """A fused kernel as Python sees it.
+    """A fused kernel: batch, workspace, policies and features of a neighbourhood's hooks.
 
     Attributes
     ----------
@@ -77,7 +77,6 @@ class Fused:
 @generic
 def load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     """Set up `work` for a chain at solution `x`: instance `row` of the batch, weights `member`."""
-    raise NotImplementedError
 
 
 @generic
@@ -95,31 +94,26 @@ def propose(
     given : tuple of two int64
         An action whose probability is wanted; (-1, -1) to draw one.
     """
-    raise NotImplementedError
 
 
 @generic
 def energy(batch: Any, work: Any, row: int) -> float:
     """Energy of the current solution, in file units."""
-    raise NotImplementedError
 
 
 @generic
 def delta(batch: Any, work: Any, row: int, action: Any) -> float:
     """Energy that an action adds, in file units."""
-    raise NotImplementedError
 
 
 @generic
 def apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     """Make a move."""
-    raise NotImplementedError
 
 
 @generic
 def reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     """Give the action that undoes one, before that is made."""
-    raise NotImplementedError
 
 
 @generic
@@ -132,4 +126,29 @@ def store(batch: Any, work: Any, x: Any, best: bool) -> None:
         Whether `x` is the chain's best solution: of that one, what has not changed since this was called for
         it last, after `load`, need not be written again.
     """
-    raise NotImplementedError
+
+
+@generic
+def compute_features(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    """Compute the features of all candidates and their first-layer sums, as far as steps keep them."""
+
+
+@variant(compute_features, policy=Uniform)
+def _no_features(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+    pass
+
+
+@generic
+def update_features(batch: Any, policy: Any, work: Any, row: int, member: int, changed: Any) -> None:
+    """Update them after a move.
+
+    Parameters
+    ----------
+    changed : Any
+        Part of the solution that has changed: an item, a bin, positions of a tour.
+    """
+
+
+@variant(update_features, policy=Uniform)
+def _no_update(batch: Any, policy: Any, work: Any, row: int, member: int, changed: Any) -> None:
+    pass

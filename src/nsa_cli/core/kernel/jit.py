@@ -147,22 +147,19 @@ def _compiled(function: Compiled[ReturnT], **options: Any) -> Compiled[ReturnT]:
 
 
 def generic(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
-    """Make a generic function: `variant` registers an implementation for types of arguments.
+    """Make a generic function, of a signature and a docstring; `variant` registers implementations.
 
-    Where nothing is compiled (``NUMBA_DISABLE_JIT``), it finds the implementation itself.
+    Where nothing is compiled (``NUMBA_DISABLE_JIT``), it finds the one for the arguments' types itself.
     """
-    if not numba.config.DISABLE_JIT:
-        return function
-    variants: list[tuple[Callable[..., Any], dict[str, type | tuple[type, ...]]]] = []
-    signature = inspect.signature(function)
+    variants: list[Callable[..., Any]] = []
 
     @wraps(function)
     def dispatch(*arguments: Any) -> Any:
-        given = dict(zip(signature.parameters, arguments, strict=True))
-        for variant, classes in variants:
-            if all(isinstance(given[name], cls) for name, cls in classes.items()):
-                return variant(*arguments)
-        return function(*arguments)
+        types = [type(argument) for argument in arguments]
+        for choose in variants:
+            if (found := choose(*types)) is not None:
+                return found(*arguments)
+        raise NotImplementedError(f"{function.__name__}: no variant for {types}")
 
     dispatch.variants = variants  # type: ignore[attr-defined]
     return cast(Compiled[ReturnT], dispatch)
@@ -182,26 +179,22 @@ def variant(
     """
 
     def register(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
-        if numba.config.DISABLE_JIT:
-            generic.variants.append((function, classes))  # type: ignore[attr-defined]
-            return function
         signature = inspect.signature(function)
+        names = list(signature.parameters)
+        wanted = [(names.index(n), cls if isinstance(cls, tuple) else (cls,)) for n, cls in classes.items()]
 
-        def choose(*arguments: Any) -> Compiled[ReturnT] | None:
-            given = dict(zip(signature.parameters, arguments, strict=True))
-            return function if all(_is_made_of(given[name], cls) for name, cls in classes.items()) else None
+        def choose(*types: Any) -> Compiled[ReturnT] | None:
+            """Give the function if Numba's types, or Python's, are those of the NamedTuple classes."""
+            fits = all(getattr(types[i], "instance_class", types[i]) in some for i, some in wanted)
+            return function if fits else None
 
         choose.__signature__ = signature  # type: ignore[attr-defined]  # Numba compares the two
-        overload(generic, jit_options={**_LEAN, "forceinline": True})(choose)
+        generic.variants.append(choose)  # type: ignore[attr-defined]
+        if not numba.config.DISABLE_JIT:
+            overload(generic, jit_options={**_LEAN, "forceinline": True})(choose)
         return function
 
     return register
-
-
-def _is_made_of(argument: Any, cls: type | tuple[type, ...]) -> bool:
-    """Whether a Numba type is that of a NamedTuple class, or of one of several."""
-    found = getattr(argument, "instance_class", None)
-    return found in cls if isinstance(cls, tuple) else found is cls
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]

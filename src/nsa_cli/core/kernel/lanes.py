@@ -11,7 +11,7 @@ logits is float32[16 blocks]; first-layer sums are float32[blocks, HIDDEN, 16]. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import llvmlite.ir as ir
@@ -68,13 +68,9 @@ class Code:
     def plus(self, offset: Any, more: int) -> Any:
         return self.b.add(offset, _INT64(more)) if more else offset
 
-    def load(self, pointer: Any, offset: Any) -> Any:
-        place = self.b.bitcast(self.at(pointer, offset), _VECTOR.as_pointer())
-        return self.b.load(place, align=4, typ=_VECTOR)
-
-    def load_long(self, pointer: Any, offset: Any) -> Any:
-        place = self.b.bitcast(self.at(pointer, offset), _LONG_VECTOR.as_pointer())
-        return self.b.load(place, align=8, typ=_LONG_VECTOR)
+    def load(self, pointer: Any, offset: Any, vector: Any = _VECTOR, align: int = 4) -> Any:
+        place = self.b.bitcast(self.at(pointer, offset), vector.as_pointer())
+        return self.b.load(place, align=align, typ=vector)
 
     def store(self, value: Any, pointer: Any, offset: Any) -> None:
         place = self.b.bitcast(self.at(pointer, offset), _VECTOR.as_pointer())
@@ -244,8 +240,14 @@ def score_sums(code: Code, sums: Any, floor: Any, weight: Any, logits: Any, begi
     return code.largest_of(code.b.load(largest, typ=_VECTOR))
 
 
-def _features_scorer(count: int) -> Any:
-    """Make `score_features` for a number of features known to the compiler."""
+@cache
+def score_features(count: int) -> Any:
+    """Make the operation that scores candidates from `count` rows of features, storing no sums.
+
+    ``operation(features, first, floor, weight, logits, blocks) -> float32`` is `score_sums` of
+    ``sums[c, h] = sum_r first[r, h] * features[r, c]`` with features : float32[count, blocks * LANES]
+    and first : float32[count, HIDDEN].
+    """
 
     @operation(types.float32)
     def scorer(
@@ -275,19 +277,6 @@ def _features_scorer(count: int) -> Any:
         return code.largest_of(code.b.load(largest, typ=_VECTOR))
 
     return scorer
-
-
-def score_features(count: int) -> Any:
-    """Give the operation that scores candidates from `count` rows of features, storing no sums.
-
-    ``operation(features, first, floor, weight, logits, blocks) -> float32`` is `score_sums` of
-    ``sums[c, h] = sum_r first[r, h] * features[r, c]`` with features : float32[count, blocks * LANES]
-    and first : float32[count, HIDDEN].
-    """
-    return _SCORERS[count]
-
-
-_SCORERS = {count: _features_scorer(count) for count in (1, 2, 3, 4, 5, 6)}
 
 
 @operation(types.void)
@@ -364,7 +353,7 @@ def accumulate_allowed(
     needed, limit = code.pointer(2), code.spread(room, _LONG_VECTOR)
 
     def allowed(block: Any) -> Any:
-        return code.b.icmp_signed("<=", code.load_long(needed, block), limit)
+        return code.b.icmp_signed("<=", code.load(needed, block, _LONG_VECTOR, align=8), limit)
 
     return code.accumulate(code.pointer(0), shift, code.pointer(4), blocks, allowed)
 

@@ -29,7 +29,6 @@ def settle(data: Any, state: Any, limit: int) -> bool:
     limit : int
         Elements to visit, so that many of them do not keep a user waiting.
     """
-    raise NotImplementedError
 
 
 @generic
@@ -41,7 +40,6 @@ def kick(data: Any, state: Any, draws: np.uint64) -> bool:
     draws : uint64
         Of the step, for `nsa_cli.core.kernel.draws.uniform`; draw 0 belongs to the loop.
     """
-    raise NotImplementedError
 
 
 @generic
@@ -53,28 +51,23 @@ def repair(data: Any, state: Any, draws: np.uint64) -> float:
     float
         Rise of the search energy since before the kick; infinite to be refused at any temperature.
     """
-    raise NotImplementedError
 
 
 @generic
 def keep(data: Any, state: Any) -> None:
     """Commit kick and repair."""
-    raise NotImplementedError
 
 
 @generic
 def undo(data: Any, state: Any) -> None:
     """Undo kick and repair."""
-    raise NotImplementedError
 
 
 @generic
 def energy(data: Any, state: Any) -> float:
     """Energy of the current solution, in file units."""
-    raise NotImplementedError
 
 
 @generic
 def note(data: Any, state: Any) -> None:
     """Remember the current solution as the best."""
-    raise NotImplementedError

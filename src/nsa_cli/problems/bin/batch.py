@@ -32,23 +32,14 @@ class BinBatch(NamedTuple):
     scale: Any
 
 
-class SquaresBatch(NamedTuple):
+class SquaresBatch(BinBatch):
     """Batch for the sum of squares; a class of its own, by which compiled hooks are chosen.
 
     Attributes
     ----------
-    weights : int64[B, N]
-    capacity : int64[B]
-    unit : float64[B]
-        As in `BinBatch`.
     scale : float64[B]
         1 / (2 N): the squared load of a full bin, in bins.
     """
-
-    weights: Any
-    capacity: Any
-    unit: Any
-    scale: Any
 
 
 def pack_squares(instances: Sequence[BinInstance], unit: float | None = None) -> SquaresBatch:

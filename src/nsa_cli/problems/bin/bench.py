@@ -24,7 +24,7 @@ def ortools_cp_sat(instance: BinInstance, seconds: float) -> Solution:
     """Constraint programming, started from first fit decreasing."""
     from ortools.sat.python import cp_model
 
-    start, units = first_fit_decreasing(instance, _no_draws), instance.exact.units.tolist()
+    start, units = first_fit_decreasing(instance, np.zeros), instance.exact.units.tolist()
     bins = range(int(instance.objective(start)))
     model = cp_model.CpModel()
     used = [model.new_bool_var("") for _ in bins]
@@ -50,7 +50,7 @@ def ortools_scip(instance: BinInstance, seconds: float) -> Solution:
     """Mixed-integer programming with the paper's model, over the bins of first fit decreasing."""
     from ortools.linear_solver import pywraplp
 
-    start, units = first_fit_decreasing(instance, _no_draws), instance.exact.units.tolist()
+    start, units = first_fit_decreasing(instance, np.zeros), instance.exact.units.tolist()
     bins = range(int(instance.objective(start)))
     solver = pywraplp.Solver.CreateSolver("SCIP")
     # The capacity binds to the last unit: weights of 24 bits are told apart at this tolerance.
@@ -72,10 +72,6 @@ def ortools_scip(instance: BinInstance, seconds: float) -> Solution:
 def _packing(inside: list[list[float]]) -> Solution:
     """Bin of each item, int64[N], from the indicators [N, bins]."""
     return np.array(inside).argmax(axis=1)
-
-
-def _no_draws(count: int) -> np.ndarray:
-    raise AssertionError(f"first fit decreasing asked for {count} random numbers")
 
 
 contribution = BenchContribution(

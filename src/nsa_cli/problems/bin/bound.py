@@ -60,15 +60,16 @@ def bound(
         Ends the search, too.
     """
     end, data = time.monotonic() + seconds, _sorted(instance)
-    value = _volume(data)
-    best = Bound(value=value, method="volume", witness={"cut": 0})
-    cut, value = _best_cut(data)
+    capacity = max(data.capacity, 1)
+    volume = _up(sum(data.weights.tolist()), capacity)
+    best = Bound(value=volume, method="volume", witness={"cut": 0})
+    cut, value = _best_cut(data, data.weights, capacity)
     if value > best.value:
         best = Bound(value=value, method="martello-toth L2", witness={"cut": cut})
     for k in range(1, _MOST_STEPS + 1):
         if time.monotonic() >= end or stop():
             break
-        cut, value = _best_step(data, k)
+        cut, value = _best_cut(data, _rounded(data, k), k * (k + 1))
         if value > best.value:
             best = Bound(value=value, method="dual feasible function", witness={"cut": cut, "steps": k})
     return best
@@ -118,33 +119,27 @@ def _sorted(instance: BinInstance) -> _Sorted:
     return _Sorted(array, capacity, cuts)
 
 
-def _volume(data: _Sorted) -> int:
-    return _up(sum(data.weights.tolist()), max(data.capacity, 1))
+def _best_cut(data: _Sorted, mapped: NDArray[Any], whole: int) -> tuple[int, int]:
+    """Find the best eps, and its bound.
 
-
-def _ranges(data: _Sorted) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each cut, the range of the items that keep their weights: from the first to before the second."""
+    Parameters
+    ----------
+    data : _Sorted
+    mapped : int64[N], or objects
+        The mapped weights of items that neither are dropped nor fill a bin.
+    whole : int
+        What a bin holds of them.
+    """
     first = np.searchsorted(data.weights, data.cuts, side="left")
     last = np.searchsorted(data.weights, data.capacity - data.cuts, side="right")
-    return first, last
-
-
-def _best_cut(data: _Sorted) -> tuple[int, int]:
-    """Find the best eps for L2, and its bound."""
-    first, last = _ranges(data)
-    sums = np.concatenate([np.zeros(1, dtype=data.weights.dtype), np.cumsum(data.weights)])
-    bins = len(data.weights) - last + -(-(sums[last] - sums[first]) // max(data.capacity, 1))
+    sums = np.concatenate([np.zeros(1, dtype=mapped.dtype), np.cumsum(mapped)])
+    bins = len(mapped) - last + -(-(sums[last] - sums[first]) // whole)
     best = int(np.argmax(bins))
     return int(data.cuts[best]), int(bins[best])
 
 
-def _best_step(data: _Sorted, k: int) -> tuple[int, int]:
-    """Find the best eps to cut at before rounding to k-ths, and its bound."""
-    first, last = _ranges(data)
+def _rounded(data: _Sorted, k: int) -> NDArray[np.int64]:
+    """Round weights to k-ths, in units of 1 / (k (k + 1))."""
     scaled, capacity = data.weights * (k + 1), max(data.capacity, 1)
     share = (scaled // capacity).astype(np.int64)
-    parts = share * np.where(scaled % capacity == 0, k, k + 1)
-    sums = np.concatenate([[0], np.cumsum(parts)])
-    bins = len(data.weights) - last + -(-(sums[last] - sums[first]) // (k * (k + 1)))
-    best = int(np.argmax(bins))
-    return int(data.cuts[best]), int(bins[best])
+    return np.asarray(share * np.where(scaled % capacity == 0, k, k + 1))

@@ -1,4 +1,4 @@
-"""Parts that both fused kernels of bin packing share: bins as linked lists, and the choice of an item."""
+"""Bins as linked lists and the choice of an item, shared by both fused kernels of bin packing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel import hooks, slots
-from nsa_cli.core.kernel.hooks import Uniform
-from nsa_cli.core.kernel.jit import generic, inlined, variant
+from nsa_cli.core.kernel.jit import inlined, variant
 from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, sum_features
 from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch
 
 
 class BinLists(NamedTuple):
-    """Items by bin, in doubly linked lists, and what a policy sees of an item.
+    """Items by bin, in doubly linked lists, and the features of items.
 
     Attributes
     ----------
@@ -88,28 +87,6 @@ def take(packing: Any, item: int, weight: int) -> None:
         packing.before[after] = before
     packing.sizes[source] -= 1
     packing.needs[source] -= weight
-
-
-@generic
-def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    """Compute all features and first-layer sums."""
-    raise NotImplementedError
-
-
-@variant(look, policy=Uniform)
-def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    pass
-
-
-@generic
-def look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
-    """Update the features of a bin and of its items after a change."""
-    raise NotImplementedError
-
-
-@variant(look_again, policy=Uniform)
-def _look_again_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
-    pass
 
 
 @inlined

@@ -31,7 +31,7 @@ def integer_values(values: NDArray[np.generic]) -> list[int]:
 
 
 def ortools_knapsack(instance: KnapsackInstance, seconds: float) -> Solution:
-    """Branch and bound."""
+    """OR-Tools' branch and bound."""
     from ortools.algorithms.python import knapsack_solver
 
     kind = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
@@ -44,7 +44,7 @@ def ortools_knapsack(instance: KnapsackInstance, seconds: float) -> Solution:
 
 
 def highs(instance: KnapsackInstance, seconds: float) -> Solution:
-    """Mixed-integer programming."""
+    """Mixed-integer programming with HiGHS."""
     import highspy
 
     model = highspy.Highs()

@@ -67,7 +67,6 @@ def _propose(
 @generic
 def spread(policy: Any, work: Any, member: int) -> None:
     """Set the standard deviations at the current point."""
-    raise NotImplementedError
 
 
 @variant(spread, policy=Uniform)

@@ -202,12 +202,6 @@ def _repair(data: Bins, state: Repacking, draws: np.uint64) -> float:
     return _loss(packing, scratch, bins, counts[MADE], capacity)
 
 
-@variant(steps.keep, data=Bins)
-def _accept(data: Bins, state: Repacking) -> None:
-    counts = state.packing.counts
-    _keep(state.packing, state.scratch, counts[CHOSEN], counts[MADE], data.capacity)
-
-
 @variant(steps.undo, data=Bins)
 def _undo(data: Bins, state: Repacking) -> None:
     """Nothing: the packing is not overwritten before a step is accepted."""
@@ -372,9 +366,11 @@ def _loss(packing: Packing, scratch: Scratch, bins: int, made: int, capacity: in
     return before - after
 
 
-@inlined
-def _keep(packing: Packing, scratch: Scratch, bins: int, made: int, capacity: int) -> None:
+@variant(steps.keep, data=Bins)
+def _keep(data: Bins, state: Repacking) -> None:
     """Write the new bins over the chosen ones, and move the last bins into the gaps."""
+    packing, scratch, capacity = state.packing, state.scratch, data.capacity
+    bins, made = packing.counts[CHOSEN], packing.counts[MADE]
     begin = np.int64(0)
     for k in range(made):
         b, end = scratch.chosen[k], scratch.ends[k]

@@ -18,7 +18,11 @@ from nsa_cli.problems.bin.batch import BinBatch, pack
 
 
 class Paper(NamedTuple):
-    """Item: weight and free capacity of its bin, in common T. Bin: free capacity, in common weight and T."""
+    """Learnt policy: networks of the two choices.
+
+    Item: weight and free capacity of its bin; in common T. Bin: free capacity; in common the item's weight
+    and T.
+    """
 
     item: slots.Network
     bin: slots.Network
@@ -32,7 +36,7 @@ class Work(NamedTuple):
     ----------
     packing : shared.BinLists
     free : float32[1, 16 blocks]
-        What the policy sees of a bin: its free capacity.
+        Feature of a bin: its free capacity.
     bin : slots.Slots
         Choice of a bin.
     """
@@ -43,7 +47,7 @@ class Work(NamedTuple):
 
 
 def workspace(x: Any) -> Work:
-    """Allocate what a thread needs for one chain at a time."""
+    """Allocate the workspace of a thread, for one chain at a time."""
     size = len(x)
     free = slots.aligned((1, slots.blocks_of(size) * LANES))
     return Work(shared.empty_packing(size), free, slots.slot_space(size))
@@ -52,11 +56,11 @@ def workspace(x: Any) -> Work:
 @variant(hooks.load, batch=BinBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     shared.pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
-    shared.look(batch, policy, work, row, member)
+    hooks.compute_features(batch, policy, work, row, member)
 
 
-@variant(shared.look, batch=BinBatch, policy=Paper)
-def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+@variant(hooks.compute_features, batch=BinBatch, policy=Paper)
+def _compute_features(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     packing, unit = work.packing, batch.unit[row]
     for i in range(len(packing.bin_of)):
         packing.seen[0, i] = batch.weights[row, i] / unit
@@ -121,12 +125,12 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     source, weight = work.packing.bin_of[item], batch.weights[row, item]
     shared.take(work.packing, item, weight)
     shared.put(work.packing, item, target, weight)
-    shared.look_again(batch, policy, work, row, member, source)
-    shared.look_again(batch, policy, work, row, member, target)
+    hooks.update_features(batch, policy, work, row, member, source)
+    hooks.update_features(batch, policy, work, row, member, target)
 
 
-@variant(shared.look_again, batch=BinBatch, policy=Paper)
-def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
+@variant(hooks.update_features, batch=BinBatch, policy=Paper)
+def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     packing = work.packing
     room = np.float32(-packing.needs[changed] / batch.unit[row])
     work.free[0, changed] = room

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
-from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch, pack
+from nsa_cli.problems.bin.batch import BinBatch, pack
 from nsa_cli.problems.bin.instance import BinInstance
 
 
@@ -56,7 +56,7 @@ def sum_by_bin(x: Tensor, numbers: Tensor) -> Tensor:
     return torch.zeros_like(x).scatter_add_(1, x, numbers)
 
 
-def free_of(batch: BinBatch | SquaresBatch, x: Tensor) -> Tensor:
+def free_of(batch: BinBatch, x: Tensor) -> Tensor:
     """Free capacity of every bin, in exact units: int64[B, N]."""
     return batch.capacity[:, None] - sum_by_bin(x, batch.weights)
 

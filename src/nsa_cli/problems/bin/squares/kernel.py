@@ -45,7 +45,7 @@ class Work(NamedTuple):
     now : int64[16 blocks]
         The same for the item of this step, `NEVER` also where its place is too small.
     seen : float32[3, 16 blocks]
-        What the policy sees of a candidate: weight that comes back, room there, squashed gain in this step.
+        Features of a candidate: weight that comes back, room there, squashed gain in this step.
     other : slots.Slots
         Choice of a candidate.
     """
@@ -59,7 +59,7 @@ class Work(NamedTuple):
 
 
 def workspace(x: Any) -> Work:
-    """Allocate what a thread needs for one chain at a time."""
+    """Allocate the workspace of a thread, for one chain at a time."""
     size = len(x)
     others = slots.blocks_of(2 * size) * LANES
     back, there, now = slots.aligned((others,), np.int64), slots.never(others), slots.never(others)
@@ -75,7 +75,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
         work.back[size + i] = batch.weights[row, i]
     for b in range(size):
         _make_room(work, b)
-    shared.look(batch, policy, work, row, member)
+    hooks.compute_features(batch, policy, work, row, member)
 
 
 @inlined
@@ -90,8 +90,8 @@ def _make_room(work: Any, changed: int) -> None:
         item = packing.after[item]
 
 
-@variant(shared.look, batch=SquaresBatch, policy=Squares)
-def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+@variant(hooks.compute_features, batch=SquaresBatch, policy=Squares)
+def _compute_features(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     packing, unit = work.packing, batch.unit[row]
     size = len(packing.bin_of)
     for i in range(size):
@@ -104,7 +104,7 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
 
 @inlined
 def _fit(work: Any, item: int, weight: int) -> None:
-    """Set `now`: `there` as far as the place of an item takes what comes back."""
+    """Set `now`: `there` where the item's own bin has room for the weight that comes back, else `NEVER`."""
     packing = work.packing
     own = packing.bin_of[item]
     limit = weight - packing.needs[own]
@@ -203,11 +203,11 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
         shared.put(packing, other - size, source, work.back[other])
     for changed in (source, target):
         _make_room(work, changed)
-        shared.look_again(batch, policy, work, row, member, changed)
+        hooks.update_features(batch, policy, work, row, member, changed)
 
 
-@variant(shared.look_again, batch=SquaresBatch, policy=Squares)
-def _look_again(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
+@variant(hooks.update_features, batch=SquaresBatch, policy=Squares)
+def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
     packing = work.packing
     size, room = len(packing.bin_of), np.float32(-packing.needs[changed] / batch.unit[row])
     work.seen[1, changed] = room

@@ -60,7 +60,7 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
         return action[0], torch.where(move.swaps, action[1][:, None], move.source)[:, 0]
 
     def allowed(self, batch: SquaresBatch, x: Tensor, chosen: Action) -> Tensor:
-        """Any item; then other bins in use with room for it, and items of others that fit in its place."""
+        """Any item; then bins in use with room for it, and items in other bins that it can swap with."""
         if not chosen:
             return torch.ones_like(x, dtype=torch.bool)
         item, free = chosen[0][:, None], free_of(batch, x)

@@ -10,7 +10,7 @@ class FlipItem(Neighbourhood[KnapsackInstance]):
     """Value; one item goes in or out (section 4.2)."""
 
     def default_policy(self, instance: KnapsackInstance) -> str:
-        """Below 25 items a policy learnt on 50 is too sure of itself; uniform proposals visit everything."""
+        """Uniform proposals below 25 items, where a policy learnt on 50 leaves too many moves out."""
         return "uniform" if instance.size < 25 else "knapsack-es-best"
 
     def budget(self, instance: KnapsackInstance, trained: Trained | None = None) -> Budget:

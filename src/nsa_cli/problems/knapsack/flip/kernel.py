@@ -58,7 +58,7 @@ _LEARNT = (Paper, Relative)
 
 
 def workspace(x: Any) -> Work:
-    """Allocate what a thread needs for one chain at a time."""
+    """Allocate the workspace of a thread, for one chain at a time."""
     size = len(x)
     padded = slots.blocks_of(size) * LANES
     return Work(
@@ -79,22 +79,11 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
         free -= weight if x[i] else 0
         work.needs[i] = slots.ALWAYS if x[i] else weight
     work.free[0] = free
-    look(batch, policy, work, row, member)
+    hooks.compute_features(batch, policy, work, row, member)
 
 
-@generic
-def look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    """Compute the items' features and first-layer sums."""
-    raise NotImplementedError
-
-
-@variant(look, batch=KnapsackBatch, policy=Uniform)
-def _look_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    pass
-
-
-@variant(look, batch=KnapsackBatch, policy=_LEARNT)
-def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
+@variant(hooks.compute_features, batch=KnapsackBatch, policy=_LEARNT)
+def _compute_features(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     for i in range(len(work.inside)):
         work.seen[0, i] = work.inside[i]
         work.seen[1, i] = batch.items[row, i, 0]
@@ -106,7 +95,6 @@ def _look(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
 @generic
 def third(policy: Any, item: Any) -> float:
     """Feature 3 of an item."""
-    raise NotImplementedError
 
 
 @variant(third, policy=Paper)
@@ -152,7 +140,6 @@ def _propose(
 @generic
 def common(batch: Any, policy: Any, floor: Any, row: int, member: int, room: int, heat: float) -> None:
     """Set `floor` from the features that all items have in common."""
-    raise NotImplementedError
 
 
 @variant(common, policy=Paper)
@@ -194,24 +181,13 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     work.inside[item] = inside
     work.free[0] += -weight if inside else weight
     work.needs[item] = slots.ALWAYS if inside else weight
-    look_again(policy, work, member, item)
+    hooks.update_features(batch, policy, work, row, member, item)
 
 
-@generic
-def look_again(policy: Any, work: Any, member: int, item: int) -> None:
-    """Update the features of an item after its flip."""
-    raise NotImplementedError
-
-
-@variant(look_again, policy=Uniform)
-def _look_again_uniform(policy: Any, work: Any, member: int, item: int) -> None:
-    pass
-
-
-@variant(look_again, policy=_LEARNT)
-def _look_again(policy: Any, work: Any, member: int, item: int) -> None:
-    work.seen[0, item] = work.inside[item]
-    block = item // LANES
+@variant(hooks.update_features, batch=KnapsackBatch, policy=_LEARNT)
+def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, changed: int) -> None:
+    work.seen[0, changed] = work.inside[changed]
+    block = changed // LANES
     _sum(policy, work, member, block, block + 1)
 
 

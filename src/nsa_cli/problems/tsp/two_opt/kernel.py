@@ -174,7 +174,7 @@ def _spacing(batch: Any, work: Any, row: int) -> float:
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for k in range(len(x)):
         work.tour[k] = x[k]
-    compute_features(batch, policy, work, row, member)
+    hooks.compute_features(batch, policy, work, row, member)
 
 
 @variant(hooks.propose, batch=TspArrays, policy=Uniform)
@@ -263,7 +263,7 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
     turn_round(work.tour, begin, end)
-    update_features(batch, policy, work, row, member, begin, end)
+    hooks.update_features(batch, policy, work, row, member, (begin, end))
 
 
 @variant(hooks.reverse, work=Work)
@@ -281,21 +281,8 @@ def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
 
 
 @generic
-def compute_features(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    """Compute all features and first-layer sums."""
-    raise NotImplementedError
-
-
-@generic
-def update_features(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
-    """Update them after positions `begin` to `end` were reversed."""
-    raise NotImplementedError
-
-
-@generic
 def set_floor(policy: Any, work: Any, member: int, temperature: float) -> None:
     """Set the floor of the first choice."""
-    raise NotImplementedError
 
 
 @generic
@@ -303,17 +290,6 @@ def score_second(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
 ) -> float:
     """Score all second cities, given the first; return an upper bound on the scores."""
-    raise NotImplementedError
-
-
-@variant(compute_features, batch=TspArrays, policy=Uniform)
-def _compute_uniform(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
-    pass
-
-
-@variant(update_features, batch=TspArrays, policy=Uniform)
-def _update_uniform(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
-    pass
 
 
 @inlined
@@ -337,7 +313,7 @@ def _sum_again(rows: Any, shifts: Any, weights: Any, slot: Any, begin: int, end:
             mark_stale(slot, first, behind)
 
 
-@variant(compute_features, batch=TspArrays, policy=Paper)
+@variant(hooks.compute_features, batch=TspArrays, policy=Paper)
 def _compute_paper(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     points, rows, size = batch.points[batch.data_row[row]], work.seen, len(work.tour)
     for k in range(size):
@@ -346,8 +322,9 @@ def _compute_paper(batch: Any, policy: Any, work: Any, row: int, member: int) ->
     _sum_paper(policy, work, member, np.int64(0), size - 1)
 
 
-@variant(update_features, batch=TspArrays, policy=Paper)
-def _update_paper(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+@variant(hooks.update_features, batch=TspArrays, policy=Paper)
+def _update_paper(batch: Any, policy: Any, work: Any, row: int, member: int, changed: Any) -> None:
+    begin, end = changed  # reversed positions
     turn_round(work.seen[0], begin + 1, end + 1)
     turn_round(work.seen[1], begin + 1, end + 1)
     _sum_paper(policy, work, member, begin, end)
@@ -388,7 +365,7 @@ def _score_second_paper(
     return score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
 
 
-@variant(compute_features, batch=TspArrays, policy=Relative)
+@variant(hooks.compute_features, batch=TspArrays, policy=Relative)
 def _compute_relative(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
     spacing, instance, root = _spacing(batch, work, row), batch.data_row[row], np.float32(math.sqrt(size))
@@ -400,8 +377,9 @@ def _compute_relative(batch: Any, policy: Any, work: Any, row: int, member: int)
     _sum_relative(policy, work, member, np.int64(0), size - 1)
 
 
-@variant(update_features, batch=TspArrays, policy=Relative)
-def _update_relative(batch: Any, policy: Any, work: Any, row: int, member: int, begin: int, end: int) -> None:
+@variant(hooks.update_features, batch=TspArrays, policy=Relative)
+def _update_relative(batch: Any, policy: Any, work: Any, row: int, member: int, changed: Any) -> None:
+    begin, end = changed
     tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
     for features in (rows[1], plane[0], plane[1]):
         turn_round(features, begin + 1, end + 1)
