@@ -417,5 +417,5 @@ class Problem(ABC, Generic[InstanceT]):
             return next(iter(self.starts.values()))
         if name not in self.starts:
             known = ", ".join(self.starts)
-            raise UsageError(f"{self.name} has no start {name!r}; it has {known}, or give a file")
+            raise UsageError(f"{self.name} has no {name!r}; it has {known}, or give a file", option="init")
         return self.starts[name]

@@ -77,7 +77,9 @@ def _locate(spec: str, problem: str) -> Path:
         return Path(spec)
     known = ", ".join([_UNIFORM, *available(problem)])
     purpose = "" if problem == "*" else f" for {problem}"
-    raise UsageError(f"there is no policy {shown(spec)}{purpose}; there are {known}, or give a file")
+    raise UsageError(
+        f"there is no policy {shown(spec)}{purpose}; there are {known}, or give a file", option="policy"
+    )
 
 
 def save(
@@ -202,9 +204,9 @@ def find_stored(spec: str, problem: str, *, greedy: bool = False) -> Stored | No
     """
     stored = None if spec == _UNIFORM else read(_locate(spec, problem), problem)
     if greedy and stored is None:
-        raise UsageError("uniform proposals have no likeliest action", drop={"greedy": None})
+        raise UsageError("uniform proposals have no most probable action", option="greedy")
     if greedy and stored is not None and stored.feature_set == "gaussian":
-        raise UsageError("the likeliest Gaussian step is 0", drop={"greedy": None})
+        raise UsageError("the most probable Gaussian step is 0", option="greedy")
     return stored
 
 

@@ -189,7 +189,7 @@ def _refuse_unsupported(parsed: _Parsed) -> None:
     words = (parsed.value("TYPE") or "TSP").upper().split()
     kind = re.split(r"[^A-Z0-9_]", words[0])[0] if words else "TSP"
     if kind == "TOUR":
-        parsed.fail("expected an instance, got a tour", parsed.line("TYPE"), use={"init": None})
+        parsed.fail("expected an instance, got a tour", parsed.line("TYPE"), use={"init": parsed.source.name})
     if kind != "TSP":
         note = " (asymmetric instances)" if kind == "ATSP" else ""
         parsed.fail(f"TYPE {shown(kind)}{note} is not supported; expected TSP", parsed.line("TYPE"))
