@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Chains(Protocol):
-    """Chains of any engine between two chunks; arrays are what they are now and may change."""
+    """Chains of any engine between two chunks; their arrays change in place."""
 
     @property
     def step(self) -> int:

@@ -178,7 +178,7 @@ class TorchChains:
 
     @torch.inference_mode()
     def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Advance, and give what proposals would add, float64[K, B]; see `nsa_cli.anneal.auto`."""
+        """Advance; energy changes of the proposals, float64[K, B], for `nsa_cli.anneal.auto`."""
         changes = [torch.where(info.possible, info.delta, 0.0) for info in self._steps(temperatures)]
         return _numpy(torch.stack(changes))
 

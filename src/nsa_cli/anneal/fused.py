@@ -110,7 +110,7 @@ class FusedChains:
         return proposals
 
     def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Advance, and give what proposals would add, float64[K, B]; see `nsa_cli.anneal.auto`."""
+        """Advance; energy changes of the proposals, float64[K, B], for `nsa_cli.anneal.auto`."""
         return self.record(temperatures).change
 
     def _run(self, temperatures: NDArray[np.float64], proposals: Proposals) -> None:

@@ -59,7 +59,7 @@ class Benchmark(NamedTuple):
         return summarise(runs, self.figures, self.request.steps, self.contribution.power)
 
     def caption(self, runs: Sequence[MeasuredRun]) -> list[str]:
-        """Say what the columns mean, in sentences of a line each."""
+        """Legend of the columns, one sentence a line."""
         return self._caption_by_seconds(runs) if self.request.budget else self._caption_by_steps()
 
     def _caption_by_steps(self) -> list[str]:

@@ -21,7 +21,7 @@ from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourh
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a user asks for.
+    """Request for a benchmark.
 
     Attributes
     ----------

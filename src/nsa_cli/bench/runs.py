@@ -169,7 +169,7 @@ def measure(
 
 
 def _fresh(task: Task) -> Task:
-    """Copy an instance without what earlier runs have cached on it: each pays for its own set-up."""
+    """Copy an instance without its cached values: each run pays for its own set-up."""
     return dataclasses.replace(task, instance=dataclasses.replace(task.instance))
 
 

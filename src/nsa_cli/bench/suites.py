@@ -83,7 +83,7 @@ def suite_of_size(
 
 
 def suite_of_files(paths: Sequence[str], count: int, references: Path | None) -> Suite:
-    """Read instances of one problem; references are the list's, or what the files themselves say.
+    """Read instances of one problem; references are those of the list, else the files' best known.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from nsa_cli.version import __version__
 
 
 def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
-    """Turn Ctrl-C in a command into `StoppedError`: what typer makes of it differs by version."""
+    """Turn Ctrl-C in a command into `StoppedError`; typer's own handling differs by version."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> int:

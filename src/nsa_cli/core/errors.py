@@ -19,7 +19,7 @@ def keyword(name: str, value: Any = None) -> str:
 
 
 def shown(value: object, limit: int = 40) -> str:
-    """Quote what a user gave us, cut to `limit` characters and without line breaks."""
+    """Quote a user's value, cut to `limit` characters and without line breaks."""
     text = repr(value) if isinstance(value, str) else str(value)
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -76,7 +76,7 @@ class UsageError(NsaError):
 
 
 class InputError(NsaError):
-    """A file that cannot be read as what it should be.
+    """A file that cannot be read as an instance, a solution or a policy.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Items with weights and a capacity: what instances of knapsacks and of bin packing share."""
+"""Items with weights and a capacity, shared by knapsacks and bin packing."""
 
 from __future__ import annotations
 

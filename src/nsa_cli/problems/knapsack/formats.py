@@ -227,7 +227,7 @@ def _check_width(source: Source, line: Line, cells: list[str], width: int, what:
 
 
 def _read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:
-    """Read capacity, weights and profits; best known is what the selection in ``s`` is worth."""
+    """Read capacity, weights and profits; best known is the value of the selection in ``s``."""
     record = read_lists(stem, sources, {"w": "weights", "p": "values"})
     if "s" in sources:
         chosen, at = read_numbers(sources["s"], "selection")

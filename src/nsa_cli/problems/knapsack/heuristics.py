@@ -17,7 +17,7 @@ def empty(instance: KnapsackInstance, _: Draws) -> Solution:
 
 
 def greedy(instance: KnapsackInstance, _: Draws) -> Solution:
-    """Take items by falling value-to-weight ratio, skipping what does not fit.
+    """Take items by falling value-to-weight ratio, skipping those that do not fit.
 
     Or the most valuable single item that fits, if that alone is worth more; together they reach half of
     the optimum at least (Dantzig 1957; Martello and Toth 1990, section 2.4).
@@ -51,7 +51,7 @@ def greedy_stop(instance: KnapsackInstance, _: Draws) -> Solution:
 
 
 def random_search(instance: KnapsackInstance, draws: Draws) -> Solution:
-    """Best of 10 N selections, each of them items in random order, skipping what does not fit."""
+    """Best of 10 N selections, each in random order, skipping items that do not fit."""
     rng = np.random.default_rng(int(draws(1)[0] * 2**53))
     tried = (_random_selections(instance, rng) for _ in range(10))
     worths = [(chosen @ instance.values.astype(np.float64), chosen) for chosen in tried]

@@ -67,7 +67,7 @@ class Rosenbrock(Problem[RosenbrockInstance]):
         return RosenbrockInstance(name=name, a=a, b=b, dim=size, x0=rng.standard_normal(size))
 
     def samples(self, rng: np.random.Generator) -> Sequence[RosenbrockInstance]:
-        """In the plane, where the policies are at home."""
+        """In the plane, for which the policies were trained."""
         return [self.generate(2, rng)]
 
     def bound(

@@ -74,7 +74,7 @@ class RosenbrockDrawing(Drawing[RosenbrockInstance]):
 def _contours(
     figure: Figure, axes: Axes, instance: RosenbrockInstance, way: NDArray[np.float64], *, bar: bool = True
 ) -> None:
-    """Grey levels of the logarithm, over what the way needs, and the minimiser if it is near."""
+    """Grey levels of the logarithm around the trajectory, and the minimiser if it is near."""
     low, high = np.quantile(way, (0.01, 0.99), axis=0)
     if (np.ptp(way, axis=0) < 3 * (high - low)).all():
         low, high = way.min(0), way.max(0)  # nothing so far off that it would hide the rest

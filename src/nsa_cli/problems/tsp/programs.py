@@ -82,7 +82,7 @@ def _run(program: str, arguments: list[str], folder: str, seconds: float) -> Non
 
 
 def _words(program: str, path: Path, after: str = "", until: str = "") -> list[str]:
-    """Read what a program wrote, between two words if they are given."""
+    """Read a program's output, between two words if they are given."""
     if not path.is_file():
         raise NsaError(f"{program} ended without a tour")
     text = path.read_text(encoding="ascii", errors="replace")
