@@ -300,6 +300,20 @@ class IdSet:
             positions.append(i)
         return positions
 
+    def find_all(self, ids: Sequence[Any], absent: str) -> list[int]:
+        """Find the positions of ids, in which every element occurs once.
+
+        Raises
+        ------
+        DataError
+            Naming the first id that is unknown or repeated, or an element without one, which is `absent`.
+        """
+        positions = self.find(ids)
+        if len(positions) < len(self.ids):
+            missing = min(set(range(len(self.ids))) - set(positions))
+            raise DataError(f"{self.what} {shown(self.ids[missing])} {absent}")
+        return positions
+
     def _position(self, x: Any) -> int | None:
         """Position of an id; JSON keeps 3 and "3" apart, a table or a command line does not."""
         if isinstance(x, bool) or not isinstance(x, int | float | str):

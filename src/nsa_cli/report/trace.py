@@ -93,16 +93,12 @@ class Trace:
         """Give the curve so far, thinned, with its first and last row."""
         if not self._rows:
             return []
-        some = [self._rows[i] for i in self._kept()]
+        last = len(self._rows) - 1
+        kept = range(0, last, max(-(-(last + 1) // (self._most + 1)), 1))
+        some = [self._rows[i] for i in (*kept, last)]
         steps = np.diff([row.step for row in some]).clip(min=1)
         shares = (np.diff([row.acceptance for row in some]) / steps).clip(0, 1).tolist()
         return [row._replace(acceptance=a) for row, a in zip(some, [math.nan, *shares], strict=True)]
-
-    def _kept(self) -> list[int]:
-        count = len(self._rows)
-        stride = max(-(-count // (self._most + 1)), 1)
-        kept = list(range(0, count, stride))
-        return kept if kept[-1] == count - 1 else [*kept, count - 1]
 
     def path(self, solution: Solution) -> Solution | None:
         """Give the path of the chain nearest to a solution, [K, …]; None unless chains were followed."""

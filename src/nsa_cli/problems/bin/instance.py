@@ -57,10 +57,7 @@ class BinInstance(ItemInstance):
         for i, members in enumerate(ids, start=1):
             if not isinstance(members, list | tuple):
                 raise DataError(f"bin {i}: expected a list of items, got {shown(members)}")
-        order = self.items.find([item for members in ids for item in members])
-        if len(order) < self.size:
-            missing = min(set(range(self.size)) - set(order))
-            raise DataError(f"item {shown(self.items.ids[missing])} is in no bin")
+        order = self.items.find_all([item for members in ids for item in members], "is in no bin")
         packing = np.empty(self.size, dtype=np.int64)
         packing[order] = np.repeat(np.arange(len(ids)), [len(members) for members in ids])
         return np.unique(packing, return_inverse=True)[1].astype(np.int64)  # empty bins close up

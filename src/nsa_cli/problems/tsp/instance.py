@@ -186,11 +186,7 @@ class TspInstance(Instance):
         return [self.cities.ids[i] for i in solution]
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
-        tour = np.array(self.cities.find(ids), dtype=np.int64)
-        if len(tour) < self.size:
-            missing = min(set(range(self.size)) - set(tour.tolist()))
-            raise DataError(f"city {shown(self.cities.ids[missing])} is not in the tour")
-        return tour
+        return np.array(self.cities.find_all(ids, "is not in the tour"), dtype=np.int64)
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         following = (
