@@ -128,7 +128,7 @@ class FusedChains:
         others = [self._pool.submit(work, space) for space in self._spaces[1:]] if self._pool else []
         try:
             work(self._spaces[0])
-        finally:  # interrupted, too: nobody is to look at chains that still move
+        finally:  # interrupted, too: other threads still write to the chains
             wait(others)
         for other in others:
             other.result()
