@@ -95,7 +95,7 @@ def test_a_solution_from_a_file_is_drawn(nsa, square, tmp_path):
     ("name", "size", "word"),
     [
         ("tsp-es-best", 3, "--size: expected at least 4 cities, which have moves to show, got 3"),
-        ("tsp-es-best", 0, "--size: expected at least 1, got 0"),
+        ("tsp-es-best", 0, "--size: expected a whole number from 1 on, got 0"),
         ("knapsack-es-best", 1, None),
         ("bin-es-best", 1, None),
     ],
