@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import copy
-from typing import TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import EsConfig
 from nsa_cli.train.estimators import centred_ranks, search_gradient, shaped
 from nsa_cli.train.loop import Training
-
-PolicyT = TypeVar("PolicyT", bound=nn.Module)
 
 
 @torch.no_grad()
@@ -71,7 +68,7 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
     return policy
 
 
-def stacked(policy: PolicyT, vectors: Tensor) -> PolicyT:
+def stacked(policy: LearntPolicy, vectors: Tensor) -> LearntPolicy:
     """Make one policy of P members: of a batch of P B rows, rows ``[p B, (p + 1) B)`` follow the p-th.
 
     Parameters
