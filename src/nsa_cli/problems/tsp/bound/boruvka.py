@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.problems.tsp.links import find_root
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
 from nsa_cli.problems.tsp.spanning_tree import Graph
 
@@ -33,17 +34,14 @@ class Boxes(NamedTuple):
         Lengths are multiplied by it and rounded down to whole numbers.
     potentials : int64[N + 1]
         Of the cities, and 0.
-    corners : float64[2 L, 2 axes]
-        Each box's lowest coordinates, and its highest ones negated; L leaves.
-    lowest : int64[2 L, 1]
-        Potentials.
+    lowest : float64[2 L, 2 axes + 1]
+        Of each box the lowest coordinates, the highest ones negated, and the lowest potential; L leaves.
     """
 
     metric: KernelMetric
     unit: float
     potentials: NDArray[np.int64]
-    corners: NDArray[np.float64]
-    lowest: NDArray[np.int64]
+    lowest: NDArray[np.float64]
 
 
 class Forest(NamedTuple):
@@ -100,8 +98,7 @@ def spanning_weight(
         metric._replace(data=np.append(metric.data, np.zeros(axes))),
         unit,
         np.append(potentials, 0),
-        _minima(np.hstack([coords, -coords]), leaves),
-        _minima(potentials[:, None], leaves),
+        _minima(np.hstack([coords, -coords, potentials[:, None]]), leaves),
     )
     forest = Forest(
         np.arange(size), np.empty(size, np.int64), np.zeros((size, 2), np.int64), np.zeros(size, np.int64)
@@ -164,20 +161,20 @@ def _note(forest: Forest, city: int, other: int, weight: int) -> None:
 
 
 @inlined
-def _weight(boxes: Boxes, city: int, other: int) -> int:
+def _weight(boxes: Boxes, city: int, other: int) -> np.int64:
     """Weight of an edge."""
     scaled = np.int64(math.floor(length(boxes.metric, city, other) * boxes.unit))
     return scaled + boxes.potentials[city] + boxes.potentials[other]
 
 
 @inlined
-def _least(boxes: Boxes, city: int, node: int) -> int:
+def _least(boxes: Boxes, city: int, node: int) -> np.int64:
     """Give what edges from a city into a box weigh at least."""
     data, axes, nearest = boxes.metric.data, boxes.metric.stride, len(boxes.potentials) - 1
     for axis in range(axes):
-        low, high = boxes.corners[node, axis], -boxes.corners[node, axes + axis]
+        low, high = boxes.lowest[node, axis], -boxes.lowest[node, axes + axis]
         data[nearest * axes + axis] = min(max(data[city * axes + axis], low), high)
-    return _weight(boxes, city, nearest) + boxes.lowest[node, 0]
+    return _weight(boxes, city, nearest) + np.int64(boxes.lowest[node, 2 * axes])
 
 
 @kernel
@@ -189,19 +186,10 @@ def unite(forest: Forest) -> int:
     component, joined = forest.component, 0
     for own in range(len(component)):
         if forest.lightest[own] < np.iinfo(np.int64).max:
-            a, b = _root(component, forest.ends[own, 0]), _root(component, forest.ends[own, 1])
+            a, b = find_root(component, forest.ends[own, 0]), find_root(component, forest.ends[own, 1])
             if a != b:
                 component[a], forest.weights[a] = b, forest.lightest[own]
                 joined += 1
     for city in range(len(component)):
-        component[city] = _root(component, city)
+        component[city] = find_root(component, city)
     return joined
-
-
-@inlined
-def _root(component: NDArray[np.int64], city: int) -> int:
-    """Follow names of components to the one that holds, halving the way."""
-    while component[city] != city:
-        component[city] = component[component[city]]
-        city = component[city]
-    return city

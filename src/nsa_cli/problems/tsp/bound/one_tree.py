@@ -22,7 +22,7 @@ from nsa_cli.problems.tsp.bound.boruvka import spanning_weight
 from nsa_cli.problems.tsp.bound.integer_lengths import scaled
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
-from nsa_cli.problems.tsp.spanning_tree import Graph
+from nsa_cli.problems.tsp.spanning_tree import Graph, lowest_edges
 
 #: Whole numbers in a matrix are no larger than this, or float64 would round them.
 _WHOLE = 2.0**52
@@ -176,7 +176,7 @@ def _one_tree_of_many(
         return None
     owner = np.repeat(np.arange(size), np.diff(graph.first))
     weights = graph.lengths + potentials[owner] + potentials[graph.to]
-    second = weights[np.lexsort((weights, owner))][graph.first[:-1] + 1]
+    second = weights[lowest_edges(graph, weights, 2)[1][1::2]]
     heaviest = -math.inf
     for city in np.argsort(-second)[:_TRIED]:
         if second[city] <= heaviest:

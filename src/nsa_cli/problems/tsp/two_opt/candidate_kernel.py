@@ -33,7 +33,15 @@ from nsa_cli.core.kernel.slots import (
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
 from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
-from nsa_cli.problems.tsp.two_opt.kernel import TspArrays, arrays, edge_length, reversal_delta, tour_energy
+from nsa_cli.problems.tsp.two_opt.kernel import (
+    TspArrays,
+    arrays,
+    edge_length,
+    plane_distance,
+    reversal_delta,
+    spacing_of,
+    tour_energy,
+)
 
 _score_first, _score_candidates = score_features(4), score_features(5)
 
@@ -300,6 +308,7 @@ def _choose_city(
 def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -> None:
     """Compute the features of the first `count` cities of a window."""
     size, seen, instance, city = len(work.tour), work.seen, batch.tours.data_row[row], np.int64(window)
+    nearest = batch.nearest_edges[instance]
     if batch.tours.plane:
         plane, ends = batch.plane[instance], work.ends
         for o in range(count):
@@ -307,39 +316,28 @@ def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -
             ends[0, o], ends[1, o] = plane[city, 0], plane[city, 1]
             ends[2, o], ends[3, o] = plane[before, 0], plane[before, 1]
             ends[4, o], ends[5, o] = plane[after, 0], plane[after, 1]
-            seen[2, o], seen[3, o] = (
-                batch.nearest_edges[instance, city, 0],
-                batch.nearest_edges[instance, city, 1],
-            )
+            seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
             city = _wrapped(city + batch.stride, size)
         for o in range(WINDOW):
-            seen[0, o] = _distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
-            seen[1, o] = _distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
+            seen[0, o] = plane_distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
+            seen[1, o] = plane_distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
         return
-    spacing = batch.scale[row] / math.sqrt(size)
+    spacing = spacing_of(batch, row, size)
     for o in range(count):
         before, after = _beside(work, city)
         seen[0, o] = edge_length(batch.tours, row, city, before) / spacing
         seen[1, o] = edge_length(batch.tours, row, city, after) / spacing
-        seen[2, o], seen[3, o] = (
-            batch.nearest_edges[instance, city, 0],
-            batch.nearest_edges[instance, city, 1],
-        )
+        seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
         city = _wrapped(city + batch.stride, size)
 
 
 @inlined
 def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
     """Compute the features of the candidates of a city; `heat` is in units of the spacing."""
-    tour, size, instance, pair, ends = (
-        work.tour,
-        len(work.tour),
-        batch.tours.data_row[row],
-        work.pair,
-        work.ends,
-    )
+    tour, pair, ends = work.tour, work.pair, work.ends
+    size, instance = len(tour), batch.tours.data_row[row]
     place, near, plane = np.int64(work.place[city]), batch.candidates[instance, city], batch.plane[instance]
-    width, spacing = len(near), batch.scale[row] / math.sqrt(size)
+    width, spacing = len(near), spacing_of(batch, row, size)
     for after in range(2):
         step = 2 * after - 1
         left = tour[_wrapped(place + step, size)]
@@ -368,17 +366,12 @@ def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float)
 
 @inlined
 def _plane_features(ends: Any, pair: Any, x: float, y: float) -> None:
-    """KernelMetric edges in the plane, of all lanes: all float32, which the compiler vectorises."""
+    """Lengths in the plane, of all lanes: all float32, which the compiler vectorises."""
     for m in range(pair.shape[1]):
-        pair[0, m] = _distance(ends[0, m] - x, ends[1, m] - y)
-        pair[1, m] = _distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
-        pair[2, m] = _distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
-        pair[3, m] = _distance(ends[4, m] - x, ends[5, m] - y)
-
-
-@inlined
-def _distance(x: float, y: float) -> np.float32:
-    return np.float32(math.sqrt(x * x + y * y))
+        pair[0, m] = plane_distance(ends[0, m] - x, ends[1, m] - y)
+        pair[1, m] = plane_distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
+        pair[2, m] = plane_distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
+        pair[3, m] = plane_distance(ends[4, m] - x, ends[5, m] - y)
 
 
 @variant(hooks.energy, batch=CandidateArrays)
