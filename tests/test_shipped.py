@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.anneal.engine import advance, start
+from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.policy.build import load
@@ -102,15 +102,17 @@ def valley_runs(policy, sigma=None):
     instances = [problem.generate(2, rng) for _ in range(4096)]
     keys = torch.from_numpy(stream_keys(5, np.arange(len(instances))))
     batch = operations.pack(instances, unit=1.0)
-    state = start(operations, batch, torch.from_numpy(np.stack([i.x0 for i in instances])))
-    temperatures = torch.from_numpy(Schedule(100, 1.0, 0.01).temperatures(0, 100))
-    first = state.x
-    state = advance(operations, batch, policy, state, temperatures[:20], keys)
-    early = state.accepted.double().mean() / 20
-    state = advance(operations, batch, policy, state, temperatures[20:], keys)
+    x = torch.from_numpy(np.stack([i.x0 for i in instances]))
+    chains = TorchChains(operations, batch, policy, x, keys)
+    temperatures = Schedule(100, 1.0, 0.01).temperatures(0, 100)
+    first = chains.state.x
+    chains.advance(temperatures[:20])
+    early = chains.state.accepted.double().mean() / 20
+    chains.advance(temperatures[20:])
+    state = chains.state
     sigmas = [0.0, 0.0]
     if sigma is None:
-        sigmas = [float(policy.sigma(operations, batch, x, temperatures[0]).mean()) for x in (first, state.x)]
+        sigmas = [float(policy.sigma(operations, batch, x, torch.tensor(temperatures[0])).mean()) for x in (first, state.x)]
     return float(state.best_energy.mean()), float(state.best_energy.median()), float(early), sigmas
 
 

@@ -1,0 +1,90 @@
+"""Work that cannot be broken off is left behind when there is a reason to stop."""
+
+import threading
+import time
+
+import pytest
+
+import nsa_cli as nsa
+from nsa_cli.anneal.stop import Interrupt
+from nsa_cli.solver.batch import Hooks, batches
+from nsa_cli.solver.fallback import Flags, InterpretedSearch, LateError, in_time
+from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.solve import solve_each
+
+
+def test_work_is_done_in_a_thread_and_its_result_or_error_handed_over():
+    """Whatever it is."""
+    assert in_time(lambda: threading.current_thread().name, lambda: None, Flags()) == "nsa"
+    with pytest.raises(ZeroDivisionError):
+        in_time(lambda: 1 / 0, lambda: None, Flags())
+
+
+def test_work_is_left_for_a_reason_that_it_does_not_see():
+    """The reason is told; the worker is told, too, that nobody waits."""
+    flags, begin = Flags(), time.monotonic()
+    with pytest.raises(LateError) as caught:
+        in_time(
+            lambda: flags.abandoned.wait(5), lambda: "late" if time.monotonic() > begin + 0.1 else None, flags
+        )
+    assert caught.value.reason == "late"
+    assert flags.abandoned.is_set()
+    assert time.monotonic() - begin < 3
+
+
+def test_work_that_watches_for_reasons_itself_is_waited_for():
+    """It ends by itself, as chains do."""
+    flags = Flags()
+    flags.watching.set()
+    begin = time.monotonic()
+
+    def reason():
+        return "late" if time.monotonic() > begin + 0.05 else None
+
+    assert in_time(lambda: time.sleep(0.4) or "done", reason, flags) == "done"
+
+
+def test_the_interpreted_search_finds_the_same_answers_in_another_process():
+    """By the same steps; it is told of the end by a signal, and of nothing without a deadline."""
+    tasks = nsa.generate("bin", 12, 2, seed=3)
+    settings = Settings(device="cpu", seed=1, steps=5, chains=1, method="large-step", time_limit=60.0)
+    (batch,) = batches(tasks, settings)
+    search = InterpretedSearch(batch)
+    search.begin()
+    search._process.wait(timeout=60)
+    ends = search.ends("time_limit")
+    results = nsa.solve_many(tasks, seed=1, steps=5, chains=1, method="large-step", bound=False, device="cpu")
+    assert [end.best[0].tolist() for end in ends] == [r.solution.tolist() for r in results]
+    assert [(end.reason, end.step) for end in ends] == [("time_limit", 5)] * 2
+    (timeless,) = batches(tasks, Settings(device="cpu", seed=1))
+    never = InterpretedSearch(timeless)
+    never.begin()
+    assert never.ends("interrupted") is None
+
+
+def test_a_batch_that_fails_is_solved_one_by_one(monkeypatch):
+    """The instance at fault has its error, the others their results."""
+    tasks = nsa.generate("knapsack", 14, 3, seed=2)
+    at_fault = tasks[1].instance
+    original = type(at_fault).objective
+
+    def objective(instance, solution):
+        if instance is at_fault:
+            raise nsa.DataError("it fails")
+        return original(instance, solution)
+
+    monkeypatch.setattr(type(at_fault), "objective", objective)
+    settings = Settings(seed=1, policy="uniform", steps=3, bound=False, device="cpu")
+    found = dict(solve_each(tasks, settings))
+    assert sorted(found) == [0, 1, 2]
+    assert isinstance(found[1], nsa.DataError)
+    assert (found[0].steps, found[2].steps) == (3, 3)
+
+
+def test_an_interrupt_before_anything_gives_the_start():
+    """With no step made."""
+    tasks = nsa.generate("tsp", 14, 1, seed=2)
+    hooks = Hooks(stop=(Interrupt(lambda: True),))
+    assert hooks.reason() == "interrupted"
+    ((_, result),) = solve_each(tasks, Settings(seed=1, device="cpu"), stop=hooks.stop)
+    assert (result.status, result.steps, result.found_by) == ("interrupted", 0, "start")
