@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.kernel.jit import allocating, inlined, kernel
+from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.links import find_root, follow_links
 from nsa_cli.problems.tsp.metric_kernel import lengths
 from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, nearest_among, neighbour_lists
 
@@ -64,15 +65,9 @@ def _tour(instance: TspInstance, lists: NeighbourLists) -> NDArray[np.int64]:
             near = nearest_among(instance, lists.sites.numbers[ends], _NEIGHBOURS)
             i, j = np.repeat(ends, _NEIGHBOURS), ends[near.ravel()]
         left = _join(paths, i, j, np.argsort(lengths(lists.metric, i, j), kind="stable"), left)
-    return _read(paths)
-
-
-@inlined
-def _find(root: NDArray[np.int64], city: int) -> int:
-    while root[city] != city:
-        root[city] = root[root[city]]
-        city = root[city]
-    return city
+    tour = np.empty(size, dtype=np.int64)
+    follow_links(paths.links, tour, np.flatnonzero(paths.degree < 2)[-1])
+    return tour
 
 
 @kernel
@@ -85,7 +80,7 @@ def _join(
         a, b = i[edge], j[edge]
         if degree[a] > 1 or degree[b] > 1:
             continue
-        root_a, root_b = _find(root, a), _find(root, b)
+        root_a, root_b = find_root(root, a), find_root(root, b)
         if root_a != root_b:
             root[root_a] = root_b
             links[a, degree[a]], links[b, degree[b]] = b, a
@@ -93,19 +88,3 @@ def _join(
             degree[b] += 1
             left -= 1
     return left
-
-
-@allocating
-def _read(paths: Paths) -> NDArray[np.int64]:
-    """Read the one path that is left."""
-    links, degree = paths.links, paths.degree
-    tour = np.empty(len(degree), dtype=np.int64)
-    here, before = 0, -1
-    for city in range(len(degree)):
-        if degree[city] < 2:
-            here = city
-    for k in range(len(tour)):
-        tour[k] = here
-        following = links[here, 0] if links[here, 0] != before else links[here, 1]
-        before, here = here, following
-    return tour

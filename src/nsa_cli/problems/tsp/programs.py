@@ -66,16 +66,14 @@ def _write(instance: TspInstance, path: Path) -> None:
 
 
 def _run(program: str, arguments: list[str], folder: str, seconds: float) -> None:
-    nothing = subprocess.DEVNULL
     try:
         subprocess.run(
             [program, *arguments],
             cwd=folder,
             timeout=seconds + _PATIENCE,
             check=False,
-            stdin=nothing,
-            stdout=nothing,
-            stderr=nothing,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
         )
     except subprocess.TimeoutExpired:
         raise NsaError(f"{program} did not end within {seconds + _PATIENCE:g} s") from None

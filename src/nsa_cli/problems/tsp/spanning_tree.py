@@ -75,6 +75,21 @@ def graph_of(metric: KernelMetric, neighbours: NDArray[np.int64], tour: NDArray[
     return Graph(first, to, weights)
 
 
+def lowest_edges(
+    graph: Graph, scores: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find each city's edges of the lowest scores float64[2 E], `count` or all.
+
+    Returns
+    -------
+    city, edges : int64[M], int64[M]
+        Places along with `Graph.to`, lowest first of each city; of equal scores the first.
+    """
+    city = np.repeat(np.arange(len(graph.first) - 1), np.diff(graph.first))
+    kept = np.arange(len(city)) - graph.first[city] < count
+    return city[kept], np.lexsort((scores, city))[kept]
+
+
 class Tree(NamedTuple):
     """A minimum spanning tree, rooted at city 0.
 

@@ -27,9 +27,9 @@ from nsa_cli.problems.tsp.large_step.partition import (
     members,
     part_count,
     partition_tour,
-    read_tour,
     restrict,
 )
+from nsa_cli.problems.tsp.links import follow_links
 from nsa_cli.problems.tsp.metric_kernel import kernel_metric, length
 from nsa_cli.solver.search import LargeStepSearch
 from nsa_cli.solver.settings import Settings
@@ -87,7 +87,7 @@ def test_parts_make_the_tour_again_and_do_not_cross(size: int, count: int, seed:
         link_part(np.arange(len(some), dtype=np.uint32), some, links)
     link_gaps(found, links)
     again = np.empty(size, np.uint32)
-    assert read_tour(links, again)
+    assert follow_links(links, again, 0)
     edges = {frozenset(pair) for pair in zip(tour.tolist(), np.roll(tour, 1).tolist(), strict=True)}
     assert {frozenset(p) for p in zip(again.tolist(), np.roll(again, 1).tolist(), strict=True)} == edges
     part_of = np.searchsorted(found.bounds, found.place[tour], side="right")

@@ -1,8 +1,11 @@
-"""The shortest 1-tree over all edges (Prim 1957), in whole numbers, with memory linear in N.
+"""The shortest 1-tree over all edges, in whole numbers, with memory linear in N.
 
 A 1-tree is a spanning tree and one more edge. For *any* city, a shortest spanning tree and the city's second
 lightest edge weigh no more than its shortest 1-tree: the tree on the other cities and the lightest edge span
 everything too. So the heaviest second edge of a city may be added.
+
+Prim's algorithm (1957) looks at all pairs, and finds every city's second edge on the way. Of many cities with
+coordinates, Borůvka's (`nsa_cli.problems.tsp.bound.boruvka`) finds the tree, and some second edges are tried.
 """
 
 from __future__ import annotations
@@ -15,16 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.problems.tsp.bound.boruvka import spanning_weight
 from nsa_cli.problems.tsp.bound.integer_lengths import scaled
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
-from nsa_cli.problems.tsp.spanning_tree import Graph
+from nsa_cli.problems.tsp.spanning_tree import Graph, lowest_edges
 
 #: Whole numbers in a matrix are no larger than this, or float64 would round them.
 _WHOLE = 2.0**52
 
 #: Pairs of cities between two calls of `stop`, and seconds that a pair takes: compiled, and as arrays.
 _LOOK, _PAIR, _ARRAY_PAIR = 2e7, 3e-9, 3e-8
+
+#: Cities beyond which Borůvka's algorithm is used, and seconds that each of them takes.
+_MANY, _SEARCHED = 15_000, 6e-6
+
+#: Cities at most whose second edge is then sought.
+_TRIED = 20
 
 #: Edges as two lists of cities.
 Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -105,22 +115,27 @@ class OneTree(NamedTuple):
     ----------
     total : int
         Its weight, less twice the potentials, in scaled units.
-    edges : (int64[E], int64[E])
-        Its tree, and each city's two lightest edges.
+    edges : (int64[E], int64[E]) or None
+        Its tree, and each city's two lightest edges; None of many cities.
     """
 
     total: int
-    edges: Edges
+    edges: Edges | None
 
 
 def one_tree(
-    cities: ScaledCities, potentials: NDArray[np.int64], stop: Callable[[], bool] = lambda: False
+    cities: ScaledCities,
+    graph: Graph,
+    potentials: NDArray[np.int64],
+    stop: Callable[[], bool] = lambda: False,
 ) -> OneTree | None:
     """Find the shortest 1-tree of the complete graph.
 
     Parameters
     ----------
     cities : ScaledCities
+    graph : Graph
+        Some edges with scaled lengths, two a city or more.
     potentials : int64[N]
         Of at most 49 bits, beside which lengths have 46.
     stop : callable
@@ -132,6 +147,8 @@ def one_tree(
         None if it was stopped.
     """
     size, most = len(potentials), np.iinfo(np.int64).max
+    if is_searched(cities.instance, compiled=cities.compiled):
+        return _one_tree_of_many(cities, graph, potentials, stop)
     weights, lightest, second = (np.full(size, most) for _ in range(3))
     weights[0] = 0
     left = np.roll(np.arange(size), -1)
@@ -149,6 +166,27 @@ def one_tree(
     return OneTree(total, (np.repeat(np.arange(size), 3), ends.ravel()))
 
 
+def _one_tree_of_many(
+    cities: ScaledCities, graph: Graph, potentials: NDArray[np.int64], stop: Callable[[], bool]
+) -> OneTree | None:
+    """Add the heaviest second edge of the cities whose second edge in the graph is heavy."""
+    size = len(potentials)
+    weight = spanning_weight(cities.metric, math.ldexp(1.0, cities.scale), graph, potentials, stop)
+    if weight is None:
+        return None
+    owner = np.repeat(np.arange(size), np.diff(graph.first))
+    weights = graph.lengths + potentials[owner] + potentials[graph.to]
+    second = weights[lowest_edges(graph, weights, 2)[1][1::2]]
+    heaviest = -math.inf
+    for city in np.argsort(-second)[:_TRIED]:
+        if second[city] <= heaviest:
+            break
+        others = np.delete(np.arange(size), city)
+        row = cities.lengths(np.full(size - 1, city), others) + potentials[city] + potentials[others]
+        heaviest = max(heaviest, int(np.partition(row, 1)[1]))
+    return OneTree(weight + heaviest - 2 * sum(potentials.tolist()), None)
+
+
 def is_compiled(instance: TspInstance) -> bool:
     """Tell whether kernels have an instance's lengths to the last bit.
 
@@ -159,9 +197,16 @@ def is_compiled(instance: TspInstance) -> bool:
     return instance.edge_weight_type != "GEO" or instance.size <= 2_000
 
 
-def least_seconds(size: int, *, compiled: bool) -> float:
+def is_searched(instance: TspInstance, *, compiled: bool) -> bool:
+    """Tell whether Borůvka's algorithm finds the tree."""
+    return compiled and instance.matrix is None and instance.size > _MANY
+
+
+def least_seconds(instance: TspInstance, *, compiled: bool) -> float:
     """Estimate the time that a 1-tree takes."""
-    return (_PAIR if compiled else _ARRAY_PAIR) * size**2
+    if is_searched(instance, compiled=compiled):
+        return _SEARCHED * instance.size
+    return (_PAIR if compiled else _ARRAY_PAIR) * instance.size**2
 
 
 @kernel

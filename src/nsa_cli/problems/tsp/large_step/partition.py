@@ -22,6 +22,7 @@ from nsa_cli.core.kernel.jit import allocating, kernel
 from nsa_cli.core.problem import Draws, Segment
 from nsa_cli.problems.tsp.large_step.kicks import Kicked, Tours, fitting, start_at
 from nsa_cli.problems.tsp.large_step.local_search import HEAD, QUEUED
+from nsa_cli.problems.tsp.links import follow_links
 from nsa_cli.problems.tsp.metric_kernel import AnyMetric, tour_length
 
 #: Parts have this many cities or more, up to twice as many; measured, see benchmarks/RESULTS.md.
@@ -71,7 +72,7 @@ class TourPartition:
         size = len(state.best)
         self.count, self.steps = part_count(size), int(KICKS_PER_CITY * size)
         self._tours, self._state = tours, state
-        self._partition: TourParts | None = None
+        self._partition: TourParts  # of the last `cut`
         self._parts: dict[int, _Part] = {}
         #: Whether a city is separated from candidates; and how often it was, lately above all.
         self._separated, self._often = np.zeros(size, dtype=np.uint8), np.zeros(size)
@@ -86,7 +87,7 @@ class TourPartition:
         return np.diff(self._partition.bounds) / len(tour)
 
     def segment(self, number: int) -> Segment:
-        whole, partition = self._tours.cities, self._current()
+        whole, partition = self._tours.cities, self._partition
         some = members(partition, number)
         waiting = (self._separated[some] != 0) & (some != GAP)
         lists = (whole.neighbours, whole.distances, whole.alpha)
@@ -120,13 +121,9 @@ class TourPartition:
         links = np.full((len(target), 2), -1, dtype=np.int64)
         for some, tour in tours:
             link_part(tour, some, links)
-        link_gaps(self._current(), links)
-        if not read_tour(links, target):
+        link_gaps(self._partition, links)
+        if not follow_links(links, target, 0):
             raise AssertionError("expected one tour of all parts, got several")
-
-    def _current(self) -> TourParts:
-        assert self._partition is not None
-        return self._partition
 
 
 def part_count(size: int) -> int:
@@ -173,7 +170,7 @@ def partition_tour(
     weights: NDArray[np.float64],
     draws: NDArray[np.float64],
 ) -> TourParts:
-    """TourParts a tour into parts, one more than there are draws.
+    """Divide a tour into parts, one more than there are draws.
 
     Parameters
     ----------
@@ -188,7 +185,7 @@ def partition_tour(
     """
     size, parts = len(tour), len(draws) + 1
     cities = tour.astype(np.int64)
-    scratch, place, rank = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    place, rank = np.empty(size, np.int64), np.empty(size, np.int64)
     for k in range(size):
         place[cities[k]] = rank[cities[k]] = k
     bounds = np.zeros(parts + 1, np.int64)
@@ -201,7 +198,7 @@ def partition_tour(
         low, high = bounds[largest], bounds[largest + 1]
         some = cities[low:high]
         begin, count = _least_separating(some, place, low, neighbours, width, weights, draws[made - 1])
-        _rotate(some, begin, scratch)
+        some[:] = np.roll(some, -begin)
         for k in range(low, high):
             place[cities[k]] = k
         for part in range(made, largest, -1):
@@ -242,33 +239,14 @@ def _least_separating(
     return begin, count
 
 
-@kernel
-def _rotate(cities: NDArray[np.int64], begin: int, scratch: NDArray[np.int64]) -> None:
-    """Rotate a part's cities."""
-    size = len(cities)
-    for k in range(size):
-        scratch[k] = cities[begin + k if begin + k < size else begin + k - size]
-    for k in range(size):
-        cities[k] = scratch[k]
-
-
-@allocating
 def members(partition: TourParts, part: int) -> NDArray[np.int64]:
     """List a part's cities in the order of the tour, with its gaps; int64[M]."""
-    cities, rank = partition.cities[partition.bounds[part] : partition.bounds[part + 1]], partition.rank
-    size, count = len(cities), 0
-    some = np.empty(2 * size, np.int64)
-    for k in range(size):
-        some[count] = cities[k]
-        count += 1
-        following = rank[cities[k]] + 1
-        if rank[cities[k + 1 if k + 1 < size else 0]] != (following if following < len(rank) else 0):
-            some[count] = GAP
-            count += 1
-    return some[:count].copy()
+    cities = partition.cities[partition.bounds[part] : partition.bounds[part + 1]]
+    rank = partition.rank[cities]
+    gaps = np.flatnonzero(np.roll(rank, -1) != (rank + 1) % len(partition.rank))
+    return np.insert(cities, gaps + 1, GAP)
 
 
-@allocating
 def restrict(
     partition: TourParts,
     part: int,
@@ -298,23 +276,17 @@ def restrict(
     neighbours, distances, alpha : uint32[M * width], float64[M * width], float64[M * width]
         As places in `some`, nearest first; distances of gaps and to cities outside of the part are NaN.
     """
-    low, high = partition.bounds[part], partition.bounds[part + 1]
+    cities, low, high = np.flatnonzero(some != GAP), partition.bounds[part], partition.bounds[part + 1]
+    listed = some[cities, None] * width + np.arange(width)
+    at = partition.place[neighbours[listed]]
+    kept = (low <= at) & (at < high)
+    separated[some[cities]] = ~kept.all(1)
+    listed, places = listed[kept], (cities[:, None] * width + kept.cumsum(1) - 1)[kept]
+    local = np.empty(high - low, np.uint32)
+    local[partition.place[some[cities]] - low] = cities
     near, lengths = np.zeros(len(some) * width, np.uint32), np.full(len(some) * width, np.nan)
     nearness = np.full(len(some) * width, np.inf)
-    local = np.empty(high - low, np.uint32)
-    for k in range(len(some)):
-        if some[k] != GAP:
-            local[partition.place[some[k]] - low] = k
-    for k in range(len(some)):
-        if some[k] == GAP:
-            continue
-        count, city = k * width, some[k]
-        for y in range(city * width, city * width + width):
-            at = partition.place[neighbours[y]]
-            if low <= at < high:
-                near[count], lengths[count], nearness[count] = local[at - low], distances[y], alpha[y]
-                count += 1
-        separated[city] = count < (k + 1) * width
+    near[places], lengths[places], nearness[places] = local[at[kept] - low], distances[listed], alpha[listed]
     return near, lengths, nearness
 
 
@@ -347,16 +319,3 @@ def link_gaps(partition: TourParts, links: NDArray[np.int64]) -> None:
 def _link(links: NDArray[np.int64], one: np.int64, other: np.int64) -> None:
     links[one, 0 if links[one, 0] < 0 else 1] = other
     links[other, 0 if links[other, 0] < 0 else 1] = one
-
-
-@kernel
-def read_tour(links: NDArray[np.int64], tour: NDArray[np.uint32]) -> bool:
-    """Follow links int64[N, 2] into a tour; tell whether it visits each city once."""
-    before, city = np.int64(-1), np.int64(0)
-    for k in range(len(tour)):
-        if k > 0 and city == 0:
-            return False
-        tour[k] = city
-        following = links[city, 0] if links[city, 0] != before else links[city, 1]
-        before, city = city, following
-    return bool(city == 0)

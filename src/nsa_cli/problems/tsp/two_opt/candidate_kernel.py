@@ -30,18 +30,21 @@ from nsa_cli.core.kernel.slots import (
     choose_among,
     slot_space,
 )
+from nsa_cli.problems.tsp.changes import CITIES, SEGMENTS, Changes, add_change, copy_changes, no_changes
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
 from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
-from nsa_cli.problems.tsp.two_opt.kernel import TspArrays, arrays, edge_length, reversal_delta, tour_energy
+from nsa_cli.problems.tsp.two_opt.kernel import (
+    TspArrays,
+    arrays,
+    edge_length,
+    plane_distance,
+    reversal_delta,
+    spacing_of,
+    tour_energy,
+)
 
 _score_first, _score_candidates = score_features(4), score_features(5)
-
-#: Reversals since the best tour was stored that are logged; with more, all of the tour is copied.
-_REVERSALS = 1 << 12
-
-#: Places in `CandidateWork.counts`: logged reversals, and cities in them.
-REVERSALS, REVERSED = range(2)
 
 
 class CandidateArrays(NamedTuple):
@@ -94,10 +97,8 @@ class CandidateWork(NamedTuple):
         Features of the candidates.
     ends : float32[6, 16 blocks]
         Scratch: where the ends of these edges lie.
-    reversals : int64[2 * C]
-        First place and number of cities of each reversal since the best tour was stored.
-    counts : int64[2]
-        See `REVERSALS`.
+    changes : Changes
+        Reversals since the best tour was stored.
     first, second : Slots
     """
 
@@ -106,8 +107,7 @@ class CandidateWork(NamedTuple):
     seen: NDArray[np.float32]
     pair: NDArray[np.float32]
     ends: NDArray[np.float32]
-    reversals: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    changes: Changes
     first: Slots
     second: Slots
 
@@ -121,8 +121,7 @@ def workspace(count: int, x: Any) -> CandidateWork:
         aligned((4, LANES)),
         aligned((5, blocks_of(candidates) * LANES)),
         aligned((6, max(blocks_of(candidates), 1) * LANES)),
-        aligned((2 * _REVERSALS,), np.int64),
-        aligned((2,), np.int64),
+        no_changes(),
         slot_space(WINDOW),
         slot_space(candidates),
     )
@@ -199,7 +198,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
     for k in range(len(x)):
         work.tour[k] = x[k]
         work.place[x[k]] = k
-    work.counts[REVERSALS], work.counts[REVERSED] = 0, len(x)
+    work.changes.counts[SEGMENTS], work.changes.counts[CITIES] = 0, len(x)
 
 
 @variant(hooks.propose, batch=CandidateArrays, policy=Uniform)
@@ -300,6 +299,7 @@ def _choose_city(
 def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -> None:
     """Compute the features of the first `count` cities of a window."""
     size, seen, instance, city = len(work.tour), work.seen, batch.tours.data_row[row], np.int64(window)
+    nearest = batch.nearest_edges[instance]
     if batch.tours.plane:
         plane, ends = batch.plane[instance], work.ends
         for o in range(count):
@@ -307,39 +307,28 @@ def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -
             ends[0, o], ends[1, o] = plane[city, 0], plane[city, 1]
             ends[2, o], ends[3, o] = plane[before, 0], plane[before, 1]
             ends[4, o], ends[5, o] = plane[after, 0], plane[after, 1]
-            seen[2, o], seen[3, o] = (
-                batch.nearest_edges[instance, city, 0],
-                batch.nearest_edges[instance, city, 1],
-            )
+            seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
             city = _wrapped(city + batch.stride, size)
         for o in range(WINDOW):
-            seen[0, o] = _distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
-            seen[1, o] = _distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
+            seen[0, o] = plane_distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
+            seen[1, o] = plane_distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
         return
-    spacing = batch.scale[row] / math.sqrt(size)
+    spacing = spacing_of(batch, row, size)
     for o in range(count):
         before, after = _beside(work, city)
         seen[0, o] = edge_length(batch.tours, row, city, before) / spacing
         seen[1, o] = edge_length(batch.tours, row, city, after) / spacing
-        seen[2, o], seen[3, o] = (
-            batch.nearest_edges[instance, city, 0],
-            batch.nearest_edges[instance, city, 1],
-        )
+        seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
         city = _wrapped(city + batch.stride, size)
 
 
 @inlined
 def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float) -> None:
     """Compute the features of the candidates of a city; `heat` is in units of the spacing."""
-    tour, size, instance, pair, ends = (
-        work.tour,
-        len(work.tour),
-        batch.tours.data_row[row],
-        work.pair,
-        work.ends,
-    )
+    tour, pair, ends = work.tour, work.pair, work.ends
+    size, instance = len(tour), batch.tours.data_row[row]
     place, near, plane = np.int64(work.place[city]), batch.candidates[instance, city], batch.plane[instance]
-    width, spacing = len(near), batch.scale[row] / math.sqrt(size)
+    width, spacing = len(near), spacing_of(batch, row, size)
     for after in range(2):
         step = 2 * after - 1
         left = tour[_wrapped(place + step, size)]
@@ -368,17 +357,12 @@ def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float)
 
 @inlined
 def _plane_features(ends: Any, pair: Any, x: float, y: float) -> None:
-    """KernelMetric edges in the plane, of all lanes: all float32, which the compiler vectorises."""
+    """Lengths in the plane, of all lanes: all float32, which the compiler vectorises."""
     for m in range(pair.shape[1]):
-        pair[0, m] = _distance(ends[0, m] - x, ends[1, m] - y)
-        pair[1, m] = _distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
-        pair[2, m] = _distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
-        pair[3, m] = _distance(ends[4, m] - x, ends[5, m] - y)
-
-
-@inlined
-def _distance(x: float, y: float) -> np.float32:
-    return np.float32(math.sqrt(x * x + y * y))
+        pair[0, m] = plane_distance(ends[0, m] - x, ends[1, m] - y)
+        pair[1, m] = plane_distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
+        pair[2, m] = plane_distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
+        pair[3, m] = plane_distance(ends[4, m] - x, ends[5, m] - y)
 
 
 @variant(hooks.energy, batch=CandidateArrays)
@@ -399,23 +383,12 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     count = high - low + 1
     if 2 * count > size:  # the other segment, across the array's end
         low, high, count = _wrapped(high + 1, size), _wrapped(low - 1, size), size - count
-    _log_reversal(work, low, count)
+    add_change(work.changes, low, count, size)
     for _ in range(count >> 1):
         a, b = tour[high], tour[low]
         tour[low], tour[high] = a, b
         place[a], place[b] = low, high
         low, high = _wrapped(low + 1, size), _wrapped(high - 1, size)
-
-
-@inlined
-def _log_reversal(work: Any, begin: int, count: int) -> None:
-    counts = work.counts
-    counts[REVERSED] += count
-    if counts[REVERSED] < len(work.tour) and 2 * counts[REVERSALS] < len(work.reversals):
-        work.reversals[2 * counts[REVERSALS]], work.reversals[2 * counts[REVERSALS] + 1] = begin, count
-        counts[REVERSALS] += 1
-    else:
-        counts[REVERSED] = len(work.tour)  # copying all is no more work, or the log is full
 
 
 @variant(hooks.reverse, work=CandidateWork)
@@ -444,15 +417,8 @@ def _place_after(place: int, begin: int, end: int, size: int) -> np.int64:
 
 @variant(hooks.store, batch=CandidateArrays)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
-    tour, counts, size = work.tour, work.counts, len(work.tour)
-    if not best or counts[REVERSED] >= size:
-        for k in range(size):
-            x[k] = tour[k]
-    else:
-        for t in range(counts[REVERSALS]):
-            at = work.reversals[2 * t]
-            for _ in range(work.reversals[2 * t + 1]):
-                x[at] = tour[at]
-                at = _wrapped(at + 1, size)
     if best:
-        counts[REVERSALS], counts[REVERSED] = 0, 0
+        copy_changes(work.changes, work.tour, x)
+    else:
+        for k in range(len(x)):
+            x[k] = work.tour[k]

@@ -43,7 +43,7 @@ from nsa_cli.core.kernel.slots import (
     weigh,
 )
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
+from nsa_cli.problems.tsp.metric_kernel import KernelMetric, kernel_metric, length
 from nsa_cli.problems.tsp.two_opt.batch import pack
 
 _score_four = score_features(4)
@@ -139,8 +139,6 @@ def workspace(x: Any) -> Work:
 
 def arrays(instances: Sequence[TspInstance], unit: float | None = None) -> TspArrays:
     """Build a kernel's batch; chains of one instance share its large arrays."""
-    from nsa_cli.problems.tsp.metric_kernel import kernel_metric
-
     distinct = list({id(i): i for i in instances}.values())
     place = {id(instance): k for k, instance in enumerate(distinct)}
     rows = np.array([place[id(i)] for i in instances])
@@ -166,8 +164,15 @@ def edge_length(batch: Any, row: int, u: int, v: int) -> float:
 
 
 @inlined
-def _spacing(batch: Any, work: Any, row: int) -> float:
-    return batch.scale[row] / math.sqrt(len(work.tour))
+def spacing_of(batch: Any, row: int, size: int) -> float:
+    """Spacing of so many cities in file units."""
+    return batch.scale[row] / math.sqrt(size)
+
+
+@inlined
+def plane_distance(x: float, y: float) -> np.float32:
+    """Length of a difference in the plane; float32, which the compiler vectorises."""
+    return np.float32(math.sqrt(x * x + y * y))
 
 
 @variant(hooks.load, batch=TspArrays)
@@ -368,7 +373,7 @@ def _score_second_paper(
 @variant(hooks.compute_features, batch=TspArrays, policy=Relative)
 def _compute_relative(batch: Any, policy: Any, work: Any, row: int, member: int) -> None:
     tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
-    spacing, instance, root = _spacing(batch, work, row), batch.data_row[row], np.float32(math.sqrt(size))
+    spacing, instance, root = spacing_of(batch, row, size), batch.data_row[row], np.float32(math.sqrt(size))
     for k in range(size):
         rows[1, k + 1] = batch.nearest[instance, tour[k]] / spacing
         plane[0, k + 1] = batch.points[instance, tour[k], 0] * root
@@ -384,7 +389,7 @@ def _update_relative(batch: Any, policy: Any, work: Any, row: int, member: int, 
     for features in (rows[1], plane[0], plane[1]):
         turn_round(features, begin + 1, end + 1)
     turn_round(rows[0], begin + 2, end + 1)  # an edge inside is now between the mirrored positions
-    spacing, after = _spacing(batch, work, row), end + 1 if end < size - 1 else 0
+    spacing, after = spacing_of(batch, row, size), end + 1 if end < size - 1 else 0
     for k in (begin, after):
         rows[0, k + 1] = edge_length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
     _sum_relative(policy, work, member, begin, end)
@@ -424,7 +429,7 @@ def _score_second_relative(
             work.plane, work.seen, pair, first, old, np.float32(temperature * math.sqrt(size)), size
         )
     else:
-        spacing, heat = _spacing(batch, work, row), temperature * math.sqrt(size)
+        spacing, heat = spacing_of(batch, row, size), temperature * math.sqrt(size)
         here, before = work.tour[first], work.tour[first - 1 if first > 0 else size - 1]
         last = work.tour[size - 1]
         for j in range(size):
@@ -449,10 +454,8 @@ def _pair_features(plane: Any, seen: Any, pair: Any, first: int, old: float, hea
     x, y, x_before, y_before = plane[0, first + 1], plane[1, first + 1], plane[0, first], plane[1, first]
     one = np.float32(1.0)
     for j in range(size):
-        dx, dy = plane[0, j + 1] - x, plane[1, j + 1] - y
-        new_here = np.float32(math.sqrt(dx * dx + dy * dy))
-        dx, dy = plane[0, j] - x_before, plane[1, j] - y_before
-        new_before = np.float32(math.sqrt(dx * dx + dy * dy))
+        new_here = plane_distance(plane[0, j + 1] - x, plane[1, j + 1] - y)
+        new_before = plane_distance(plane[0, j] - x_before, plane[1, j] - y_before)
         edge = seen[0, j + 1]
         gain = (edge + old - new_here - new_before) / heat
         pair[0, j] = new_here
