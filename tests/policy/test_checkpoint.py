@@ -45,7 +45,7 @@ def test_a_file_is_found_by_path_and_uniform_by_name(tmp_path):
     assert find_policy("uniform", "knapsack", operations).name == "uniform"
     with pytest.raises(UsageError, match="uniform"):
         find_policy("nonsense", "knapsack", operations)
-    with pytest.raises(UsageError, match="leave out greedy"):
+    with pytest.raises(UsageError, match="most probable"):
         find_policy("uniform", "knapsack", operations, greedy=True)
 
 
