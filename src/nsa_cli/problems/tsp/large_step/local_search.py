@@ -209,12 +209,12 @@ def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
     b = (start + first) % size
     c = (start + first + second) % size
     cities = (
-        order[a],
-        order[(a + 1) % size],
-        order[c],
-        order[(c + 1) % size],
-        order[b],
-        order[(b + 1) % size],
+        np.int64(order[a]),
+        np.int64(order[(a + 1) % size]),
+        np.int64(order[c]),
+        np.int64(order[(c + 1) % size]),
+        np.int64(order[b]),
+        np.int64(order[(b + 1) % size]),
     )
     _set(chain.move, 3, cities, (a, c, b), (1, 1, 1))
 

@@ -30,7 +30,6 @@ from nsa_cli.core.kernel.slots import (
     choose_among,
     slot_space,
 )
-from nsa_cli.problems.tsp.changes import CITIES, SEGMENTS, Changes, add_change, copy_changes, no_changes
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
 from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
@@ -45,6 +44,12 @@ from nsa_cli.problems.tsp.two_opt.kernel import (
 )
 
 _score_first, _score_candidates = score_features(4), score_features(5)
+
+#: Reversals since the best tour was stored that are logged; with more, all of the tour is copied.
+_REVERSALS = 1 << 12
+
+#: Places in `CandidateWork.counts`: logged reversals, and cities in them.
+REVERSALS, REVERSED = range(2)
 
 
 class CandidateArrays(NamedTuple):
@@ -97,8 +102,10 @@ class CandidateWork(NamedTuple):
         Features of the candidates.
     ends : float32[6, 16 blocks]
         Scratch: where the ends of these edges lie.
-    changes : Changes
-        Reversals since the best tour was stored.
+    reversals : int64[2 * C]
+        First place and number of cities of each reversal since the best tour was stored.
+    counts : int64[2]
+        See `REVERSALS`.
     first, second : Slots
     """
 
@@ -107,7 +114,8 @@ class CandidateWork(NamedTuple):
     seen: NDArray[np.float32]
     pair: NDArray[np.float32]
     ends: NDArray[np.float32]
-    changes: Changes
+    reversals: NDArray[np.int64]
+    counts: NDArray[np.int64]
     first: Slots
     second: Slots
 
@@ -121,7 +129,8 @@ def workspace(count: int, x: Any) -> CandidateWork:
         aligned((4, LANES)),
         aligned((5, blocks_of(candidates) * LANES)),
         aligned((6, max(blocks_of(candidates), 1) * LANES)),
-        no_changes(),
+        aligned((2 * _REVERSALS,), np.int64),
+        aligned((2,), np.int64),
         slot_space(WINDOW),
         slot_space(candidates),
     )
@@ -198,7 +207,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
     for k in range(len(x)):
         work.tour[k] = x[k]
         work.place[x[k]] = k
-    work.changes.counts[SEGMENTS], work.changes.counts[CITIES] = 0, len(x)
+    work.counts[REVERSALS], work.counts[REVERSED] = 0, len(x)
 
 
 @variant(hooks.propose, batch=CandidateArrays, policy=Uniform)
@@ -383,12 +392,23 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     count = high - low + 1
     if 2 * count > size:  # the other segment, across the array's end
         low, high, count = _wrapped(high + 1, size), _wrapped(low - 1, size), size - count
-    add_change(work.changes, low, count, size)
+    _log_reversal(work, low, count)
     for _ in range(count >> 1):
         a, b = tour[high], tour[low]
         tour[low], tour[high] = a, b
         place[a], place[b] = low, high
         low, high = _wrapped(low + 1, size), _wrapped(high - 1, size)
+
+
+@inlined
+def _log_reversal(work: Any, begin: int, count: int) -> None:
+    counts = work.counts
+    counts[REVERSED] += count
+    if counts[REVERSED] < len(work.tour) and 2 * counts[REVERSALS] < len(work.reversals):
+        work.reversals[2 * counts[REVERSALS]], work.reversals[2 * counts[REVERSALS] + 1] = begin, count
+        counts[REVERSALS] += 1
+    else:
+        counts[REVERSED] = len(work.tour)  # copying all is no more work, or the log is full
 
 
 @variant(hooks.reverse, work=CandidateWork)
@@ -417,8 +437,15 @@ def _place_after(place: int, begin: int, end: int, size: int) -> np.int64:
 
 @variant(hooks.store, batch=CandidateArrays)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
-    if best:
-        copy_changes(work.changes, work.tour, x)
+    tour, counts, size = work.tour, work.counts, len(work.tour)
+    if not best or counts[REVERSED] >= size:
+        for k in range(size):
+            x[k] = tour[k]
     else:
-        for k in range(len(x)):
-            x[k] = work.tour[k]
+        for t in range(counts[REVERSALS]):
+            at = work.reversals[2 * t]
+            for _ in range(work.reversals[2 * t + 1]):
+                x[at] = tour[at]
+                at = _wrapped(at + 1, size)
+    if best:
+        counts[REVERSALS], counts[REVERSED] = 0, 0
