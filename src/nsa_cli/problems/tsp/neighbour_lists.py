@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel.jit import allocating
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.metric_kernel import KernelMetric, kernel_metric, lengths
+from nsa_cli.problems.tsp.metric_kernel import KernelMetric, kernel_metric, length, lengths
 
 #: Nearest neighbours of each site.
 _NEIGHBOURS = 10
@@ -81,12 +81,7 @@ def lists_of(instance: TspInstance, sites: Sites, count: int = _NEIGHBOURS) -> N
     """Find the `count` nearest sites of each site, or all M - 1 where that is less."""
     size, metric = len(sites.numbers), kernel_metric(instance, sites.numbers)
     if size <= _FEW:
-        pairs = np.indices((size, size))
-        far = lengths(metric, *pairs.reshape(2, -1)).reshape(size, size)
-        np.fill_diagonal(far, np.inf)
-        neighbours, distances = _sorted(pairs[1], far)
-        few = min(count, size - 1)
-        return NeighbourLists(sites, metric, neighbours[:, :few].copy(), distances[:, :few].copy())
+        return NeighbourLists(sites, metric, *_nearest_of_all(metric, size, min(count, size - 1)))
     neighbours = nearest_among(instance, sites.numbers, count)
     ends = np.repeat(np.arange(size), neighbours.shape[1]), neighbours.ravel()
     distances = lengths(metric, *ends).reshape(neighbours.shape)
@@ -151,6 +146,28 @@ def _sorted(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     order = np.argsort(distances, axis=1, kind="stable")
     return np.take_along_axis(neighbours, order, 1), np.take_along_axis(distances, order, 1)
+
+
+@allocating
+def _nearest_of_all(
+    metric: KernelMetric, size: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the `count` nearest others of each site by comparing all pairs; nearest first."""
+    neighbours = np.empty((size, count), dtype=np.int64)
+    distances = np.full((size, count), np.inf)
+    for i in range(size):
+        found = 0
+        for j in range(size):
+            far = length(metric, i, j)
+            if j == i or (found == count and far >= distances[i, count - 1]):
+                continue
+            found = min(found + 1, count)
+            at = found - 1
+            while at > 0 and distances[i, at - 1] > far:
+                neighbours[i, at], distances[i, at] = neighbours[i, at - 1], distances[i, at - 1]
+                at -= 1
+            neighbours[i, at], distances[i, at] = j, far
+    return neighbours, distances
 
 
 def sites_of(instance: TspInstance, *, merge: bool = True) -> Sites:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import allocating, inlined
-from nsa_cli.problems.tsp.spanning_tree import Graph, Tree, grow_tree, lowest_edges, new_tree
+from nsa_cli.problems.tsp.spanning_tree import Graph, Tree, grow_tree, new_tree
 
 #: Weight of this tree's degrees in a subgradient step; the rest is the last tree's (Volgenant, Jonker 1982).
 _MOMENTUM = 0.7
@@ -72,6 +72,7 @@ def _heaviest_between(tree: Tree, a: int, b: int) -> float:
     return heaviest
 
 
+@allocating
 def choose(
     graph: Graph, scores: NDArray[np.float64], width: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64]]:
@@ -83,12 +84,36 @@ def choose(
         Nearest first; cities with fewer edges repeat one, infinitely far.
     """
     size = len(graph.first) - 1
-    city, edges = lowest_edges(graph, scores, width)
-    edges = edges[np.lexsort((graph.lengths[edges], city))]
-    nearest = np.searchsorted(city, np.arange(size))
-    places = city * width + np.arange(len(city)) - nearest[city]
-    neighbours = np.repeat(graph.to[edges[nearest]], width).astype(np.uint32)
+    neighbours = np.zeros(size * width, dtype=np.uint32)
     distances, kept_scores = np.full(size * width, np.inf), np.full(size * width, np.inf)
-    neighbours[places], distances[places] = graph.to[edges], graph.lengths[edges]
-    kept_scores[places] = scores[edges]
+    kept = np.empty(width, dtype=np.int64)
+    for i in range(size):
+        begin, end = graph.first[i], graph.first[i + 1]
+        found = _lowest(scores, begin, end, kept)
+        for k in range(found):
+            at = i * width + k  # by insertion, nearest first
+            e = kept[k]
+            while at > i * width and distances[at - 1] > graph.lengths[e]:
+                neighbours[at], distances[at] = neighbours[at - 1], distances[at - 1]
+                kept_scores[at] = kept_scores[at - 1]
+                at -= 1
+            neighbours[at], distances[at], kept_scores[at] = graph.to[e], graph.lengths[e], scores[e]
+        neighbours[i * width + found : (i + 1) * width] = neighbours[i * width]
     return neighbours, distances, kept_scores
+
+
+@inlined
+def _lowest(scores: NDArray[np.float64], begin: int, end: int, kept: NDArray[np.int64]) -> int:
+    """Put the places of the lowest scores into `kept`, lowest first; return how many there are."""
+    found = 0
+    for e in range(begin, end):
+        if found < len(kept):
+            found += 1
+        elif scores[e] >= scores[kept[-1]]:
+            continue
+        at = found - 1
+        while at > 0 and scores[kept[at - 1]] > scores[e]:
+            kept[at] = kept[at - 1]
+            at -= 1
+        kept[at] = e
+    return found
