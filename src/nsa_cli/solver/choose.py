@@ -88,7 +88,7 @@ def _large_steps(task: Task, settings: Settings, device: str, instances: int) ->
         return None
     if against:
         on_cpu = {"device": against.pop("device")} if "device" in against else {}
-        why = "large-step uses no policy, and runs by compiled kernels on a CPU"
+        why = "large-step has no policy and no reverse moves, and runs by compiled kernels on a CPU"
         raise UsageError(why, option="method", use=on_cpu, drop=against)
     found = problem.large_step()
     if found is not None and found.fits(task.instance):
