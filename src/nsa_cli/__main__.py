@@ -16,7 +16,10 @@ def run() -> None:
     # An interrupt in the middle of an import can be swallowed there, or end in a traceback.
     signal.signal(signal.SIGINT, _leave)
     import contextlib
+    import gc
 
+    # A million lists are no garbage: looking for it among them takes longer than making them.
+    gc.set_threshold(200_000, 10, 100)
     from nsa_cli.core.clock import begin
 
     begin()

@@ -24,8 +24,8 @@ _CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 6, 1 / 3, 0.0005
 #: The same where a schedule samples the chains after each chunk.
 _WATCHED_SHARE = 1 / 300
 
-#: Steps of the first chunk; how much longer the next one may be.
-_FIRST_CHUNK, _GROWTH = 8, 8.0
+#: Steps of the first chunk: of a million dimensions each takes long. And how much longer the next one may be.
+_FIRST_CHUNK, _GROWTH = 1, 8.0
 
 
 class End(NamedTuple):

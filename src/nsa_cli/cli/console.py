@@ -154,8 +154,14 @@ def _write_all(text: str) -> None:
 _ONE_SIGNAL = 0.2
 
 
+#: Requests to end: Ctrl-C, `kill`, and the loss of the terminal, which some systems do not have.
+_REQUESTS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
 class Signals:
-    """Context in which the first Ctrl-C or termination request sets a flag, and the second one exits.
+    """Context in which the first request to end sets a flag, and the second one exits.
 
     Attributes
     ----------
@@ -169,8 +175,10 @@ class Signals:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Signals:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._handle)
+        for number in _REQUESTS:
+            # What is ignored when a command begins stays so, as `nohup` and shells want it.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
@@ -188,7 +196,7 @@ class Signals:
 
     @property
     def exit_code(self) -> int:
-        """130 after Ctrl-C, 143 after a termination request, else 0."""
+        """130 after Ctrl-C, 143 after a termination request, 129 after a lost terminal, else 0."""
         return 128 + self.received if self.received else 0
 
 

@@ -247,7 +247,7 @@ class Problem(ABC, Generic[InstanceT]):
     default_neighbourhood : str
         The one that `solve` takes unless a policy or a neighbourhood is given.
     instant_start : str or None
-        A start without compilation, where the default one needs it.
+        A start for where there is no time left: without compilation, and instant for a million elements.
     without_large_steps : str
         Reason, where `large_step` gives None.
     bound_share : float or None

@@ -34,6 +34,19 @@ from nsa_cli.solver.settings import Settings
 _NO_CHAINS = Progress(0, 0, 0.0, 0.0, float("inf"))
 
 
+class LateError(Exception):
+    """Work not done when there was a reason to stop.
+
+    Attributes
+    ----------
+    reason : str
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Hooks(NamedTuple):
     """Hooks of a caller into a running search.
 
@@ -117,7 +130,13 @@ class Batch:
         return [replace(self, tasks=[t], plan=self.plan._replace(places=(place,))) for t, place in pairs]
 
     def solve(self) -> list[Result]:
-        """Make first solutions and bounds, and anneal the instances not solved by their bounds."""
+        """Make first solutions and bounds, and anneal the instances not solved by their bounds.
+
+        Raises
+        ------
+        LateError
+            If there is a reason to stop before the chains are at their first solutions.
+        """
         self._estimate()
         began, setup = time.monotonic(), self.setup
         x = setup.x = self.starts()
@@ -126,6 +145,8 @@ class Batch:
             setup.bounds = bounds_of(self.tasks, self.deadline, lambda: self.hooks.reason() is not None)
         pairs = list(zip(self.tasks, setup.bounds, strict=True))
         left = [pair for pair in pairs if not solved(pair[1])]
+        if left and (why := self.hooks.reason()) is not None:
+            raise LateError(why)  # chains take longer to set up than there is time
         rows = np.repeat([not solved(bound) for bound in setup.bounds], self.plan.chains)
         annealed = iter(self._anneal(left, self.keys[rows], x[rows]) if left else ())
         return [self._optimum(*pair) if solved(pair[1]) else next(annealed) for pair in pairs]

@@ -24,10 +24,11 @@ import numpy as np
 
 from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.stop import Progress, first_reason
+from nsa_cli.core.abandon import ABANDONED
 from nsa_cli.core.kernel import on_first_compilation
 from nsa_cli.core.result import Result
 from nsa_cli.solver.answers import result_of
-from nsa_cli.solver.batch import Batch
+from nsa_cli.solver.batch import Batch, LateError
 
 ResultT = TypeVar("ResultT")
 
@@ -42,19 +43,6 @@ _EARLY = 0.3
 
 #: Seconds below which it is not started: starting Python takes half of one.
 _LEAST = 0.8
-
-
-class LateError(Exception):
-    """Work not done when there was a reason to stop.
-
-    Attributes
-    ----------
-    reason : str
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class Flags:
@@ -145,7 +133,9 @@ def in_time(work: Callable[[], ResultT], reason: Callable[[], str | None], flags
         except BaseException as error:  # handed to the one who waits, whatever it is
             done.set_exception(error)
 
-    Thread(target=contextvars.copy_context().run, args=(fulfil,), name="nsa").start()
+    context = contextvars.copy_context()
+    context.run(ABANDONED.set, flags.abandoned.is_set)
+    Thread(target=context.run, args=(fulfil,), name="nsa").start()
     due: float | None = None
     try:
         while not wait([done], _LOOK).done:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from nsa_cli.core.problem import Column
 from nsa_cli.problems.bin.formats import FILE_SETS, FORMATS
-from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
+from nsa_cli.problems.bin.heuristics import (
+    best_fit_decreasing,
+    first_fit_decreasing,
+    next_fit_decreasing,
+    singletons,
+)
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.move import MoveItem
 from nsa_cli.problems.bin.squares import SumOfSquares
@@ -31,9 +36,11 @@ class Bin(ItemProblem[BinInstance]):
         "greedy": first_fit_decreasing,
         "ffd": first_fit_decreasing,
         "bfd": best_fit_decreasing,
+        "nfd": next_fit_decreasing,
         "singletons": singletons,
         "paper": singletons,
     }
+    instant_start = "nfd"
     nested_ids = True
     answer_columns = ("bin", "item")
     bound_share = 0.2

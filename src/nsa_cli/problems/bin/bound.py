@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,10 @@ _MOST_STEPS = 50
 #: From here on, products with k no longer fit into 64 bits.
 _SAFE = 2**55
 
+#: Seconds that an item takes whose weight does not fit into 64 bits, and that such items may always take: while
+#: they are sorted nothing can look at a clock.
+_LONG_ITEM, _ALWAYS = 3e-6, 0.05
+
 
 class _Sorted(NamedTuple):
     """Weights by rising size, in integer units.
@@ -39,11 +43,15 @@ class _Sorted(NamedTuple):
     capacity : int
     cuts : like `weights`, [M]
         0, the distinct weights of at most half a bin, and half a bin: the parameters eps that matter.
+    first, last : int64[M]
+        The items that neither are dropped nor fill a bin, for each cut: from the first to before the last.
     """
 
     weights: NDArray[Any]
     capacity: int
     cuts: NDArray[Any]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
 
 
 def bound(
@@ -59,10 +67,13 @@ def bound(
     stop : callable
         Ends the search, too.
     """
-    end, data = time.monotonic() + seconds, _sorted(instance)
-    capacity = max(data.capacity, 1)
-    volume = _up(sum(data.weights.tolist()), capacity)
-    best = Bound(value=volume, method="volume", witness={"cut": 0})
+    end = time.monotonic() + seconds
+    weights, whole = _integers(instance)
+    capacity = max(whole, 1)
+    best = Bound(value=_up(sum(weights), capacity), method="volume", witness={"cut": 0})
+    if instance.exact.rounded and _LONG_ITEM * instance.size > max(seconds, _ALWAYS):
+        return best
+    data = _sorted(instance)
     cut, value = _best_cut(data, data.weights, capacity)
     if value > best.value:
         best = Bound(value=value, method="martello-toth L2", witness={"cut": cut})
@@ -83,18 +94,18 @@ def recompute(instance: BinInstance, witness: Mapping[str, Any]) -> int:
     DataError
         If the witness names no dual feasible function.
     """
-    data = _sorted(instance)
+    weights, capacity = _integers(instance)
     cut, k = witness.get("cut"), witness.get("steps")
-    if not isinstance(cut, int) or not 0 <= 2 * cut <= data.capacity + 1:
+    if not isinstance(cut, int) or not 0 <= 2 * cut <= capacity + 1:
         raise DataError(f"witness: expected a cut of at most half a bin, got {shown(cut)}", "witness")
     if k is not None and (not isinstance(k, int) or k < 1):
         raise DataError(f"witness: expected a number of steps, got {shown(k)}", "witness")
-    kept: list[int] = [w for w in data.weights.tolist() if w >= cut and w > 0]
-    whole = sum(w > data.capacity - cut for w in kept)
-    rest = [w for w in kept if w <= data.capacity - cut]
+    kept: list[int] = [w for w in weights if w >= cut and w > 0]
+    whole = sum(w > capacity - cut for w in kept)
+    rest = [w for w in kept if w <= capacity - cut]
     if k is None:
-        return whole + _up(sum(rest), max(data.capacity, 1))
-    mapped = [divmod((k + 1) * w, max(data.capacity, 1)) for w in rest]
+        return whole + _up(sum(rest), max(capacity, 1))
+    mapped = [divmod((k + 1) * w, max(capacity, 1)) for w in rest]
     # In units of 1 / (k (k + 1)): a whole number of (k + 1)-ths stays, others go down to k-ths.
     total = sum(share * (k if left == 0 else k + 1) for share, left in mapped)
     return whole + _up(total, k * (k + 1))
@@ -104,19 +115,32 @@ def _up(numerator: int, denominator: int) -> int:
     return -(-numerator // denominator)
 
 
+def _integers(instance: BinInstance) -> tuple[Sequence[int], int]:
+    """Weights and capacity in exact integer units."""
+    exact = instance.exact
+    if exact.integers is None:
+        return exact.units.tolist(), exact.capacity
+    return exact.integers[:-1], exact.integers[-1]
+
+
 def _sorted(instance: BinInstance) -> _Sorted:
     exact = instance.exact
+    weights, capacity = _integers(instance)
     if exact.integers is not None:
-        *weights, capacity = exact.integers
-        array = np.array(sorted(weights), dtype=object)
+        # Almost in order by their rounded units, which are quick to sort; then the rest is, too.
+        order = np.argsort(exact.units, kind="stable").tolist()
+        array = np.array(sorted([weights[i] for i in order]), dtype=object)
     else:
-        array, capacity = np.sort(exact.units), exact.capacity
+        array = np.sort(exact.units)
         if capacity >= _SAFE:
             array = array.astype(object)
     small = array[2 * array <= capacity]
     # The last cut leaves the items of more than half a bin, which take a bin each.
-    cuts = np.array(sorted({0, *small.tolist(), (capacity + 1) // 2}), dtype=array.dtype)
-    return _Sorted(array, capacity, cuts)
+    cuts = np.concatenate([np.array([0], array.dtype), small, np.array([(capacity + 1) // 2], array.dtype)])
+    cuts = cuts[np.append(cuts[1:] != cuts[:-1], True).astype(bool)]
+    first = np.searchsorted(array, cuts, side="left")
+    last = np.searchsorted(array, capacity - cuts, side="right")
+    return _Sorted(array, capacity, cuts, first, last)
 
 
 def _best_cut(data: _Sorted, mapped: NDArray[Any], whole: int) -> tuple[int, int]:
@@ -130,8 +154,7 @@ def _best_cut(data: _Sorted, mapped: NDArray[Any], whole: int) -> tuple[int, int
     whole : int
         What a bin holds of them.
     """
-    first = np.searchsorted(data.weights, data.cuts, side="left")
-    last = np.searchsorted(data.weights, data.capacity - data.cuts, side="right")
+    first, last = data.first, data.last
     sums = np.concatenate([np.zeros(1, dtype=mapped.dtype), np.cumsum(mapped)])
     bins = len(mapped) - last + -(-(sums[last] - sums[first]) // whole)
     best = int(np.argmax(bins))

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable
+
 import numpy as np
 
+from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.bin.instance import BinInstance
+
+#: Items between two looks whether anybody still waits for the packing.
+_LOOK = 1000
+
+#: Elements of a bucket of `_SortedIntegers`, at most.
+_BUCKET = 1000
 
 
 def singletons(instance: BinInstance, _: Draws) -> Solution:
@@ -15,33 +25,159 @@ def singletons(instance: BinInstance, _: Draws) -> Solution:
 
 
 def first_fit_decreasing(instance: BinInstance, _: Draws) -> Solution:
-    """Put each item, heaviest first, into the first bin with room."""
-    return _decreasing(instance, best_fit=False)
+    """Put each item, heaviest first, into the first bin with room; in O(N log N)."""
+    return _decreasing(instance, _FirstFit)
 
 
 def best_fit_decreasing(instance: BinInstance, _: Draws) -> Solution:
-    """Put each item, heaviest first, into the fullest bin with room."""
-    return _decreasing(instance, best_fit=True)
+    """Put each item, heaviest first, into the fullest bin with room; in O(N log N) but for small factors."""
+    return _decreasing(instance, _BestFit)
 
 
-def _decreasing(instance: BinInstance, *, best_fit: bool) -> Solution:
+def next_fit_decreasing(instance: BinInstance, _: Draws) -> Solution:
+    """Fill one bin after the other, heaviest items first; in no time, by whole bins."""
     units, capacity = instance.exact.units, instance.exact.capacity
-    packing = np.empty(instance.size, dtype=np.int64)
-    free = np.full(instance.size, capacity, dtype=np.int64)
     order = np.argsort(-units, kind="stable")
+    loads = np.cumsum(units[order]).tolist()
+    opened = int((2 * units > capacity).sum())
+    ends = list(range(1, opened + 1))
+    begin = opened
+    while begin < len(loads):
+        begin = bisect_right(loads, (loads[begin - 1] if begin else 0) + capacity, begin)
+        ends.append(begin)
+    packing = np.empty(instance.size, dtype=np.int64)
+    packing[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    return packing
+
+
+def _decreasing(instance: BinInstance, rule: Callable[[int, int, list[int]], _FirstFit | _BestFit]) -> Solution:
+    units, capacity = instance.exact.units, instance.exact.capacity
+    order = np.argsort(-units, kind="stable")
+    weights = units[order].tolist()
     # No two of more than half a bin share one: each opens its own.
     opened = int((2 * units > capacity).sum())
-    packing[order[:opened]] = np.arange(opened)
-    free[:opened] -= units[order[:opened]]
-    for item in order[opened:].tolist():
-        room = free[:opened] - units[item]
-        if best_fit:
-            room = np.where(room < 0, np.iinfo(np.int64).max, room)
-            b = int(room.argmin()) if opened else 0
-        else:
-            b = int((room >= 0).argmax()) if opened else 0
-        if not opened or free[b] < units[item]:
-            b, opened = opened, opened + 1
-        packing[item] = b
-        free[b] -= units[item]
+    # Any two bins that follow each other hold more than one capacity together.
+    most = min(instance.size, 2 * int(units.sum()) // max(capacity, 1) + 2)
+    bins = rule(capacity, most, [capacity - weight for weight in weights[:opened]])
+    placed = list(range(opened))
+    looked = opened
+    while len(placed) < len(weights):
+        if len(placed) >= looked + _LOOK:
+            looked = len(placed)
+            check_wanted()
+        weight = weights[len(placed)]
+        equal = bisect_left(weights, -weight + 1, len(placed), key=lambda w: -w) - len(placed)
+        while equal:
+            b, count = bins.put(weight, equal)
+            placed += [b] * count
+            equal -= count
+    packing = np.empty(instance.size, dtype=np.int64)
+    packing[order] = placed
     return packing
+
+
+def _fitting(free: int, weight: int, count: int) -> int:
+    """Number of `count` equal items that fit into free room."""
+    return min(count, free // weight) if weight else count
+
+
+class _FirstFit:
+    """Room of bins as a tournament: each node of a binary tree has the most room of the leaves below it.
+
+    Parameters
+    ----------
+    capacity : int
+    most : int
+        Bins that there may be.
+    free : list of int
+        Room of the bins that are open; all others have the whole capacity, so that the first of them is
+        found as any bin is.
+    """
+
+    def __init__(self, capacity: int, most: int, free: list[int]) -> None:
+        self._leaves = leaves = 1 << (most - 1).bit_length()
+        levels = [np.array(free + [capacity] * (leaves - len(free)), dtype=np.int64)]
+        while len(levels[-1]) > 1:
+            levels.append(levels[-1].reshape(-1, 2).max(1))
+        self._room: list[int] = [0, *np.concatenate(levels[::-1]).tolist()]
+
+    def put(self, weight: int, count: int) -> tuple[int, int]:
+        """Put equal items into the first bin with room for one; give the bin, and how many it took."""
+        room, node = self._room, 1
+        while node < self._leaves:
+            node *= 2
+            node += room[node] < weight
+        taken = _fitting(room[node], weight, count)
+        b = node - self._leaves
+        room[node] -= taken * weight
+        while node > 1:
+            node //= 2
+            left, right = room[2 * node], room[2 * node + 1]
+            most = left if left > right else right
+            if room[node] == most:
+                break
+            room[node] = most
+        return b, taken
+
+
+class _BestFit:
+    """Bins in the order of their room, of equal room in the order of their numbers; as for `_FirstFit`."""
+
+    def __init__(self, capacity: int, most: int, free: list[int]) -> None:
+        self._capacity, self._most, self._opened = capacity, most, len(free)
+        self._order = _SortedIntegers(sorted(room * most + b for b, room in enumerate(free)))
+
+    def put(self, weight: int, count: int) -> tuple[int, int]:
+        """Put equal items into the fullest bin with room for one; give the bin, and how many it took."""
+        found = self._order.pop_from(weight * self._most)
+        if found is None:
+            free, b = self._capacity, self._opened
+            self._opened += 1
+        else:
+            free, b = divmod(found, self._most)
+        taken = _fitting(free, weight, count)
+        self._order.add((free - taken * weight) * self._most + b)
+        return b, taken
+
+
+class _SortedIntegers:
+    """Integers in order, in buckets short enough for insertions.
+
+    Parameters
+    ----------
+    numbers : list of int
+        In order.
+    """
+
+    def __init__(self, numbers: list[int]) -> None:
+        half = _BUCKET // 2
+        self._buckets = [numbers[i : i + half] for i in range(0, len(numbers), half)]
+        self._last = [bucket[-1] for bucket in self._buckets]
+
+    def add(self, number: int) -> None:
+        """Add a number."""
+        if not self._buckets:
+            self._buckets, self._last = [[number]], [number]
+            return
+        at = min(bisect_left(self._last, number), len(self._last) - 1)
+        bucket = self._buckets[at]
+        insort(bucket, number)
+        if len(bucket) > _BUCKET:
+            half = len(bucket) // 2
+            self._buckets[at : at + 1] = [bucket[:half], bucket[half:]]
+            self._last[at : at + 1] = [bucket[half - 1], bucket[-1]]
+        else:
+            self._last[at] = bucket[-1]
+
+    def pop_from(self, least: int) -> int | None:
+        """Remove and give the first number from `least` on; None if there is none."""
+        at = bisect_left(self._last, least)
+        if at == len(self._last):
+            return None
+        bucket = self._buckets[at]
+        number = bucket.pop(bisect_left(bucket, least))
+        if bucket:
+            self._last[at] = bucket[-1]
+        else:
+            del self._buckets[at], self._last[at]
+        return number

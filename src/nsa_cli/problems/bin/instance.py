@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,15 @@ class BinInstance(ItemInstance):
                 raise DataError(message, "weights", i, use={"capacity": None})
 
     def objective(self, solution: Solution) -> Number:
-        return len(np.unique(solution))
+        return int(np.count_nonzero(np.bincount(solution)))
 
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.size,):
             return f"expected a packing of {self.size} items, got {len(solution)}"
+        order = np.argsort(solution, kind="stable")
+        begins = np.flatnonzero(np.diff(solution[order], prepend=solution[order[0]] - 1))
+        if (np.add.reduceat(self.exact.units[order], begins) <= self.exact.capacity).all():
+            return None  # in exact units, or rounded from the safe side
         for number, members in enumerate(self.bins(solution), start=1):
             if not self.exact.fits(members):
                 items = ", ".join(str(self.items.ids[i]) for i in members)
@@ -51,7 +56,8 @@ class BinInstance(ItemInstance):
         return None
 
     def to_ids(self, solution: Solution) -> list[Any]:
-        return [[self.items.ids[i] for i in members] for members in self.bins(solution)]
+        ids = self.items.ids
+        return [[ids[i] for i in members] for members in self.bins(solution)]
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
         for i, members in enumerate(ids, start=1):
@@ -72,7 +78,10 @@ class BinInstance(ItemInstance):
 
     def bins(self, solution: Solution) -> list[list[int]]:
         """Members of each bin that is in use, bins in the order of their first items."""
-        bins: dict[int, list[int]] = {}
-        for item, b in enumerate(solution.tolist()):
-            bins.setdefault(b, []).append(item)
-        return list(bins.values())
+        _, first, bin_of = np.unique(solution, return_index=True, return_inverse=True)
+        place = np.empty(len(first), dtype=np.int64)
+        place[np.argsort(first)] = np.arange(len(first))
+        of_item = place[bin_of]
+        order = np.argsort(of_item, kind="stable").tolist()
+        ends = np.cumsum(np.bincount(of_item)).tolist()
+        return [order[begin:end] for begin, end in pairwise([0, *ends])]

@@ -17,6 +17,9 @@ from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 #: Starts of training seldom are further out, along an axis.
 _SPREAD = 4.0
 
+#: Coordinates of all chains together, unless a number of chains is given: memory for them is a small matter.
+_COORDINATES = 1_000_000
+
 
 def given_or_normal(instance: RosenbrockInstance, draws: Draws) -> Solution:
     """Start where the file says, else at a standard normal point."""
@@ -44,7 +47,7 @@ class GaussianStep(Neighbourhood[RosenbrockInstance]):
 
     def budget(self, instance: RosenbrockInstance, trained: Trained | None = None) -> Budget:
         """A second of the reference engine, down to where a step of sigma seldom improves."""
-        return Budget(5_000, 1.0, 1e-4, chains=64)
+        return Budget(5_000, 1.0, 1e-4, chains=min(max(_COORDINATES // instance.dim, 1), 64))
 
 
 class Rosenbrock(Problem[RosenbrockInstance]):
