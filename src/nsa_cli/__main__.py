@@ -15,7 +15,7 @@ def run() -> None:
     """Run the command line and leave with an exit code of the contract."""
     # An interrupt in the middle of an import can be swallowed there, or end in a traceback.
     signal.signal(signal.SIGINT, _leave)
-    import contextlib
+    _open_streams()
     import gc
 
     # A million lists are no garbage: looking for it among them takes longer than making them.
@@ -28,10 +28,37 @@ def run() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     code = exit_code(sys.argv[1:])
     # Taking torch down takes half a second, in which nothing happens that anyone waits for.
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(code)
+    os._exit(_flushed(code))
+
+
+def _open_streams() -> None:
+    """Open closed standard streams so that using them is an error of theirs alone.
+
+    The next file that is opened would have their number, and what is said to a stream would go there. What is
+    read from, or written to, a stream that was closed fails as it should; words to stderr get lost.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            other = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}[name]
+            os.dup2(found := os.open(os.devnull, other), number)
+            if found != number:
+                os.close(found)
+            setattr(sys, name, open(number, mode, closefd=False))
+
+
+def _flushed(code: int) -> int:
+    """Write what the streams still hold; the exit code, which tells if that fails."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass
+    except (OSError, ValueError) as error:
+        code = code or 2
+        with open(2, "w", closefd=False, errors="backslashreplace") as stream:
+            stream.write(f"nsa: error: standard output cannot be written: {error}\n")
+    return code
 
 
 def _leave(number: int, _: FrameType | None) -> None:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,8 @@ import numpy as np
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.instance import Instance
-from nsa_cli.core.options import parse_count, parse_seed
+from nsa_cli.core.limits import memory_limit
+from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
 from nsa_cli.core.result import Result
@@ -33,7 +35,11 @@ __all__ = ["Task", "Unread", "generate", "read", "read_each", "solve", "solve_ma
 
 
 def read(
-    path: str | Path, problem: str | None = None, settings: Mapping[str, Any] | None = None
+    path: str | Path,
+    problem: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    max_memory: int | str | None = None,
 ) -> list[Task]:
     """Read the instances of a file, or of standard input for ``-``.
 
@@ -45,6 +51,8 @@ def read(
         `path` may also be the name of a problem that needs no data but `settings`.
     settings : mapping, optional
         Record keys that the file lacks, such as ``{"capacity": 100}``.
+    max_memory : int or str, optional
+        Memory that reading may take, in bytes or as ``4GB``; 2 GB by default.
 
     Raises
     ------
@@ -52,7 +60,7 @@ def read(
         If the file is not what it should be; names file and line.
     """
     tasks = []
-    for task in read_each([path], problem, settings):
+    for task in read_each([path], problem, settings, max_memory=max_memory):
         if isinstance(task, Unread):
             raise task.error
         tasks.append(task)
@@ -60,7 +68,11 @@ def read(
 
 
 def read_each(
-    paths: Sequence[str | Path], problem: str | None = None, settings: Mapping[str, Any] | None = None
+    paths: Sequence[str | Path],
+    problem: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    max_memory: int | str | None = None,
 ) -> list[Task | Unread]:
     """Read the instances of many files; errors take the place of unreadable ones.
 
@@ -68,9 +80,16 @@ def read_each(
     ----------
     paths : sequence of str or Path
         Files that belong to one instance count once, whichever of them are given.
-    problem, settings
+    problem, settings, max_memory
         As for `read`.
     """
+    with memory_limit(parse_bytes("max_memory", max_memory)):
+        return _read_each(paths, problem, settings)
+
+
+def _read_each(
+    paths: Sequence[str | Path], problem: str | None, settings: Mapping[str, Any] | None
+) -> list[Task | Unread]:
     owner = find_problem(problem) if problem else None
     seen: set[tuple[Path, ...]] = set()
     tasks: list[Task | Unread] = []
@@ -90,7 +109,7 @@ def _records(
     path: str, problem: Problem[Any] | None, settings: Mapping[str, Any], seen: set[tuple[Path, ...]]
 ) -> list[Record]:
     """Read the records of a path, which may be a file, a part of a set of files, or a problem's name."""
-    if path in builtin_names() and not Path(path).exists():
+    if path in builtin_names() and not os.path.exists(path):
         # Some problems are their parameters: a name and --set a=1 is all there is to know.
         return [Record({"problem": path, **settings}, Source(path, "", ""))]
     parts = None if path == "-" else find_set(Path(path), [problem] if problem else all_problems())

@@ -113,7 +113,7 @@ def test_interrupted(command, tmp_path, monkeypatch):
             "it has fast-tsp, ortools-routing, elkai, lkh, concorde, pyvrp, all",
         ),
         (("rosenbrock", "--sizes", "2", "--against", "x"), "it has none"),
-        (("tsp", "--sizes", "20", "--references", "/nowhere"), "tsp20_opt.npy: No such file"),
+        (("tsp", "--sizes", "20", "--references", "/nowhere"), "tsp20_opt.npy: no such file"),
         (("rosenbrock", "--sizes", "2", "--references", "."), "has no reference files"),
         (("tsp", "--sizes", "20", "--out", "README.md"), "--out: README.md"),
         (("tsp", "--sizes", "20", "--device", "tpu"), "expected auto, cpu, cuda or cuda:N"),

@@ -104,7 +104,7 @@ def test_lists_of_numbers_need_the_problem() -> None:
             r"expected arrays of equally many instances, got values 1, weights 2",
         ),
         (npz(locs=LOCS[None]), r"coords: expected an array of 2 or 3 axes, got 4"),
-        (npz(locs=LOCS[:0]), r"coords: holds no instances"),
+        (npz(locs=LOCS[:0]), r"expected numbers, got an array of the shape \(0, "),
         (npy(LOCS[:, :, :1]), r"set\.x\[1\]: coords, element 1: expected 2 numbers, got 1"),
         (npy(np.where(LOCS[1, 2, 0] == LOCS, np.nan, LOCS)), r"set\.x\[2\]: coords, element 3: .*finite"),
         (pickle.dumps([([0, 0], [[1, 1]], [1], 2.0)]), r"set\.x\[1\]: coords, element "),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -124,7 +125,7 @@ def prepare(request: Request) -> Benchmark:
 def _suites(request: Request) -> list[Suite]:
     """Take a problem's sets, or by seconds also files and folders."""
     first, count, references = request.what[0], request.count, request.references
-    named = first in builtin_names() or first.endswith(".py") or not Path(first).exists()
+    named = first in builtin_names() or first.endswith(".py") or not os.path.exists(first)
     if request.budget and (len(request.what) > 1 or not named):
         if request.sizes is not None:
             raise UsageError("is for a PROBLEM's own sets; files have their sizes", option="sizes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,8 @@ from nsa_cli.bench.paper import find_contribution
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
+from nsa_cli.io.numbers import read_number
+from nsa_cli.io.source import read_source
 
 #: Seed of random instances, for sizes that the paper has no test set of.
 _SEED = 0
@@ -119,7 +122,7 @@ def _suite(
 def _read(paths: Sequence[str]) -> Iterator[Task]:
     """Read files; files of a folder that hold no instance are skipped."""
     for path in paths:
-        folder = Path(path).is_dir()
+        folder = os.path.isdir(path)
         inside = sorted(str(p) for p in Path(path).iterdir() if p.is_file()) if folder else [path]
         for task in read_each(inside):
             if isinstance(task, Task):
@@ -139,13 +142,11 @@ def load_references(folder: Path, problem: Problem[Any], size: int) -> list[floa
     if (known := find_contribution(problem).references) is None:
         raise UsageError("this problem has no reference files", drop={"references": None})
     path = folder / known.file.format(size=size)
+    loaded = read_source(path).arrays
     try:
-        loaded = np.load(path, allow_pickle=False)
         array = loaded if known.key is None else loaded[known.key]
         return [float(x) for x in np.asarray(array, dtype=np.float64).reshape(-1)]
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}", option="references") from None
-    except (ValueError, KeyError, IndexError, EOFError):
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError):
         inside = f" with an array {known.key}" if known.key else ""
         raise UsageError(f"{path}: expected a NumPy file{inside}", option="references") from None
 
@@ -155,21 +156,16 @@ def read_references(path: Path) -> dict[str, float]:
 
     Raises
     ------
-    UsageError
-        If the file is missing, or a line is something else.
+    InputError
+        If the file cannot be read, or a line is something else.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"{path}: {reason}", option="references") from None
+    source = read_source(path)
     known = {}
-    for number, line in enumerate(lines, 1):
-        name, _, value = line.partition(":")
-        try:
-            if line.strip():
-                known[name.strip()] = float(value.split()[0])
-        except (ValueError, IndexError):
-            message = f"{path}:{number}: expected NAME : OBJECTIVE, got {shown(line)}"
-            raise UsageError(message, option="references") from None
+    for number, line in enumerate(source.text.splitlines(), 1):
+        name, _, words = line.partition(":")
+        value = next(map(read_number, words.split()), None)
+        if value is not None:
+            known[name.strip()] = float(value)
+        elif line.strip():
+            raise source.error(f"expected NAME : OBJECTIVE, got {shown(line)}", number)
     return known

@@ -8,8 +8,10 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
-from nsa_cli.cli.options import Capacity, Owner, Pairs, Quiet, check_output, record_keys
+from nsa_cli.cli.options import Capacity, MaxMemory, Owner, Pairs, Quiet, check_output, record_keys
 from nsa_cli.core.errors import InfeasibleError, UsageError
+from nsa_cli.core.limits import memory_limit
+from nsa_cli.core.options import parse_bytes
 
 
 def check(
@@ -25,6 +27,7 @@ def check(
     problem: Owner = None,
     capacity: Capacity = None,
     set_: Pairs = None,
+    max_memory: MaxMemory = None,
     no_bound: Annotated[bool, typer.Option("--no-bound", help="Check and evaluate only.")] = False,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
@@ -46,8 +49,11 @@ def check(
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
     check_output(output, inputs=(instance, solution))
     console = Console(quiet)
-    tasks = read(instance, problem, record_keys(set_, capacity))
-    pairs = pair(tasks, read_answers(read_source(solution), tasks[0].problem), solution)
+    limit = parse_bytes("max_memory", max_memory)
+    tasks = read(instance, problem, record_keys(set_, capacity), max_memory=limit)
+    with memory_limit(limit):
+        answers = read_answers(read_source(solution), tasks[0].problem)
+    pairs = pair(tasks, answers, solution)
     if len(pairs) < len(tasks):
         console.warn(
             f"{solution}: has no solution of {len(tasks) - len(pairs)} of the {len(tasks)} instances"

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.errors import NsaError, UsageError, visible
 from nsa_cli.io.atomic import write_text
-from nsa_cli.io.json_text import dumps
+from nsa_cli.io.json_text import ascii_only, dumps
 
 #: How words on stderr look: ``text``, or ``json`` for one object a line.
 _LOG_FORMAT: ContextVar[str] = ContextVar("log format", default="text")
@@ -58,7 +61,7 @@ class Console:
 
 def say(message: str) -> None:
     """Write one line to stderr; a closed terminal is no reason to fail."""
-    text = " ".join(message.split())
+    text = visible(" ".join(message.split()))
     if log_is_json():
         level, colon, rest = text.partition(": ")
         graded = bool(colon) and level in _LEVELS
@@ -115,21 +118,79 @@ def set_log_format(name: str) -> None:
     _LOG_FORMAT.set(name)
 
 
+class MisplacedError(UsageError):
+    """A result that could not be written where it was wanted, and was written elsewhere."""
+
+
 def emit(text: str, output: str | None) -> bool:
-    """Write a result to stdout (``-`` or None) or, atomically, to a file; False if the reader has gone."""
+    """Write a result to stdout (``-`` or None) or, atomically, to a file; False if the reader has gone.
+
+    Raises
+    ------
+    MisplacedError
+        If it had to be written elsewhere: beside the file, to stdout, or into the current or the temporary
+        folder. What follows on a stdout that failed goes to the same file.
+    UsageError
+        If it could be written nowhere.
+    """
     if output not in (None, "-"):
         assert output is not None
-        write_text(output, text)
+        try:
+            write_text(output, text)
+        except UsageError as error:
+            raise _misplaced(error.message, _written_instead(text, output)) from None
         return True
     try:
         _write_all(text)
     except OSError as error:
-        # The interpreter would try to flush once more at exit, and say so.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):  # a reader that has seen enough is no fault
-            raise UsageError(f"standard output cannot be written: {error.strerror or error}") from None
-        return False
+        if isinstance(error, BrokenPipeError):  # a reader that has seen enough is no fault
+            # The interpreter would try to flush once more at exit, and say so.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return False
+        why = f"standard output cannot be written: {error.strerror or error}"
+        raise _misplaced(why, _stdout_replaced(text)) from None
     return True
+
+
+def _misplaced(why: str, place: str | None) -> UsageError:
+    if place is None:
+        return UsageError(f"{why}; nor could the answer be written anywhere else")
+    return MisplacedError(f"{why}; the answer is {place}")
+
+
+def _written_instead(text: str, output: str) -> str | None:
+    """Write a result beside its file, or to stdout; say where it is, None if nowhere."""
+    path = Path(output)
+    beside = path.with_name(f"{path.stem[:100]}.nsa-{os.getpid()}{path.suffix[:10]}")
+    with contextlib.suppress(NsaError, OSError):
+        if not beside.exists():
+            write_text(beside, text)
+            return f"in {beside}"
+    try:
+        _write_all(text)
+    except OSError:
+        return _stdout_replaced(text)
+    return "on standard output"
+
+
+def _stdout_replaced(text: str) -> str | None:
+    """Write a result to a new file, which takes the place of stdout; say where it is, None if nowhere."""
+    name = f"nsa-answer-{os.getpid()}{'.json' if _is_json(text) else '.txt'}"
+    for folder in (os.curdir, tempfile.gettempdir()):
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            os.dup2(file, sys.stdout.fileno())
+            os.close(file)
+            sys.stdout = open(sys.stdout.fileno(), "w", encoding="utf-8", closefd=False)
+            _write_all(text)
+            return f"in {path}"
+    return None
+
+
+def _is_json(text: str) -> bool:
+    """Tell JSON from tables and tours, none of which begins so."""
+    return text[:1] in ("{", "[")
 
 
 def _write_all(text: str) -> None:
@@ -143,7 +204,10 @@ def _write_all(text: str) -> None:
         sys.stdout.write(text)
     else:
         sys.stdout.flush()
-        rest = memoryview(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+        encoding = sys.stdout.encoding or "utf-8"
+        if _is_json(text) and codecs.lookup(encoding).name != "utf-8":
+            text = ascii_only(text)  # JSON is UTF-8, whatever the terminal's encoding
+        rest = memoryview(text.encode(encoding, "backslashreplace"))
         while rest:
             rest = rest[stream.write(rest) :]
     sys.stdout.flush()
@@ -209,7 +273,7 @@ class Status:
     def update(self, text: str) -> None:
         """Rewrite the line."""
         if self._shown:
-            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.write(f"\r\x1b[K{visible(text)}")
             sys.stderr.flush()
 
     def clear(self) -> None:

@@ -92,6 +92,11 @@ def _exit_code(arguments: list[str]) -> int:
     except MemoryError:
         say(f"error: {NoMemoryError()}")
         return NoMemoryError.exit_code
+    except SystemExit:  # how typer ends where the reader of its help has gone
+        return 0
+    except OSError as error:  # of the system, at a place that has no better words for it
+        say(f"error: {error.filename or 'the system refused to read or write'}: {error.strerror or error}")
+        return NsaError.exit_code
     except Exception as error:
         # Typer's own errors have a message and a code, whichever module of it they come from.
         message, code = getattr(error, "format_message", None), getattr(error, "exit_code", None)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.options import parse_pairs
 from nsa_cli.problems import builtin_names
 
@@ -33,6 +34,12 @@ Capacity = Annotated[str | None, typer.Option("--capacity", help="Capacity, wher
 Pairs = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance; may be repeated."),
+]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory", metavar="SIZE", help="Memory that reading the files may take, as 4GB; 2 GB by default."
+    ),
 ]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Seed = Annotated[
@@ -64,7 +71,7 @@ def is_directory(output: str | None) -> bool:
     """Tell whether ``-o`` names a directory: one that is there, or any with a slash at its end."""
     if output is None or output == "-":
         return False
-    return output.endswith(("/", os.sep)) or Path(output).is_dir()
+    return output.endswith(("/", os.sep)) or os.path.isdir(output)
 
 
 def check_destination(output: str | None, inputs: Sequence[str] = ()) -> None:
@@ -79,8 +86,8 @@ def check_destination(output: str | None, inputs: Sequence[str] = ()) -> None:
         check_output(output, inputs=inputs)
         return
     path = Path(output or "")
-    there = next(p for p in (path, *path.parents) if p.exists())
-    if not there.is_dir():
+    there = next(p for p in (path, *path.parents, Path()) if os.path.lexists(p))
+    if not os.path.isdir(there):
         raise UsageError(f"-o {output}: {there} is no directory")
     if not os.access(there, os.W_OK | os.X_OK):
         raise UsageError(f"-o {output}: no permission to write")
@@ -97,21 +104,31 @@ def file_in(directory: str | None, name: str) -> str:
     path = Path(directory or "")
     try:
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"-o {directory}: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"-o {directory}: {getattr(error, 'strerror', None) or error}") from None
     return str(path / name)
 
 
-def check_apart(output: str | Path, inputs: Sequence[str | None], option: str = "-o") -> None:
-    """Check that an output replaces no input.
+def identities(paths: Iterable[str | None]) -> set[tuple[int, int]]:
+    """Collect what files are, whatever their names: device and number on it; of those that are there."""
+    found = set()
+    for path in paths:
+        with contextlib.suppress(OSError, ValueError):
+            if path not in (None, "-"):
+                status = os.stat(str(path))
+                found.add((status.st_dev, status.st_ino))
+    return found
+
+
+def check_apart(output: str | Path, inputs: set[tuple[int, int]], option: str = "-o") -> None:
+    """Check that an output replaces no input, whose `identities` are given.
 
     Raises
     ------
     UsageError
         If it is one of the inputs, by whatever name.
     """
-    files = [Path(path) for path in inputs if path not in (None, "-")]
-    if Path(output).is_file() and any(file.exists() and file.samefile(output) for file in files):
+    if os.path.isfile(output) and identities([str(output)]) & inputs:
         raise UsageError(f"{option} {output}: would replace the instance that is read; give another name")
 
 
@@ -121,16 +138,22 @@ def check_output(output: str | None, option: str = "-o", inputs: Sequence[str | 
     Raises
     ------
     UsageError
-        If it is a directory or one of `inputs`, or its directory does not exist or cannot be written.
+        If it is a directory or one of `inputs`, it cannot be a file's name, or its directory does not exist
+        or cannot be written.
     """
     if output in (None, "-"):
         return
     assert output is not None
     path = Path(output)
-    check_apart(path, inputs, option)
-    if path.is_dir():
+    check_apart(path, identities(inputs), option)
+    if os.path.isdir(path):
         raise UsageError(f"{option} {output}: is a directory; give a file name")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise UsageError(f"{option} {output}: there is no directory {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    try:
+        exists = path.exists()
+    except (OSError, ValueError) as error:  # too long a name
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{option} {shown(output)}: cannot be a file: {reason}") from None
+    if not os.access(path if exists else path.parent, os.W_OK):
         raise UsageError(f"{option} {output}: no permission to write")

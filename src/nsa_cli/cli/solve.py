@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsa_cli.api import Task, Unread, read_each
@@ -15,6 +15,7 @@ from nsa_cli.cli.options import (
     Candidates,
     Capacity,
     Device,
+    MaxMemory,
     Neighbourhood,
     Owner,
     Pairs,
@@ -27,6 +28,8 @@ from nsa_cli.cli.options import (
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.limits import memory_limit
+from nsa_cli.core.options import parse_bytes
 from nsa_cli.core.kernel import on_first_compilation
 from nsa_cli.solver.settings import Settings
 
@@ -64,6 +67,7 @@ def solve(
     init: option.Init = None,
     capacity: Capacity = None,
     set_: Pairs = None,
+    max_memory: MaxMemory = None,
     instance: option.Instance = None,
     output: option.Output = None,
     fmt: option.Format = None,
@@ -79,10 +83,13 @@ def solve(
     set_log_format(log_format)
     console = Console(quiet, verbose)
     check_destination(output, files)
-    items = read_each(files, problem, record_keys(set_, capacity))
+    limit = parse_bytes("max_memory", max_memory)
+    items = read_each(files, problem, record_keys(set_, capacity), max_memory=limit)
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
+    with memory_limit(limit):
+        first = _start(init, tasks)
     _check_settings(tasks, set_ or [], capacity)
     if len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
         raise items[0].error
@@ -92,7 +99,7 @@ def solve(
     _report_input(items, console)
     settings = Settings(
         **{name: options[name] for name in _SETTINGS},
-        init=_start(init, tasks),
+        init=first,
         bound=not no_bound,
         started=started,
     )
@@ -160,7 +167,7 @@ def _start(init: str | None, tasks: list[Task]) -> Any:
 
     if init is None or all(init in task.problem.starts for task in tasks):
         return init
-    if not Path(init).exists():
+    if not os.path.exists(init):
         tasks[0].problem.start(init)  # says which names there are
     if len(tasks) > 1:
         raise UsageError(f"a solution file starts one instance, not {len(tasks)}", option="init")

@@ -11,7 +11,6 @@ import typer
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
-from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import parse_seed
 
 #: Columns of the log that the progress line shows.
@@ -66,9 +65,6 @@ def train(
     chosen = choose_config(
         type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
     )
-    if Path(out).with_suffix(".csv").exists() and not resume:
-        raise UsageError(f"{out}: there is a training already; go on with --resume, or give another --out")
-
     console = Console(quiet)
     status = Status(console)
     with board(tensorboard) as write, Signals() as signals:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
-from nsa_cli.cli.console import describe, emit
-from nsa_cli.cli.options import check_apart, file_in, is_directory
+from nsa_cli.cli.console import MisplacedError, describe, emit, say
+from nsa_cli.cli.options import check_apart, file_in, identities, is_directory
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
@@ -46,9 +47,11 @@ def file_names(items: Sequence[Task | Unread], suffix: str) -> list[str]:
     """Make safe and unique file names of the instances' names, or of their files'."""
     names: list[str] = []
     taken: set[str] = set()
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))  # those not tried, by name
     for item in items:
         name = _stem(item)
-        unique = next(x for k in count(1) if (x := name + f"-{k}" * (k > 1)).lower() not in taken)
+        tried = numbers[name.lower()]
+        unique = next(x for k in tried if (x := name + f"-{k}" * (k > 1)).lower() not in taken)
         taken.add(unique.lower())
         names.append(unique + suffix)
     return names
@@ -80,19 +83,21 @@ class Writer:
         self._items, self._output, self._format = list(items), output, fmt
         self._results: dict[int, Result] = {}
         self._next = 0
+        self._misplaced = False
         self._lines = fmt == "jsonl" and output in (None, "-")
         self._names: list[str] | None = None
         if is_directory(output):
             suffix = self._suffix()
             self._names = file_names(items, suffix)
-            inputs = [item.file for item in items if isinstance(item, Task)]
+            inputs = identities(item.file for item in items if isinstance(item, Task))
             for name in self._names:
                 check_apart(Path(output or "") / name, inputs)
 
     @property
     def exit_code(self) -> int:
-        """Exit code of the first instance that failed, else 0."""
-        return next((item.error.exit_code for item in self._items if isinstance(item, Unread)), 0)
+        """Exit code of the first instance that failed, or of an answer that is not where it should be, else 0."""
+        misplaced = MisplacedError.exit_code if self._misplaced else 0
+        return misplaced or next((item.error.exit_code for item in self._items if isinstance(item, Unread)), 0)
 
     def take(self, place: int, result: Result | NsaError) -> bool:
         """Take the result or the error of an instance; False if the reader has gone."""
@@ -108,7 +113,7 @@ class Writer:
             task = self._items[place]
             assert isinstance(task, Task)
             text = format_results(task.problem, [self._results.pop(place)], self._format)
-            return emit(text, file_in(self._output, self._names[place]))
+            return self._emit(text, file_in(self._output, self._names[place]))
         return self._write_lines() if self._lines else True
 
     def finish(self) -> None:
@@ -116,14 +121,23 @@ class Writer:
         if self._lines:
             self._write_lines()
         elif self._names is None and self._results:
-            emit(self._text(), self._output)
+            self._emit(self._text(), self._output)
+
+    def _emit(self, text: str, output: str | None) -> bool:
+        """Write a text; one that had to be written elsewhere does not stop the rest."""
+        try:
+            return emit(text, output)
+        except MisplacedError as error:
+            say(f"error: {describe(error)}")
+            self._misplaced = True
+            return True
 
     def _write_lines(self) -> bool:
         while self._next < len(self._items):
             item = self._items[self._next]
             if isinstance(item, Task) and self._next not in self._results:
                 return True
-            if not emit(self._line(self._next), self._output):
+            if not self._emit(self._line(self._next), self._output):
                 return False
             self._results.pop(self._next, None)
             self._next += 1

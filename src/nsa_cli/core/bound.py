@@ -16,11 +16,15 @@ _SAME = 1e-9
 
 
 def relative_gap(objective: Number, reference: Number, sense: str) -> float | None:
-    """Compute ``(objective - reference) / abs(reference)``, positive if worse; None if the reference is 0."""
+    """Compute ``(objective - reference) / abs(reference)``, positive if worse; None if that is no finite number."""
     worse = objective - reference if sense == "min" else reference - objective
     if worse == 0:
         return 0.0
-    return None if reference == 0 else worse / abs(reference)
+    try:
+        gap = worse / abs(reference)
+    except (ZeroDivisionError, OverflowError):
+        return None
+    return gap if math.isfinite(gap) else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

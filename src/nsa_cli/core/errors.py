@@ -6,6 +6,7 @@ Every one carries the exit code of the contract, so that the command line has a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -23,6 +24,25 @@ def shown(value: object, limit: int = 40) -> str:
     text = repr(value) if isinstance(value, str) else str(value)
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+#: Characters that tell a terminal something, turn the direction of writing, or are half a character.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Write characters that steer a terminal, or cannot be written at all, as escapes: ``\\x1b``.
+
+    Bytes of a file name that are no UTF-8, which Python keeps as halves of characters, are shown as bytes.
+    """
+    return text if _UNSEEN.search(text) is None else _UNSEEN.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    return repr(chr(code))[1:-1] if code < 0x80 else f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 class NsaError(Exception):

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import DataError, shown
+from nsa_cli.core.errors import DataError, shown, visible
 
 #: One solution: a row of a batch, on the CPU.
 Solution: TypeAlias = NDArray[Any]
@@ -183,8 +183,8 @@ def check_number(
     return x
 
 
-def text_of(data: Mapping[str, Any], key: str) -> str | None:
-    """Take an optional text from a record; a number is its digits.
+def text_of(data: Mapping[str, Any], key: str, *, raw: bool = False) -> str | None:
+    """Take an optional text from a record, unless `raw` without what steers a terminal; a number is its digits.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def text_of(data: Mapping[str, Any], key: str) -> str | None:
     """
     value = data.get(key)
     if value is None or isinstance(value, str):
-        return value
+        return value if value is None or raw else visible(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     raise DataError(f"{key}: expected a text, got {shown(value)}", key)
@@ -251,6 +251,11 @@ class IdSet:
     ------
     DataError
         If the names are not `size` distinct integers or strings.
+
+    Attributes
+    ----------
+    ids : list of int or str
+        As solutions are written: names are without what steers a terminal, see `visible`.
     """
 
     def __init__(
@@ -270,6 +275,8 @@ class IdSet:
                 raise DataError(
                     f"{field}, element {i + 1}: expected an integer or a string, got {shown(x)}", field, i
                 )
+            if isinstance(x, str):
+                x = self.ids[i] = visible(x)
             if x in self.index:
                 if not repeats:
                     raise DataError(f"{field}, element {i + 1}: {what} {shown(x)} occurs twice", field, i)
@@ -318,6 +325,7 @@ class IdSet:
         """Position of an id; JSON keeps 3 and "3" apart, a table or a command line does not."""
         if isinstance(x, bool) or not isinstance(x, int | float | str):
             return None
+        x = visible(x) if isinstance(x, str) else x
         if not isinstance(x, float) and x in self.index:
             return self.index[x]
         if isinstance(x, str) and re.fullmatch(r"-?[0-9]{1,40}", x):

@@ -26,6 +26,9 @@ _SECONDS = re.compile(r"(\d{1,12}\.?\d{0,12}|\.\d{1,12})\s*s")
 _TIME = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|ms|s|min)?")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, None: 1.0, "min": 60.0}
 
+_BYTES = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?B|)", re.IGNORECASE)
+_BYTE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
 #: One number, or a first and a last one.
 _RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
 _MOST_NUMBERS = 10_000
@@ -158,6 +161,17 @@ def parse_seconds(option: str, value: Any) -> float | None:
     return parse_number(option, value, 0.0, "seconds >= 0")
 
 
+def parse_bytes(option: str, value: Any) -> int | None:
+    """Read an amount of memory: ``500MB``, ``4GB``, or a number of bytes; or None."""
+    if value is None:
+        return None
+    found = _BYTES.fullmatch(value.strip()) if isinstance(value, str) else None
+    whole = _whole(value) if found is None else round(float(found[1]) * _BYTE_UNITS[(found[2] or "").upper()])
+    if whole is None or whole < 1:
+        raise _unexpected(option, "an amount of memory such as 500MB or 4GB", value)
+    return whole
+
+
 def parse_steps(option: str, value: Any) -> Steps | None:
     """Read a number of steps: ``20000``, or in terms of the size N: ``10N``, ``10N2`` for 10 N^2; or None."""
     if value is None or isinstance(value, Steps):
@@ -252,6 +266,8 @@ def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, Any]:
             raise _unexpected(option, "KEY=VALUE", pair)
         try:
             found[key.strip()] = json.loads(text)
+        except RecursionError:
+            raise _unexpected(option, "a value that is not nested so deeply", pair) from None
         except ValueError:
             found[key.strip()] = text
     return found

@@ -16,11 +16,7 @@ from typing import Any
 import numpy as np
 
 from nsa_cli.core.errors import InputError, shown
-
-#: Bytes of uncompressed data, at most; a few kilobytes can hide any amount.
-LARGEST = 2**30
-#: Operations that a pickle may have.
-_MOST_VALUES = 100_000_000
+from nsa_cli.core.limits import largest_unpacked, needed_memory
 
 _NPY, _ZIP = b"\x93NUMPY", b"PK\x03\x04"
 
@@ -59,10 +55,26 @@ def read_arrays(data: bytes, name: str) -> Any:
         raise InputError(f"damaged data: {shown(str(error) or type(error).__name__, 80)}", name) from None
 
 
+def check_unpacked(size: int, most: int, name: str) -> None:
+    """Refuse data that unpack to more bytes than they may (`largest_unpacked`).
+
+    Raises
+    ------
+    InputError
+        In that case.
+    """
+    if size > most:
+        raise InputError(
+            f"is a small file that unpacks to more than {most // 10**6} MB",
+            name,
+            use={"max_memory": needed_memory(max(size, 10 * most))},
+        )
+
+
 def _archive(data: bytes, name: str) -> dict[str, Any]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if sum(member.file_size for member in archive.infolist()) > LARGEST:
-            raise InputError(f"is more than {LARGEST // 2**20} MiB when uncompressed", name)
+        unpacked = sum(member.file_size for member in archive.infolist())
+        check_unpacked(unpacked, largest_unpacked(len(data)), name)
         if not all(member.filename.endswith(".npy") for member in archive.infolist()):
             raise InputError("is a zip archive; expected a file, or NumPy's .npz", name)
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
@@ -70,9 +82,11 @@ def _archive(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _plain(array: Any, name: str) -> Any:
-    """Refuse arrays of objects, which are pickles."""
+    """Refuse arrays of objects, which are pickles, and those that take no room, whatever their shape."""
     if array.dtype.kind not in "iufbU":
         raise InputError(f"expected arrays of numbers, got {shown(str(array.dtype))}", name)
+    if array.nbytes == 0:
+        raise InputError(f"expected numbers, got an array of the shape {shown(array.shape)}", name)
     return array
 
 
@@ -96,11 +110,9 @@ def _unpickle(data: bytes, name: str) -> Any:
     for count, (operation, argument, _) in enumerate(pickletools.genops(data), start=1):
         if not _OPERATIONS.fullmatch(operation.name):
             raise _refusal(f"operation {operation.name}", name)
-        if count > _MOST_VALUES:
-            raise InputError(f"is a pickle of more than {_MOST_VALUES} values", name)
         if operation.name.endswith("PUT") and not int(argument or 0) < len(data):
             raise ValueError("a place beyond the end of its memory")  # which would be allocated
-    return _Finish(2 * count + 100)(_PlainUnpickler(data, name).load())
+    return _Finish(2 * count + len(data) + 100)(_PlainUnpickler(data, name).load())
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -172,8 +184,8 @@ class _Array:
 class _Finish:
     """Replaces array builders by their arrays, in nested lists.
 
-    A list may stand in many places of another at no cost to the file: no more values than the file has
-    operations are unfolded, and a list that holds itself never ends otherwise.
+    A list or an array may stand in many places of another at no cost to the file: no more values than the
+    file has operations and bytes are unfolded, and a list that holds itself never ends otherwise.
     """
 
     def __init__(self, most: int) -> None:
@@ -185,6 +197,12 @@ class _Finish:
             raise ValueError("lists that repeat or hold themselves")
         if isinstance(value, _Array):
             value = value.value
+        if isinstance(value, np.ndarray):
+            if value.size == 0:
+                raise ValueError(f"an array of the shape {shown(value.shape)}")
+            self._left -= value.size
+            if self._left < 0:
+                raise ValueError("arrays that repeat")
         if isinstance(value, list | tuple):
             return value if all(type(x) in (int, float) for x in value) else [self(x) for x in value]
         if isinstance(value, dict):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from itertools import islice
 from json import JSONDecodeError
 from typing import Any, NoReturn
 
-from nsa_cli.core.errors import shown
+from nsa_cli.core.errors import shown, visible
 from nsa_cli.core.record import Locate, Record, Source
 
 _WHITESPACE = " \t\n\r"
@@ -68,15 +72,37 @@ def _values(source: Source) -> list[tuple[Any, int]]:
 
 
 def dumps(value: Any) -> str:
-    """Write strict JSON; NaN and infinities are errors, not text."""
-    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+    """Write strict JSON that any reader and any terminal takes; NaN and infinities are errors, not text.
+
+    Halves of characters, which the names of files may hold, are written as `visible` shows them.
+    """
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    if _UNSAFE.search(text) is None:
+        return text
+    return _UNSAFE.sub(lambda found: visible(found[0]).replace("\\", "\\\\"), _CONTROL.sub(_escape, text))
+
+
+def ascii_only(text: str) -> str:
+    """Write JSON in ASCII: other characters as escapes."""
+    return _FOREIGN.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
+
+
+#: Half of a character, as it is in Python; control characters that JSON lets through, or not; all but ASCII.
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
+_FOREIGN = re.compile("[^\x00-\x7f]")
 
 
 def _records(value: Any, source: Source, start: int) -> list[Record]:
     if isinstance(value, dict):
-        return [Record(value, source, _locator(source.text, start))]
+        return [Record(value, source, _locator(source.text, lambda: start))]
     if isinstance(value, list) and value and all(isinstance(x, dict) for x in value):
-        return [Record(x, source, _locator(source.text, start, i)) for i, x in enumerate(value)]
+        elements = _Elements(source.text, start)
+        return [Record(x, source, _locator(source.text, partial(elements.begin, i))) for i, x in enumerate(value)]
     what = {list: "a list of something else", str: "a text", bool: "a truth value"}.get(
         type(value), "a number"
     )
@@ -140,17 +166,31 @@ def _fault(text: str, start: int) -> tuple[str, int]:
     return "refused", start
 
 
-def _locator(text: str, start: int, element: int | None = None) -> Locate:
-    """Locate values of the object that starts at a position, or of an element of the list that does."""
+class _Elements:
+    """Positions of a list's elements, found in one pass over the text when the first one is asked for."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self._text, self._start = text, start
+        self._found: list[int] | None = None
+
+    def begin(self, number: int) -> int:
+        """Position of an element."""
+        if self._found is None:
+            self._found = list(_elements(self._text, self._start))
+        return self._found[number]
+
+
+def _locator(text: str, begin: Callable[[], int]) -> Locate:
+    """Locate values of the object that begins at a position."""
 
     def locate(key: str | None, index: int | None) -> int | None:
-        position = start if element is None else _element(text, start, element)
+        position = begin()
         try:
             if key is not None and (at := _member(text, position, key)) is not None:
                 position = at
                 if index is not None and text[position] == "[":
-                    position = _element(text, position, index)
-        except (JSONDecodeError, IndexError, RecursionError):
+                    position = next(islice(_elements(text, position), index, None))
+        except (JSONDecodeError, IndexError, RecursionError, StopIteration):
             pass
         return _line(text, position)
 
@@ -171,21 +211,32 @@ def _member(text: str, position: int, key: str) -> int | None:
     return None
 
 
-def _element(text: str, position: int, index: int) -> int:
-    """Position of element `index` of the list that starts at `position`."""
+def _elements(text: str, position: int) -> Iterator[int]:
+    """Positions of the elements of the list that starts at `position`."""
     decoder = json.JSONDecoder()
     position = _skip(text, position + 1)
-    for _ in range(index):
+    while text[position] != "]":
+        yield position
         _, position = decoder.raw_decode(text, position)
-        position = _skip(text, _skip(text, position) + 1)
-    return position
+        position = _skip(text, position)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+
+
+_BLANKS = re.compile(f"[{_WHITESPACE}]*")
 
 
 def _skip(text: str, position: int) -> int:
-    while position < len(text) and text[position] in _WHITESPACE:
-        position += 1
-    return position
+    found = _BLANKS.match(text, position)
+    assert found is not None
+    return found.end()
 
 
 def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
+    return bisect_left(_breaks(text), position) + 1
+
+
+@lru_cache(maxsize=1)
+def _breaks(text: str) -> list[int]:
+    """Positions of the line breaks of the text that errors are now about."""
+    return [found.start() for found in re.finditer("\n", text)]

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gzip
 import io
+import os
+import select
+import stat
 import sys
+import time
 import zlib
 from pathlib import Path
 
 from nsa_cli.core.errors import InputError
+from nsa_cli.core.limits import largest_file, largest_unpacked, needed_memory
 from nsa_cli.core.record import Source
-from nsa_cli.io.arrays import LARGEST, holds_arrays, read_arrays
+from nsa_cli.io.arrays import check_unpacked, holds_arrays, read_arrays
 
 #: Name of standard input in messages.
 STDIN = "<stdin>"
+
+#: Bytes read at once, and seconds that a pipe may be without anybody who writes to it.
+_PIECE, _NOBODY = 1 << 20, 2.0
 
 
 def read_source(path: str | Path) -> Source:
@@ -22,24 +32,104 @@ def read_source(path: str | Path) -> Source:
     Raises
     ------
     InputError
-        If there is no such file, it cannot be read, is empty, or holds neither text nor arrays.
+        If there is no such file, it cannot be read, is empty or too large, or holds neither text nor arrays.
     """
     if str(path) == "-":
-        return decode(sys.stdin.buffer.read(), STDIN, "")
-    file = Path(path)
-    name = str(path)
+        return decode(read_bytes("-"), STDIN, "")
+    suffixes = [s.lower() for s in Path(path).suffixes if s.lower() != ".gz"]
+    return decode(read_bytes(path), str(path), suffixes[-1] if suffixes else "")
+
+
+def read_bytes(path: str | Path, most: int | None = None) -> bytes:
+    """Read a file or a pipe, or standard input for ``-``, to its end but not without end.
+
+    Parameters
+    ----------
+    path : str or Path
+    most : int, optional
+        Bytes at most; by default as many as reading may take memory for.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it cannot be read or is larger, or it is a pipe that nobody writes to.
+    """
+    name = STDIN if str(path) == "-" else str(path)
     if not name:
         raise InputError("expected the name of a file, got nothing", "''")
     try:
-        data = file.read_bytes()
+        if name == STDIN:
+            data = _read_stdin(most)
+        else:
+            # A pipe is opened without waiting for the other end, which may never come.
+            file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+            try:
+                data = _read(file, name, most)
+            finally:
+                os.close(file)
     except FileNotFoundError:
         raise InputError("no such file", name) from None
     except IsADirectoryError:
         raise InputError("is a directory; give a file in it", name) from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
-    suffixes = [s.lower() for s in file.suffixes if s.lower() != ".gz"]
-    return decode(data, name, suffixes[-1] if suffixes else "")
+    return data
+
+
+def _read_stdin(most: int | None) -> bytes:
+    """Read standard input, which may be replaced by something that is no file."""
+    try:
+        file = sys.stdin.fileno()
+    except (AttributeError, OSError):
+        limit = largest_file() if most is None else most
+        data = sys.stdin.buffer.read(limit + 1)
+        _check_size(len(data), limit, STDIN, most)
+        return data
+    return _read(file, STDIN, most)
+
+
+def _read(file: int, name: str, most: int | None) -> bytes:
+    limit = largest_file() if most is None else most
+    status = os.fstat(file)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    _check_size(status.st_size if stat.S_ISREG(status.st_mode) else 0, limit, name, most)
+    pieces, size, began = [], 0, time.monotonic()
+    waiting = stat.S_ISFIFO(status.st_mode) and name != STDIN
+    while True:
+        piece = _piece(file)
+        if piece:
+            pieces.append(piece)
+            size += len(piece)
+            _check_size(size, limit, name, most)
+        elif piece is None:
+            waiting = False  # there is someone who has written nothing yet
+            select.select([file], [], [])
+        elif waiting and not pieces:
+            if time.monotonic() >= began + _NOBODY:
+                raise InputError("is a pipe that nobody writes to", name)
+            time.sleep(0.02)
+        else:
+            return b"".join(pieces)
+
+
+def _piece(file: int) -> bytes | None:
+    """Read some bytes; none at the end, None if there are none yet."""
+    with contextlib.suppress(BlockingIOError):
+        return os.read(file, _PIECE)
+    return None
+
+
+def _check_size(size: int, limit: int, name: str, most: int | None) -> None:
+    if size <= limit:
+        return
+    if most is not None:
+        raise InputError(f"is too large: expected at most {most} bytes", name)
+    raise InputError(
+        f"is more than {limit // 10**6} MB, and reading it may take {needed_memory(size)} of memory",
+        name,
+        use={"max_memory": needed_memory(size)},
+    )
 
 
 def decode(data: bytes, name: str, suffix: str) -> Source:
@@ -51,19 +141,24 @@ def decode(data: bytes, name: str, suffix: str) -> Source:
         If the data are empty, damaged or something else.
     """
     if data[:2] == b"\x1f\x8b":
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                data = packed.read(LARGEST + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"damaged gzip data: {error}", name) from None
-        if len(data) > LARGEST:
-            raise InputError(f"is more than {LARGEST // 2**20} MiB when uncompressed", name)
+        data = _unpacked(data, name)
     if holds_arrays(data):
         return Source(name, suffix, "", read_arrays(data, name))
     text = _text(data, name).replace("\r\n", "\n").replace("\r", "\n").rstrip("\x1a")
     if not text.strip():
         raise InputError("is empty; expected an instance or a solution", name)
     return Source(name, suffix, text)
+
+
+def _unpacked(data: bytes, name: str) -> bytes:
+    most = largest_unpacked(len(data))
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            text = packed.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"damaged gzip data: {error}", name) from None
+    check_unpacked(len(text), most, name)
+    return text
 
 
 def _text(data: bytes, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.neighbourhood import Neighbourhood, Trained
 from nsa_cli.core.problem import Problem
 from nsa_cli.io.atomic import write_text
+from nsa_cli.io.source import read_bytes
 
 if TYPE_CHECKING:
     from nsa_cli.policy.gaussian import GaussianPolicy
@@ -47,7 +49,7 @@ def available(problem: str) -> list[str]:
 
 def digest(spec: str, problem: str) -> str | None:
     """Hash a policy's file (SHA-256, hexadecimal); None for uniform proposals."""
-    return None if spec == _UNIFORM else hashlib.sha256(_locate(spec, problem).read_bytes()).hexdigest()
+    return None if spec == _UNIFORM else hashlib.sha256(_bytes(_locate(spec, problem))).hexdigest()
 
 
 def problem_of(spec: str) -> str:
@@ -71,9 +73,9 @@ def problem_of(spec: str) -> str:
 
 def _locate(spec: str, problem: str) -> Path:
     for directory in directories():
-        if (path := directory / f"{spec}.json").is_file() and "/" not in spec:
+        if os.path.isfile(path := directory / f"{spec}.json") and "/" not in spec:
             return path
-    if Path(spec).exists():
+    if os.path.exists(spec):
         return Path(spec)
     known = ", ".join([_UNIFORM, *available(problem)])
     purpose = "" if problem == "*" else f" for {problem}"
@@ -309,11 +311,7 @@ def _trained(data: Mapping[str, Any], source: str) -> Trained | None:
 def _read(path: Path) -> dict[str, Any]:
     source = str(path)
     try:
-        if path.stat().st_size > _LARGEST:
-            raise InputError("is no policy file: too large", source)
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", source) from None
+        data = json.loads(_bytes(path).decode())
     except (ValueError, RecursionError):
         raise InputError("is no policy file: not JSON (pickled models are not loaded)", source) from None
     if not isinstance(data, dict):
@@ -321,11 +319,18 @@ def _read(path: Path) -> dict[str, Any]:
     return data
 
 
+def _bytes(path: Path) -> bytes:
+    """Read a policy's file, twice in a solve: no pipe."""
+    if not os.path.isfile(path):
+        raise InputError("is no policy file: expected a file", str(path))
+    return read_bytes(path, _LARGEST)
+
+
 def _numbers(data: Any, shape: tuple[int, ...]) -> Any:
     """Read nested lists of finite numbers of a shape as an array; None if they are something else."""
     try:
         array = np.array(data)
-    except ValueError:  # lists of unequal lengths
+    except (ValueError, OverflowError):  # lists of unequal lengths, an integer of hundreds of digits
         return None
     good = array.shape == shape and array.dtype.kind in "iuf" and bool((np.abs(array) < 1e30).all())
     return array if good else None

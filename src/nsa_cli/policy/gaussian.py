@@ -80,8 +80,8 @@ class GaussianPolicy(ConstantGaussianPolicy, nn.Module):
         seen = operations.observe(batch, x, temperature)
         if seen.shape[1] != self.first.in_features or x.shape[1] != self.second.out_features:
             raise UsageError(
-                f"policy {self.name} is for {self.second.out_features} dimensions, "
-                f"the instance has {x.shape[1]}"
+                f"policy {self.name} sees {self.first.in_features} and moves {self.second.out_features} "
+                f"dimensions, the instance has {x.shape[1]}"
             )
         log_sigma = _affine(self.second, torch.relu(_affine(self.first, seen)))
         return log_sigma.clamp(*operations.log_sigma).double().exp()

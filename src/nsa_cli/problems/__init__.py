@@ -10,6 +10,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import sys
 from importlib.metadata import entry_points
@@ -65,7 +66,7 @@ def find_problem(name: str) -> Problem[Any]:
 def _from_file(spec: str) -> Problem[Any]:
     path, _, attribute = spec.rpartition(":") if not spec.endswith(".py") else (spec, "", "")
     file = Path(path)
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise UsageError(f"{path}: no such file; expected FILE.py:CLASS")
     module = _import_file(file)
     if attribute:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +50,7 @@ def find_set(path: Path, problems: list[Problem[Any]]) -> FoundSet | None:
 def _files(path: Path, form: FileSet, match: re.Match[str]) -> dict[str, Path] | None:
     begin, end = match.span("part")
     files = {part: path.with_name(path.name[:begin] + part + path.name[end:]) for part in form.parts}
-    there = {part: file for part, file in files.items() if file.is_file()}
+    there = {part: file for part, file in files.items() if os.path.isfile(file)}
     return None if any(form.parts[part] and part not in there for part in form.parts) else there
 
 

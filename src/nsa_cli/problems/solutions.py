@@ -71,19 +71,21 @@ def choose_answer(answers: Sequence[ClaimedSolution], name: str | None, source: 
 
 def _from_table(source: Source, problem: Problem[Any]) -> list[Any] | None:
     """Read a solution as `Instance.table` lays it out; None if the text has not its header."""
-    place, element = problem.answer_columns
+    order, ids = problem.answer_columns
     first = source.text.lstrip().partition("\n")[0]
-    if not {place, element} <= {cell.strip() for cell in re.split(r"[,;\t|]", first.lower())}:
+    if not {order, ids} <= {cell.strip() for cell in re.split(r"[,;\t|]", first.lower())}:
         return None
     cells = table.read_table(source)
     headers = cells.headers or []
-    rows = [(row[headers.index(place)], row[headers.index(element)]) for row in cells.rows]
+    rows = [(row[headers.index(order)], row[headers.index(ids)]) for row in cells.rows]
     if problem.nested_ids:
-        groups = dict.fromkeys(group for group, _ in rows)
-        return [[_token(x) for other, x in rows if other == group] for group in groups]
+        groups: dict[str, list[str | Number]] = {}
+        for group, element in rows:
+            groups.setdefault(group, []).append(_token(element))
+        return list(groups.values())
     numbers = [cells.number(number) for number, _ in rows]
-    order = sorted(range(len(rows)), key=lambda i: -1 if (x := numbers[i]) is None else x)
-    return [_token(rows[i][1]) for i in order]
+    places = sorted(range(len(rows)), key=lambda i: -1 if (x := numbers[i]) is None else x)
+    return [_token(rows[i][1]) for i in places]
 
 
 def _from_json(source: Source, problem: Problem[Any]) -> list[ClaimedSolution]:

@@ -86,11 +86,11 @@ def _json(data: dict[str, Any]) -> str:
 
 
 def draw(table: Table, width: int = 100) -> str:
-    """Render a Rich table as plain text."""
+    """Render a Rich table as plain text; names are no markup."""
     from rich.console import Console
 
     out = io.StringIO()
-    Console(file=out, width=width, no_color=True, highlight=False).print(table)
+    Console(file=out, width=width, no_color=True, highlight=False, markup=False, emoji=False).print(table)
     # Rich pads the last column with blanks.
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from nsa_cli.core.bound import Bound
@@ -44,12 +46,17 @@ def _other_name(name: str | None, claims: Mapping[str, Any]) -> list[str]:
 
 
 def _false_objective(objective: Number, claims: Mapping[str, Any]) -> list[str]:
-    claimed = claims.get("objective")
-    if isinstance(claimed, bool) or not isinstance(claimed, int | float):
+    claimed = _finite(claims.get("objective"))
+    if claimed is None or abs(claimed - Fraction(objective)) <= Fraction(1e-9) * abs(Fraction(objective)):
         return []
-    if claimed == objective or abs(claimed - objective) <= 1e-9 * abs(objective):
-        return []
-    return [f"the file says objective {claimed}, it is {objective}"]
+    return [f"the file says objective {shown(claims['objective'])}, it is {objective}"]
+
+
+def _finite(value: Any) -> Fraction | None:
+    """Take a number of any size from a file; None if it is none, or not finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -math.inf < value < math.inf:
+        return None
+    return Fraction(value)
 
 
 def _claimed_bound(task: Task, claims: Mapping[str, Any]) -> tuple[Bound | None, list[str]]:
@@ -61,12 +68,14 @@ def _claimed_bound(task: Task, claims: Mapping[str, Any]) -> tuple[Bound | None,
         value = task.problem.recompute_bound(task.instance, witness)
     except DataError as error:
         return None, [f"the file's bound does not hold: {error}"]
-    bound = Bound(value=value, method=str(claimed.get("method")), witness=witness)
-    said = claimed.get("value")
-    tighter = isinstance(said, int | float) and replace(bound, value=said).beaten_by(
-        value, task.problem.sense
-    )
-    return bound, [f"the file says bound {said}, its witness gives {value}"] if tighter else []
+    bound = Bound(value=value, method=shown(claimed.get("method")), witness=witness)
+    said = _finite(claimed.get("value"))
+    if said is None:
+        return bound, []
+    better = said - Fraction(value) if task.problem.sense == "min" else Fraction(value) - said
+    if better <= Fraction(1e-9) * abs(Fraction(value)):
+        return bound, []
+    return bound, [f"the file says bound {shown(claimed['value'])}, its witness gives {value}"]
 
 
 def pair(

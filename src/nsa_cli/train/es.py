@@ -11,7 +11,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import EsConfig
 from nsa_cli.train.estimators import centred_ranks, search_gradient, shaped
-from nsa_cli.train.loop import Training
+from nsa_cli.train.loop import Training, finite_like
 
 
 @torch.no_grad()
@@ -31,9 +31,10 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
     mean = parameters_to_vector(policy.parameters())  # [D]
     velocity = torch.zeros_like(mean)  # [D]
     first = 0
-    if resume:
-        state = run.load_state()
-        mean, velocity, first = state["mean"], state["velocity"], state["epoch"]
+    if (state := run.begin(resume=resume)) is not None:
+        with run.restoring():
+            mean, velocity = (finite_like(mean, state[name]) for name in ("mean", "velocity"))
+        first = state["epoch"]
 
     for epoch in range(first, config.epochs):
         # Everything random in an epoch comes from (seed, epoch): a resumed run is the same run.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
+import math
 import os
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +31,8 @@ from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Op
 from nsa_cli.core.options import parse_steps
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
+from nsa_cli.io.atomic import write_bytes, write_text
+from nsa_cli.io.source import read_bytes
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.checkpoint import save
 from nsa_cli.policy.fused import learnt
@@ -35,6 +41,9 @@ from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.config import TrainConfig
 from nsa_cli.train.estimators import shaped
 from nsa_cli.version import __version__
+
+#: Beginning of a row of the log.
+_EPOCH = re.compile(r"[0-9]{1,18},")
 
 #: First stream of the validation instances: training uses the epochs' numbers.
 _VALIDATION = 2**40
@@ -73,6 +82,13 @@ class Training:
     on_epoch: Callable[[Mapping[str, Any]], None] = lambda _: None
 
     def __post_init__(self) -> None:
+        for path in (self.log_path, self.state_path):
+            if str(path).lower() == str(self.out).lower():
+                raise UsageError(
+                    f"{self.out}: would be the policy and the training's {path.suffix[1:]} at once; "
+                    "give a name that ends in .json",
+                    option="out",
+                )
         neighbourhood = self.problem.neighbourhood(self.config.neighbourhood)
         self.operations: Operations[Any, Any] = neighbourhood.operations()
         self.best_score = float("inf")
@@ -80,6 +96,45 @@ class Training:
         self.seconds_before = 0.0
         self._validation: list[tuple[list[Instance], Tensor, np.ndarray]] = []
         self.fused = neighbourhood.kernel() if self.device.type == "cpu" and self.backend != "torch" else None
+
+    @property
+    def log_path(self) -> Path:
+        """The log, beside the policy."""
+        return self.out.with_suffix(".csv")
+
+    @property
+    def state_path(self) -> Path:
+        """The state to resume from, beside the policy."""
+        return self.out.with_suffix(".state.pt")
+
+    def begin(self, *, resume: bool) -> dict[str, Any] | None:
+        """Check what lies beside the policy, and read the state to go on from.
+
+        Returns
+        -------
+        dict or None
+            None for a training from its beginning: a new one, or one that had no state yet when it ended.
+
+        Raises
+        ------
+        UsageError
+            If it is not to be resumed and there is a training, or its policy, already.
+        InputError
+            As for `load_state`; or if there is nothing to resume.
+        """
+        state, log, policy = (os.path.lexists(p) for p in (self.state_path, self.log_path, self.out))
+        if not resume and (state or (log and policy)):
+            raise UsageError(
+                f"{self.out}: there is a training already; go on with it, or give another file",
+                use={"resume": None, "out": None},
+            )
+        if resume and state:
+            return self.load_state()
+        if resume and not log:
+            raise InputError("there is no training to resume", str(self.state_path))
+        if log:
+            self._cut_log(0)
+        return None
 
     # --- policies --------------------------------------------------------------------------------
 
@@ -260,16 +315,19 @@ class Training:
 
     def _log(self, row: Mapping[str, Any]) -> None:
         columns = ["epoch", "seconds", *sorted(set(row) - {"epoch", "seconds", "validation"}), "validation"]
-        with self.out.with_suffix(".csv").open("a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, columns, lineterminator="\n")
-            if not file.tell():
-                writer.writeheader()
-            writer.writerow({key: f"{x:.6g}" if isinstance(x, float) else x for key, x in row.items()})
+        text = io.StringIO()
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        try:
+            with self.log_path.open("a", newline="", encoding="utf-8") as file:
+                if not file.tell():
+                    writer.writeheader()
+                writer.writerow({key: f"{x:.6g}" if isinstance(x, float) else x for key, x in row.items()})
+                file.write(text.getvalue())
+        except OSError as error:
+            raise UsageError(f"{self.log_path}: cannot be written: {error.strerror or error}") from None
 
     def save_state(self, epoch: int, state: Mapping[str, Any]) -> None:
         """Write the state to resume from, whole or not at all."""
-        path = self.out.with_suffix(".state.pt")
-        temporary = path.with_suffix(".tmp")
         kept = {
             "epoch": epoch,
             "seed": self.seed,
@@ -278,8 +336,9 @@ class Training:
             "seconds": self.seconds,
             **state,
         }
-        torch.save(kept, temporary)
-        os.replace(temporary, path)
+        data = io.BytesIO()
+        torch.save(kept, data)
+        write_bytes(self.state_path, data.getvalue())
 
     def load_state(self) -> dict[str, Any]:
         """Read the state to resume from; running no code from it.
@@ -289,25 +348,92 @@ class Training:
         InputError
             If there is none, it is damaged, or belongs to another training.
         """
-        path = self.out.with_suffix(".state.pt")
+        path = self.state_path
         if not path.is_file():
             raise InputError("there is no training to resume", str(path))
         try:
             state: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
-            mine = {**self.config.to_dict(), "epochs": state["config"]["epochs"]}
-            same = state["config"] == mine and state["seed"] == self.seed
+            epochs = state["config"]["epochs"]
+            mine = {**self.config.to_dict(), "epochs": epochs}
+            same = bool(state["config"] == mine and state["seed"] == self.seed)
+            epoch, seconds, score = state["epoch"], state["seconds"], state["best_score"]
+            kinds = [type(epochs), type(epoch), type(seconds), type(score)] == [int, int, float, float]
+            good = kinds and 0 <= epoch <= epochs and 0 <= seconds < math.inf and -math.inf < score
         except Exception as error:
-            raise InputError(f"is no training state: {type(error).__name__}", str(path)) from None
+            raise self.damaged_state(type(error).__name__) from None
         if not same:
             raise InputError("belongs to a training with another configuration or seed", str(path))
-        self.best_score, self.seconds_before = state["best_score"], state["seconds"]
-        self._cut_log(state["epoch"])
+        if not good:
+            raise self.damaged_state("an epoch, a time or a score out of range")
+        self.best_score, self.seconds_before = float(score), float(seconds)
+        self._cut_log(epoch)
         return state
+
+    def damaged_state(self, why: str) -> InputError:
+        """Make the error of a state that cannot be gone on from."""
+        return InputError(
+            f"is no training state ({shown(why)}); delete it to begin again", str(self.state_path)
+        )
+
+    @contextlib.contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Context in which a state is taken over; what does not fit is an error of its file.
+
+        Raises
+        ------
+        InputError
+            In that case.
+        """
+        try:
+            yield
+        except Exception as error:  # whatever a tampered state makes torch raise
+            raise self.damaged_state(type(error).__name__) from None
 
     def _cut_log(self, epoch: int) -> None:
         """Drop rows of epochs that will be done again."""
-        path = self.out.with_suffix(".csv")
-        if path.is_file():
-            head, *rows = path.read_text(encoding="utf-8").splitlines()
-            kept = [row for row in rows if row.split(",")[0].isdigit() and int(row.split(",")[0]) <= epoch]
-            path.write_text("\n".join([head, *kept, ""]), encoding="utf-8")
+        if self.log_path.is_file():
+            text = read_bytes(self.log_path).decode(errors="replace")
+            head, *rows = text.splitlines() or [""]
+            kept = [row for row in rows if _EPOCH.match(row) and int(row.split(",")[0]) <= epoch]
+            write_text(self.log_path, "\n".join([head, *kept, ""]) if kept else "")
+
+
+def finite_like(like: Tensor, value: Any) -> Tensor:
+    """Insist on a tensor of finite numbers that has the shape and the type of another.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if not isinstance(value, Tensor) or value.shape != like.shape or value.dtype != like.dtype:
+        raise ValueError("another shape or type")
+    if not value.isfinite().all():
+        raise ValueError("numbers that are not finite")
+    return value
+
+
+def check_like(like: Any, value: Any) -> None:
+    """Insist on nested data of the form of another: the same keys and values, and tensors as `finite_like`.
+
+    Where `like` has nothing yet, as the notes of an optimiser, anything may be.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if isinstance(like, Tensor):
+        finite_like(like, value)
+    elif isinstance(like, dict):
+        if not isinstance(value, dict) or (like and set(value) != set(like)):
+            raise ValueError("other keys")
+        for key, part in like.items():
+            check_like(part, value[key])
+    elif isinstance(like, list):
+        if not isinstance(value, list) or len(value) != len(like):
+            raise ValueError("another length")
+        for mine, theirs in zip(like, value, strict=True):
+            check_like(mine, theirs)
+    elif like != value:
+        raise ValueError("another value")

@@ -17,7 +17,7 @@ from nsa_cli.core.operations import ContinuousOperations
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import PpoConfig
 from nsa_cli.train.estimators import Targets, advantages, explained_variance, shaped
-from nsa_cli.train.loop import Training
+from nsa_cli.train.loop import Training, check_like, finite_like
 from nsa_cli.train.transitions import Critic, Trajectories, transitions
 
 
@@ -58,10 +58,12 @@ def train_ppo(run: Training, *, resume: bool = False) -> LearntPolicy:
     config = run.config
     assert isinstance(config, PpoConfig)
     learner, first = untrained(run, config), 0
-    if resume:
-        state = run.load_state()
-        for name, part in learner.parts.items():
-            part.load_state_dict(state[name])
+    if (state := run.begin(resume=resume)) is not None:
+        with run.restoring():
+            for name, part in learner.parts.items():
+                check_like(part.state_dict(), state[name])
+                part.load_state_dict(state[name])
+            _check_moments(learner.optimiser)
         first = state["epoch"]
 
     for epoch in range(first, config.epochs):
@@ -82,6 +84,22 @@ def train_ppo(run: Training, *, resume: bool = False) -> LearntPolicy:
         if run.end_epoch(epoch, learner.policy, row, parts):
             break
     return learner.policy
+
+
+def _check_moments(optimiser: torch.optim.Optimizer) -> None:
+    """Insist on moments that Adam can have noted for its weights.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    for weights, moments in optimiser.state.items():
+        step = float(moments["step"])
+        if not 0 <= step < 2**53:
+            raise ValueError("a step out of range")
+        for name in ("exp_avg", "exp_avg_sq"):
+            finite_like(weights, moments[name])
 
 
 def untrained(run: Training, config: PpoConfig) -> Learner:

@@ -103,7 +103,7 @@ class TspInstance(Instance):
             else _rows(rows, "coords", METRICS[kind].axes if kind in METRICS else 2),
             matrix=None if square is None else _symmetric(_rows(square, "matrix")),
             ids=None if ids is None else tuple(ids),
-            comment=text_of(data, "comment"),
+            comment=text_of(data, "comment", raw=True),  # of several lines, and never shown
             display=None if display is None else _rows(display, "display", 2),
         )
 

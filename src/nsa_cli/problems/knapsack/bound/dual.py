@@ -10,6 +10,7 @@ selection (Martello and Toth 1997, "Upper bounds and algorithms for hard 0-1 kna
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -35,6 +36,13 @@ _HALVINGS = 40
 
 #: Seconds that the dual takes at least: once, and for each item.
 _ONCE, _ITEM = 2e-4, 5e-7
+
+#: Multipliers in witnesses: fractions and decimals, without exponents that say much in few digits.
+_MULTIPLIER = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?)")
+_DIGITS = 4000
+
+#: A bound from a witness is below this power of two, and a float.
+_BOUND_BITS = 1000
 
 #: Multipliers are whole multiples of this.
 _GRAIN = 2**-30
@@ -94,15 +102,29 @@ def recompute(instance: KnapsackInstance, witness: Mapping[str, Any]) -> Number:
         If the witness has no multipliers, or a negative one.
     """
     data = _integers(instance)
-    try:
-        mu = Fraction(str(witness["capacity_multiplier"]))
-        lam = Fraction(str(witness.get("item_multiplier", 0)))
-        known = witness.get("known")
-    except (KeyError, ValueError, ZeroDivisionError) as error:
-        raise DataError(f"witness: expected multipliers, got {shown(str(error))}", "witness") from None
+    mu = _multiplier(witness.get("capacity_multiplier"))
+    lam = _multiplier(witness.get("item_multiplier", 0))
+    known = witness.get("known")
     if mu < 0 or (lam < 0 and not isinstance(known, int)):
         raise DataError("witness: the multiplier of the capacity is negative", "witness")
-    return _rounded(instance, data, _dual(data, mu, lam, known if lam < 0 else None))
+    value = _dual(data, mu, lam, known if lam < 0 else None)
+    if abs(value) > Fraction(2) ** (data.shift + _BOUND_BITS):
+        raise DataError("witness: gives no bound of any use", "witness")
+    return _rounded(instance, data, value)
+
+
+def _multiplier(value: Any) -> Fraction:
+    """Read a multiplier: ``7/3``, ``0.5``, or a number; no more digits than one of ours may have.
+
+    Raises
+    ------
+    DataError
+        If it is none.
+    """
+    text = str(value) if isinstance(value, str | float) or type(value) is int else ""
+    if len(text) > _DIGITS or not _MULTIPLIER.fullmatch(text):
+        raise DataError(f"witness: expected multipliers, got {shown(value)}", "witness")
+    return Fraction(text)
 
 
 def _by_dual(instance: KnapsackInstance, data: _Integers, known: NDArray[np.bool_]) -> Bound:

@@ -144,8 +144,10 @@ def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Number:
                 "witness",
                 i,
             )
-    if scale > scale_of(instance):
-        raise DataError(f"witness: scale {scale} is too fine for these lengths", "witness")
+    finest = scale_of(instance)
+    if not finest - 62 <= scale <= finest:
+        why = "fine" if scale > finest else "coarse"
+        raise DataError(f"witness: scale {scale} is too {why} for these lengths", "witness")
     if size < 3:
         raise DataError("witness: there is one tour only", "witness")
     cities, graph = _renumbered(instance, scale)
