@@ -45,7 +45,7 @@ def _open_streams() -> None:
             os.dup2(found := os.open(os.devnull, other), number)
             if found != number:
                 os.close(found)
-            setattr(sys, name, open(number, mode, closefd=False))
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def _flushed(code: int) -> int:

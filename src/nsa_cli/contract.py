@@ -107,7 +107,7 @@ def check_problem(
 
     Raises
     ------
-    ContractError
+    ContractError, MistakeError
         For the first check that fails; names the method.
     UsageError
         If `problem` is none, or lacks a method.

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
-from nsa_cli.cli.options import Candidates, Device, Quiet, problem_names
+from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_names
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.options import parse_budgets, parse_names, parse_numbers
+from nsa_cli.core.limits import memory_limit
+from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers
 
 if TYPE_CHECKING:
     from nsa_cli.bench.choose import Request
@@ -65,6 +66,7 @@ def benchmark(
         str | None,
         typer.Option("--out", metavar="DIR", help="Where runs.csv, summary.json and curves.png go."),
     ] = None,
+    max_memory: MaxMemory = None,
     quiet: Quiet = False,
 ) -> int:
     """Measure annealing, heuristics and peers on the paper's test sets of PROBLEM, or on files."""
@@ -90,7 +92,8 @@ def benchmark(
         neighbourhood=neighbourhood,
         candidates=candidates,
     )
-    return _run(request, out, Console(quiet))
+    with memory_limit(parse_bytes("max_memory", max_memory)):
+        return _run(request, out, Console(quiet))
 
 
 def _run(request: Request, out: str | None, console: Console) -> int:

@@ -49,9 +49,8 @@ def check(
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
     check_output(output, inputs=(instance, solution))
     console = Console(quiet)
-    limit = parse_bytes("max_memory", max_memory)
-    tasks = read(instance, problem, record_keys(set_, capacity), max_memory=limit)
-    with memory_limit(limit):
+    with memory_limit(parse_bytes("max_memory", max_memory)):
+        tasks = read(instance, problem, record_keys(set_, capacity))
         answers = read_answers(read_source(solution), tasks[0].problem)
     pairs = pair(tasks, answers, solution)
     if len(pairs) < len(tasks):

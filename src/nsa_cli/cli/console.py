@@ -182,7 +182,7 @@ def _stdout_replaced(text: str) -> str | None:
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
             os.dup2(file, sys.stdout.fileno())
             os.close(file)
-            sys.stdout = open(sys.stdout.fileno(), "w", encoding="utf-8", closefd=False)
+            sys.stdout = os.fdopen(sys.stdout.fileno(), "w", encoding="utf-8", closefd=False)
             _write_all(text)
             return f"in {path}"
     return None
@@ -219,9 +219,7 @@ _ONE_SIGNAL = 0.2
 
 
 #: Requests to end: Ctrl-C, `kill`, and the loss of the terminal, which some systems do not have.
-_REQUESTS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
+_REQUESTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Signals:

@@ -38,7 +38,9 @@ Pairs = Annotated[
 MaxMemory = Annotated[
     str | None,
     typer.Option(
-        "--max-memory", metavar="SIZE", help="Memory that reading the files may take, as 4GB; 2 GB by default."
+        "--max-memory",
+        metavar="SIZE",
+        help="Memory that reading files may take, as 4GB; 2 GB by default.",
     ),
 ]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import generate, read
-from nsa_cli.cli.options import Capacity, Owner, Pairs, check_output, record_keys
+from nsa_cli.cli.options import Capacity, MaxMemory, Owner, Pairs, check_output, record_keys
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.options import parse_count, parse_seed
+from nsa_cli.core.limits import memory_limit
+from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
 from nsa_cli.core.problem import Problem
 
 Picture = Annotated[
@@ -88,6 +89,7 @@ def solution(
     problem: Owner = None,
     capacity: Capacity = None,
     set_: Pairs = None,
+    max_memory: MaxMemory = None,
 ) -> int:
     """Draw a solution of an instance, both from files."""
     from nsa_cli.problems.files import read_solution
@@ -97,12 +99,15 @@ def solution(
     check_picture("output", output)
     from nsa_cli.io.source import read_source
 
-    tasks = read(instance, problem, record_keys(set_, capacity))
+    limit = parse_bytes("max_memory", max_memory)
+    with memory_limit(limit):
+        tasks = read(instance, problem, record_keys(set_, capacity))
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
     task = tasks[0]
     drawing = drawing_of(task.problem)
-    found = read_solution(read_source(solved), task.problem, task.instance)
+    with memory_limit(limit):
+        found = read_solution(read_source(solved), task.problem, task.instance)
     save_solution(output, drawing, task.instance, found)
     return 0
 
@@ -110,6 +115,7 @@ def solution(
 def run(
     trace: Annotated[str, typer.Argument(metavar="TRACE.csv", help="What nsa solve --trace wrote.")],
     output: Picture,
+    max_memory: MaxMemory = None,
 ) -> int:
     """Draw the annealing curve of a trace."""
     from nsa_cli.report.plots import check_picture, save_run
@@ -117,5 +123,7 @@ def run(
 
     check_output(output)
     check_picture("output", output)
-    save_run(output, read_trace(trace))
+    with memory_limit(parse_bytes("max_memory", max_memory)):
+        rows = read_trace(trace)
+    save_run(output, rows)
     return 0

@@ -28,9 +28,9 @@ from nsa_cli.cli.options import (
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.kernel import on_first_compilation
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
-from nsa_cli.core.kernel import on_first_compilation
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def solve(
     console = Console(quiet, verbose)
     check_destination(output, files)
     limit = parse_bytes("max_memory", max_memory)
-    items = read_each(files, problem, record_keys(set_, capacity), max_memory=limit)
+    with memory_limit(limit):
+        items = read_each(files, problem, record_keys(set_, capacity))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]

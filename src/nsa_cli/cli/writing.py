@@ -95,9 +95,9 @@ class Writer:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of the first instance that failed, or of an answer that is not where it should be, else 0."""
-        misplaced = MisplacedError.exit_code if self._misplaced else 0
-        return misplaced or next((item.error.exit_code for item in self._items if isinstance(item, Unread)), 0)
+        """Exit code of an answer that was misplaced, or of the first instance that failed; else 0."""
+        failed = (item.error.exit_code for item in self._items if isinstance(item, Unread))
+        return MisplacedError.exit_code if self._misplaced else next(failed, 0)
 
     def take(self, place: int, result: Result | NsaError) -> bool:
         """Take the result or the error of an instance; False if the reader has gone."""

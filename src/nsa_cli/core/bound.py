@@ -16,7 +16,7 @@ _SAME = 1e-9
 
 
 def relative_gap(objective: Number, reference: Number, sense: str) -> float | None:
-    """Compute ``(objective - reference) / abs(reference)``, positive if worse; None if that is no finite number."""
+    """Compute ``(objective - reference) / abs(reference)``, positive if worse; None if not finite."""
     worse = objective - reference if sense == "min" else reference - objective
     if worse == 0:
         return 0.0

@@ -31,7 +31,7 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\
 
 
 def visible(text: str) -> str:
-    """Write characters that steer a terminal, or cannot be written at all, as escapes: ``\\x1b``.
+    r"""Write characters that steer a terminal, or cannot be written at all, as escapes: ``\x1b``.
 
     Bytes of a file name that are no UTF-8, which Python keeps as halves of characters, are shown as bytes.
     """

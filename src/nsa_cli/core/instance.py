@@ -184,7 +184,7 @@ def check_number(
 
 
 def text_of(data: Mapping[str, Any], key: str, *, raw: bool = False) -> str | None:
-    """Take an optional text from a record, unless `raw` without what steers a terminal; a number is its digits.
+    """Take an optional text from a record, `raw` or without what steers a terminal; a number is its digits.
 
     Raises
     ------

@@ -1,11 +1,10 @@
-"""How much memory reading a file may take, so that a small file, or an endless one, cannot fill the machine."""
+"""Memory that reading a file may take, so that a small file, or an endless one, cannot fill the machine."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import NamedTuple
 
 #: Memory that numbers and lists take, at most, for each byte of the text that they are written in.
 BYTES_A_BYTE = 20
@@ -14,18 +13,14 @@ BYTES_A_BYTE = 20
 _DEFAULT, _ALWAYS = 2_000_000_000, 8_000_000
 
 
-class _Limit(NamedTuple):
-    memory: int
-    given: bool
-
-
-_LIMIT: ContextVar[_Limit] = ContextVar("memory limit", default=_Limit(_DEFAULT, False))
+#: As the user gives it; None for the default.
+_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 
 @contextlib.contextmanager
 def memory_limit(number: int | None) -> Iterator[None]:
-    """Let what is read within the context take so many bytes; None for the default of 2 GB."""
-    token = _LIMIT.set(_Limit(_DEFAULT, False) if number is None else _Limit(number, True))
+    """Let what is read within the context take so many bytes; None leaves the limit as it is: 2 GB."""
+    token = _LIMIT.set(_LIMIT.get() if number is None else number)
     try:
         yield
     finally:
@@ -34,7 +29,7 @@ def memory_limit(number: int | None) -> Iterator[None]:
 
 def largest_file() -> int:
     """Bytes of a file, at most."""
-    return _LIMIT.get().memory // BYTES_A_BYTE
+    return (_LIMIT.get() or _DEFAULT) // BYTES_A_BYTE
 
 
 def largest_unpacked(packed: int) -> int:
@@ -42,9 +37,9 @@ def largest_unpacked(packed: int) -> int:
 
     Texts of the field shrink to a third or a tenth. A user who gives a limit knows the file.
     """
-    limit = _LIMIT.get()
-    usual = limit.memory if limit.given else max(BYTES_A_BYTE * packed, _ALWAYS)
-    return min(usual, largest_file())
+    if _LIMIT.get() is not None:
+        return largest_file()
+    return min(max(BYTES_A_BYTE * packed, _ALWAYS), largest_file())
 
 
 def needed_memory(size: int) -> str:

@@ -381,6 +381,10 @@ class Problem(ABC, Generic[InstanceT]):
             raise DataError(f"{self.name}: bounds have no witness")
         return recompute(instance, witness)
 
+    def broken(self, why: str) -> Exception:
+        """Make the error of an answer that breaks the problem's own rules: a fault of its code."""
+        return AssertionError(why)
+
     def drawing(self) -> Drawing[InstanceT] | None:
         """Import the problem's pictures, `drawing` of the module `plot` of its folder, if any."""
         return find_part(self, "plot", "drawing")

@@ -107,7 +107,8 @@ def _unpickle(data: bytes, name: str) -> Any:
     import pickletools  # not every command reads a pickle
 
     count = 0
-    for count, (operation, argument, _) in enumerate(pickletools.genops(data), start=1):
+    for operation, argument, _ in pickletools.genops(data):
+        count += 1
         if not _OPERATIONS.fullmatch(operation.name):
             raise _refusal(f"operation {operation.name}", name)
         if operation.name.endswith("PUT") and not int(argument or 0) < len(data):

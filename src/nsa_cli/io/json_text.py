@@ -102,7 +102,9 @@ def _records(value: Any, source: Source, start: int) -> list[Record]:
         return [Record(value, source, _locator(source.text, lambda: start))]
     if isinstance(value, list) and value and all(isinstance(x, dict) for x in value):
         elements = _Elements(source.text, start)
-        return [Record(x, source, _locator(source.text, partial(elements.begin, i))) for i, x in enumerate(value)]
+        return [
+            Record(x, source, _locator(source.text, partial(elements.begin, i))) for i, x in enumerate(value)
+        ]
     what = {list: "a list of something else", str: "a text", bool: "a truth value"}.get(
         type(value), "a number"
     )

@@ -21,6 +21,7 @@ from typing import Any
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import Problem
 from nsa_cli.user.adapter import AdaptedProblem
+from nsa_cli.user.calls import attempt, line_of, reason
 from nsa_cli.user.problem import UserProblem
 
 
@@ -88,8 +89,9 @@ def _import_file(file: Path) -> ModuleType:
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise UsageError(f"{file}: cannot be imported: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        place = line_of(error, str(spec.origin)) or str(file)
+        raise UsageError(f"{place}: cannot be imported: {reason(error)}") from error
     return module
 
 
@@ -109,7 +111,7 @@ def as_problem(found: object, spec: str = "problem") -> Problem[Any]:
     """
     if inspect.isclass(found) and issubclass(found, Problem | UserProblem):
         try:
-            found = found()
+            found = attempt(found, found, f"{found.__name__}()") if not inspect.isabstract(found) else found()
         except TypeError as error:  # abstract methods left out
             raise UsageError(f"{spec}: is not complete: {error}") from None
     if isinstance(found, Problem):

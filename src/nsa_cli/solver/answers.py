@@ -82,12 +82,12 @@ def result_of(
 
 
 def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tuple[int, Number]:
-    """Best solution by exact evaluation; one that violates a constraint or the bound is an internal error."""
+    """Best solution by exact evaluation; one that violates a constraint or the bound is a fault."""
     instance, sense = task.instance, task.problem.sense
     objectives: list[Any] = [instance.objective(solution) for solution in solutions]
     winner = objectives.index(min(objectives) if sense == "min" else max(objectives))
     if (why := instance.violation(solutions[winner])) is not None:
-        raise AssertionError(f"the engine returned an infeasible solution: {why}")
+        raise task.problem.broken(f"moves lead to an infeasible solution: {why}")
     if bound is not None and bound.beaten_by(objectives[winner], sense):
-        raise AssertionError(f"the answer {objectives[winner]} beats the bound {bound.value}")
+        raise task.problem.broken(f"the answer {objectives[winner]} beats the bound {bound.value}")
     return winner, objectives[winner]

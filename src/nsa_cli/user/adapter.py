@@ -15,7 +15,8 @@ from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.problem import Draws, Problem
-from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.calls import MistakeError, call, mistake
+from nsa_cli.user.instance import UserInstance, start_of
 from nsa_cli.user.problem import REQUIRED_SCALARS, UserProblem
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
     def kernel(self) -> Fused | None:
         if not self.owner.has_scalars():
             return None
+        from nsa_cli.user.checks import checked
         from nsa_cli.user.kernel import fused_of
 
-        return fused_of(self.owner)
+        return checked(self.owner, fused_of(self.owner))
 
     def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
         """Temperatures in units of the mean change of a random move; a sample of moves gives better ones."""
@@ -77,7 +79,7 @@ class AdaptedProblem(Problem[UserInstance]):
         self.settings = (*owner.keys, *Problem.settings)  # type: ignore[misc]
 
     def _initial(self, instance: UserInstance, draws: Draws) -> Solution:
-        return np.asarray(self.owner.initial(instance.data, draws))
+        return start_of(self.owner, instance.data, draws)
 
     def from_record(self, data: Mapping[str, Any]) -> UserInstance:
         for key in self.owner.keys:
@@ -91,7 +93,12 @@ class AdaptedProblem(Problem[UserInstance]):
         )
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> UserInstance:
-        return self.from_record({"name": name, **self.owner.generate(size, rng)})
+        data = call(self.owner, "generate", size, rng)
+        if not isinstance(data, Mapping) or not set(self.owner.keys) <= set(data):
+            keys = ", ".join(self.owner.keys)
+            got = f"the keys {', '.join(map(str, data))}" if isinstance(data, Mapping) else data
+            raise mistake(self.owner, "generate", f"a mapping with the keys {keys}", got)
+        return self.from_record({"name": name, **data})
 
     def group(self, instance: UserInstance) -> Hashable:
         return tuple(array.shape for array in vars(instance.data).values())
@@ -103,13 +110,16 @@ class AdaptedProblem(Problem[UserInstance]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        value = self.owner.bound(instance.data)
+        value = call(self.owner, "bound", instance.data)
         if value is None:
             return None
         number = value.item() if isinstance(value, np.generic) else value
         if not isinstance(number, int | float) or not math.isfinite(number):
-            raise DataError(f"{self.name}: bound must give a finite number or None, got {shown(value)}")
+            raise mistake(self.owner, "bound", "a finite number or None", value)
         return Bound(value=number, method=f"{self.name}.bound")
+
+    def broken(self, why: str) -> Exception:
+        return MistakeError(f"{self.name}: its methods do not go together: {why}")
 
     def large_step(self) -> UserLargeStep | None:
         """Kicks and descents by the problem's own moves, where it has scalar functions."""

@@ -16,6 +16,9 @@ class UserBatch:
         self.__dict__.update(tensors)
         self.scale = scale
 
+    def __getattr__(self, name: str) -> Tensor:
+        raise AttributeError(f"the data have no {name!r}; they have {', '.join(vars(self))}")
+
     def select(self, rows: Tensor) -> UserBatch:
         """Make a batch of some rows; see `nsa_cli.core.operations.select`."""
         tensors = {key: value[rows] for key, value in vars(self).items() if key != "scale"}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +14,27 @@ import numpy as np
 
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Instance, Number, Solution
+from nsa_cli.core.problem import Draws
+from nsa_cli.user.calls import call, mistake
 from nsa_cli.user.problem import UserProblem
+
+
+def start_of(owner: UserProblem, data: SimpleNamespace, draws: Draws) -> Solution:
+    """Make a start by a user's method.
+
+    Raises
+    ------
+    MistakeError
+        If it is no array of numbers or truth values.
+    """
+    found = call(owner, "initial", data, draws)
+    try:
+        start = np.asarray(found)
+    except ValueError:  # lists of unequal lengths
+        start = np.empty((), dtype=object)
+    if start.dtype.kind not in "biuf" or start.ndim == 0:
+        raise mistake(owner, "initial", "an array of numbers or truth values", found)
+    return start
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,19 +53,27 @@ class UserInstance(Instance):
 
     @property
     def size(self) -> int:
-        return self.owner.size(self.data)
+        size = call(self.owner, "size", self.data)
+        if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
+            raise mistake(self.owner, "size", "a number of elements from 1 on", size)
+        return int(size)
 
     @functools.cached_property
     def typical(self) -> Solution:
         """A start, for the shape and the type that solutions have."""
-        return np.asarray(self.owner.initial(self.data, lambda n: np.full(n, 0.5)))
+        return start_of(self.owner, self.data, lambda n: np.full(n, 0.5))
 
     def objective(self, solution: Solution) -> Number:
         import torch
 
         from nsa_cli.user.batch import batch_of
 
-        cost = float(self.owner.cost(batch_of([self.data]), torch.from_numpy(solution)[None])[0].double())
+        found = call(self.owner, "cost", batch_of([self.data]), torch.from_numpy(solution)[None])
+        if not isinstance(found, torch.Tensor) or found.shape != (1,):
+            raise mistake(self.owner, "cost", "a tensor of one number for one chain", found)
+        cost = float(found[0].double())
+        if not math.isfinite(cost):
+            raise mistake(self.owner, "cost", "finite numbers", f"{cost}")
         value = cost if self.owner.sense == "min" else -cost
         whole = all(a.dtype == np.int64 for a in vars(self.data).values()) and value == int(value)
         return int(value) if whole else value
@@ -51,7 +81,10 @@ class UserInstance(Instance):
     def violation(self, solution: Solution) -> str | None:
         if np.shape(solution) != self.typical.shape:
             return f"expected a solution of the shape {self.typical.shape}, got {np.shape(solution)}"
-        return self.owner.check(self.data, solution)
+        why = call(self.owner, "check", self.data, solution)
+        if why is not None and not isinstance(why, str):
+            raise mistake(self.owner, "check", "None, or a text that says why not", why)
+        return why
 
     def record(self) -> dict[str, Any]:
         lists = {key: array.tolist() for key, array in vars(self.data).items()}

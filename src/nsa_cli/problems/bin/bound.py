@@ -29,8 +29,8 @@ _MOST_STEPS = 50
 #: From here on, products with k no longer fit into 64 bits.
 _SAFE = 2**55
 
-#: Seconds that an item takes whose weight does not fit into 64 bits, and that such items may always take: while
-#: they are sorted nothing can look at a clock.
+#: Seconds that an item takes whose weight does not fit into 64 bits, and that such items may always take:
+#: while they are sorted nothing can look at a clock.
 _LONG_ITEM, _ALWAYS = 3e-6, 0.05
 
 

@@ -50,7 +50,9 @@ def next_fit_decreasing(instance: BinInstance, _: Draws) -> Solution:
     return packing
 
 
-def _decreasing(instance: BinInstance, rule: Callable[[int, int, list[int]], _FirstFit | _BestFit]) -> Solution:
+def _decreasing(
+    instance: BinInstance, rule: Callable[[int, int, list[int]], _FirstFit | _BestFit]
+) -> Solution:
     units, capacity = instance.exact.units, instance.exact.capacity
     order = np.argsort(-units, kind="stable")
     weights = units[order].tolist()

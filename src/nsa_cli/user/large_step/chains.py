@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
+from nsa_cli.user.checks import checked
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernel import data_of, fused_of
 from nsa_cli.user.large_step.steps import FEWEST, MoveChain, MoveSet
@@ -35,7 +36,7 @@ class UserLargeStep:
     """
 
     def __init__(self, owner: UserProblem) -> None:
-        self._fused = fused_of(owner)
+        self._fused = checked(owner, fused_of(owner))
 
     def fits(self, instance: UserInstance) -> bool:
         """Whether there are enough elements to kick."""
