@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.io.atomic import write_text
+from nsa_cli.io.numbers import read_number
 from nsa_cli.io.source import read_source
 from nsa_cli.io.table import format_table
 
@@ -128,19 +129,20 @@ def read_trace(path: str) -> list[Row]:
     InputError
         If the file cannot be read, or is no such curve.
     """
-    lines = list(csv.reader(read_source(path).text.splitlines()))
+    try:
+        lines = list(csv.reader(read_source(path).text.splitlines()))
+    except csv.Error as error:
+        raise InputError(f"is no trace: {error}", path) from None
     if not lines or tuple(lines[0]) != Row._fields:
         got = shown(",".join(lines[0])) if lines else "an empty file"
         raise InputError(f"is no trace: expected the header {','.join(Row._fields)}, got {got}", path, 1)
     rows = []
     for line, cells in enumerate(lines[1:], start=2):
-        try:
-            step, *numbers = (math.nan if cell == "" else float(cell) for cell in cells)
-            rows.append(Row(int(step), *numbers))
-        except (ValueError, TypeError):
-            raise InputError(
-                f"expected {len(Row._fields)} numbers, got {shown(','.join(cells))}", path, line
-            ) from None
+        step, *numbers = (math.nan if cell == "" else read_number(cell) for cell in cells or [""])
+        if not isinstance(step, int) or len(cells) != len(Row._fields) or None in numbers:
+            message = f"expected {len(Row._fields)} numbers, got {shown(','.join(cells))}"
+            raise InputError(message, path, line)
+        rows.append(Row(step, *map(float, numbers)))  # type: ignore[arg-type]  # none is None
     if not rows:
         raise InputError("expected rows, got a header only", path)
     return rows

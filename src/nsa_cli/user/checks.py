@@ -64,8 +64,8 @@ def check_changes(owner: UserProblem, batch: Any, x: Tensor, action: Action, sai
     largest = torch.maximum(torch.maximum(now.abs(), then.abs()), said.abs())
     wrong = (said - (then - now)).abs() > (_ROUNDING_32 if single else _ROUNDING) * largest
     for row in (wrong & possible).nonzero()[:1, 0].tolist():
-        costs = f"{now[row].item():g} before and {then[row].item():g} after"
-        expected = f"the change of cost, {(then - now)[row].item():g} ({costs})"
+        costs = f"from {now[row].item():g} to {then[row].item():g}"
+        expected = f"the change of cost by apply, {(then - now)[row].item():g} ({costs})"
         raise mistake(owner, "delta", expected, f"{said[row].item():g}")
 
 
@@ -82,9 +82,7 @@ def checked(owner: UserProblem, fused: Fused) -> Fused:
 
 def _check_scalars(owner: UserProblem, batch: Any, x: Any) -> None:
     """Compare `scalar_delta` with the difference of `scalar_cost`, move after move."""
-    from nsa_cli.user.kernel import data_of
-
-    data, rng = data_of(batch, 0), np.random.default_rng(0)
+    data, rng = batch.rules.row.py_func(batch.data, batch.which[0]), np.random.default_rng(0)
 
     def scalar(name: str, *arguments: Any) -> Any:
         rule = getattr(batch.rules, name)
@@ -102,7 +100,7 @@ def _check_scalars(owner: UserProblem, batch: Any, x: Any) -> None:
         scalar("apply", action)
         then = float(scalar("cost"))
         if not abs(said - (then - now)) <= _ROUNDING * max(abs(now), abs(then), abs(said)):
-            expected = f"the change of scalar_cost, {then - now:g} ({now:g} before and {then:g} after)"
+            expected = f"the change of scalar_cost by scalar_apply, {then - now:g} (from {now:g} to {then:g})"
             raise mistake(owner, "scalar_delta", expected, f"{said:g}")
         now = then
 

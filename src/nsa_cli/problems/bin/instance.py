@@ -44,9 +44,9 @@ class BinInstance(ItemInstance):
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.size,):
             return f"expected a packing of {self.size} items, got {len(solution)}"
-        order = np.argsort(solution, kind="stable")
-        begins = np.flatnonzero(np.diff(solution[order], prepend=solution[order[0]] - 1))
-        if (np.add.reduceat(self.exact.units[order], begins) <= self.exact.capacity).all():
+        loads = np.zeros(int(solution.max()) + 1, dtype=np.int64)
+        np.add.at(loads, solution, self.exact.units)
+        if (loads <= self.exact.capacity).all():
             return None  # in exact units, or rounded from the safe side
         for number, members in enumerate(self.bins(solution), start=1):
             if not self.exact.fits(members):
@@ -78,10 +78,11 @@ class BinInstance(ItemInstance):
 
     def bins(self, solution: Solution) -> list[list[int]]:
         """Members of each bin that is in use, bins in the order of their first items."""
-        _, first, bin_of = np.unique(solution, return_index=True, return_inverse=True)
+        first = np.full(int(solution.max()) + 1, self.size)
+        first[solution[::-1]] = np.arange(self.size)[::-1]  # of several items of a bin the first is the last
         place = np.empty(len(first), dtype=np.int64)
-        place[np.argsort(first)] = np.arange(len(first))
-        of_item = place[bin_of]
+        place[np.argsort(first, kind="stable")] = np.arange(len(first))
+        of_item = place[solution]
         order = np.argsort(of_item, kind="stable").tolist()
         ends = np.cumsum(np.bincount(of_item)).tolist()
         return [order[begin:end] for begin, end in pairwise([0, *ends])]
