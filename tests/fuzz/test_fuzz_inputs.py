@@ -1,7 +1,7 @@
-"""Whatever is given to a command, it answers, or says in one line each what is wrong; no fault of ours is met.
+"""Whatever is given to a command, it answers or says in a line what is wrong; no fault of ours is met.
 
-One fuzzer for each kind of input. Instances have theirs in `tests/problems/test_fuzz.py`. Every fuzzer runs for a
-moment among the quick tests, and at length with ``-m slow``; ``NSA_FUZZ`` is the number of inputs of each.
+One fuzzer for each kind of input; instances have theirs in `tests/problems/test_fuzz.py`. Every fuzzer runs
+for a moment among the quick tests, and at length with ``-m slow``; ``NSA_FUZZ`` is the number of its inputs.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _another(part: Any, rng: random.Random) -> Any:
             how
         ]
     if isinstance(part, int | float) and not isinstance(part, bool) and how == 1:
-        return rng.choice([-part, part + 1, part * 10**9, float(part), str(part)])
+        return rng.choice([-part, part + 1, part * 10**9, part / 3 if abs(part) < 1e300 else part, str(part)])
     return rng.choice(HOSTILE)
 
 
@@ -166,13 +166,12 @@ def run(arguments: list[str], codes: tuple[int, ...] = (0, 2, 3)) -> int:
 
 def one_line(work: Callable[[], Any]) -> None:
     """Do something that may raise an expected error, of one line."""
-    with contextlib.suppress(NsaError):
-        try:
-            work()
-        except NsaError as error:
-            assert str(error)
-            assert "\n" not in str(error)
-            raise
+    said = None
+    try:
+        work()
+    except NsaError as error:
+        said = str(error)
+    assert said is None or (said and "\n" not in said)
 
 
 @pytest.fixture(autouse=True)
@@ -276,14 +275,36 @@ def test_policies(count, seed):
         run(["solve", f"{problem}.json", "--policy", "p.json", *QUICK, "-q"])
 
 
-CONFIG: dict[str, Any] = {
-    **{"steps": "10N", "seed": 1, "chains": 1, "time_limit": 2, "init": "greedy", "no_bound": True},
-    **{"set": {"name": "n"}, "format": "json", "t_start": 1, "policy": "uniform", "acceptance": "metropolis"},
+CONFIG = {
+    "steps": "10N",
+    "seed": 1,
+    "chains": 1,
+    "time_limit": 2,
+    "init": "greedy",
+    "no_bound": True,
+    "set": {"name": "n"},
+    "format": "json",
+    "t_start": 1,
+    "policy": "uniform",
+    "acceptance": "metropolis",
 }
-TRAINING: dict[str, Any] = {
-    **{"size": 5, "steps": 3, "problems": 2, "epochs": 1, "population": 2, "validation_problems": 2},
-    **{"validation_size": 5, "validate_every": 1, "mixed_sizes": [4], "features": "paper", "unit": 1.0},
-    **{"validation_steps": "2N", "hidden": 16, "learning_rate": 1e-2, "fitness": "best", "sigma": 0.1},
+TRAINING = {
+    "size": 5,
+    "steps": 3,
+    "problems": 2,
+    "epochs": 1,
+    "population": 2,
+    "validation_problems": 2,
+    "validation_size": 5,
+    "validate_every": 1,
+    "mixed_sizes": [4],
+    "features": "paper",
+    "unit": 1.0,
+    "validation_steps": "2N",
+    "hidden": 16,
+    "learning_rate": 1e-2,
+    "fitness": "best",
+    "sigma": 0.1,
 }
 YAML = [
     "!!int ''",
@@ -402,11 +423,17 @@ def test_data_of_own_problems(count, seed):
         run(["check", "m.json", "s.json", "-p", MAXCUT])
 
 
-VALUES = (
-    "-1 0 1 2 3 0.5 x nan inf -inf 1e400 10N 2N2 auto é uniform greedy paper squares nearest:2 a=1 = a=[[[ name=x "
-    "1% 2s 1ms 50MB cpu cuda:9 torch numba anneal large-step json table csv tour linear adaptive hastings threshold "
-    "tsp.json bin.json knapsack.json rosenbrock.json tsp bin . / /dev/null nowhere/x out.json out.csv es ppo best"
-).split()
+NUMBERS = "-1 0 1 2 3 0.5 nan inf -inf 1e400 10N 2N2 1% 2s 1ms 50MB"
+NAMES = "auto uniform greedy paper squares nearest:2 cpu cuda:9 torch numba anneal large-step linear adaptive"
+FORMS = "json table csv tour es ppo best tsp bin x é a=1 = a=[[[ name=x threshold hastings"
+PATHS = ". / /dev/null nowhere/x out.json out.csv"
+VALUES = [
+    *NUMBERS.split(),
+    *NAMES.split(),
+    *FORMS.split(),
+    *PATHS.split(),
+    *(f"{name}.json" for name in INSTANCES),
+]
 VALUES += ["", " ", "\x1b[31m", "\udce9", "x" * 300, "a=" + "[" * 5000, "9" * 5000, "--", "-", "0" * 30]
 
 #: Options that wait for a terminal, change the user's shell, or are no small work.
@@ -463,6 +490,6 @@ def test_command_lines(count, seed):
                 [[rng.choice(options)], [rng.choice(options), rng.choice(VALUES)], [rng.choice(VALUES)]]
             )
             words[at:at] = new
-        if "-" in words or words[0] == "train" and "--tensorboard" in words:
+        if "-" in words or (words[0] == "train" and "--tensorboard" in words):
             continue  # standard input, an optional package
         run(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
+import select
 import signal
 import sys
 import tempfile
@@ -196,21 +197,24 @@ def _is_json(text: str) -> bool:
 def _write_all(text: str) -> None:
     """Write to stdout to the last character.
 
-    Where Python does not buffer (``PYTHONUNBUFFERED``, as in many containers), a write that a signal
-    interrupts writes a part only, and the rest would be lost.
+    Past Python's buffers: what cannot be written would wait there for the next file that stdout is. And where
+    there are none (``PYTHONUNBUFFERED``, as in many containers) an interrupted write writes a part only.
     """
-    stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:  # a replacement that takes text only
-        sys.stdout.write(text)
-    else:
-        sys.stdout.flush()
-        encoding = sys.stdout.encoding or "utf-8"
-        if _is_json(text) and codecs.lookup(encoding).name != "utf-8":
-            text = ascii_only(text)  # JSON is UTF-8, whatever the terminal's encoding
-        rest = memoryview(text.encode(encoding, "backslashreplace"))
-        while rest:
-            rest = rest[stream.write(rest) :]
     sys.stdout.flush()
+    try:
+        file = sys.stdout.fileno()
+    except (AttributeError, OSError):  # a replacement that takes text only
+        sys.stdout.write(text)
+        return
+    encoding = sys.stdout.encoding or "utf-8"
+    if _is_json(text) and codecs.lookup(encoding).name != "utf-8":
+        text = ascii_only(text)  # JSON is UTF-8, whatever the terminal's encoding
+    rest = memoryview(text.encode(encoding, "backslashreplace"))
+    while rest:
+        try:
+            rest = rest[os.write(file, rest) :]
+        except BlockingIOError:
+            select.select([], [file], [])
 
 
 #: Two signals within this time, in seconds, are one: `timeout` and shells send one to a process and, through

@@ -77,6 +77,8 @@ def _from_table(source: Source, problem: Problem[Any]) -> list[Any] | None:
         return None
     cells = table.read_table(source)
     headers = cells.headers or []
+    if not {order, ids} <= set(headers):  # one of the cells beside them is a number
+        return None
     rows = [(row[headers.index(order)], row[headers.index(ids)]) for row in cells.rows]
     if problem.nested_ids:
         groups: dict[str, list[str | Number]] = {}
