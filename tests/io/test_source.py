@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
+import os
+import pickle
+import struct
 import sys
+import threading
+import time
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from nsa_cli.core.errors import InputError
+from nsa_cli.core.limits import memory_limit
 from nsa_cli.io.source import decode, read_source
+
+
+def npz(**arrays: object) -> bytes:
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)
+    return out.getvalue()
 
 
 def test_reads_a_file_with_its_name_and_suffix(tmp_path: Path) -> None:
@@ -104,3 +119,89 @@ def test_an_impossible_name_is_refused(path: str) -> None:
     """A name that no file can have is an error of the input."""
     with pytest.raises(InputError, match="cannot be read: "):
         read_source(path)
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path):
+    """Whoever writes to it may take some time."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def write():
+        with path.open("wb") as file:
+            for piece in (b"3 ", b"4", b"\n"):
+                file.write(piece)
+                file.flush()
+                time.sleep(0.1)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert read_source(path).text == "3 4\n"
+    writer.join()
+
+
+def test_a_pipe_without_a_writer_is_refused(tmp_path):
+    """It would be waited for without end."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="is a pipe that nobody writes to"):
+        read_source(path)
+
+
+@pytest.mark.parametrize("given", [None, 50_000_000])
+def test_what_has_no_end_is_refused(given):
+    """With the option that lets in more."""
+    with memory_limit(given), pytest.raises(InputError, match=r"is more than (100|2) MB") as caught:
+        read_source("/dev/zero")
+    assert list(caught.value.use) == ["max_memory"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        gzip.compress(b" " * 10**8),
+        gzip.compress(b"[" + b"1," * 10**7 + b"1]"),
+        gzip.compress(gzip.compress(b"\n" * 10**8)),
+        npz(weights=np.zeros(10**7)),
+    ],
+    ids=["blanks", "numbers", "twice", "arrays"],
+)
+def test_a_small_file_cannot_become_a_large_one(data):
+    """In bounded memory; the user may know better."""
+    tracemalloc.start()
+    with pytest.raises(InputError) as caught:
+        decode(data, "f", ".json")
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()
+    if "unpacks" in str(caught.value):
+        with memory_limit(10**10), contextlib.suppress(InputError):
+            decode(data, "f", ".json")
+
+
+def head(shape, kind="<f8"):
+    """An array's file without its numbers."""
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+    text += " " * (63 - (len(text) + 10) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+
+
+REPEATED = np.arange(10**5, dtype=float).reshape(-1, 2)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        head((10**9, 0, 2)),
+        head((10**9,), "<U0"),
+        head((10**12, 2)) + bytes(160),
+        pickle.dumps([REPEATED] * 200_000, 4),
+        pickle.dumps([np.zeros((10**9, 0, 2))] * 2, 4),
+        pickle.dumps(np.zeros((0, 10**9)), 2),
+    ],
+    ids=["no numbers", "no width", "not there", "repeated", "empty in a list", "empty"],
+)
+def test_arrays_that_are_larger_than_their_file_are_refused(data):
+    """At once, and in one line."""
+    begin = time.monotonic()
+    with pytest.raises(InputError):
+        decode(data, "f", "")
+    assert time.monotonic() - begin < 3

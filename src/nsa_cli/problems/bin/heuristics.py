@@ -40,8 +40,8 @@ def next_fit_decreasing(instance: BinInstance, _: Draws) -> Solution:
     order = np.argsort(-units, kind="stable")
     loads = np.cumsum(units[order]).tolist()
     opened = int((2 * units > capacity).sum())
-    ends = list(range(1, opened + 1))
-    begin = opened
+    ends = list(range(1, opened))  # each of more than half a bin opens one, and the last of these takes more
+    begin = max(opened - 1, 0)
     while begin < len(loads):
         begin = bisect_right(loads, (loads[begin - 1] if begin else 0) + capacity, begin)
         ends.append(begin)
