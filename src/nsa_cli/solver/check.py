@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from nsa_cli.core.bound import Bound
-from nsa_cli.core.errors import DataError, UsageError, shown
+from nsa_cli.core.errors import DataError, UsageError, shown, visible
 from nsa_cli.core.instance import Number
 from nsa_cli.core.result import Evaluation
 from nsa_cli.core.task import Task
@@ -68,7 +68,7 @@ def _claimed_bound(task: Task, claims: Mapping[str, Any]) -> tuple[Bound | None,
         value = task.problem.recompute_bound(task.instance, witness)
     except DataError as error:
         return None, [f"the file's bound does not hold: {error}"]
-    bound = Bound(value=value, method=shown(claimed.get("method")), witness=witness)
+    bound = Bound(value=value, method=visible(str(claimed.get("method")))[:80], witness=witness)
     said = _finite(claimed.get("value"))
     if said is None:
         return bound, []
