@@ -16,6 +16,7 @@ def run() -> None:
     # An interrupt in the middle of an import can be swallowed there, or end in a traceback.
     signal.signal(signal.SIGINT, _leave)
     _open_streams()
+    _check_folder()
     import gc
 
     # A million lists are no garbage: looking for it among them takes longer than making them.
@@ -46,6 +47,17 @@ def _open_streams() -> None:
             if found != number:
                 os.close(found)
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
+
+
+def _check_folder() -> None:
+    """Leave if the current folder is gone, which libraries ask for in the middle of their work."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        os.write(
+            2, f"nsa: error: the current directory: {error.strerror}; go to one that is there\n".encode()
+        )
+        os._exit(2)
 
 
 def _flushed(code: int) -> int:

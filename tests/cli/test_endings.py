@@ -154,6 +154,14 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(nsa, items, name):
     assert "error: -o " in done.err
 
 
+def test_a_current_folder_that_is_gone_is_named(tmp_path, items):
+    """Libraries fail without one, in the middle of the work."""
+    line = f"mkdir gone && cd gone && rmdir ../gone && nsa solve {items}"
+    code, out, err = shell(line)
+    assert (code, out) == (2, b"")
+    assert err == b"nsa: error: the current directory: No such file or directory; go to one that is there\n"
+
+
 def test_two_thousand_outputs_are_named_in_no_time(nsa, items, tmp_path):
     """Each is apart from every input, and from the others, by whatever name."""
     from nsa_cli.api import read
