@@ -33,7 +33,7 @@ from nsa_cli.report.trace import read_trace
 from user_problems import MAXCUT
 
 #: Inputs of a fuzzer among the quick tests, and at length.
-FEW, MANY = 40, int(os.environ.get("NSA_FUZZ", "2000"))
+FEW, MANY = 15, int(os.environ.get("NSA_FUZZ", "2000"))
 
 #: Seconds that a small input may take.
 PATIENCE = 10.0
