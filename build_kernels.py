@@ -184,7 +184,7 @@ def _lean() -> None:
             return 0
 
     codegen.JITCPUCodegen._library_class = LeanLibrary
-    codegen.JITCPUCodegen.set_env = lambda self, name, environment: None
+    codegen.JITCPUCodegen.set_env = lambda *_: None
 
 
 def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -> None:

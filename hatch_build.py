@@ -30,5 +30,5 @@ class KernelHook(BuildHookInterface):
             raise RuntimeError(done.stderr)
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:]
-            self.app.display_warning(f"nsa: no machine code made, kernels compile when first used: {last}")
+            self.app.display_warning(f"nsa: no machine code, kernels compile when first used: {last}")
         build_data["artifacts"].append("src/nsa_cli/core/kernel/objects/")

@@ -26,7 +26,7 @@ from nsa_cli.cli.options import (
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError, UsageError
-from nsa_cli.core.kernel.jit import is_compiling
+from nsa_cli.core.kernel import is_compiling
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 Kernels of the built-in problems need no compiler (`nsa_cli.core.kernel.shipped`). Those of own problems do,
 and all do on a processor that is not listed or after an edit. Where that leaves no time to search, the answer
-is a start that needs nothing compiled; a process of its own compiles to the end, and the next run finds it done.
+is a start that needs nothing compiled; another process compiles to the end, and the next run finds it done.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.stop import Progress, first_reason
-from nsa_cli.core.kernel.jit import is_compiling
+from nsa_cli.core.kernel import is_compiling
 from nsa_cli.core.options import Steps
 from nsa_cli.core.result import Result
 from nsa_cli.solver.answers import result_of

@@ -8,7 +8,6 @@ Numba compiles it at the first call (`nsa_cli.core.kernel.compiler`).
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Generic, TypeAlias, TypeVar, cast
@@ -20,11 +19,6 @@ Compiled: TypeAlias = Callable[..., ReturnT]
 
 #: Variants of generic functions that the compiler has still to be told of: what chooses them, by function.
 pending: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
-
-
-def is_compiling() -> bool:
-    """Tell whether this process has, or has had, something to compile."""
-    return "nsa_cli.core.kernel.compiler" in sys.modules
 
 
 class Function(Generic[ReturnT]):
@@ -42,9 +36,14 @@ class Function(Generic[ReturnT]):
     """
 
     def __init__(
-        self, function: Callable[..., ReturnT], *, inline: bool = False, kept: bool = False, reordered: bool = False
+        self,
+        function: Callable[..., ReturnT],
+        *,
+        inline: bool = False,
+        kept: bool = False,
+        reordered: bool = False,
     ) -> None:
-        update_wrapper(self, function)
+        update_wrapper(cast(Callable[..., Any], self), function)
         self.py_func, self.inline, self.kept, self.reordered = function, inline, kept, reordered
         #: Machine code that travels with the package, by types of arguments; None where there is none.
         self.code: dict[Any, Callable[[list[int]], Any] | None] = {}

@@ -11,13 +11,13 @@ logits is float32[16 blocks]; first-layer sums are float32[blocks, HIDDEN, 16]. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property, update_wrapper
+from functools import cache, cached_property
 from typing import Any
 
 import llvmlite.ir as ir
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel.jit import Compiled
+from nsa_cli.core.kernel.jit import Compiled, Function
 
 #: Hidden units of the networks that kernels evaluate; smaller ones are padded with zeros.
 HIDDEN = 16
@@ -182,7 +182,7 @@ class Code:
         return self.b.call(function, arguments, fastmath=flags)
 
 
-class Operation:
+class Operation(Function[Any]):
     """An operation of kernels that writes its own instructions.
 
     Parameters
@@ -194,14 +194,14 @@ class Operation:
     """
 
     def __init__(self, write: Callable[..., Any], returns: str, coder: type[Code]) -> None:
-        update_wrapper(self, write)
-        self.write, self.returns, self.coder = write, returns, coder
+        super().__init__(write)
+        self.returns, self.coder = returns, coder
 
     @cached_property
     def _numba_type_(self) -> Any:
         from nsa_cli.core.kernel import compiler
 
-        return compiler.operation_type(self.write, self.returns, self.coder)
+        return compiler.operation_type(self.py_func, self.returns, self.coder)
 
 
 def operation(returns: str, coder: type[Code] = Code) -> Callable[[Callable[..., Any]], Compiled[Any]]:

@@ -59,7 +59,9 @@ _V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
 #: Best first. Vectors of 512 bits make a processor slower as a whole.
 TARGETS = (
-    Target("linux-x86-64-v4", "linux", "x86_64", "x86_64-unknown-linux-gnu", "x86-64-v4", "+prefer-256-bit", _V4),
+    Target(
+        "linux-x86-64-v4", "linux", "x86_64", "x86_64-unknown-linux-gnu", "x86-64-v4", "+prefer-256-bit", _V4
+    ),
     Target("linux-x86-64-v3", "linux", "x86_64", "x86_64-unknown-linux-gnu", "x86-64-v3", "", _V3),
     Target("linux-arm64", "linux", "aarch64", "aarch64-unknown-linux-gnu", "generic", "", ()),
     Target("macos-arm64", "darwin", "arm64", "arm64-apple-macosx11.0", "apple-m1", "", ()),
@@ -138,10 +140,12 @@ def name_of(kernel: Kernel[Any], types: Sequence[Any]) -> str:
     """Name a kernel for types of arguments, as objects are named."""
     spelt = [f"{x.__module__}.{x.__qualname__}" if isinstance(x, type) else str(x) for x in types]
     digest = hashlib.sha256(" ".join(spelt).encode()).hexdigest()[:12]
-    return f"{kernel.__module__}.{kernel.__name__}-{digest}"
+    return f"{kernel.py_func.__module__}.{kernel.py_func.__name__}-{digest}"
 
 
-def find(kernel: Kernel[Any], types: Sequence[Any], arguments: Sequence[Any]) -> Callable[[list[int]], Any] | None:
+def find(
+    kernel: Kernel[Any], types: Sequence[Any], arguments: Sequence[Any]
+) -> Callable[[list[int]], Any] | None:
     """Load a kernel's code for types of arguments; None where there is none.
 
     Raises
@@ -154,7 +158,7 @@ def find(kernel: Kernel[Any], types: Sequence[Any], arguments: Sequence[Any]) ->
     if target is not None and entry is not None and _is_current(tuple(entry["sources"]), entry["digest"]):
         return load(name, (OBJECTS / target.name / f"{name}.o").read_bytes(), entry["returns"])
     if _choice() == "shipped":
-        raise UsageError(f"NSA_KERNELS=shipped: there is no machine code of {kernel.__qualname__} for {name}")
+        raise UsageError(f"NSA_KERNELS=shipped: there is no machine code {name}")
     return None
 
 

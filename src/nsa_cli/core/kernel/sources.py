@@ -15,18 +15,16 @@ _IMPORT = re.compile(rb"^from nsa_cli\.([\w.]+) import ([\w, ]*)", re.MULTILINE)
 
 def kernel_sources() -> list[Path]:
     """Files with kernels, and the modules that they import."""
-    room = Path(__file__).parent
-    marks = (b"core.kernel.jit", b"core.kernel.lanes")
-    texts = ((path, path.read_bytes()) for path in PACKAGE.rglob("*.py"))
-    return sources(path for path, text in texts if path.parent == room or any(mark in text for mark in marks))
+    return sources(path for path in PACKAGE.rglob("*.py") if b"core.kernel.jit" in path.read_bytes())
 
 
 def sources(modules: Iterable[Path]) -> list[Path]:
     """Files of modules, and those that they import, which may hold what is compiled into their kernels.
 
-    An import is seen where a line begins with it; what a function imports, no kernel can use.
+    An import is seen where a line begins with it; what a function imports, no kernel can use. This folder,
+    which says how they are compiled, is among them.
     """
-    waiting, found = list(modules), set[Path]()
+    waiting, found = [*modules, *Path(__file__).parent.glob("*.py")], set[Path]()
     while waiting:
         if (path := waiting.pop()) in found or not path.is_file():
             continue

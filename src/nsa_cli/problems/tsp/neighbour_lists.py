@@ -81,7 +81,10 @@ def lists_of(instance: TspInstance, sites: Sites, count: int = _NEIGHBOURS) -> N
     """Find the `count` nearest sites of each site, or all M - 1 where that is less."""
     size, metric = len(sites.numbers), kernel_metric(instance, sites.numbers)
     if size <= _FEW:
-        few = np.empty((size, min(count, size - 1)), dtype=np.int64), np.full((size, min(count, size - 1)), np.inf)
+        few = (
+            np.empty((size, min(count, size - 1)), dtype=np.int64),
+            np.full((size, min(count, size - 1)), np.inf),
+        )
         _find_nearest(metric, *few)
         return NeighbourLists(sites, metric, *few)
     neighbours = nearest_among(instance, sites.numbers, count)
@@ -157,7 +160,9 @@ def _sorted(
 
 
 @kernel
-def _find_nearest(metric: KernelMetric, neighbours: NDArray[np.int64], distances: NDArray[np.float64]) -> None:
+def _find_nearest(
+    metric: KernelMetric, neighbours: NDArray[np.int64], distances: NDArray[np.float64]
+) -> None:
     """Find the nearest others of each site by comparing all pairs; nearest first, written to [N, count]."""
     size, count = neighbours.shape
     for i in range(size):
@@ -210,7 +215,7 @@ def hilbert(points: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @kernel
 def _put_places(x: NDArray[np.int64], y: NDArray[np.int64], levels: int, place: NDArray[np.int64]) -> None:
-    """Put the places along Hilbert's curve of grid points, coordinates from 0 to 2**levels - 1, into zeros."""
+    """Put the places along Hilbert's curve of points of a grid of side 2**levels into zeros."""
     most = (1 << levels) - 1
     for i in range(len(x)):
         a, b = x[i], y[i]

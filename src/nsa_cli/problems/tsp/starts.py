@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,10 +107,7 @@ def two_opt(
     least = 1e-12 * max(float(np.abs(lengths).max()), 1.0)  # rounding is no improvement
     candidates = [list(zip(*row, strict=True)) for row in zip(near.tolist(), lengths.tolist(), strict=True)]
     queue, waiting, looks = deque(tour), [True] * size, 0
-
-    def length(i: int, j: int) -> float:
-        return float(instance.edges(i, j))
-
+    length: Callable[[int, int], float] = cast(Any, instance.edges)
     while queue and looks < _LOOKS:
         city = queue.popleft()
         waiting[city] = False

@@ -182,7 +182,11 @@ def partition_tour(
     draws : float64[P - 1]
         In (0, 1).
     """
-    cities, rank, bounds = tour.astype(np.int64), np.empty(len(tour), np.int64), np.zeros(len(draws) + 2, np.int64)
+    cities, rank, bounds = (
+        tour.astype(np.int64),
+        np.empty(len(tour), np.int64),
+        np.zeros(len(draws) + 2, np.int64),
+    )
     rank[cities] = np.arange(len(tour))
     bounds[1], place = len(tour), rank.copy()
     _divide(cities, place, bounds, neighbours, width, weights, draws, np.empty_like(cities))
