@@ -20,7 +20,6 @@ from nsa_cli.bench.summary import COLUMNS, summarise
 from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.options import parse_budgets
-from nsa_cli.solver.precompile import variants
 
 QUICK = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")
 
@@ -182,15 +181,6 @@ def test_tuned_plain_annealing_is_always_a_row(name, row):
     assert plain.name == row
     (answer,) = plain.solve(suite.tasks, 1, Monitor())
     assert suite.tasks[0].instance.violation(answer.solution) is None
-
-
-@pytest.mark.parametrize("name", ["tsp", "bin", "knapsack"])
-def test_kernels_of_every_neighbourhood_are_made_ready(name):
-    """A row that waited for a compilation would be measured at nothing."""
-    problem = nsa.find_problem(name)
-    ways = list(variants(problem, nsa.generate(problem, 20, 1, 0)[0].instance))
-    names = {n.name for n in problem.neighbourhoods}
-    assert {way.neighbourhood for way in ways if way.policy == "uniform"} >= names
 
 
 def test_the_command_writes_table_files_and_picture(command, tmp_path):

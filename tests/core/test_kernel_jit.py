@@ -12,20 +12,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from nsa_cli.core.draws import stream_keys, uniforms
-from nsa_cli.core.kernel import compiling, on_first_compilation
+from nsa_cli.core.kernel.compiler import cache_folder
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import cache_folder, kernel, sources
 from nsa_cli.core.kernel.normal import quantile
+from nsa_cli.core.kernel.sources import kernel_sources
 
 PACKAGE = Path(__file__).parents[2] / "src" / "nsa_cli"
 
 #: Prints a compiled number and how often something was compiled.
 PROBE = """
-from nsa_cli.core.kernel import on_first_compilation
-told = []
-with on_first_compilation(lambda: told.append(1)):
-    from nsa_cli.core.kernel.normal import quantile
-    print(round(quantile(0.6), 3), len(told))
+from nsa_cli.core.kernel.compiler import dispatcher
+from nsa_cli.core.kernel.normal import quantile
+print(round(quantile(0.6), 3), sum(dispatcher(quantile).stats.cache_misses.values()))
 """
 
 
@@ -59,42 +57,20 @@ def test_every_module_that_compiles_is_among_the_sources():
     }
     texts = {path: path.read_text() for path in PACKAGE.rglob("*.py")}
     kernels = {path for path, text in texts.items() if "@kernel" in text or "@variant" in text}
-    assert kernels <= set(sources())
-    assert {p for p in importing if "njit" in p.read_text()} <= set(sources())
+    assert kernels <= set(kernel_sources())
+    assert {p for p in importing if "njit" in p.read_text()} <= set(kernel_sources())
 
 
 def test_constants_that_kernels_import_are_among_the_sources():
     """They are compiled into the kernels; what no kernel can use is edited without compiling anew."""
-    names = {path.relative_to(PACKAGE).as_posix() for path in sources()}
+    names = {path.relative_to(PACKAGE).as_posix() for path in kernel_sources()}
     assert {"core/draws.py", "anneal/acceptance.py", "problems/tsp/two_opt/candidate_lists.py"} <= names
-    assert not names & {"run.py", "api.py", "cli/solve.py", "bench/suite.py"}
+    assert not names & {"api.py", "cli/solve.py", "bench/suite.py"}
 
 
 def test_the_folder_can_be_written_to():
     """A home that cannot be written to is no reason to fail."""
     assert os.access(cache_folder(), os.W_OK)
-
-
-def test_first_compilations_are_told_once():
-    """Whoever waits hears of the first one only, and nobody who waits no more."""
-    heard = []
-
-    @kernel
-    def add(x, y):
-        return x + y
-
-    @kernel
-    def double(x):
-        return 2 * x
-
-    with on_first_compilation(lambda: heard.append("late")):
-        pass
-    with on_first_compilation(lambda: heard.append(1)):
-        assert add.py_func(1, 2) == add(1, 2) == 3
-        assert double(3) == 6
-        assert len(heard) <= 1
-        compiling()
-    assert heard == [1]
 
 
 def test_draws_are_those_of_the_reference():

@@ -175,8 +175,7 @@ def one_line(work: Callable[[], Any]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _quiet(monkeypatch, tmp_path):
-    monkeypatch.setattr("nsa_cli.cli.compile.Compilation.begins", lambda self: None)
+def _instances(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for name, record in INSTANCES.items():
         Path(f"{name}.json").write_text(json.dumps(record))
@@ -467,7 +466,6 @@ LITTLE = {
     "plot policy": ["knapsack-es-best", "--size", "5"],
     "plot solution": ["tsp.json"],
     "plot run": [],
-    "compile": ["--help"],
     "benchmark": ["knapsack.json", "--budget", "1ms", "--policies", "none", "--count", "1"],
 }
 

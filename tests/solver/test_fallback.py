@@ -7,8 +7,8 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.anneal.stop import Interrupt
-from nsa_cli.solver.batch import Hooks, batches
-from nsa_cli.solver.fallback import Flags, InterpretedSearch, LateError, in_time
+from nsa_cli.solver.batch import Hooks
+from nsa_cli.solver.fallback import Flags, LateError, in_time
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_each
 
@@ -42,24 +42,6 @@ def test_work_that_watches_for_reasons_itself_is_waited_for():
         return "late" if time.monotonic() > begin + 0.05 else None
 
     assert in_time(lambda: time.sleep(0.4) or "done", reason, flags) == "done"
-
-
-def test_the_interpreted_search_finds_the_same_answers_in_another_process():
-    """By the same steps; it is told of the end by a signal, and of nothing without a deadline."""
-    tasks = nsa.generate("bin", 12, 2, seed=3)
-    settings = Settings(device="cpu", seed=1, steps=5, chains=1, method="large-step", time_limit=60.0)
-    (batch,) = batches(tasks, settings)
-    search = InterpretedSearch(batch)
-    search.begin()
-    search._process.wait(timeout=60)
-    ends = search.ends("time_limit")
-    results = nsa.solve_many(tasks, seed=1, steps=5, chains=1, method="large-step", bound=False, device="cpu")
-    assert [end.best[0].tolist() for end in ends] == [r.solution.tolist() for r in results]
-    assert [(end.reason, end.step) for end in ends] == [("time_limit", 5)] * 2
-    (timeless,) = batches(tasks, Settings(device="cpu", seed=1))
-    never = InterpretedSearch(timeless)
-    never.begin()
-    assert never.ends("interrupted") is None
 
 
 def test_a_batch_that_fails_is_solved_one_by_one(monkeypatch):

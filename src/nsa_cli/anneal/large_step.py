@@ -31,8 +31,11 @@ CURRENT, BEST = range(2)
 #: Places in `Tally.counts`.
 STEPS, ACCEPTED = range(2)
 
+#: What `run` does.
+_BEGIN, _SETTLE, _ADVANCE = range(3)
+
 #: Elements that a chain settles between two looks at the clock.
-_SETTLE = 2000
+_VISITED = 2000
 
 #: Step k goes to the segment in whose share the fractional part of k times this falls: evenly all along.
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
@@ -60,32 +63,10 @@ class Tally(NamedTuple):
 
 
 @kernel
-def begin(data: Any, state: Any, tally: Tally) -> None:
-    """Take the first solution for the best so far."""
-    tally.energies[CURRENT] = tally.energies[BEST] = energy(data, state)
-    note(data, state)
-
-
-@kernel
-def settle_on(data: Any, state: Any, tally: Tally, limit: int) -> bool:
-    """Go on settling the first solution, at up to `limit` elements of it; tell whether that is done."""
-    done = settle(data, state, limit)
-    tally.energies[CURRENT] = energy(data, state)
-    _compare(data, state, tally)
-    return done
-
-
-@inlined
-def _compare(data: Any, state: Any, tally: Tally) -> None:
-    """Remember the current solution if it is the best."""
-    if tally.energies[CURRENT] < tally.energies[BEST] - data.tolerance:
-        tally.energies[BEST] = tally.energies[CURRENT]
-        note(data, state)
-
-
-@kernel
-def advance(rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64]) -> None:
-    """Take a chain through ``len(temperatures)`` steps.
+def run(
+    rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64], what: int, limit: int
+) -> bool:
+    """Begin a chain, settle it or advance it: one entry, so that what these share is compiled once.
 
     Parameters
     ----------
@@ -96,27 +77,60 @@ def advance(rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArra
     tally : Tally
         Its number of steps is the step of the random stream: chunks change nothing.
     temperatures : float64[K]
-        In units of ``data.scale``.
+        Of the steps of `_ADVANCE`, in units of ``data.scale``.
+    what : int
+    limit : int
+        Elements that `_SETTLE` visits at most.
+
+    Returns
+    -------
+    bool
+        Whether it is settled.
     """
-    energies, counts = tally.energies, tally.counts
-    for temperature in temperatures:
-        draws = at_step(tally.key, counts[STEPS])
-        counts[STEPS] += 1
-        if not kick(data, state, draws):
-            continue
-        rise = repair(data, state, draws)
-        ratio = log_ratio(rule, rise, max(temperature * data.scale, COLD), 0.0, 0.0)
-        if not rise <= data.tolerance and not math.log(uniform(draws, 0)) < ratio:  # not even by a NaN
-            undo(data, state)
-            continue
-        keep(data, state)
-        counts[ACCEPTED] += 1
+    energies = tally.energies
+    if what == _ADVANCE:
+        for temperature in temperatures:
+            _step(rule, data, state, tally, temperature)
+        return True
+    if what == _SETTLE:
+        done = settle(data, state, limit)
         energies[CURRENT] = energy(data, state)
         _compare(data, state, tally)
+        return done
+    energies[CURRENT] = energies[BEST] = energy(data, state)
+    note(data, state)
+    return False
 
 
-#: The three by `LargeStepRun.kept`: hooks of a user's module are compiled in each process again.
-_LOOPS = {True: (begin, settle_on, advance), False: (uncached(begin), uncached(settle_on), uncached(advance))}
+@inlined
+def _step(rule: Any, data: Any, state: Any, tally: Tally, temperature: float) -> None:
+    draws = at_step(tally.key, tally.counts[STEPS])
+    tally.counts[STEPS] += 1
+    if not kick(data, state, draws):
+        return
+    rise = repair(data, state, draws)
+    ratio = log_ratio(rule, rise, max(temperature * data.scale, COLD), 0.0, 0.0)
+    if not rise <= data.tolerance and not math.log(uniform(draws, 0)) < ratio:  # not even by a NaN
+        undo(data, state)
+        return
+    keep(data, state)
+    tally.counts[ACCEPTED] += 1
+    tally.energies[CURRENT] = energy(data, state)
+    _compare(data, state, tally)
+
+
+@inlined
+def _compare(data: Any, state: Any, tally: Tally) -> None:
+    """Remember the current solution if it is the best."""
+    if tally.energies[CURRENT] < tally.energies[BEST] - data.tolerance:
+        tally.energies[BEST] = tally.energies[CURRENT]
+        note(data, state)
+
+
+#: By `LargeStepRun.kept`: hooks of a user's module are compiled in each process again.
+_LOOPS = {True: run, False: uncached(run)}
+
+_NO_STEPS = np.zeros(0)
 
 
 def large_step_rule(acceptance: str) -> Rule:
@@ -174,14 +188,13 @@ class LargeStepChains:
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
         threads = min(threads, sum(1 if run.partition is None else run.partition.count for run in runs))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        first, self._settle, by_rule = _LOOPS[runs[0].kept]
-        self._advance = partial(by_rule, rule)
+        self._loop = partial(_LOOPS[runs[0].kept], rule)
         for run, tally in zip(runs, self._tallies, strict=True):
-            first(run.data, run.state, tally)
+            self._loop(run.data, run.state, tally, _NO_STEPS, _BEGIN, 0)
         #: Chains that are still to settle, each with those that start as it does.
         self._unsettled = _alike(runs)
         self._partitioned = [
-            _PartitionedChain(run.partition, tally, self._settle, self._advance)
+            _PartitionedChain(run.partition, tally, self._loop)
             for run, tally in zip(runs, self._tallies, strict=True)
             if run.partition is not None
         ]
@@ -214,11 +227,11 @@ class LargeStepChains:
 
     def _settle_some(self, row: int) -> bool:
         run = self._runs[row]
-        return self._settle(run.data, run.state, self._tallies[row], _SETTLE)
+        return self._loop(run.data, run.state, self._tallies[row], _NO_STEPS, _SETTLE, _VISITED)
 
     def _run(self, row: int, temperatures: NDArray[np.float64]) -> None:
         run = self._runs[row]
-        self._advance(run.data, run.state, self._tallies[row], temperatures)
+        self._loop(run.data, run.state, self._tallies[row], temperatures, _ADVANCE, 0)
 
     def _join(self) -> None:
         for chain in self._partitioned:
@@ -262,18 +275,12 @@ class _PartitionedChain:
     partition : Partition
     tally : Tally
         Of the whole chain; kept up to date.
-    settle, advance : callable
-        As compiled.
+    loop : callable
+        `run` with its rule.
     """
 
-    def __init__(
-        self,
-        partition: Partition,
-        tally: Tally,
-        settle: Callable[..., bool],
-        advance: Callable[..., None],
-    ) -> None:
-        self._partition, self._whole, self._settle, self._advance = partition, tally, settle, advance
+    def __init__(self, partition: Partition, tally: Tally, loop: Callable[..., bool]) -> None:
+        self._partition, self._whole, self._loop = partition, tally, loop
         keys = stream_keys(int(tally.key), np.arange(partition.count))
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
         self._segments: list[Segment] = []
@@ -300,7 +307,7 @@ class _PartitionedChain:
 
     def _take(self, share: tuple[int, NDArray[np.float64]]) -> None:
         segment = self._segments[share[0]]
-        self._advance(segment.data, segment.state, self._tallies[share[0]], share[1])
+        self._loop(segment.data, segment.state, self._tallies[share[0]], share[1], _ADVANCE, 0)
 
     def join(self) -> None:
         """Put the segments' solutions into the whole chain's."""
@@ -320,7 +327,7 @@ class _PartitionedChain:
     def _make(self, row: int) -> Segment:
         segment, tally = self._partition.segment(row), self._tallies[row]
         tally.energies[:] = 0.0
-        while not self._settle(segment.data, segment.state, tally, _SETTLE):
+        while not self._loop(segment.data, segment.state, tally, _NO_STEPS, _SETTLE, _VISITED):
             pass
         return segment
 

@@ -19,7 +19,6 @@ from nsa_cli.bench.solvers import REHEARSAL, Monitor, Solver, format_budget
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.task import Task
-from nsa_cli.solver.precompile import precompile
 
 #: A run that got less than this share of the processor is repeated, so often at most, where it is short.
 _SHARE, _TRIES, _SHORT = 0.9, 3, 0.25
@@ -97,7 +96,6 @@ def run_by_seconds(
     Stopped
         When asked to stop.
     """
-    precompile(suite.problem)  # a short run would not wait for kernels to be compiled
     for solver in {solver.name: solver for solver in solvers}.values():
         _rehearse(solver, suite.tasks[0])
     # Compiled code is a great many objects: a collection that looks at them all takes a tenth of a second,

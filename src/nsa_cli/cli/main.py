@@ -10,7 +10,6 @@ import typer
 
 from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.check import check
-from nsa_cli.cli.compile import compile_
 from nsa_cli.cli.config import configurable
 from nsa_cli.cli.console import describe, log_format, say
 from nsa_cli.cli.generate import generate
@@ -46,7 +45,6 @@ app = typer.Typer(
 )
 for _command in (solve, check, generate, train, benchmark):
     app.command()(configurable(_interruptible(_command)))
-app.command("compile")(_interruptible(compile_))
 
 pictures = typer.Typer(help="Draw a policy, a solution or a run.", rich_markup_mode=None)
 pictures.command("policy")(_interruptible(plot_policy))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from nsa_cli.api import Task, Unread, read_each
 from nsa_cli.cli import solve_options as option
-from nsa_cli.cli.compile import Compilation
 from nsa_cli.cli.console import Console, Signals, describe, say, set_log_format
 from nsa_cli.cli.observer import Extras, Observer
 from nsa_cli.cli.options import (
@@ -28,7 +27,7 @@ from nsa_cli.cli.options import (
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError, UsageError
-from nsa_cli.core.kernel import on_first_compilation
+from nsa_cli.core.kernel import is_compiling
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
 from nsa_cli.solver.settings import Settings
@@ -127,8 +126,8 @@ def _run(
 ) -> int:
     places = [i for i, item in enumerate(items) if isinstance(item, Task)]
     tasks = [item for item in items if isinstance(item, Task)]
-    compilation = Compilation(console)
-    with Signals() as signals, on_first_compilation(compilation.begins):
+    compiled_late = False
+    with Signals() as signals:
         from nsa_cli.anneal.stop import Interrupt
         from nsa_cli.solver.solve import solve_each
 
@@ -145,11 +144,16 @@ def _run(
                 if not writer.take(places[i], result):
                     break
                 if not isinstance(result, NsaError):
-                    compilation.check(result)
                     observer.write(result)
+                    compiled_late = compiled_late or (result.found_by == "start" and is_compiling())
         finally:
             observer.end()
             writer.finish()
+        if compiled_late:
+            console.warn(
+                "there was no time to compile the kernels for this machine: the answer is a start; "
+                "they are compiled in the background now, and the next run has them"
+            )
         return signals.exit_code or writer.exit_code
 
 

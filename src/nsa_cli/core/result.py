@@ -107,9 +107,8 @@ class Result(Evaluation):
         ``steps``, ``time_limit``, ``interrupted``, ``target``, ``gap``, ``no_improvement``, or ``optimal``
         where the bound was reached.
     found_by : str
-        ``annealing``; the method of the bound where that met the solution on its way; ``annealing,
-        uncompiled`` where kernels were still being compiled, for the first time, when the time was up;
-        ``start`` where there was no time for a single step.
+        ``annealing``; the method of the bound where that met the solution on its way; ``start`` where there
+        was no time for a single step.
     seed, steps, chains, accepted : int
         `steps` are those of each chain; `accepted` are the moves of the chain that won.
     method : str

@@ -8,8 +8,7 @@
 `plan`              steps, temperatures and chains; instances that share a batch
 `batch`             first solutions, bounds (`bounds`) and annealing up to a goal (`goals`)
 `answers`           exact evaluation, and the result
-`fallback`          time limits and interrupts during set-up; `interpreted` is its subprocess
+`fallback`          time limits and interrupts while kernels compile; `detached` is the process it leaves
 `check`             evaluation of solutions from files
-`precompile`        kernels compiled beforehand
 ==================  ===================================================================================
 """

@@ -1,15 +1,14 @@
-"""A batch within its time limit: set-up, bounds and first compilations run in a thread that can be abandoned.
+"""Limits while kernels are compiled: the work goes on in a thread that is left behind if need be.
 
-None of these can be interrupted. When there is a reason to stop, the waiting thread abandons the worker and
-answers with what there is: first solutions, or the answer of an interpreted search in another process, which
-runs while kernels are compiled. Running chains look for reasons to stop themselves.
+Kernels of the built-in problems need no compiler (`nsa_cli.core.kernel.shipped`). Those of own problems do,
+and all do on a processor that is not listed or after an edit. Where that leaves no time to search, the answer
+is a start that needs nothing compiled; another process compiles to the end, and the next run finds it done.
 """
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
-import os
 import pickle
 import subprocess
 import sys
@@ -17,15 +16,18 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import replace
+from functools import partial
 from threading import Event, Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.stop import Progress, first_reason
 from nsa_cli.core.abandon import ABANDONED
-from nsa_cli.core.kernel import on_first_compilation
+from nsa_cli.core.kernel import is_compiling
+from nsa_cli.core.options import Steps
 from nsa_cli.core.result import Result
 from nsa_cli.solver.answers import result_of
 from nsa_cli.solver.batch import Batch, LateError
@@ -38,11 +40,11 @@ _GRACE = 0.1
 #: Seconds between two looks for such a reason.
 _LOOK = 0.02
 
-#: Seconds before the deadline at which the interpreted search ends, so that its answer arrives in time.
-_EARLY = 0.3
+#: Seconds before the deadline at which an answer without compiled code is begun, or half of the limit.
+_EARLY = 1.0
 
-#: Seconds below which it is not started: starting Python takes half of one.
-_LEAST = 0.8
+#: Elements above which an instant start is not made to compete with the one that there is.
+_MANY = 10_000
 
 
 class Flags:
@@ -61,29 +63,68 @@ class Flags:
 
 
 def solve_in_time(batch: Batch) -> list[Result]:
-    """Solve a batch; out of time, answer with the interpreted search or the first solutions."""
-    began, interpreted = time.monotonic(), InterpretedSearch(batch)
-    flags = Flags()
+    """Solve a batch; out of time, answer with first solutions."""
+    began, flags = time.monotonic(), Flags()
     guarded = _guarded(batch, flags)
     try:
-        with on_first_compilation(interpreted.begin):
-            return in_time(guarded.solve, batch.hooks.reason, flags)
+        return in_time(guarded.solve, partial(_reason, batch), flags)
     except LateError as late:
         setup = guarded.setup
-        x = batch.starts(instant=True) if setup.x is None else setup.x
-        rows = np.split(x, len(batch.tasks))
-        ends = interpreted.ends(late.reason)
-        if ends is None:
-            ends = [InstanceEnd(late.reason, 0, start, np.zeros(len(start), np.int64)) for start in rows]
+        if is_compiling():
+            compile_later(batch)
+        ends = [
+            InstanceEnd(late.reason, 0, start, np.zeros(len(start), np.int64))
+            for start in _starts(batch, setup.x)
+        ]
         solve = (time.monotonic() - began) / len(batch.tasks) - setup.seconds
         seconds = {"setup": setup.seconds, "solve": solve}
-        found_by = ["annealing, uncompiled" if end.step else "start" for end in ends]
         return [
-            result_of(task, batch.plan, batch.settings, bound, end, seconds, how)
-            for task, bound, end, how in zip(batch.tasks, setup.bounds, ends, found_by, strict=True)
+            result_of(task, batch.plan, batch.settings, bound, end, seconds, "start")
+            for task, bound, end in zip(batch.tasks, setup.bounds, ends, strict=True)
         ]
-    finally:
-        interpreted.dismiss()
+
+
+def _reason(batch: Batch) -> str | None:
+    """Reason to stop: while there is something to compile, early enough for an answer without it."""
+    if (reason := batch.hooks.reason()) is not None or batch.deadline is None or not is_compiling():
+        return reason
+    late = time.monotonic() > batch.deadline - min(_EARLY, (batch.deadline - batch.settings.started) / 2)
+    return "time_limit" if late else None
+
+
+def _starts(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]]:
+    """First solutions of each instance: those that were made, or where they are better, instant ones."""
+    parts, problem = len(batch.tasks), batch.tasks[0].problem
+    if made is None:
+        return np.split(batch.starts(instant=True), parts)
+    many = batch.tasks[0].instance.size > _MANY
+    if batch.settings.init is not None or problem.instant_start is None or many:
+        return np.split(made, parts)
+    sign = 1 if problem.sense == "min" else -1
+    both = zip(batch.tasks, np.split(made, parts), np.split(batch.starts(instant=True), parts), strict=True)
+    return [min(pair, key=lambda x: sign * task.instance.objective(x[0])) for task, *pair in both]
+
+
+def compile_later(batch: Batch) -> None:
+    """Start a process of low priority that compiles what a batch needs, and outlives this one."""
+    settings = replace(
+        batch.settings, steps=Steps(2), time_limit=None, gap=None, target=None, threads=1, init=None
+    )
+    try:
+        work = pickle.dumps((batch.tasks[:1], settings))
+    except (pickle.PicklingError, AttributeError, TypeError):  # a user's module
+        return
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "nsa_cli.solver.detached"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    with contextlib.suppress(OSError), process.stdin:
+        process.stdin.write(work)
+    process.returncode = 0  # nobody waits for it
 
 
 def _guarded(batch: Batch, flags: Flags) -> Batch:
@@ -150,68 +191,3 @@ def in_time(work: Callable[[], ResultT], reason: Callable[[], str | None], flags
         flags.abandoned.set()
         raise
     return done.result()
-
-
-class InterpretedSearch:
-    """The same search without Numba, in a process of its own, while kernels are compiled for the first time.
-
-    Interpreted, large-step kernels are some three hundred times slower, but still solve a small instance in a
-    second or two. Nothing is started until `begin`.
-
-    Parameters
-    ----------
-    batch : Batch
-    """
-
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def begin(self) -> None:
-        """Start the process if there is a deadline, and time enough."""
-        now, deadline = time.monotonic(), self._batch.deadline
-        if deadline is None or deadline - now < _LEAST:
-            return
-        settings = replace(
-            self._batch.settings,
-            bound=False,
-            gap=None,
-            threads=1,
-            chains=self._batch.settings.chains or 1,
-            time_limit=deadline - _EARLY - now,
-            started=now,
-        )
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "nsa_cli.solver.interpreted"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"},
-            start_new_session=True,  # Ctrl-C is for us, who then ask for what it has found
-        )
-        stdin, process.stdin = process.stdin, None  # or to communicate would be to write to it again
-        self._process = process
-        assert stdin is not None
-        with contextlib.suppress(BrokenPipeError), stdin:
-            stdin.write(pickle.dumps((self._batch.tasks, settings)))
-
-    def ends(self, reason: str) -> list[InstanceEnd] | None:
-        """End the process; the ends of its instances, or None if it has none."""
-        process, self._process = self._process, None
-        if process is None:
-            return None
-        process.terminate()
-        try:
-            output, _ = process.communicate(timeout=_EARLY / 2)
-            found = pickle.loads(output)
-        except (subprocess.TimeoutExpired, pickle.UnpicklingError, EOFError):
-            process.kill()
-            return None
-        return [InstanceEnd(reason, steps, x[None], np.array([accepted])) for x, steps, accepted in found]
-
-    def dismiss(self) -> None:
-        """Kill the process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.communicate()

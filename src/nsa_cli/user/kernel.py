@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.kernel import hooks, slots
+from nsa_cli.core.kernel.compiler import dispatcher
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import uncached, variant
@@ -115,7 +116,7 @@ class Work(NamedTuple):
 _NONE = (np.int64(-1), np.int64(-1))
 
 #: Not kept on disk, as what takes a user's functions must not be.
-_inlined = partial(uncached, forceinline=True)
+_inlined = partial(uncached, inline=True)
 
 
 @_inlined
@@ -349,13 +350,14 @@ def _check_functions(owner: UserProblem, batch: UserArrays, x: Any) -> None:
 
 def _returned(name: str, rule: Any, arguments: tuple[Any, ...]) -> Any:
     """Compile a function for types of arguments; give the type of its result."""
+    compiled = dispatcher(rule)
     try:
-        rule.compile(arguments)
+        compiled.compile(arguments)
     except Exception as error:  # Numba's own, and whatever else its passes may trip over
         place = inspect.getsourcefile(rule.py_func), rule.py_func.__code__.co_firstlineno
         message = f"scalar_{name} cannot be compiled by Numba: {_reason(error)}"
         raise UsageError(f"{place[0]}:{place[1]}: {message}", use=_TORCH) from None
-    return rule.overloads[arguments].signature.return_type
+    return compiled.overloads[arguments].signature.return_type
 
 
 def _reason(error: Exception) -> str:

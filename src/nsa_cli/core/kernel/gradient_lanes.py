@@ -10,8 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import llvmlite.ir as ir
-from numba import types
-from numba.core import cgutils
 
 from nsa_cli.core.draws import LANES
 from nsa_cli.core.kernel.lanes import _INT32, _INT64, _INT_VECTOR, _VECTOR, HIDDEN, Code, operation
@@ -59,7 +57,7 @@ class RowCode(Code):
         self.b.store(self.b.fadd(self.b.load(place, typ=_DOUBLE), total), place)
 
 
-@operation(types.void, RowCode)
+@operation("void", RowCode)
 def score_rows(code: RowCode, features: Any, shifts: Any, network: Any, scores: Any, blocks: Any) -> None:
     """Score candidates: ``scores[c] = sum_h w[h] max(b[h] + sum_r u[r, h] row_r[c], 0)``.
 
@@ -75,7 +73,7 @@ def score_rows(code: RowCode, features: Any, shifts: Any, network: Any, scores: 
     blocks : int64
     """
     f, u, out = (code.pointer(i) for i in (0, 2, 3))
-    starts = cgutils.unpack_tuple(code.b, shifts)
+    starts = code.util.unpack_tuple(code.b, shifts)
     outward = (len(starts) + 1) * HIDDEN
     with code.loop(blocks) as loop:
         block = code.b.mul(loop.index, _INT64(LANES))
@@ -88,7 +86,7 @@ def score_rows(code: RowCode, features: Any, shifts: Any, network: Any, scores: 
         code.store(total, out, block)
 
 
-@operation(types.void, RowCode)
+@operation("void", RowCode)
 def add_row_gradients(
     code: RowCode, features: Any, shifts: Any, network: Any, weights: Any, gradients: Any, blocks: Any
 ) -> None:
@@ -102,7 +100,7 @@ def add_row_gradients(
         Added to.
     """
     f, u, g, into = (code.pointer(i) for i in (0, 2, 3, 4))
-    starts = cgutils.unpack_tuple(code.b, shifts)
+    starts = code.util.unpack_tuple(code.b, shifts)
     count, zero = len(starts), code.constant(0.0)
     for h in range(HIDDEN):
         sums = [code.variable(zero) for _ in range(count + 2)]
@@ -128,7 +126,7 @@ def add_row_gradients(
             code.add_to(into, r * HIDDEN + h, total)
 
 
-@operation(types.float32, RowCode)
+@operation("float32", RowCode)
 def mask_row(code: RowCode, scores: Any, begin: Any, count: Any, allowed: Any, place: Any, into: Any) -> Any:
     """Copy the scores of a transition's allowed candidates, -3e38 for others and padding; return the largest.
 
@@ -161,7 +159,7 @@ def mask_row(code: RowCode, scores: Any, begin: Any, count: Any, allowed: Any, p
     return code.largest_of(code.b.load(largest, typ=_VECTOR))
 
 
-@operation(types.float32, RowCode)
+@operation("float32", RowCode)
 def exponentials(code: RowCode, numbers: Any, shift: Any, blocks: Any) -> Any:
     """Replace numbers by ``exp(number - shift)``; return their sum, float32.
 

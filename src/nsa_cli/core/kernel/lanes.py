@@ -11,15 +11,13 @@ logits is float32[16 blocks]; first-layer sums are float32[blocks, HIDDEN, 16]. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, cached_property
 from typing import Any
 
 import llvmlite.ir as ir
-from numba import types
-from numba.core import cgutils
 
 from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel.jit import Compiled, intrinsic
+from nsa_cli.core.kernel.jit import Compiled, Function
 
 #: Hidden units of the networks that kernels evaluate; smaller ones are padded with zeros.
 HIDDEN = 16
@@ -56,6 +54,9 @@ class Code:
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         self.context, self.b = context, builder
         self.signature, self._arguments = signature, arguments
+        from numba.core import cgutils  # only here: where nothing is compiled, Numba is not imported
+
+        self.util = cgutils
 
     def pointer(self, index: int) -> Any:
         array_type = self.signature.args[index]
@@ -122,12 +123,12 @@ class Code:
         return self.b.select(counts, self.exp(x), self.constant(0.0))
 
     def variable(self, value: Any) -> Any:
-        place = cgutils.alloca_once(self.b, _VECTOR)
+        place = self.util.alloca_once(self.b, _VECTOR)
         self.b.store(value, place)
         return place
 
     def loop(self, blocks: Any) -> Any:
-        return cgutils.for_range(self.b, blocks)
+        return self.util.for_range(self.b, blocks)
 
     def in_pairs(self, begin: Any, end: Any, body: Callable[[list[Any]], None]) -> None:
         """Run a body for two blocks at a time, and for one that is left: they share what they read."""
@@ -173,39 +174,54 @@ class Code:
         """Elements from one row of a C-ordered matrix to the next."""
         array_type = self.signature.args[index]
         array = self.context.make_array(array_type)(self.context, self.b, self._arguments[index])
-        return cgutils.unpack_tuple(self.b, array.shape)[1]
+        return self.util.unpack_tuple(self.b, array.shape)[1]
 
     def call(self, name: str, result: Any, *arguments: Any, flags: tuple[str, ...] = ()) -> Any:
         kind = ir.FunctionType(result, [a.type for a in arguments])
-        function = cgutils.get_or_insert_function(self.b.module, kind, name)
+        function = self.util.get_or_insert_function(self.b.module, kind, name)
         return self.b.call(function, arguments, fastmath=flags)
 
 
-def operation(returns: Any, coder: type[Code] = Code) -> Callable[[Callable[..., Any]], Compiled[Any]]:
+class Operation(Function[Any]):
+    """An operation of kernels that writes its own instructions.
+
+    Parameters
+    ----------
+    write : callable
+    returns : str
+        Numba's type of the result.
+    coder : type
+    """
+
+    def __init__(self, write: Callable[..., Any], returns: str, coder: type[Code]) -> None:
+        super().__init__(write)
+        self.returns, self.coder = returns, coder
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from nsa_cli.core.kernel import compiler
+
+        return compiler.operation_type(self.py_func, self.returns, self.coder)
+
+
+def operation(returns: str, coder: type[Code] = Code) -> Callable[[Callable[..., Any]], Compiled[Any]]:
     """Make an operation of kernels from a function that writes its instructions.
 
     Parameters
     ----------
-    returns : Numba type
+    returns : str
+        Numba's type of the result.
     coder : type
         Of the function's first argument; the others are the operation's arguments as LLVM values.
     """
 
     def decorate(write: Callable[..., Any]) -> Compiled[Any]:
-        @wraps(write)
-        def typed(_: Any, *arguments: Any) -> Any:
-            def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                result = write(coder(context, builder, signature, values), *values)
-                return context.get_dummy_value() if result is None else result
-
-            return returns(*arguments), generate
-
-        return intrinsic(typed)
+        return Operation(write, returns, coder)
 
     return decorate
 
 
-@operation(types.float32)
+@operation("float32")
 def score_sums(code: Code, sums: Any, floor: Any, weight: Any, logits: Any, begin: Any, end: Any) -> Any:
     """Score candidates of some blocks from stored first-layer sums; return the largest score.
 
@@ -249,7 +265,7 @@ def score_features(count: int) -> Any:
     and first : float32[count, HIDDEN].
     """
 
-    @operation(types.float32)
+    @operation("float32")
     def scorer(
         code: Code, features: Any, first: Any, floor: Any, weight: Any, logits: Any, blocks: Any
     ) -> Any:
@@ -279,7 +295,7 @@ def score_features(count: int) -> Any:
     return scorer
 
 
-@operation(types.void)
+@operation("void")
 def sum_features(code: Code, features: Any, shifts: Any, first: Any, sums: Any, begin: Any, end: Any) -> None:
     """Compute first-layer sums of some blocks: ``sums[c, h] = sum_r first[r, h] * row_r[c + shifts[r]]``.
 
@@ -294,7 +310,7 @@ def sum_features(code: Code, features: Any, shifts: Any, first: Any, sums: Any, 
         Written, blocks ``begin <= block < end``.
     """
     f, w, z = code.pointer(0), code.pointer(2), code.pointer(3)
-    starts = cgutils.unpack_tuple(code.b, shifts)
+    starts = code.util.unpack_tuple(code.b, shifts)
 
     def body(places: list[Any]) -> None:
         blocks = [code.b.mul(place, _INT64(LANES)) for place in places]
@@ -310,7 +326,7 @@ def sum_features(code: Code, features: Any, shifts: Any, first: Any, sums: Any, 
     code.in_pairs(begin, end, body)
 
 
-@operation(types.float32)
+@operation("float32")
 def largest_of(code: Code, logits: Any, blocks: Any) -> Any:
     """Give the largest of ``blocks * LANES`` logits."""
     largest = code.variable(code.constant(-3e38))
@@ -320,7 +336,7 @@ def largest_of(code: Code, logits: Any, blocks: Any) -> Any:
     return code.largest_of(code.b.load(largest, typ=_VECTOR))
 
 
-@operation(types.float32)
+@operation("float32")
 def accumulate(code: Code, logits: Any, shift: Any, sums: Any, blocks: Any) -> Any:
     """Turn logits into running sums of exp(logit - shift), lane by lane; return their total.
 
@@ -339,7 +355,7 @@ def accumulate(code: Code, logits: Any, shift: Any, sums: Any, blocks: Any) -> A
     return code.accumulate(code.pointer(0), shift, code.pointer(2), blocks, None)
 
 
-@operation(types.float32)
+@operation("float32")
 def accumulate_allowed(
     code: Code, logits: Any, shift: Any, needs: Any, room: Any, sums: Any, blocks: Any
 ) -> Any:
@@ -359,7 +375,7 @@ def accumulate_allowed(
 
 
 def _forbidding(low: int, high: int) -> Any:
-    @operation(types.void)
+    @operation("void")
     def forbidding(code: Code, logits: Any, index: Any) -> None:
         code.change(code.pointer(0), index, float("-inf"), low, high)
 
@@ -371,7 +387,7 @@ def _forbidding(low: int, high: int) -> Any:
 forbid, forbid_around, forbid_from = _forbidding(0, 0), _forbidding(-1, 1), _forbidding(0, LANES - 1)
 
 
-@operation(types.Tuple((types.int64, types.float64)))
+@operation("Tuple((int64, float64))")
 def find_lane(code: Code, row: Any, rest: Any) -> Any:
     """Find the lane whose interval holds a number, by cumulative sums over the lanes.
 
@@ -396,14 +412,14 @@ def find_lane(code: Code, row: Any, rest: Any) -> Any:
     bits = code.b.bitcast(passed, ir.IntType(LANES))
     bits = code.b.and_(bits, ir.IntType(LANES)((1 << (LANES - 1)) - 1))  # nothing is behind the last
     lane = code.b.zext(code.call("llvm.ctpop.i16", ir.IntType(LANES), bits), _INT64)
-    begins = cgutils.alloca_once(code.b, ir.DoubleType(), LANES + 1)
+    begins = code.util.alloca_once(code.b, ir.DoubleType(), LANES + 1)
     code.b.store(ir.DoubleType()(0.0), begins)
     code.b.store(ends, code.b.bitcast(code.at(begins, 1), _DOUBLE_VECTOR.as_pointer()), align=8)
     rest = code.b.fsub(rest, code.b.load(code.at(begins, lane), typ=ir.DoubleType()))
     return code.context.make_tuple(code.b, code.signature.return_type, [lane, rest])
 
 
-@operation(types.void)
+@operation("void")
 def turn_round(code: Code, row: Any, begin: Any, end: Any) -> None:
     """Reverse a row's elements from `begin` to `end`, both included.
 

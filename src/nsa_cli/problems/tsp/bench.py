@@ -8,7 +8,7 @@ from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, References, T
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.programs import concorde, lkh
-from nsa_cli.problems.tsp.starts import integer_matrix, two_opt
+from nsa_cli.problems.tsp.starts import integer_matrix, quick
 
 #: Largest edge that fast-tsp takes.
 _SHORT = 65_535
@@ -90,7 +90,7 @@ contribution = BenchContribution(
     temperatures={"sa": (1.0, 0.01), "ppo": (1.0, 0.01), "es": (1.0, 1e-4)},
     tuned=tuned,
     neighbourhoods={"nearest:10": tuned_nearest},
-    heuristics={"two-opt": Heuristic(two_opt, largest=200)},
+    heuristics={"two-opt": Heuristic(quick)},
     peers={
         "fast-tsp": Peer(fast_tsp, "fast_tsp", "fast-tsp", "fast-tsp, local search"),
         "ortools-routing": Peer(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import allocating, generic, inlined, kernel, variant
+from nsa_cli.core.kernel.jit import generic, inlined, kernel, variant
 from nsa_cli.problems.tsp.instance import TspInstance
 
 _REAL, _MATRIX, _STRAIGHT, _STRAIGHT_3D, _MANHATTAN, _CHEBYSHEV, _PSEUDO, _GEO = range(8)
@@ -222,13 +222,19 @@ def _great_circle(latitude: float, longitude: float, latitude2: float, longitude
     return np.floor(6378.388 * math.acos(cosine) + 1.0)
 
 
-@allocating
 def lengths(metric: KernelMetric, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
     """Lengths of many edges, float64 of the shape int64[M] of `i` and `j`."""
     result = np.empty(len(i))
+    _put_lengths(metric, i, j, result)
+    return result
+
+
+@kernel
+def _put_lengths(
+    metric: KernelMetric, i: NDArray[np.int64], j: NDArray[np.int64], result: NDArray[np.float64]
+) -> None:
     for k in range(len(i)):
         result[k] = length(metric, i[k], j[k])
-    return result
 
 
 @kernel

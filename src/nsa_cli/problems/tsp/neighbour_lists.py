@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.kernel.jit import allocating
+from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, kernel_metric, length, lengths
 
@@ -81,7 +81,12 @@ def lists_of(instance: TspInstance, sites: Sites, count: int = _NEIGHBOURS) -> N
     """Find the `count` nearest sites of each site, or all M - 1 where that is less."""
     size, metric = len(sites.numbers), kernel_metric(instance, sites.numbers)
     if size <= _FEW:
-        return NeighbourLists(sites, metric, *_nearest_of_all(metric, size, min(count, size - 1)))
+        few = (
+            np.empty((size, min(count, size - 1)), dtype=np.int64),
+            np.full((size, min(count, size - 1)), np.inf),
+        )
+        _find_nearest(metric, *few)
+        return NeighbourLists(sites, metric, *few)
     neighbours = nearest_among(instance, sites.numbers, count)
     ends = np.repeat(np.arange(size), neighbours.shape[1]), neighbours.ravel()
     distances = lengths(metric, *ends).reshape(neighbours.shape)
@@ -119,9 +124,15 @@ def nearest_points(
 
     The type chooses the norm: Euclidean, Manhattan or Chebyshev.
     """
+    norm = _EXPONENTS.get(edge_weight_type, 2.0)
+    if len(points) <= _FEW:
+        apart = np.linalg.norm(points[:, None] - points, norm, axis=2)
+        np.fill_diagonal(apart, np.inf)
+        return np.argsort(apart, axis=1, kind="stable")[:, :count]
+
     from scipy.spatial import cKDTree
 
-    _, found = cKDTree(points).query(points, k=count + 1, p=_EXPONENTS.get(edge_weight_type, 2.0))
+    _, found = cKDTree(points).query(points, k=count + 1, p=norm)
     # The first neighbour is the point itself, unless others coincide with it.
     itself = found == np.arange(len(points))[:, None]
     itself[~itself.any(1), -1] = True
@@ -148,13 +159,12 @@ def _sorted(
     return np.take_along_axis(neighbours, order, 1), np.take_along_axis(distances, order, 1)
 
 
-@allocating
-def _nearest_of_all(
-    metric: KernelMetric, size: int, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the `count` nearest others of each site by comparing all pairs; nearest first."""
-    neighbours = np.empty((size, count), dtype=np.int64)
-    distances = np.full((size, count), np.inf)
+@kernel
+def _find_nearest(
+    metric: KernelMetric, neighbours: NDArray[np.int64], distances: NDArray[np.float64]
+) -> None:
+    """Find the nearest others of each site by comparing all pairs; nearest first, written to [N, count]."""
+    size, count = neighbours.shape
     for i in range(size):
         found = 0
         for j in range(size):
@@ -167,7 +177,6 @@ def _nearest_of_all(
                 neighbours[i, at], distances[i, at] = neighbours[i, at - 1], distances[i, at - 1]
                 at -= 1
             neighbours[i, at], distances[i, at] = j, far
-    return neighbours, distances
 
 
 def sites_of(instance: TspInstance, *, merge: bool = True) -> Sites:
@@ -199,13 +208,14 @@ def hilbert(points: NDArray[np.float64]) -> NDArray[np.int64]:
     low = points.min(axis=0)
     side = max(float((points.max(axis=0) - low).max()), 1e-300)
     x, y = ((points - low) / side * 65535.0).astype(np.int64).T
-    return _along_curve(np.ascontiguousarray(x), np.ascontiguousarray(y), 16)
-
-
-@allocating
-def _along_curve(x: NDArray[np.int64], y: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
-    """Give the places along Hilbert's curve of grid points, coordinates from 0 to 2**levels - 1."""
     place = np.zeros(len(x), dtype=np.int64)
+    _put_places(np.ascontiguousarray(x), np.ascontiguousarray(y), 16, place)
+    return place
+
+
+@kernel
+def _put_places(x: NDArray[np.int64], y: NDArray[np.int64], levels: int, place: NDArray[np.int64]) -> None:
+    """Put the places along Hilbert's curve of points of a grid of side 2**levels into zeros."""
     most = (1 << levels) - 1
     for i in range(len(x)):
         a, b = x[i], y[i]
@@ -216,4 +226,3 @@ def _along_curve(x: NDArray[np.int64], y: NDArray[np.int64], levels: int) -> NDA
                 if right == 1:
                     a, b = most - a, most - b
                 a, b = b, a
-    return place

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import allocating, inlined, kernel
+from nsa_cli.core.kernel.jit import inlined, kernel
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
 
 
@@ -36,7 +36,6 @@ def _lists(neighbours: NDArray[np.int64], i: int, j: int) -> bool:
     return False
 
 
-@allocating
 def graph_of(metric: KernelMetric, neighbours: NDArray[np.int64], tour: NDArray[np.int64]) -> Graph:
     """Join neighbour lists and a tour's edges to one graph, each edge once.
 
@@ -47,8 +46,20 @@ def graph_of(metric: KernelMetric, neighbours: NDArray[np.int64], tour: NDArray[
     tour : int64[N]
     """
     size, width = neighbours.shape
-    ends = np.empty((size * (width + 1), 2), dtype=np.int64)
-    first = np.zeros(size + 1, dtype=np.int64)
+    ends, first = np.empty((size * (width + 1), 2), dtype=np.int64), np.zeros(size + 1, dtype=np.int64)
+    edges = _join_lists(neighbours, tour, ends, first)
+    to, lengths = np.empty(2 * edges, dtype=np.int64), np.empty(2 * edges)
+    np.cumsum(first, out=first)
+    _put_edges(metric, ends[:edges], first.copy(), to, lengths)
+    return Graph(first, to, lengths)
+
+
+@kernel
+def _join_lists(
+    neighbours: NDArray[np.int64], tour: NDArray[np.int64], ends: NDArray[np.int64], first: NDArray[np.int64]
+) -> int:
+    """Put the ends of each edge into `ends`, and each city's number of edges after its place in `first`."""
+    size, width = neighbours.shape
     edges = 0
     for place in range(size):
         i, j = tour[place], tour[place - 1]
@@ -63,16 +74,24 @@ def graph_of(metric: KernelMetric, neighbours: NDArray[np.int64], tour: NDArray[
     for edge in range(edges):
         first[ends[edge, 0] + 1] += 1
         first[ends[edge, 1] + 1] += 1
-    first = np.cumsum(first)
-    place_of = first.copy()
-    to, weights = np.empty(2 * edges, dtype=np.int64), np.empty(2 * edges)
-    for edge in range(edges):
+    return edges
+
+
+@kernel
+def _put_edges(
+    metric: KernelMetric,
+    ends: NDArray[np.int64],
+    place_of: NDArray[np.int64],
+    to: NDArray[np.int64],
+    lengths: NDArray[np.float64],
+) -> None:
+    """Put each edge to both its ends' others, from the places int64[N] on where theirs begin."""
+    for edge in range(len(ends)):
         i, j = ends[edge, 0], ends[edge, 1]
         to[place_of[i]], to[place_of[j]] = j, i
-        weights[place_of[i]] = weights[place_of[j]] = length(metric, i, j)
+        lengths[place_of[i]] = lengths[place_of[j]] = length(metric, i, j)
         place_of[i] += 1
         place_of[j] += 1
-    return Graph(first, to, weights)
 
 
 def lowest_edges(
@@ -116,7 +135,6 @@ class Tree(NamedTuple):
     place: NDArray[np.int64]
 
 
-@allocating
 def new_tree(size: int) -> Tree:
     """Make room for a tree over so many cities."""
     return Tree(

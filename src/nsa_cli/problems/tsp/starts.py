@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +14,9 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.tsp.instance import TspInstance
 
-#: So many cities have a 2-opt tour in 20 ms, and one of nearest neighbours in 30.
-_DESCENT_UP_TO, _NEAREST_UP_TO = 150, 1000
+#: Neighbours of a city that a tour without compiled code considers, and looks at them by 2-opt in all: these
+#: take some half a second. Beyond so many cities it goes along strips.
+_NEAR, _LOOKS, _JOINED_UP_TO = 8, 1_000_000, 50_000
 
 
 def random_tour(instance: TspInstance, draws: Draws) -> Solution:
@@ -57,30 +61,92 @@ def strips(instance: TspInstance, draws: Draws) -> Solution:
 
 
 def quick(instance: TspInstance, draws: Draws) -> Solution:
-    """Choose by size the best heuristic that takes some milliseconds, with nothing compiled."""
-    if instance.size <= _DESCENT_UP_TO:
-        return two_opt(instance, draws)
-    return (nearest_neighbour if instance.size <= _NEAREST_UP_TO else strips)(instance, draws)
+    """Build a tour and improve it by 2-opt moves for up to half a second, with nothing compiled."""
+    from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
+
+    if instance.size < 5 or not instance.has_finite_lengths:
+        return np.arange(instance.size)
+    if instance.size > _JOINED_UP_TO:
+        return strips(instance, draws)
+    near = candidate_lists(instance, _NEAR)
+    lengths = instance.edges(np.arange(instance.size)[:, None], near).astype(np.float64)
+    return two_opt(instance, near, lengths, _joined(instance, near, lengths))
 
 
-def two_opt(instance: TspInstance, draws: Draws) -> Solution:
-    """Descend from a nearest-neighbour tour by 2-opt moves, taking the first better one of each city."""
-    tour, lengths = nearest_neighbour(instance, draws), edge_matrix(instance)
-    least = 1e-12 * max(float(lengths.max(initial=0)), 1.0)  # rounding is no improvement
-    improved = True
-    while improved:
-        improved = False
-        for i in range(instance.size - 2):
-            after = np.roll(tour, -1)
-            here, following, others, theirs = tour[i], after[i], tour[i + 2 :], after[i + 2 :]
-            old = lengths[here, following] + lengths[others, theirs]
-            gains = old - lengths[here, others] - lengths[following, theirs]
-            better = np.flatnonzero(gains > least)
-            if better.size:
-                j = i + 2 + int(better[0])
-                tour[i + 1 : j + 1] = tour[i + 1 : j + 1][::-1].copy()
-                improved = True
+def _joined(instance: TspInstance, near: NDArray[np.int32], lengths: NDArray[np.float64]) -> list[int]:
+    """Join near cities to paths, shortest edges first; then go on from path to nearest path."""
+    paths = {city: [city] for city in range(instance.size)}  # by both ends
+    for edge in np.argsort(lengths, axis=None, kind="stable").tolist():
+        a, b = edge // near.shape[1], int(near.flat[edge])
+        one, other = paths.get(a), paths.get(b)
+        if one is None or other is None or one is other:
+            continue
+        del paths[a], paths[b]
+        one = one if one[-1] == a else one[::-1]
+        whole = one + (other if other[0] == b else other[::-1])
+        paths[whole[0]] = paths[whole[-1]] = whole
+    tour = paths[next(iter(paths))]
+    ends = np.array([end for end, path in paths.items() if path is not tour], dtype=np.int64)
+    tour = [*tour]
+    while ends.size:
+        end = int(ends[np.argmin(instance.edges(np.full(ends.size, tour[-1]), ends))])
+        path = paths[end]
+        tour += path if path[0] == end else path[::-1]
+        ends = ends[(ends != path[0]) & (ends != path[-1])]
     return tour
+
+
+def two_opt(
+    instance: TspInstance, near: NDArray[np.int32], lengths: NDArray[np.float64], tour: list[int]
+) -> Solution:
+    """Descend by 2-opt moves to near cities, with a queue of the cities to look at (Bentley 1992).
+
+    Lists and numbers of Python's own: for one at a time they are quicker than arrays.
+    """
+    size, place = len(tour), np.argsort(tour).tolist()
+    least = 1e-12 * max(float(np.abs(lengths).max()), 1.0)  # rounding is no improvement
+    candidates = [list(zip(*row, strict=True)) for row in zip(near.tolist(), lengths.tolist(), strict=True)]
+    queue, waiting, looks = deque(tour), [True] * size, 0
+    length: Callable[[int, int], float] = cast(Any, instance.edges)
+    while queue and looks < _LOOKS:
+        city = queue.popleft()
+        waiting[city] = False
+        best, ends = least, None
+        for side in (1, -1):
+            beside = tour[(place[city] + side) % size]
+            old = length(city, beside)
+            for other, new in candidates[city]:
+                looks += 1
+                if new >= old:
+                    break
+                beyond = tour[(place[other] + side) % size]
+                gain = old + length(other, beyond) - new - length(beside, beyond)
+                if gain > best:
+                    best, ends = gain, (beside, other, beyond) if side > 0 else (other, beside, beyond)
+        if ends is not None:
+            _reverse(tour, place, place[ends[0]], place[ends[1]])
+            for end in (city, *ends):
+                if not waiting[end]:
+                    waiting[end] = True
+                    queue.append(end)
+    return np.array(tour)
+
+
+def _reverse(tour: list[int], place: list[int], first: int, last: int) -> None:
+    """Reverse the cities from one place on to another, which may lie before it; or all the others."""
+    size = len(tour)
+    count = (last - first) % size + 1
+    if 2 * count > size:
+        first, last, count = (last + 1) % size, (first - 1) % size, size - count
+    places = range(first, first + count)
+    if first + count <= size:
+        tour[first : first + count] = tour[first : first + count][::-1]
+    else:
+        turned = [tour[k % size] for k in places][::-1]
+        for k, city in zip(places, turned, strict=True):
+            tour[k % size] = city
+    for k in places:
+        place[tour[k % size]] = k % size
 
 
 def edge_matrix(instance: TspInstance) -> NDArray[np.float64]:

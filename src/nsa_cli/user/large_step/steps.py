@@ -67,7 +67,7 @@ class MoveChain(NamedTuple):
     energies: NDArray[np.float64]
 
 
-@partial(uncached, forceinline=True)
+@partial(uncached, inline=True)
 def _propose(moves: Any, x: Any, first: Any, bits: Any) -> Any:
     """Draw a move, with a first candidate unless that is negative; -1 where no candidate is allowed."""
     size = len(x)

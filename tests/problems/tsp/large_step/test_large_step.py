@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import ACCEPTED, BEST, CURRENT, STEPS, LargeStepChains
 from nsa_cli.core.kernel.draws import at_step
+from nsa_cli.core.kernel.jit import uncached
 from nsa_cli.core.kernel.steps import kick
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.tsp.distances import METRICS
@@ -291,7 +291,7 @@ def test_kicks_are_double_bridges_and_cut_what_is_far_by_alpha() -> None:
     alpha[::bad, 0] = alpha[1::bad, 1] = 1.0
     tours = ready(random_cities(size)).tours
     known = tours.cities._replace(neighbours=near.ravel(), distances=np.ones(2 * size), width=2)
-    run = numba.njit(lambda data, state, step: kick(data, state, at_step(np.int64(5), step)))
+    run = uncached(lambda data, state, step: kick(data, state, at_step(np.int64(5), step)))
     for values, low, high in ((alpha, 0.11, 0.18), (np.zeros((size, 2)), 0.03, 0.07)):
         data, cut = tours._replace(cities=known._replace(alpha=values.ravel()), longest=60), []
         for step in range(500):

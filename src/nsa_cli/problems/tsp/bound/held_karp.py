@@ -47,6 +47,9 @@ _TURNS, _WEIGHED = 10, 30_000
 #: share, and the ascent gained no more than the second.
 _MUCH, _LITTLE = 2e-3, 1e-4
 
+#: Cities up to which all edges are as good as those of near cities.
+_ALL_EDGES = 60
+
 #: Cities up to which one ascent is enough as a rule.
 _EASY = 6_000
 
@@ -202,10 +205,15 @@ def _is_easy(cities: ScaledCities) -> bool:
 
 
 def _triangles(cities: ScaledCities) -> Iterator[Edges]:
-    """Edges of the Delaunay triangulation, which join clusters as well; none for a line, or a matrix."""
-    from scipy.spatial import Delaunay, QhullError
+    """Edges of the Delaunay triangulation, which join clusters as well; none for a line, or a matrix.
 
-    if cities.instance.matrix is None:
+    Of few cities all edges: SciPy takes longer to import than the rest of the bound.
+    """
+    if len(cities.numbers) <= _ALL_EDGES:
+        yield np.triu_indices(len(cities.numbers), 1)
+    elif cities.instance.matrix is None:
+        from scipy.spatial import Delaunay, QhullError
+
         with suppress(QhullError, ValueError):
             corners = Delaunay(cities.instance.measured[cities.numbers]).simplices.astype(np.int64)
             for a, b in combinations(range(corners.shape[1]), 2):

@@ -9,14 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import allocating, inlined
+from nsa_cli.core.kernel.jit import inlined, kernel
 from nsa_cli.problems.tsp.spanning_tree import Graph, Tree, grow_tree, new_tree
 
 #: Weight of this tree's degrees in a subgradient step; the rest is the last tree's (Volgenant, Jonker 1982).
 _MOMENTUM = 0.7
 
 
-@allocating
 def alpha_nearness(graph: Graph, steps: int, first_step: float, last_step: float) -> NDArray[np.float64]:
     """Tell of each edge how much it would lengthen the minimum spanning tree.
 
@@ -34,28 +33,42 @@ def alpha_nearness(graph: Graph, steps: int, first_step: float, last_step: float
     float64[2 E]
         Along with `Graph.to`; 0 for edges of the tree.
     """
-    size = len(graph.first) - 1
-    tree = new_tree(size)
-    weights, best_weights = np.zeros(size), np.zeros(size)
+    size, alpha = len(graph.first) - 1, np.empty(len(graph.to))
     before = np.full(size, 2, dtype=np.int64)
-    best = -np.inf
+    _put_alpha(graph, new_tree(size), np.zeros((2, size)), before, steps, first_step, last_step, alpha)
+    return alpha
+
+
+@kernel
+def _put_alpha(
+    graph: Graph,
+    tree: Tree,
+    both_weights: NDArray[np.float64],
+    before: NDArray[np.int64],
+    steps: int,
+    first_step: float,
+    last_step: float,
+    alpha: NDArray[np.float64],
+) -> None:
+    """Compute alpha-nearness into `alpha`, with scratch space for current and best weights float64[2, N]."""
+    weights, best_weights = both_weights[0], both_weights[1]
+    size, best = len(weights), -np.inf
     for step in range(steps):
         bound = grow_tree(graph, weights, tree)
         if bound > best:
             best = bound
-            best_weights[:] = weights
+            for i in range(size):
+                best_weights[i] = weights[i]
         stride = first_step * (last_step / first_step) ** (step / steps) if first_step > 0.0 else 0.0
         for i in range(size):
             weights[i] += stride * (_MOMENTUM * (tree.degree[i] - 2) + (1.0 - _MOMENTUM) * (before[i] - 2))
             before[i] = tree.degree[i]
     grow_tree(graph, best_weights, tree)
-    alpha = np.empty(len(graph.to))
     for i in range(size):
         for e in range(graph.first[i], graph.first[i + 1]):
             j = graph.to[e]
             weight = graph.lengths[e] + best_weights[i] + best_weights[j]
             alpha[e] = weight - _heaviest_between(tree, i, j)
-    return alpha
 
 
 @inlined
@@ -72,7 +85,6 @@ def _heaviest_between(tree: Tree, a: int, b: int) -> float:
     return heaviest
 
 
-@allocating
 def choose(
     graph: Graph, scores: NDArray[np.float64], width: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64]]:
@@ -86,7 +98,21 @@ def choose(
     size = len(graph.first) - 1
     neighbours = np.zeros(size * width, dtype=np.uint32)
     distances, kept_scores = np.full(size * width, np.inf), np.full(size * width, np.inf)
-    kept = np.empty(width, dtype=np.int64)
+    _put_chosen(graph, scores, np.empty(width, dtype=np.int64), neighbours, distances, kept_scores)
+    return neighbours, distances, kept_scores
+
+
+@kernel
+def _put_chosen(
+    graph: Graph,
+    scores: NDArray[np.float64],
+    kept: NDArray[np.int64],
+    neighbours: NDArray[np.uint32],
+    distances: NDArray[np.float64],
+    kept_scores: NDArray[np.float64],
+) -> None:
+    """Write what `choose` returns, with scratch space int64[width]."""
+    size, width = len(graph.first) - 1, len(kept)
     for i in range(size):
         begin, end = graph.first[i], graph.first[i + 1]
         found = _lowest(scores, begin, end, kept)
@@ -98,8 +124,8 @@ def choose(
                 kept_scores[at] = kept_scores[at - 1]
                 at -= 1
             neighbours[at], distances[at], kept_scores[at] = graph.to[e], graph.lengths[e], scores[e]
-        neighbours[i * width + found : (i + 1) * width] = neighbours[i * width]
-    return neighbours, distances, kept_scores
+        for at in range(i * width + found, (i + 1) * width):
+            neighbours[at] = neighbours[i * width]
 
 
 @inlined

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import allocating, kernel
+from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.core.problem import Draws, Segment
 from nsa_cli.problems.tsp.large_step.kicks import Kicked, Tours, fitting, start_at
 from nsa_cli.problems.tsp.large_step.local_search import HEAD, QUEUED
@@ -162,7 +162,6 @@ class TourParts(NamedTuple):
     rank: NDArray[np.int64]
 
 
-@allocating
 def partition_tour(
     tour: NDArray[np.uint32],
     neighbours: NDArray[np.uint32],
@@ -183,13 +182,30 @@ def partition_tour(
     draws : float64[P - 1]
         In (0, 1).
     """
-    size, parts = len(tour), len(draws) + 1
-    cities = tour.astype(np.int64)
-    place, rank = np.empty(size, np.int64), np.empty(size, np.int64)
-    for k in range(size):
-        place[cities[k]] = rank[cities[k]] = k
-    bounds = np.zeros(parts + 1, np.int64)
-    bounds[1] = size
+    cities, rank, bounds = (
+        tour.astype(np.int64),
+        np.empty(len(tour), np.int64),
+        np.zeros(len(draws) + 2, np.int64),
+    )
+    rank[cities] = np.arange(len(tour))
+    bounds[1], place = len(tour), rank.copy()
+    _divide(cities, place, bounds, neighbours, width, weights, draws, np.empty_like(cities))
+    return TourParts(tour.copy(), cities, bounds, place, rank)
+
+
+@kernel
+def _divide(
+    cities: NDArray[np.int64],
+    place: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    neighbours: NDArray[np.uint32],
+    width: int,
+    weights: NDArray[np.float64],
+    draws: NDArray[np.float64],
+    scratch: NDArray[np.int64],
+) -> None:
+    """Divide the largest part again and again; see `TourParts` for the arrays, of one part at first."""
+    parts = len(bounds) - 1
     for made in range(1, parts):
         largest = 0
         for part in range(made):
@@ -198,13 +214,15 @@ def partition_tour(
         low, high = bounds[largest], bounds[largest + 1]
         some = cities[low:high]
         begin, count = _least_separating(some, place, low, neighbours, width, weights, draws[made - 1])
-        some[:] = np.roll(some, -begin)
-        for k in range(low, high):
-            place[cities[k]] = k
+        for k in range(high - low):
+            scratch[k] = some[k]
+        for k in range(high - low):
+            moved = k + begin if k + begin < high - low else k + begin - (high - low)
+            some[k] = scratch[moved]
+            place[some[k]] = low + k
         for part in range(made, largest, -1):
             bounds[part + 1] = bounds[part]
         bounds[largest + 1] = low + count
-    return TourParts(tour.copy(), cities, bounds, place, rank)
 
 
 @kernel

@@ -1,0 +1,285 @@
+"""Machine code of the built-in problems' kernels, made when the package is built.
+
+    python build_kernels.py            objects for processors of this machine's kind
+    python build_kernels.py --all      for all targets, as wheels have them
+
+Small instances are solved in every way that has a kernel of its own. Each kernel that is called on the way is
+typed and lowered by Numba, once, and then compiled by LLVM for each target: what is shipped is what was run.
+Parts run in processes of their own, as many as there are cores. Nothing is left half-written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SOURCES = Path(__file__).resolve().parent / "src"
+
+#: Functions of the C library that kernels may call.
+LIBRARY = {"acos", "cos", "exp", "fmod", "log", "memcpy", "memmove", "memset", "pow", "sin", "sqrt"}
+
+#: Problems, and what of them is a part.
+PARTS = [
+    (problem, part)
+    for problem in ("tsp", "bin", "knapsack", "rosenbrock")
+    for part in ("moves", "large-step")
+    if (problem, part) != ("rosenbrock", "large-step")
+]
+
+
+class Builder:
+    """Compiles kernels ahead of time, in place of `nsa_cli.core.kernel.shipped.find`.
+
+    Parameters
+    ----------
+    folder : Path
+        For the objects, a folder a target.
+    targets : sequence of Target
+        Of which one is this machine's.
+    old : Path
+        Objects made before, of which those of the same sources are taken over.
+    """
+
+    def __init__(self, folder: Path, targets: Sequence[Any], old: Path) -> None:
+        from nsa_cli.core.kernel.shipped import fitting
+
+        self._folder, self._targets, self._old, self._here = folder, targets, old, fitting(targets)
+        self._known = json.loads((old / "index.json").read_text()) if (old / "index.json").exists() else {}
+        self.index: dict[str, Any] = {}
+
+    def find(self, kernel: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+        """Compile a kernel for types of arguments, keep its objects, and load it for this machine."""
+        from nsa_cli.core.kernel import shipped, sources
+
+        name, files = shipped.name_of(kernel, types), sources.sources(_files(kernel, types))
+        entry = {
+            "sources": [path.relative_to(sources.PACKAGE).as_posix() for path in files],
+            "digest": sources.digest_of(files),
+            "tools": _tools(),
+        }
+        objects = [Path(target.name) / f"{name}.o" for target in self._targets]
+        known = self._known.get(name, {})
+        if entry.items() <= known.items() and all((self._old / place).exists() for place in objects):
+            returns, code = known["returns"], [(self._old / place).read_bytes() for place in objects]
+        else:
+            module, returns = _lowered(kernel, name, arguments)
+            bitcode = module.as_bitcode()
+            code = [_emitted(bitcode, target) for target in self._targets]
+        for place, emitted in zip(objects, code, strict=True):
+            (self._folder / place).parent.mkdir(exist_ok=True)
+            (self._folder / place).write_bytes(emitted)
+        self.index[name] = {**entry, "returns": returns}
+        return shipped.load(name, code[self._targets.index(self._here)], returns)
+
+
+@cache
+def _tools() -> str:
+    """Tell what makes objects, beside the sources."""
+    import numba
+
+    return f"numba {numba.__version__}, {hashlib.sha256(Path(__file__).read_bytes()).hexdigest()}"
+
+
+def _files(kernel: Any, types: Sequence[Any]) -> set[Path]:
+    """Give the modules of a kernel and of the classes of its arguments, where the variants are."""
+    modules = {kernel.__module__} | {x.__module__ for x in types if isinstance(x, type)}
+    return {Path(sys.modules[name].__file__ or "") for name in modules if name.startswith("nsa_cli.")}
+
+
+def _lowered(kernel: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, str]:
+    """Type and lower a kernel; the module of all its parts with one entry, and the type of its result."""
+    import llvmlite.binding as llvm
+    import numba
+
+    from nsa_cli.core.kernel import compiler, shipped
+
+    compiler.dispatcher(kernel)  # tells Numba of variants
+    options = {**compiler.OPTIONS, "no_cpython_wrapper": True, "forceinline": False}
+    compiled = numba.njit(**options)(kernel.py_func)
+    signature = tuple(map(numba.typeof, arguments))
+    compiled.compile(signature)
+    made = compiled.overloads[signature]
+    made.library._ensure_finalized()
+    module = made.library._final_module.clone()
+    inner, returns = made.fndesc.llvm_func_name, str(made.signature.return_type)
+    parts = [str(argument.type) for argument in module.get_function(inner).arguments]
+    key, numbers = [], []
+    for a in arguments:
+        shipped.flatten(a, key, numbers)
+    if len(numbers) != len(parts) - 2:
+        raise RuntimeError(f"{name}: expected {len(parts) - 2} parts of arguments, got {len(numbers)}")
+    loads = "".join(
+        f"  %p{k} = getelementptr i64, ptr %a, i64 {k}\n  %v{k} = load {part}, ptr %p{k}\n"
+        for k, part in enumerate(parts[2:])
+    )
+    passed = ", ".join(["ptr %r", "ptr %e", *(f"{part} %v{k}" for k, part in enumerate(parts[2:]))])
+    result = "  %r = alloca i64\n" if returns == "none" else "  %r = getelementptr i8, ptr %ret, i64 0\n"
+    entry = f"""
+declare i32 @"{inner}"({", ".join(parts)})
+define void @"{name}"(ptr %a, ptr %ret) {{
+  %e = alloca ptr
+{result}{loads}  %s = call i32 @"{inner}"({passed})
+  ret void
+}}
+"""
+    module.link_in(llvm.parse_assembly(entry))
+    for thing in [*module.functions, *module.global_variables]:
+        if not thing.is_declaration and thing.name != name:
+            thing.linkage = "internal"
+    return module, returns
+
+
+def _emitted(bitcode: bytes, target: Any) -> bytes:
+    """Optimise a module for a target; its object file."""
+    import llvmlite.binding as llvm
+    from llvmlite.binding import newpassmanagers as passes
+
+    machine = llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=3, reloc="pic"
+    )
+    module = llvm.parse_bitcode(bitcode)
+    module.triple, module.data_layout = target.triple, str(machine.target_data)
+    tuning = passes.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = True
+    builder = passes.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    unknown = {
+        f.name
+        for f in module.functions
+        if f.is_declaration and not f.name.startswith("llvm.") and f.name not in LIBRARY
+    }
+    if unknown:
+        raise RuntimeError(f"expected code that needs nothing of Numba, got calls of {sorted(unknown)}")
+    return machine.emit_object(module)
+
+
+def _lean() -> None:
+    """Keep Numba from optimising and assembling each part of a kernel by itself."""
+    from numba.core import codegen
+
+    class LeanLibrary(codegen.JITCodeLibrary):
+        def add_llvm_module(self, module: Any) -> None:
+            self._final_module.link_in(module)
+
+        def finalize(self) -> None:
+            for library in dict.fromkeys(self._linking_libraries):
+                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            return 0
+
+    codegen.JITCPUCodegen._library_class = LeanLibrary
+    codegen.JITCPUCodegen.set_env = lambda *_: None
+
+
+def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -> None:
+    """Solve in all ways of a part, with a builder in place."""
+    import llvmlite.binding as llvm
+    import numpy as np
+
+    _lean()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    from nsa_cli.anneal.acceptance import RULES
+    from nsa_cli.core.errors import UsageError
+    from nsa_cli.core.kernel import compiler, shipped
+    from nsa_cli.core.task import Task
+    from nsa_cli.problems import find_problem
+    from nsa_cli.solver.solve import solve_all
+
+    targets = [target for target in shipped.TARGETS if target.name in names]
+    builder = Builder(folder, targets, shipped.OBJECTS)
+    shipped.find, compiler.keeps = builder.find, False
+    problem = find_problem(problem_name)
+    instances = list(_instances(problem, np.random.default_rng(0), part))
+    for instance in instances:
+        for settings in _ways(problem, instance, part):
+            for rule in RULES:
+                with suppress(UsageError):  # a way that the solver refuses needs no kernel
+                    solve_all([Task(problem, instance)], replace(settings, acceptance=rule))
+    (folder / f"{problem_name}-{part}.json").write_text(json.dumps(builder.index))
+
+
+def _instances(problem: Any, rng: Any, part: str) -> Iterator[Any]:
+    """Make instances of each kind with kernels of its own."""
+    yield from problem.samples(rng)
+    if problem.name == "tsp" and part == "large-step":
+        for size in (8_000, 15_001):  # in parts; with a bound by boxes
+            yield problem.generate(size, rng)
+
+
+def _ways(problem: Any, instance: Any, part: str) -> Iterator[Any]:
+    """Give every way to solve an instance that kernels may differ in."""
+    from nsa_cli.core.options import Steps
+    from nsa_cli.policy.checkpoint import available
+    from nsa_cli.solver.settings import Settings
+
+    if part == "large-step":
+        large_step = problem.large_step()
+        if large_step.fits(instance):
+            for threads in (1, 2):
+                yield Settings(method="large-step", steps=Steps(2), threads=threads)
+        return
+    for neighbourhood in problem.neighbourhoods:
+        yield Settings(
+            method="anneal", policy="uniform", neighbourhood=neighbourhood.name, steps=Steps(2), bound=False
+        )
+    for policy in available(problem.name):
+        yield Settings(method="anneal", policy=policy, steps=Steps(2), bound=False)
+    yield Settings(method="anneal", policy="uniform", steps=Steps(2))
+
+
+def build(target_names: Sequence[str], into: Path, jobs: int) -> None:
+    """Make all objects and their index, in a folder that takes the place of the old one when it is whole."""
+    with tempfile.TemporaryDirectory(dir=into.parent, prefix=".objects-") as folder:
+
+        def start(part: tuple[str, str]) -> None:
+            command = [sys.executable, "-P", __file__, "--part", *part, folder, *target_names]
+            paths = os.pathsep.join([str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])])
+            subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": paths, "NSA_KERNELS": ""})
+
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(start, PARTS))
+        index: dict[str, Any] = {}
+        for file in Path(folder).glob("*.json"):
+            index |= json.loads(file.read_text())
+            file.unlink()
+        (Path(folder) / "index.json").write_text(json.dumps(index))
+        shutil.rmtree(into, ignore_errors=True)
+        shutil.copytree(folder, into)
+
+
+def main() -> None:
+    """Build, or run one part."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--all", action="store_true", help="for all targets, not only this machine's kind")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--part", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.part:
+        problem, part, folder, *names = options.part
+        run_part(problem, part, Path(folder), names)
+        return
+    sys.path.insert(0, str(SOURCES))
+    from nsa_cli.core.kernel.shipped import OBJECTS, targets_of_machine
+
+    build([target.name for target in targets_of_machine(every=options.all)], OBJECTS, options.jobs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Compilation of kernels by Numba, and their disk cache.
+
+Numba keeps compiled functions on disk, each under the time stamp of its own source file. A kernel is made of
+functions from several files, and an edit of another one would go unnoticed. So the folder is named by a hash
+of all kernels' sources: whatever is edited, an old compilation is never found again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import numba
+from numba import types
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic, overload
+
+from nsa_cli.core.kernel import jit
+from nsa_cli.core.kernel.sources import digest_of, kernel_sources
+
+# nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
+# branch for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be
+# those of NumPy to the last bit, and sums the same on every machine. _nrt: without reference counts, whose
+# atomic operations on every array of a NamedTuple take several times as long as the work of an inner loop;
+# what is compiled so cannot allocate.
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+
+#: Of functions that only kernels call.
+_INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
+
+#: Caches of other versions are dropped when unused for this long, in seconds.
+_KEEP = 30 * 24 * 3600
+
+#: Whether kernels are kept on disk; not those that are only lowered, when the package is built.
+keeps = True
+
+_dispatchers: dict[jit.Function[Any], Any] = {}
+_lock = RLock()
+
+
+@cache
+def cache_folder() -> Path:
+    """Writable folder of this version's compiled kernels."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    digest.update(digest_of(kernel_sources()).encode())
+    name = f"kernels-{digest.hexdigest()[:16]}"
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    for parent in (Path(home) / "nsa", Path(tempfile.gettempdir()) / f"nsa-{os.getuid()}"):
+        folder = parent / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "used").touch()
+        except OSError:
+            continue
+        _drop_old(parent)
+        return folder
+    return Path(tempfile.mkdtemp(prefix="nsa-kernels-"))
+
+
+def _drop_old(parent: Path) -> None:
+    for folder in parent.glob("kernels-*"):
+        try:
+            if (folder / "used").stat().st_mtime < time.time() - _KEEP:
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue
+
+
+def dispatcher(function: jit.Function[Any]) -> Any:
+    """Give the function as Numba's dispatcher, which compiles it for the types that it is called with."""
+    with _lock:
+        while jit.pending:
+            generic, choose = jit.pending.pop()
+            overload(generic, jit_options={**_INNER, "forceinline": True})(choose)
+        if function not in _dispatchers:
+            _dispatchers[function] = _made(function)
+        return _dispatchers[function]
+
+
+def _made(function: jit.Function[Any]) -> Any:
+    # forceinline is said in any case: what is compiled from within an inlined function inherits it otherwise,
+    # and the local search was copied into each of its call sites.
+    options = {**OPTIONS, "cache": function.kept and keeps, "forceinline": function.inline}
+    if function.inline:
+        options |= _INNER
+    if function.reordered:
+        options["fastmath"] = {"reassoc", "contract", "nsz"}
+    before = numba.config.CACHE_DIR, numba.config.DISABLE_JIT
+    numba.config.DISABLE_JIT = 0  # a kernel is no Python
+    if options["cache"]:
+        numba.config.CACHE_DIR = str(cache_folder())  # read while decorating; others keep theirs
+    try:
+        return numba.njit(**options)(function.py_func)
+    finally:
+        numba.config.CACHE_DIR, numba.config.DISABLE_JIT = before
+
+
+def type_of(function: jit.Function[Any]) -> Any:
+    """Give Numba's type of a function."""
+    return types.Dispatcher(dispatcher(function))
+
+
+def operation_type(write: Callable[..., Any], returns: str, coder: Callable[..., Any]) -> Any:
+    """Give Numba's type of an operation that writes its own instructions, see `lanes.Operation`."""
+
+    @wraps(write)
+    def typed(_: Any, *arguments: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            result = write(coder(context, builder, signature, values), *values)
+            return context.get_dummy_value() if result is None else result
+
+        return eval(returns, vars(types))(*arguments), generate
+
+    made, context = intrinsic(typed), cpu_target.typing_context
+    context.refresh()
+    return context.resolve_value_type(made)

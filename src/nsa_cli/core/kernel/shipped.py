@@ -1,0 +1,235 @@
+"""Machine code of the built-in problems' kernels, which was made when the package was built.
+
+An object file for each kernel and types of arguments, for the usual processors. LLVM loads it in a
+millisecond, and it is called without Numba. Each is known by a hash of the sources it was made from: after
+an edit, on a processor or system that is not listed, and for types that nobody foresaw, Numba compiles.
+The environment variable ``NSA_KERNELS`` chooses: ``jit`` for Numba always, ``shipped`` to refuse it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import platform
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.kernel.jit import Function, Kernel
+from nsa_cli.core.kernel.sources import PACKAGE, digest_of
+
+#: Where the objects are: a folder a target, and an index of all.
+OBJECTS = Path(__file__).parent / "objects"
+
+
+class Target(NamedTuple):
+    """A kind of machine that objects are made for.
+
+    Attributes
+    ----------
+    name : str
+    system, machine : str
+        As `sys.platform` and `platform.machine` name them.
+    triple, cpu, features : str
+        For LLVM.
+    needs : tuple of str
+        Features of a processor without which the code does not run.
+    """
+
+    name: str
+    system: str
+    machine: str
+    triple: str
+    cpu: str
+    features: str
+    needs: tuple[str, ...]
+
+
+_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+
+#: Best first. Vectors of 512 bits make a processor slower as a whole.
+TARGETS = (
+    Target(
+        "linux-x86-64-v4", "linux", "x86_64", "x86_64-unknown-linux-gnu", "x86-64-v4", "+prefer-256-bit", _V4
+    ),
+    Target("linux-x86-64-v3", "linux", "x86_64", "x86_64-unknown-linux-gnu", "x86-64-v3", "", _V3),
+    Target("linux-arm64", "linux", "aarch64", "aarch64-unknown-linux-gnu", "generic", "", ()),
+    Target("macos-arm64", "darwin", "arm64", "arm64-apple-macosx11.0", "apple-m1", "", ()),
+    Target("macos-x86-64-v3", "darwin", "x86_64", "x86_64-apple-macosx10.15", "x86-64-v3", "", _V3),
+)
+
+#: How the result of a kernel lies in memory.
+RESULTS: dict[str, Any] = {"bool": ctypes.c_bool, "int64": ctypes.c_int64, "float64": ctypes.c_double}
+
+#: Letters of scalars' types.
+_SCALARS = {
+    int: "i",
+    np.int64: "i",
+    np.uint64: "u",
+    bool: "b",
+    np.bool_: "b",
+    float: "d",
+    np.float64: "d",
+    np.float32: "f",
+    type(None): "n",
+}
+
+_as_bits = struct.Struct("=d"), struct.Struct("=q")
+_lock = Lock()
+
+
+def call(kernel: Kernel[Any], arguments: Sequence[Any]) -> Any:
+    """Call a kernel: the shipped code for the arguments' types, or what Numba makes of it."""
+    if _choice() == "jit" or not kernel.kept:
+        return Function.__call__(kernel, *arguments)
+    key: list[Any] = []
+    numbers: list[int] = []
+    for argument in arguments:
+        flatten(argument, key, numbers)
+    known, types = kernel.code, tuple(key)
+    if types not in known:
+        with _lock:  # chains run in threads
+            if types not in known:
+                known[types] = find(kernel, types, arguments)
+    code = known[types]
+    return Function.__call__(kernel, *arguments) if code is None else code(numbers)
+
+
+@cache
+def _choice() -> str:
+    return os.environ.get("NSA_KERNELS", "")
+
+
+def flatten(value: Any, key: list[Any], numbers: list[int]) -> None:
+    """Append what a value's type is told by to `key`, and its parts as 64 bits each to `numbers`.
+
+    These are the parts that Numba passes: of an array, two that are for its owner, size, bytes an element,
+    address, shape and strides.
+    """
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        key += (value.dtype.char, value.ndim, flags.c_contiguous, flags.writeable)
+        numbers += (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+    elif isinstance(value, tuple):
+        key += (type(value), len(value))
+        for part in value:
+            flatten(part, key, numbers)
+    else:
+        letter = _SCALARS.get(type(value))
+        key.append(letter or type(value))
+        if letter == "d":
+            real, whole = _as_bits
+            numbers += whole.unpack(real.pack(value))
+        elif letter == "f":
+            numbers.append(int(value.view(np.uint32)))
+        else:
+            numbers.append(int(value or 0) if letter else 0)
+
+
+def name_of(kernel: Kernel[Any], types: Sequence[Any]) -> str:
+    """Name a kernel for types of arguments, as objects are named."""
+    spelt = [f"{x.__module__}.{x.__qualname__}" if isinstance(x, type) else str(x) for x in types]
+    digest = hashlib.sha256(" ".join(spelt).encode()).hexdigest()[:12]
+    return f"{kernel.py_func.__module__}.{kernel.py_func.__name__}-{digest}"
+
+
+def find(
+    kernel: Kernel[Any], types: Sequence[Any], arguments: Sequence[Any]
+) -> Callable[[list[int]], Any] | None:
+    """Load a kernel's code for types of arguments; None where there is none.
+
+    Raises
+    ------
+    UsageError
+        If there is none and nothing may be compiled.
+    """
+    name, target = name_of(kernel, types), target_here()
+    entry = _index().get(name)
+    if target is not None and entry is not None and _is_current(tuple(entry["sources"]), entry["digest"]):
+        return load(name, (OBJECTS / target.name / f"{name}.o").read_bytes(), entry["returns"])
+    if _choice() == "shipped":
+        raise UsageError(f"NSA_KERNELS=shipped: there is no machine code {name}")
+    return None
+
+
+@cache
+def _index() -> dict[str, Any]:
+    try:
+        return json.loads((OBJECTS / "index.json").read_bytes())
+    except (OSError, ValueError):  # not built, or half
+        return {}
+
+
+@cache
+def _is_current(sources: tuple[str, ...], digest: str) -> bool:
+    try:
+        return digest_of(PACKAGE / source for source in sources) == digest
+    except OSError:
+        return False
+
+
+def targets_of_machine(*, every: bool = False) -> list[Target]:
+    """List the targets of this system and kind of processor, or all."""
+    here = sys.platform, platform.machine()
+    return [target for target in TARGETS if every or (target.system, target.machine) == here]
+
+
+def fitting(targets: Sequence[Target]) -> Target | None:
+    """Find the first of some targets whose code runs on this machine."""
+    import llvmlite.binding as llvm
+
+    have, here = llvm.get_host_cpu_features(), targets_of_machine()
+    return next((t for t in targets if t in here and all(have.get(feature) for feature in t.needs)), None)
+
+
+@cache
+def target_here() -> Target | None:
+    """Find the best target of this machine that there are objects for, or None."""
+    return fitting([target for target in TARGETS if (OBJECTS / target.name).is_dir()])
+
+
+@cache
+def _target() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(llvm.get_process_triple())
+
+
+#: What owns the code that was loaded: each object has an engine of its own, so that to load one while another
+#: runs in a thread changes nothing of that.
+_engines: list[Any] = []
+
+
+def load(name: str, code: bytes, returns: str) -> Callable[[list[int]], Any]:
+    """Load an object file; the result takes arguments as `flatten` gives their numbers."""
+    import llvmlite.binding as llvm
+
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target().create_target_machine())
+    _engines.append(engine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address(name))
+    result_type = RESULTS.get(returns)
+
+    def run(numbers: list[int]) -> Any:
+        passed = (ctypes.c_int64 * len(numbers))(*numbers)
+        if result_type is None:
+            entry(passed, None)
+            return None
+        result = result_type()
+        entry(passed, ctypes.byref(result))
+        return result.value
+
+    return run

@@ -1,0 +1,29 @@
+"""The process that `nsa_cli.solver.fallback` leaves behind: it compiles what a task needs, once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pickle
+import signal
+import sys
+
+from nsa_cli.core.kernel.compiler import cache_folder
+from nsa_cli.solver.solve import solve_all
+
+#: Seconds after which it ends in any case.
+_LONGEST = 600
+
+
+def main() -> None:
+    """Take a few steps of the tasks on standard input, unless another process is at it."""
+    os.nice(19)
+    signal.alarm(_LONGEST)
+    tasks, settings = pickle.load(sys.stdin.buffer)
+    with open(cache_folder() / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        solve_all(tasks, settings)
+
+
+if __name__ == "__main__":
+    main()

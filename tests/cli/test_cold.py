@@ -1,0 +1,96 @@
+"""Where kernels must still be compiled, nobody waits beyond a limit, and the next run finds them done."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def cold(tmp_path):
+    """An environment in which nothing is compiled, on a machine that no machine code is shipped for."""
+    return {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cold"), "NSA_KERNELS": "jit"}
+
+
+@pytest.fixture
+def cities(tmp_path):
+    path = tmp_path / "cities.json"
+    path.write_text(json.dumps({"coords": np.random.default_rng(7).random((200, 2)).tolist()}))
+    return path
+
+
+def test_a_limit_is_kept_while_kernels_compile_and_the_answer_is_a_good_start(nsa, nsa_process, cities, cold):
+    """2-opt, with nothing compiled: shorter than what the compiled greedy start makes."""
+    begin = time.monotonic()
+    done = nsa_process("solve", cities, "--time-limit", 2, env=cold)
+    assert time.monotonic() - begin < 2 + 3  # half a second, on a machine that has nothing else to do
+    found = done.json
+    assert (found["status"], found["found_by"], found["steps"]) == ("time_limit", "start", 0)
+    greedy = nsa("solve", cities, "--init", "greedy", "--steps", 0, "--no-bound").json
+    assert found["objective"] < greedy["objective"]
+    assert done.err.count("\n") == 1
+    assert "the next run has them" in done.err
+
+
+def test_an_interrupt_while_kernels_compile_gives_the_start(cities, cold):
+    """Soon, with the exit code of an interrupt."""
+    command = [sys.executable, "-m", "nsa_cli", "solve", str(cities)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=cold, text=True, **pipes) as process:
+        time.sleep(2)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert time.monotonic() - begin < 2 + 2
+    assert process.returncode == 130
+    assert json.loads(out)["status"] == "interrupted"
+    assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_what_a_short_run_leaves_uncompiled_the_next_one_finds(nsa_process, cities, cold):
+    """A process of low priority goes on, one at a time, and says nothing."""
+    for _ in range(2):
+        assert nsa_process("solve", cities, "--time-limit", 1, env=cold).json["steps"] == 0
+    (lock,) = Path(cold["XDG_CACHE_HOME"]).rglob("lock")
+    indices = set()
+    for _ in range(300):
+        time.sleep(1)
+        before, indices = indices, {path.name for path in lock.parent.rglob("*.nbi")}
+        if any("large_step" in name for name in indices) and before == indices:
+            break
+    time.sleep(10)
+    done = nsa_process("solve", cities, "--time-limit", 5, env=cold)
+    assert done.json["steps"] > 0
+    assert done.err == ""
+
+
+#: Tells in which thread the compiler is first imported, and goes no further.
+PROBE = """
+import os, sys, threading
+import nsa_cli as nsa
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "numba":
+            print(threading.current_thread().name, flush=True)
+            os._exit(0)
+(task,) = nsa.generate(sys.argv[1], 60, 1, 0)
+sys.meta_path.insert(0, Finder())
+nsa.solve(task, bound=sys.argv[2] == "bound")
+"""
+
+
+@pytest.mark.parametrize("problem", ["bin", "knapsack", "tsp"])
+@pytest.mark.parametrize("bound", ["bound", "none"])
+def test_nothing_is_compiled_where_a_user_waits(problem, bound, cold):
+    """But in a thread that is left behind if need be."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, problem, bound], env=cold, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "nsa"
