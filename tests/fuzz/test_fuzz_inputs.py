@@ -35,8 +35,8 @@ from user_problems import MAXCUT
 #: Inputs of a fuzzer among the quick tests, and at length.
 FEW, MANY = 15, int(os.environ.get("NSA_FUZZ", "2000"))
 
-#: Seconds that a small input may take.
-PATIENCE = 10.0
+#: Seconds that a small input may take, on a busy machine where kernels are still compiled.
+PATIENCE = 60.0
 
 QUICK = ("--steps", "20", "--chains", "1", "--seed", "1", "--threads", "1", "--time-limit", "5")
 
