@@ -95,8 +95,9 @@ def _check_moments(optimiser: torch.optim.Optimizer) -> None:
         If it is something else.
     """
     for weights, moments in optimiser.state.items():
-        step = float(moments["step"])
-        if not 0 <= step < 2**53:
+        if set(moments) != {"step", "exp_avg", "exp_avg_sq"}:
+            raise ValueError("other moments")
+        if not 0 <= float(finite_like(weights.new_zeros(()), moments["step"])) < 2**24:
             raise ValueError("a step out of range")
         for name in ("exp_avg", "exp_avg_sq"):
             finite_like(weights, moments[name])
