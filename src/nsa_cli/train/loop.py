@@ -435,5 +435,5 @@ def check_like(like: Any, value: Any) -> None:
             raise ValueError("another length")
         for mine, theirs in zip(like, value, strict=True):
             check_like(mine, theirs)
-    elif like != value:
+    elif type(like) is not type(value) or like != value:  # 0.0 is False, but not to an optimiser
         raise ValueError("another value")
