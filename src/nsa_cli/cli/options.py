@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.options import parse_pairs
+from nsa_cli.core.options import parse_amount, parse_pairs
 from nsa_cli.problems import builtin_names
 
 
@@ -34,6 +34,31 @@ Pairs = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance; may be repeated."),
 ]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="WORDS",
+        help="What a table's columns are, in order, as id,x,y; - leaves one out; matrix: distances.",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option("--separator", metavar="SIGN", help="Between a table's cells: ; , | tab or blank."),
+]
+Decimal = Annotated[
+    str | None, typer.Option("--decimal", metavar="SIGN", help="Decimal sign of a table: . or ,")
+]
+Thousands = Annotated[
+    str | None,
+    typer.Option("--thousands", metavar="SIGN", help="Sign between thousands in a table: , . ' or blank."),
+]
+Ignore = Annotated[
+    str | None,
+    typer.Option(
+        "--ignore", metavar="WORDS", help="Keys and columns of the file to leave out, between commas."
+    ),
+]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Same seed, same answer; drawn and reported if not given.")
@@ -56,8 +81,8 @@ Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr wh
 
 def record_keys(pairs: Sequence[str] | None, capacity: str | None) -> dict[str, Any]:
     """Read the record keys that are given beside a file."""
-    given = [] if capacity is None else [f"capacity={capacity}"]
-    return parse_pairs("set", [*(pairs or ()), *given])
+    given = parse_pairs("set", pairs or ())
+    return given if capacity is None else given | {"capacity": parse_amount("capacity", capacity)}
 
 
 def is_directory(output: str | None) -> bool:

@@ -13,12 +13,17 @@ from nsa_cli.cli.observer import Extras, Observer
 from nsa_cli.cli.options import (
     Candidates,
     Capacity,
+    Columns,
+    Decimal,
     Device,
+    Ignore,
     Neighbourhood,
     Owner,
     Pairs,
     Quiet,
     Seed,
+    Separator,
+    Thousands,
     Verbose,
     check_destination,
     record_keys,
@@ -63,6 +68,11 @@ def solve(
     init: option.Init = None,
     capacity: Capacity = None,
     set_: Pairs = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    ignore: Ignore = None,
     instance: option.Instance = None,
     output: option.Output = None,
     fmt: option.Format = None,
@@ -78,11 +88,11 @@ def solve(
     set_log_format(log_format)
     console = Console(quiet, verbose)
     check_destination(output, files)
-    items = read_each(files, problem, record_keys(set_, capacity))
+    reading = {name: options[name] for name in ("columns", "separator", "decimal", "thousands", "ignore")}
+    items = read_each(files, problem, record_keys(set_, capacity), **reading)
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
-    _check_settings(tasks, set_ or [], capacity)
     if len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
         raise items[0].error
     fmt = choose_format(fmt, output, tasks, len(items))
@@ -105,7 +115,7 @@ def _report_input(items: list[Task | Unread], console: Console) -> None:
         if isinstance(item, Unread):
             say(f"error: {describe(item.error)}")
         else:
-            for remark in item.instance.remarks():
+            for remark in item.remarks():
                 console.warn(f"{item.instance.name or item.file}: {remark}")
 
 
@@ -169,15 +179,3 @@ def _start(init: str | None, tasks: list[Task]) -> Any:
     if len(tasks) > 1:
         raise UsageError(f"a solution file starts one instance, not {len(tasks)}", option="init")
     return read_solution(read_source(init), tasks[0].problem, tasks[0].instance)
-
-
-def _check_settings(tasks: list[Task], pairs: list[str], capacity: str | None) -> None:
-    """Check that every instance has the keys of ``--set``, and one of them that of ``--capacity``."""
-    if capacity is not None and tasks and not any("capacity" in task.problem.settings for task in tasks):
-        raise UsageError(f"{tasks[0].problem.name} has none", option="capacity")
-    for pair in pairs:
-        key = pair.partition("=")[0].strip()
-        for task in tasks:
-            if key not in task.problem.settings:
-                known = ", ".join(task.problem.settings)
-                raise UsageError(f"{task.problem.name} has no {key!r}; it has {known}", option="set")

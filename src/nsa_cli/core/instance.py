@@ -246,6 +246,8 @@ class IdSet:
     repeats : bool
         Whether names may repeat, as the boxes of a packing list do; the second ``box`` is then called
         ``box (2)``.
+    also : sequence of int or str, optional
+        Further ids, by which elements can be found, too, where they name one element only.
 
     Raises
     ------
@@ -254,9 +256,19 @@ class IdSet:
     """
 
     def __init__(
-        self, names: Sequence[Any] | None, size: int, field: str, what: str, *, repeats: bool = False
+        self,
+        names: Sequence[Any] | None,
+        size: int,
+        field: str,
+        what: str,
+        *,
+        repeats: bool = False,
+        also: Sequence[Any] | None = None,
     ) -> None:
         self.what = what
+        self.also: dict[int | str, int] = {}
+        if also is not None:
+            self.also = IdSet(also, size, "ids", what, repeats=repeats).index
         self.ids: list[int | str] = list(range(1, size + 1)) if names is None else list(names)
         if len(self.ids) != size:
             raise DataError(f"{field}: expected {size} of them, got {len(self.ids)}", field)
@@ -318,8 +330,7 @@ class IdSet:
         """Position of an id; JSON keeps 3 and "3" apart, a table or a command line does not."""
         if isinstance(x, bool) or not isinstance(x, int | float | str):
             return None
-        if not isinstance(x, float) and x in self.index:
-            return self.index[x]
-        if isinstance(x, str) and re.fullmatch(r"-?[0-9]{1,40}", x):
-            return self.index.get(int(x))
-        return self.index.get(str(x))
+        forms: list[int | str] = [] if isinstance(x, float) else [x]
+        forms.append(int(x) if isinstance(x, str) and re.fullmatch(r"-?[0-9]{1,40}", x) else str(x))
+        found = (index[form] for index in (self.index, self.also) for form in forms if form in index)
+        return next(found, None)

@@ -1,25 +1,106 @@
-"""JSON with one object an element: ``{"capacity": 5, "items": [{"value": 3, "weight": 2}, …]}``.
+"""JSON that is laid out as a table: objects or lists, one an element.
 
-Keys of the objects are the headers of the problem's tables; the list may have any name.
+``{"capacity": 5, "items": [{"value": 3, "weight": 2}, …]}``, ``[{"name": "A", "x": 1, "y": 2}, …]``, one such
+object a line, ``[[0, 12], [12, 0]]``. Keys of the objects are the headers of the problem's tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
 
-from nsa_cli.core.problem import Column, Problem
-from nsa_cli.core.record import Record
+from nsa_cli.core.errors import InputError, shown
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.record import Record, Source, locator
+from nsa_cli.io.json_text import JsonValue, dumps, read_values
+from nsa_cli.io.table import table_of
+from nsa_cli.problems.tables import table_record
+from nsa_cli.problems.vocabulary import axes_of, vocabulary
+
+
+def json_records(source: Source, problems: Sequence[Problem[Any]]) -> list[Record | InputError]:
+    """Read the instances of a JSON text; one that is malformed in a line of its own is an error.
+
+    Raises
+    ------
+    InputError
+        If the whole text is not JSON, or something in it is no instance.
+    """
+    values = read_values(source)
+    if (whole := _elements_by_line(values, problems)) is not None:
+        return [whole]
+    found: list[Record | InputError] = []
+    for value in values:
+        if isinstance(value, InputError):
+            found.append(value)
+        elif isinstance(value.value, list) and value.value and not isinstance(value.value[0], dict):
+            found += _lists(value, problems)
+        else:
+            records = value.records()
+            elements = isinstance(value.value, list) and all(_is_element(r.data, problems) for r in records)
+            found += [_joined(records, problems)] if elements else [spread_rows(r, problems) for r in records]
+    return found
+
+
+def _elements_by_line(
+    values: Sequence[JsonValue | InputError], problems: Sequence[Problem[Any]]
+) -> Record | None:
+    """Join objects that are elements, one a line, to one instance; None if there is something else.
+
+    Raises
+    ------
+    InputError
+        If one of the lines is malformed: without it the instance would be another.
+    """
+    objects = [v for v in values if not isinstance(v, InputError)]
+    if not objects or not all(isinstance(v.value, dict) and _is_element(v.value, problems) for v in objects):
+        return None
+    for value in values:
+        if isinstance(value, InputError):
+            raise value
+    return _joined([record for value in objects for record in value.records()], problems)
+
+
+def _is_element(data: Mapping[str, Any], problems: Sequence[Problem[Any]]) -> bool:
+    """Tell an object that is one city or item from one that is an instance."""
+    return "problem" not in data and any(
+        _fits([data], problem)
+        and not any(
+            isinstance(value, list) and vocabulary(problem).means(word, axes_of(value))
+            for word, value in data.items()
+        )
+        for problem in problems
+    )
+
+
+def _fits(rows: Sequence[Mapping[str, Any]], problem: Problem[Any]) -> bool:
+    """Tell whether objects have all keys that an element of a problem needs."""
+    words = vocabulary(problem)
+    keys = {_element_key(words, word, value) for row in rows for word, value in row.items()}
+    return any(set(needed) <= keys for needed in problem.column_sets)
+
+
+def _element_key(words: Any, word: str, value: Any) -> str | None:
+    """Find the key of the record that a key of an element fills; an element's value has an axis less."""
+    axes = axes_of(value)
+    if axes is None or (isinstance(value, list) and not value):
+        return None
+    among = [*words.columns, *(key for key, count in words.problem.arrays.items() if count == axes + 1)]
+    key: str | None = words.key_of(word, axes + 1, among)
+    return key if key is None or key not in words.columns or axes == 0 else None
+
+
+def _joined(records: Sequence[Record], problems: Sequence[Problem[Any]]) -> Record:
+    """Make one record of elements, each of which is a record by itself."""
+    source = records[0].source
+    data, _ = _columns([r.data for r in records], problems, source, lambda i: records[i].locate(None, None))
+    lines = [line if (line := r.locate(None, None)) is not None else 1 for r in records]
+    return Record(data, source, locator({}, lines))
 
 
 def spread_rows(record: Record, problems: Sequence[Problem[Any]]) -> Record:
-    """Turn a list of objects into one list a column, for the problem that requires most columns.
-
-    Parameters
-    ----------
-    record : Record
-    problems : sequence of Problem
-        Candidates.
+    """Turn a list of objects in a record into one list a column, for the problem that needs most columns.
 
     Returns
     -------
@@ -29,38 +110,91 @@ def spread_rows(record: Record, problems: Sequence[Problem[Any]]) -> Record:
     Raises
     ------
     InputError
-        If two keys mean the same.
+        If a key is not understood, or two mean the same.
     """
     lists = [key for key, value in record.data.items() if _are_objects(value)]
     if len(lists) != 1:
         return record
     (name,) = lists
-    rows: list[Mapping[str, Any]] = record.data[name]
-    keys = {key.lower() for row in rows for key in row}
-    fitting = [
-        p for p in problems if p.columns and all(c.required <= bool(_means(c, keys)) for c in p.columns)
-    ]
-    if not fitting:
+    if not any(_fits(record.data[name], problem) for problem in problems):
         return record
-    problem = max(fitting, key=lambda p: sum(column.required for column in p.columns))
-    bound = {column: found for column in problem.columns if (found := _means(column, keys))}
-    for column, found in bound.items():
-        if len(found) > 1 and not column.text:  # of names the one listed first is the name
-            message = f"{name}: {' and '.join(found)} mean the same; expected one of them"
-            raise record.source.error(message, record.locate(name, None))
+    data, bound = _columns(record.data[name], problems, record.source, lambda i: record.locate(name, i))
     others = {key: value for key, value in record.data.items() if key != name}
-    columns = {column.key: [_get(row, found[0]) for row in rows] for column, found in bound.items()}
-    return record.revised({"problem": problem.name, **others, **columns}, dict.fromkeys(columns, name))
+    for key in others.keys() & data.keys() - {"problem"}:
+        raise record.source.error(f"{key} are in {shown(name)}, too", record.locate(key, None))
+    return record.revised({**data, **others}, dict.fromkeys(bound, name))
+
+
+def _columns(
+    rows: Sequence[Mapping[str, Any]], problems: Sequence[Problem[Any]], source: Source, line: Any
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Collect the values of elements by keys of the problem that needs most of them."""
+    fitting = [p for p in problems if _fits(rows, p)]
+    problem = max(fitting, key=lambda p: max(map(len, p.column_sets)))
+    words = vocabulary(problem)
+    ignored = source.reading.ignore
+    found: dict[str, list[str]] = {}
+    where: dict[str, int] = {}
+    for i, row in enumerate(rows):
+        for word, value in row.items():
+            if word in where or value is None:
+                continue
+            where[word] = i
+            key = _element_key(words, word, value)
+            if key is not None:
+                found.setdefault(key, []).append(word)
+
+    def fail(message: str, word: str, **hints: Any) -> NoReturn:
+        raise source.error(message, line(where[word]), **hints)
+
+    meant = {word for known in found.values() for word in known}
+    for word in where:
+        if word not in meant and word not in ignored:
+            values = [row.get(word) for row in rows]
+            constant = values[0] if all(value == values[0] for value in values) else None
+            if not words.is_harmless(word, constant):
+                message, hints = words.refusal(word, constant)
+                fail(message, word, **hints)
+    bound = {
+        key: words.choose(key, known, {word: [row.get(word) for row in rows] for word in known}, fail)
+        for key, known in found.items()
+    }
+    data = {key: [row.get(word) for row in rows] for key, word in bound.items()}
+    return {"problem": problem.name, **data}, bound
 
 
 def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(x, dict) for x in value)
 
 
-def _means(column: Column, keys: Collection[str]) -> list[str]:
-    """Find the keys that mean a column."""
-    return [header for header in column.headers if header in keys]
+# --- lists without keys ------------------------------------------------------------------------------
 
 
-def _get(row: Mapping[str, Any], header: str) -> Any:
-    return next((value for key, value in row.items() if key.lower() == header), None)
+def _lists(value: JsonValue, problems: Sequence[Problem[Any]]) -> list[Record | InputError]:
+    """Read a list of rows, or a list of such lists, as tables without a header."""
+    axes, elements = axes_of(value.value), value.value
+    if axes == 3:
+        parts = [(rows, [line] * len(rows)) for rows, line in zip(elements, value.lines(), strict=True)]
+    elif axes in (1, 2):
+        parts = [(elements, value.lines())]
+    else:
+        raise value.error("expected objects, rows of numbers, or a list of such; got something else")
+    found: list[Record | InputError] = []
+    for i, (rows, lines) in enumerate(parts, start=1):
+        cells = [
+            _cells(value, row if axes != 1 else [row], line) for row, line in zip(rows, lines, strict=True)
+        ]
+        source = value.source if axes != 3 else replace(value.source, name=f"{value.source.name}[{i}]")
+        try:
+            found.append(table_record(table_of(source, cells, lines), problems))
+        except InputError as error:
+            if len(parts) == 1:
+                raise
+            found.append(error)
+    return found
+
+
+def _cells(value: JsonValue, row: Any, line: int) -> list[str]:
+    if not isinstance(row, list) or not row or not all(type(x) in (int, float, str) for x in row):
+        raise value.source.error(f"expected a row of numbers, got {shown(dumps(row))}", line)
+    return [x if isinstance(x, str) else repr(x) for x in row]

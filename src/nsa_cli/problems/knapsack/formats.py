@@ -133,8 +133,13 @@ def _mknap_instance(source: Source, tokens: Sequence[tuple[str, int]], begin: in
 
 
 def recognises_jooken(source: Source) -> bool:
-    """One number in the first line, three in the second."""
-    return shape(source, 2) == (1, 3)
+    """One number in the first line, three in the second, and a line more than the items."""
+    if shape(source, 2) != (1, 3):
+        return False
+    (head, _), *rows = split_lines(source)
+    # Three rows of three with zeros on the diagonal, and no capacity, are distances.
+    square = head[0] == "3" and [len(row.tokens) for row in rows] == [3, 3, 3]
+    return not (square and not any(read_number(row.tokens[i]) for i, row in enumerate(rows)))
 
 
 def read_jooken(source: Source) -> list[Record]:

@@ -343,7 +343,7 @@ def write(instance: TspInstance) -> str:
     lines += ["TYPE : TSP", f"DIMENSION : {instance.size}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
     if instance.coords is not None:
         lines.append("NODE_COORD_SECTION")
-        rows = zip(instance.cities.ids, instance.coords.tolist(), strict=True)
+        rows = zip(instance.numbers, instance.coords.tolist(), strict=True)
         lines += [" ".join([str(i), *map(repr, row)]) for i, row in rows]
     else:
         assert instance.matrix is not None
@@ -412,9 +412,7 @@ def read_tour(source: Source) -> list[int]:
 def write_tour(instance: TspInstance, solution: Solution) -> str:
     """Write a tour with its length in the comment, as other programs of the field do."""
     name, length = _one_line(instance.name or "unnamed"), instance.objective(solution)
-    ids = instance.cities.ids
-    whole = all(isinstance(x, int) and x >= 0 for x in ids)
-    numbers = ids if whole else list(range(1, instance.size + 1))
+    numbers = instance.numbers
     lines = [
         f"NAME : {name}.tour",
         f"COMMENT : Length = {length}",
