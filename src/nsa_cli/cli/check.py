@@ -78,6 +78,9 @@ def check(
         console.warn(
             f"{solution}: has no solution of {len(tasks) - len(pairs)} of the {len(tasks)} instances"
         )
+    for task in tasks:
+        for remark in task.remarks():
+            console.warn(f"{task.instance.name or instance}: {remark}")
     evaluations = [evaluate(task, answer, bound=not no_bound) for task, answer in pairs]
     for evaluation in evaluations:
         for remark in evaluation.remarks:

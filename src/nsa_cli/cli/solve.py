@@ -101,7 +101,7 @@ def solve(
     _report_input(items, console)
     settings = Settings(
         **{name: options[name] for name in _SETTINGS},
-        init=_start(init, tasks),
+        init=_start(init, tasks, console),
         bound=not no_bound,
         started=started,
     )
@@ -110,13 +110,18 @@ def solve(
 
 
 def _report_input(items: list[Task | Unread], console: Console) -> None:
-    """Print errors of instances that could not be read, and warnings about the others."""
+    """Print errors of instances that could not be read, one a cause, and warnings about the others."""
+    causes: dict[tuple[str, str], list[Unread]] = {}
     for item in items:
         if isinstance(item, Unread):
-            say(f"error: {describe(item.error)}")
+            error = item.error
+            causes.setdefault((str(getattr(error, "source", "")), error.message), []).append(item)
         else:
             for remark in item.remarks():
                 console.warn(f"{item.instance.name or item.file}: {remark}")
+    for alike in causes.values():
+        more = f" (and {len(alike) - 1} more like it)" if len(alike) > 1 else ""
+        say(f"error: {describe(alike[0].error)}{more}")
 
 
 def _run(
@@ -146,6 +151,9 @@ def _run(
                 if not writer.take(places[i], result):
                     break
                 if not isinstance(result, NsaError):
+                    if writer.output not in (None, "-"):
+                        name = f"{result.instance.name}: " if result.instance.name and len(tasks) > 1 else ""
+                        console.tell(f"{name}objective {result.objective}, {result.status}: {writer.output}")
                     observer.write(result)
                     compiled_late = compiled_late or (result.found_by == "start" and is_compiling())
         finally:
@@ -167,7 +175,7 @@ def _note(console: Console, result: Result) -> None:
     console.note(f"{result.steps} steps, {result.chains} chains, schedule {dict(result.schedule)}")
 
 
-def _start(init: str | None, tasks: list[Task]) -> Any:
+def _start(init: str | None, tasks: list[Task], console: Console) -> Any:
     """Resolve ``--init``: the name of a start, or a solution from a file."""
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.files import read_solution
@@ -178,4 +186,4 @@ def _start(init: str | None, tasks: list[Task]) -> Any:
         tasks[0].problem.start(init)  # says which names there are
     if len(tasks) > 1:
         raise UsageError(f"a solution file starts one instance, not {len(tasks)}", option="init")
-    return read_solution(read_source(init), tasks[0].problem, tasks[0].instance)
+    return read_solution(read_source(init), tasks[0].problem, tasks[0].instance, console.warn)

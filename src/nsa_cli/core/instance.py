@@ -76,6 +76,11 @@ class Instance(ABC):
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         """Lay a solution out as a table: column names and rows, for CSV."""
 
+    @property
+    def elements(self) -> IdSet | None:
+        """Ids of what a solution is made of; None where that is numbers."""
+        return None
+
     def details(self, _solution: Solution) -> dict[str, Any]:
         """Give extra keys for the result, such as the distance convention or the weight packed."""
         return {}
@@ -292,6 +297,15 @@ class IdSet:
         """Find the first of ``name (2)``, ``name (3)``, … that is free; `numbers` are those not tried."""
         return next(s for k in numbers if (s := f"{name} ({k})") not in self.index)
 
+    @property
+    def summary(self) -> str:
+        """The ids in a few words."""
+        ids = self.ids
+        first = ids[0]
+        if isinstance(first, int) and ids == list(range(first, first + len(ids))):
+            return f"{ids[0]} to {ids[-1]}"
+        return ", ".join(map(str, ids[:3])) + (f", … {ids[-1]}" if len(ids) > 3 else "")
+
     def find(self, ids: Sequence[Any]) -> list[int]:
         """Find the positions of ids; each may occur once.
 
@@ -305,7 +319,9 @@ class IdSet:
         for x in ids:
             i = self._position(x)
             if i is None:
-                raise DataError(f"there is no {self.what} {shown(x)} in the instance")
+                raise DataError(
+                    f"there is no {self.what} {shown(x)} in the instance, which has {self.summary}"
+                )
             if i in seen:
                 raise DataError(f"{self.what} {shown(x)} occurs twice in the solution")
             seen.add(i)

@@ -124,6 +124,8 @@ def looks_like_table(source: Source) -> bool:
     """Recognise a table by its suffix, ``sep=``, delimiters in its first line, or numbers between blanks."""
     lines = [line for line in source.text.split("\n", _HEAD)[:_HEAD] if line.strip() and not _is_remark(line)]
     first = lines[0] if lines else ""
+    if first.strip().isdecimal() and len(lines) > 1:
+        first = lines[1]  # below the number of rows
     return (
         source.suffix in (".csv", ".tsv")
         or bool(source.reading.of_tables)
@@ -264,6 +266,7 @@ def _shape(table: Table, signs: Signs | None = None) -> Table:
                 f"expected {width} cells separated by {shown(table.delimiter)} as in line {at[0]}, "
                 f"got {len(cells)}",
                 line,
+                use={"separator": ";"} if width == 1 else {},
             )
         del cells[width:]
     found, remark = _signs(table) if signs is None else (signs, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
 from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.rows import json_records
-from nsa_cli.problems.solutions import choose_answer, read_answers
+from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
 from nsa_cli.problems.tables import table_record
 from nsa_cli.problems.vocabulary import axes_of, understood, vocabulary
 
@@ -247,8 +247,12 @@ def _has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:
     return all(any(key in keys for key in needs) for needs in problem.record_keys)
 
 
-def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> Solution:
+def read_solution(
+    source: Source, problem: Problem[Any], instance: Instance, tell: Callable[[str], None] = lambda _: None
+) -> Solution:
     """Read a solution of an instance, in one of the forms of `nsa_cli.problems.solutions`.
+
+    `tell` is called with a sentence if its ids are not the file's and were understood nevertheless.
 
     Raises
     ------
@@ -259,7 +263,11 @@ def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> 
     if source.arrays is not None:
         raise source.error("holds arrays; expected a solution as text")
     ids = choose_answer(read_answers(source, problem), instance.name, source).ids
-    solution = Record({"solution": ids}, source).build(lambda data: instance.from_ids(data["solution"]))
+    solution, remarks = Record({"solution": ids}, source).build(
+        lambda data: solution_of(data["solution"], problem, instance)
+    )
+    for remark in remarks:
+        tell(f"{source.name}: {remark}")
     if (why := instance.violation(solution)) is not None:
         raise source.error(f"is not feasible: {why}")
     return solution

@@ -156,6 +156,10 @@ class ItemInstance(Instance):
             return IdSet(self.ids, self.size, "ids", "item", repeats=True)
         return IdSet(self.names, self.size, "names", "item", repeats=True, also=self.ids)
 
+    @property
+    def elements(self) -> IdSet:
+        return self.items
+
     @functools.cached_property
     def exact(self) -> ExactWeights:
         """Weights and capacity as integers."""

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source, locator
+from nsa_cli.core.words import squeezed
 from nsa_cli.io.json_text import JsonValue, dumps, read_values
 from nsa_cli.io.table import table_of
 from nsa_cli.problems.tables import table_record
@@ -155,12 +156,22 @@ def _columns(
             if not words.is_harmless(word, constant):
                 message, hints = words.refusal(word, constant)
                 fail(message, word, **hints)
-    bound = {
-        key: words.choose(key, known, {word: [row.get(word) for row in rows] for word in known}, fail)
-        for key, known in found.items()
-    }
-    data = {key: [row.get(word) for row in rows] for key, word in bound.items()}
-    return {"problem": problem.name, **data}, bound
+    data: dict[str, Any] = {"problem": problem.name}
+    bound = {}
+    for key, known in found.items():
+        # Of words that differ in how they are written each row may have another.
+        alike = len({squeezed(word) for word in known}) == 1
+        both = next((i for i, row in enumerate(rows) if sum(word in row for word in known) > 1), None)
+        if alike and both is not None:
+            fail(f"{known[0]} and {known[1]} are in one object; expected one of them", known[1])
+        columns = {word: [row.get(word) for row in rows] for word in known}
+        bound[key] = known[0] if alike else words.choose(key, known, columns, fail)
+        data[key] = (
+            [next((row[w] for w in known if w in row), None) for row in rows]
+            if alike
+            else columns[bound[key]]
+        )
+    return data, bound
 
 
 def _are_objects(value: Any) -> bool:

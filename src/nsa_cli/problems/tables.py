@@ -81,7 +81,7 @@ def _with_columns(table: Table, given: Sequence[str]) -> Table:
     width = len(table.headers or table.rows[0])
     if len(given) != width:
         message = f"expected {width} words for the {width} columns, got {len(given)}"
-        raise table.source.error(message, table.first, use={"columns": ",".join(["…"] * width)})
+        raise table.source.error(message, table.first, use={"columns": None})
     return replace(table, headers=[word or "-" for word in given])
 
 
@@ -202,7 +202,7 @@ def _notes(table: Table, words: Vocabulary, bound: dict[str, int]) -> tuple[dict
             )
             if near is not None and not words.is_harmless(word) and word not in table.source.reading.ignore:
                 message = f"{shown(word)} is not understood; the nearest word is {near!r}"
-                raise table.source.error(message, line, use={"ignore": word})
+                raise table.source.error(message, line)
             continue
         if key in notes and notes[key] != text:
             raise table.source.error(f"{key} is given twice", line)
@@ -236,6 +236,9 @@ def _head(table: Table, problem: Problem[Any]) -> _Head | None:
     count = len(table.rows) - 1
     if count < 2 or count not in numbers:
         return None
+    width = len(table.rows[0])
+    if width > len(problem.column_sets[0]) and any(_counts_up(table, at) for at in (0, width - 1)):
+        return None  # a column of ids that goes on in the first line
     (capacity,) = [x for x in numbers if x != count] or [count]
     return _Head(capacity or 0, table.lines[0])
 

@@ -181,7 +181,7 @@ class Vocabulary:
         for word in words[1:]:
             if str(data[word]) != str(data[words[0]]):
                 message = f"{shown(words[0])} and {shown(word)} mean the same; expected one of them"
-                fail(message, word, use={"ignore": word})
+                fail(message, word, **_leave_out(word))
         return words[0]
 
     def _check_counts(
@@ -208,7 +208,12 @@ class Vocabulary:
             f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
         )
         message = f"{shown(word)} is not understood, and an answer may depend on it; {help_}"
-        return message, {"use": {"ignore": word}}
+        return message, _leave_out(word)
+
+
+def _leave_out(word: str) -> dict[str, Any]:
+    """Hint at leaving a word out, where it can be typed."""
+    return {"use": {"ignore": word}} if len(word) <= 40 and word.isprintable() and "," not in word else {}
 
 
 def says_nothing(value: Any) -> bool:

@@ -108,7 +108,7 @@ class TspInstance(Instance):
         fields: dict[str, Any] = {
             **cls.read_head(data),
             **labels,
-            "comment": text_of(data, "comment"),
+            "comment": comment if isinstance(comment := data.get("comment"), str) else None,
             "display": None if display is None else _rows(display, "display", 2),
             "matrix": None if square is None else _symmetric(_rows(square, "matrix")),
         }
@@ -156,6 +156,10 @@ class TspInstance(Instance):
         if self.names is None:
             return IdSet(self.ids, self.size, "ids", "city")
         return IdSet(self.names, self.size, "names", "city", repeats=True, also=self.ids)
+
+    @property
+    def elements(self) -> IdSet:
+        return self.cities
 
     @property
     def numbers(self) -> list[int]:
