@@ -5,6 +5,7 @@ No kernel computes them. They become a matrix once, when an instance is read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.words import listed, nearest, squeezed
+from nsa_cli.core.words import listed, nearest
 from nsa_cli.problems.tsp.distances import METRICS
 
 #: Mean radius of the Earth in kilometres (IUGG).
@@ -76,8 +77,15 @@ _OTHER_NAMES = {
     "MANHATTAN": listed("l1, taxicab, city block, rectilinear"),
     "CHEBYSHEV": listed("maximum, max, linf, l infinity"),
 }
-_BY_NAME = {squeezed(name): name for name in (*METRICS, *MEASURES, "EXPLICIT")} | {
-    squeezed(other): name for name, others in _OTHER_NAMES.items() for other in others
+
+
+def _bare(text: str) -> str:
+    """Cut a name to lower-case letters and digits; units are part of it."""
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+_BY_NAME = {_bare(name): name for name in (*METRICS, *MEASURES, "EXPLICIT")} | {
+    _bare(other): name for name, others in _OTHER_NAMES.items() for other in others
 }
 
 
@@ -89,7 +97,7 @@ def find_metric(text: str, axes: int) -> str:
     DataError
         If there is none of that name; with the nearest one.
     """
-    name = _BY_NAME.get(squeezed(text))
+    name = _BY_NAME.get(_bare(text))
     if name is None:
         near = nearest(text, _BY_NAME)
         hint = f"; the nearest is {_BY_NAME[near]}" if near else ""
