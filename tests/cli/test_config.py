@@ -94,7 +94,7 @@ def test_a_training_has_options_and_fields_in_one_file(nsa, write, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("seeed: 1\n", "no option 'seeed'; there are problem, steps, time-limit, target"),
+        ("seeed: 1\n", "no option 'seeed'; the nearest is seed"),
         ("config: other.yaml\n", "no option 'config'"),
         ("files: x.tsp\n", "no option 'files'"),
         ("1: 2\n", "no option 1"),

@@ -106,7 +106,7 @@ def solve(
         started=started,
     )
     observer = Observer(extras, console, tasks, settings)
-    return _run(items, settings, console, Writer(items, output, fmt), observer)
+    return _run(items, settings, console, Writer(items, output, fmt), observer, output)
 
 
 def _report_input(items: list[Task | Unread], console: Console) -> None:
@@ -130,6 +130,7 @@ def _run(
     console: Console,
     writer: Writer,
     observer: Observer,
+    output: str | None,
 ) -> int:
     places = [i for i, item in enumerate(items) if isinstance(item, Task)]
     tasks = [item for item in items if isinstance(item, Task)]
@@ -151,9 +152,8 @@ def _run(
                 if not writer.take(places[i], result):
                     break
                 if not isinstance(result, NsaError):
-                    if writer.output not in (None, "-"):
-                        name = f"{result.instance.name}: " if result.instance.name and len(tasks) > 1 else ""
-                        console.tell(f"{name}objective {result.objective}, {result.status}: {writer.output}")
+                    if len(items) == 1 and output not in (None, "-"):
+                        console.tell(f"objective {result.objective}, {result.status}: {output}")
                     observer.write(result)
                     compiled_late = compiled_late or (result.found_by == "start" and is_compiling())
         finally:

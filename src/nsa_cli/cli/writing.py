@@ -78,7 +78,6 @@ class Writer:
 
     def __init__(self, items: Sequence[Task | Unread], output: str | None, fmt: str) -> None:
         self._items, self._output, self._format = list(items), output, fmt
-        self.output = output
         self._results: dict[int, Result] = {}
         self._next = 0
         self._lines = fmt == "jsonl" and output in (None, "-")

@@ -85,15 +85,19 @@ class Vocabulary:
         self._axes |= {**problem.arrays, **dict.fromkeys(self.columns, 1), **dict.fromkeys(_EVERYWHERE, 0)}
         self._axes |= {} if "edge_weight_type" not in self._axes else {"edge_weight_type": 0}
         self._keys: defaultdict[str, list[str]] = defaultdict(list)
-        self._spelt: list[str] = []
+        self._spelt: dict[str, tuple[str, ...]] = {}
         for key in self._axes:
             listed = (*_EVERYWHERE.get(key, ()), *problem.words.get(key, ()))
             column = self.columns[key].headers if key in self.columns else ()
-            self._spelt += (key, *column, *listed)
+            self._spelt[key] = (key, *column, *listed)
             for form in dict.fromkeys(map(squeezed, (key, *column, *listed))):
                 self._keys[form].append(key)
         self._harmless = HARMLESS | {squeezed(word) for word in problem.harmless}
         self._neutral = {squeezed(word): values for word, values in problem.neutral.items()}
+
+    def spellings(self) -> dict[str, tuple[str, ...]]:
+        """All words by key, as they are written here."""
+        return dict(self._spelt)
 
     def words(self, key: str) -> list[str]:
         """All words for a key, in the form in which they are compared."""
@@ -202,7 +206,7 @@ class Vocabulary:
         if squeezed(word) in self._neutral:
             shown_value = "" if value is None else f" {shown(value)}"
             return f"{shown(word)}{shown_value} is not supported; an answer without it would be wrong", {}
-        near = nearest(word, self._spelt)
+        near = nearest(word, [spelt for spellings in self._spelt.values() for spelt in spellings])
         known = ", ".join(key for key in self._axes if key != "problem")
         help_ = (
             f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
