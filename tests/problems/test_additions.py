@@ -296,7 +296,58 @@ def as_matrix(rng: random.Random) -> Case:
     )
 
 
-FORMS = (as_json, as_objects, as_table, as_bare_rows, as_matrix)
+#: What stands for no number.
+SENTINELS = ["n/a", "NaN", "inf", "-", "NULL", "None", "?", "#N/A", "1,2,3", "12 kg"]
+
+
+def with_sentinel(rng: random.Random) -> Case:
+    """Draw a file in which something else stands for one of the numbers."""
+    problem, data = instance_of(rng)
+    columns = elements(problem, data, rng)
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    form = rng.choice(["json", "objects", "header", "bare", "ids"])
+    sentinel: Any = rng.choice([*SENTINELS, None, True] if form in ("json", "objects") else SENTINELS)
+    i, j = rng.randrange(len(rows)), rng.randrange(len(columns))
+    rows[i][j] = sentinel
+    words = (str(sentinel), "cannot tell", "expected", "is not understood")
+    capacity = {"capacity": data["capacity"]} if "capacity" in data else {}
+    if form == "json":
+        parallel = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+        return Case(json.dumps(parallel | capacity), ".json", None, data, words, False)
+    if form == "objects":
+        objects = [dict(zip(columns, row, strict=True)) for row in rows]
+        return Case(json.dumps({"rows": objects} | capacity), ".json", None, data, words, False)
+    head = [",".join(columns)] if form == "header" else []
+    if form == "ids":
+        rows = [[i, *row] for i, row in enumerate(rows)]
+    lines = [",".join(f'"{x}"' if "," in str(x) else str(x) for x in row) for row in rows]
+    return Case("\n".join([*head, *lines, ""]), ".csv", problem, data, words, False, capacity)
+
+
+def as_tsplib(rng: random.Random) -> Case:
+    """Draw a TSPLIB file with a line more in its header, or a section more."""
+    _, data = instance_of(rng)
+    coords = data.get("coords") or [[x, x] for x in data["weights"]]
+    lines = [f"DIMENSION : {len(coords)}", "EDGE_WEIGHT_TYPE : EUC_2D", "NODE_COORD_SECTION"]
+    lines += [f"{i} {x} {y}" for i, (x, y) in enumerate(coords, start=1)]
+    fine = ("MADE_BY", "COMMENT", "OPTIMUM")
+    word = rng.choice(
+        [
+            *fine,
+            *("VEHICLES", "SALESMEN", "DIMENSON", "EDGE_WEIGHT_TYP", "TYPE", "NODE_COORD_SECTIN"),
+            *("WINDOW_SECTION", "FIXED_EDGES_SECTION", "DEMAND_SECTION"),
+        ]
+    )
+    harmless = word in fine
+    if word.endswith("_SECTION"):
+        lines += [word, "1 2", "-1"]
+    else:
+        lines.insert(rng.randrange(3), f"{word} : {'CVRP' if word == 'TYPE' else 3}")
+    expected = {"coords": coords, "edge_weight_type": "EUC_2D"}
+    return Case("\n".join([*lines, "EOF", ""]), ".tsp", None, expected, (word,), harmless)
+
+
+FORMS = (as_json, as_objects, as_table, as_bare_rows, as_matrix, with_sentinel, as_tsplib)
 
 
 def outcome(case: Case) -> str:

@@ -23,6 +23,8 @@ from nsa_cli.io.numbers import read_number
 _NOTE = re.compile(r"#\s*([A-Za-z_0-9 ]+?)\s*([:=])\s*(.*)")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
 _DELIMITERS = (";", "\t", ",", "|")
+#: What spreadsheets write for numbers that they cannot compute.
+_ERROR = re.compile(r"#(N/A|REF!|VALUE!|DIV/0!|NAME\?|NUM!|NULL!)")
 #: Lines of which the separator is found.
 _HEAD = 50
 
@@ -191,8 +193,8 @@ def table_of(source: Source, rows: list[list[str]], lines: list[int]) -> Table:
 
 
 def _is_remark(line: str) -> bool:
-    """Recognise a remark; a header may begin with the cell ``#``, too."""
-    return line.startswith("#") and line[1:].lstrip(" ")[:1] not in _DELIMITERS
+    """Recognise a remark; a header may begin with the cell ``#``, and a spreadsheet's error with it, too."""
+    return line.startswith("#") and line[1:].lstrip(" ")[:1] not in _DELIMITERS and not _ERROR.match(line)
 
 
 def _rows(source: Source, lines: list[str], before: int, delimiter: str) -> tuple[list[list[str]], list[int]]:

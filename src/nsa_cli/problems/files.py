@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -166,8 +167,7 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
         _refuse_columns(source, "is read as arrays")
         return list(read_arrays(source, owners))
     if json_text.looks_like_json(source):
-        if source.reading.columns is None:
-            _refuse_columns(source, "is read as JSON")
+        _refuse_columns(source, "is read as JSON", *(["columns"] if _is_bare(source) else []))
         records = json_records(source, owners)
         for record in records:
             claim = None if isinstance(record, InputError) else record.data.get("problem")
@@ -191,10 +191,16 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
     )
 
 
-def _refuse_columns(source: Source, how: str) -> None:
+def _refuse_columns(source: Source, how: str, *but: str) -> None:
     """Refuse what the user says about a table's columns where there is no table."""
-    if source.reading.of_tables:
-        raise source.error(f"{how}, which has no columns to tell apart", drop=source.reading.of_tables)
+    given = {name: None for name in source.reading.of_tables if name not in but}
+    if given:
+        raise source.error(f"{how}, which has no columns to tell apart", drop=given)
+
+
+def _is_bare(source: Source) -> bool:
+    """Tell JSON that is lists of rows, whose columns may be named."""
+    return re.match(r"\s*\[\s*[^{\s]", source.text) is not None
 
 
 def _stamped(records: Sequence[Record], problem: Problem[Any]) -> list[Record | InputError]:

@@ -254,13 +254,13 @@ def _by_order(table: Table, words: Vocabulary, head: _Head | None) -> dict[str, 
     needed = _required(words)
     width = len(table.rows[0])
     numbers = [at for at in range(width) if table.numeric(at)]
-    texts = [
-        at
-        for at in range(width)
-        if at not in numbers and not all(table.number(row[at]) is not None for row in table.rows[:1])
-    ]
-    if len(numbers) + len(texts) < width:  # a column of numbers with something else in it
-        numbers = [at for at in range(width) if at not in texts]
+    texts = [at for at in range(width) if at not in numbers]
+    for at in texts:
+        faults = [i for i, row in enumerate(table.rows) if table.number(row[at]) is None]
+        if len(faults) < len(table.rows):  # names, or numbers with something else among them
+            got = shown(cell) if (cell := table.rows[faults[0]][at]) else "an empty cell"
+            message = f"no header, and column {at + 1} has numbers and {got}; cannot tell what it is"
+            raise table.source.error(message, table.lines[faults[0]], use={"columns": None})
     wanted = [words.columns[key].headers[0] for key in needed]
     label = "name" if "names" in words.columns else None
     if len(texts) > (label is not None) or not len(needed) <= len(numbers) <= len(needed) + 1:
