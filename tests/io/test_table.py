@@ -185,7 +185,7 @@ def test_elements_and_notes_have_lines() -> None:
         (
             "# capcity = 5\nvalue,weight\n1,2\n",
             1,
-            "'capcity' is not understood; the nearest word is 'capacity'",
+            "'capcity' is not understood, and an answer may depend on it",
         ),
         ("value,weight,\n1,2,3\n", 1, "column 3 has no header"),
         ("3\nvalue weight\n1 2\n", 3, "line 1 says 3 rows, got 1"),

@@ -193,10 +193,10 @@ def as_table(rng: random.Random) -> Case:
         columns[rng.choice(["name", "Label"])] = labels
         expected["names"] = labels
     elif kind == "note":
-        word = rng.choice(["capcity", "capacty", "source", "made by"])
-        notes.append(f"# {word} = 12")
+        word, sign = rng.choice(["capcity", "capacty", "source", "made by"]), rng.choice(["=", ":"])
+        notes.append(f"# {word} {sign} 12")
         near = word.startswith("cap") and problem != "tsp"
-        words, harmless = [word], not near
+        words, harmless = [word], word == "source" or (sign == ":" and not near)
     elif kind == "copies" and problem != "tsp":
         many = [rng.randint(1, 3) for _ in range(n)]
         columns[rng.choice(["copies", "demand", "Qty"])] = many

@@ -101,7 +101,7 @@ def test_tables_without_a_header_need_the_problem(
         ('{"weights": [\n1,\n-2]}', "", 3, "weights, element 2: expected a number >= 0, got -2"),
         ('{"weights": [\n1,\n"2"\n]}', "", 3, "weights, element 2: expected a number, got '2'"),
         ('{"weights": [\n1,\n1e400]}', "", 3, "weights, element 2: expected a finite number, got inf"),
-        ('{"weights": [1],\n"capacity": [1]}', "", 2, "capacity: expected a number, got [1]"),
+        ('{"weights": [1],\n"capacity": [1, 2]}', "", 2, "capacity: expected a number, got [1, 2]"),
         ('{"weights": [1],\n\n"best_known": true}', "", 3, "best_known: expected a number, got True"),
         ('{"coords": [[0, 0],\n[1, 2, 3]]}', "", 2, "coords, element 2: expected 2 numbers, got 3"),
         ('{"coords": [[0, 0],\n[1,\nnull]]}', "", 2, "coords, element 2: expected a number, got None"),

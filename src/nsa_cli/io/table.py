@@ -90,6 +90,8 @@ class Table:
         From lines ``# key = value`` above the header, for the whole table, such as a capacity.
     note_lines : dict
         Line of each note.
+    stated : frozenset of str
+        Notes with ``=``; one with ``:`` may be a remark.
     first : int
         Line of the header, or of the first row where there is none.
     signs : Signs
@@ -105,6 +107,7 @@ class Table:
     notes: dict[str, str] = field(default_factory=dict)
     note_lines: dict[str, int] = field(default_factory=dict)
     first: int = 1
+    stated: frozenset[str] = frozenset()
     signs: Signs = field(default_factory=Signs)
     remarks: tuple[str, ...] = ()
 
@@ -126,13 +129,12 @@ def looks_like_table(source: Source) -> bool:
     """Recognise a table by its suffix, ``sep=``, delimiters in its first line, or numbers between blanks."""
     lines = [line for line in source.text.split("\n", _HEAD)[:_HEAD] if line.strip() and not _is_remark(line)]
     first = lines[0] if lines else ""
-    if first.strip().isdecimal() and len(lines) > 1:
-        first = lines[1]  # below the number of rows
+    second = lines[1] if first.strip().isdecimal() and len(lines) > 1 else ""  # below the number of rows
     return (
         source.suffix in (".csv", ".tsv")
         or bool(source.reading.of_tables)
         or first.lower().startswith("sep=")
-        or any(d in first for d in _DELIMITERS)
+        or any(d in first or d in second for d in _DELIMITERS)
         or re.fullmatch(r"[A-Za-z_]+", first.strip()) is not None
         or _is_blank_separated(lines)
     )
@@ -177,6 +179,7 @@ def read_table(source: Source) -> Table:
         {key: text for key, (text, _, _) in notes.items()},
         {key: line for key, (_, line, _) in notes.items()},
         at[0],
+        frozenset(key for key, (_, _, sign) in notes.items() if sign == "="),
     )
     return _shape(_counted(table))
 

@@ -249,7 +249,11 @@ def _keys(row: Any) -> list[str]:
 def _has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:
     """Tell whether a record has what a problem requires; lists of objects are none of it."""
     words = vocabulary(problem)
-    keys = {words.key_of(word, axes) for word, value in data.items() if (axes := axes_of(value)) is not None}
+    keys = {
+        words.key_of(word, axes)
+        for word, value in data.items()
+        if (axes := axes_of(value)) is not None or isinstance(value, dict)
+    }
     return all(any(key in keys for key in needs) for needs in problem.record_keys)
 
 

@@ -46,8 +46,7 @@ NAMES = Column(
 IDS = Column(
     "ids",
     listed(
-        "id, ids, item id, item ids, number, no, nr, index, indices, key, code, i, #, item number, item no, "
-        "sku, row"
+        "id, ids, item id, item ids, no, nr, index, indices, key, code, i, #, item number, item no, sku, row"
     ),
     text=True,
 )
@@ -112,6 +111,7 @@ class ItemInstance(Instance):
             If a list or the capacity is missing, lists differ in length, or a number is negative, not finite
             or too heavy.
         """
+        data = {**data, **_single_constraint(data)}
         for key in cls.lists:
             if data.get(key) is None:
                 raise DataError(f"{key} are missing; expected a list of numbers")
@@ -123,6 +123,8 @@ class ItemInstance(Instance):
         rows = _rows_of_items(data, count)
         if len(set(map(len, numbers.values()))) == 1:
             numbers = {field: array[rows] for field, array in numbers.items()}
+        if (ids := list_of(data, "ids")) is not None:
+            _ = IdSet(ids, len(ids), "ids", "item")  # no two alike, or they would be something else
         labels: dict[str, Any] = {
             key: tuple(names[i] for i in rows) if len(names) == count else tuple(names)
             for key in ("names", "ids")
@@ -167,6 +169,17 @@ class ItemInstance(Instance):
 
     def details(self, solution: Solution) -> dict[str, Any]:
         return {"capacity": self.capacity}
+
+
+def _single_constraint(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Take weights and capacity out of lists of one, as files of several constraints have them."""
+    weights, capacity = data.get("weights"), data.get("capacity")
+    single: dict[str, Any] = {}
+    if isinstance(weights, list) and len(weights) == 1 and isinstance(weights[0], list):
+        single["weights"] = weights[0]
+    if isinstance(capacity, list) and len(capacity) == 1:
+        single["capacity"] = capacity[0]
+    return single
 
 
 def _rows_of_items(data: Mapping[str, Any], rows: int) -> NDArray[np.int64]:

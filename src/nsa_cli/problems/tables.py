@@ -181,28 +181,22 @@ def _by_header(table: Table, words: Vocabulary) -> dict[str, int]:
 def _notes(table: Table, words: Vocabulary, bound: dict[str, int]) -> tuple[dict[str, Any], dict[str, int]]:
     """Read what holds for the whole table: lines above it, and columns that say the same in all rows.
 
-    A note that is no word of the problem is a remark with a colon, unless it is one misspelt.
-
     Raises
     ------
     InputError
         If such a column is not constant, or a note is given twice or nearly a word.
     """
     settings = [*words.problem.settings, *words.problem.keys]
+    ignored = table.source.reading.ignore
     notes: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for word, text in table.notes.items():
         line = table.note_lines[word]
         key = words.key_of(word, 0, settings)
         if key is None:
-            near = nearest(
-                word,
-                [w for k in settings if k not in ("comment",) for w in (k, *words.problem.words.get(k, ()))],
-                0.8,
-            )
-            if near is not None and not words.is_harmless(word) and word not in table.source.reading.ignore:
-                message = f"{shown(word)} is not understood; the nearest word is {near!r}"
-                raise table.source.error(message, line)
+            if word not in ignored and not _is_remark(table, words, word, text):
+                message, hints = words.refusal(word, table.value(text))
+                raise table.source.error(message, line, **hints)
             continue
         if key in notes and notes[key] != text:
             raise table.source.error(f"{key} is given twice", line)
@@ -219,6 +213,15 @@ def _notes(table: Table, words: Vocabulary, bound: dict[str, int]) -> tuple[dict
                 raise table.source.error(message, line)
         notes[key], lines[key] = table.value(table.rows[0][at], is_text=key == "name"), table.lines[0]
     return notes, lines
+
+
+def _is_remark(table: Table, words: Vocabulary, word: str, text: str) -> bool:
+    """Tell a note on which no answer depends: harmless, or with a colon and not nearly a word."""
+    if words.is_neutral(word) or words.is_harmless(word):
+        return words.is_harmless(word, table.value(text))
+    spelt = words.spellings()
+    near = nearest(word, [w for key in words.problem.settings for w in spelt[key]], 0.8)
+    return word not in table.stated and near is None
 
 
 # --- without a header --------------------------------------------------------------------------------

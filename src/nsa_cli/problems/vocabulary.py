@@ -176,6 +176,10 @@ class Vocabulary:
             )
         return form in self._harmless
 
+    def is_neutral(self, word: str) -> bool:
+        """Tell whether a word is of another problem, and harmless with some values."""
+        return squeezed(word) in self._neutral
+
     def choose(self, key: str, words: list[str], data: Mapping[str, Any], fail: Fail) -> str:
         """Choose the word of a key: of several names the one listed first; others must all say the same."""
         column = self.columns.get(key)
@@ -197,7 +201,10 @@ class Vocabulary:
             if key in ("coords", "matrix", *self.columns) and axes_of(data[word])
         }
         for word in counts:
-            if sizes and data[word] != next(iter(sizes.values())):
+            if not sizes:
+                message, hints = self.refusal(word)
+                fail(message, word, **hints)
+            if data[word] != next(iter(sizes.values())):
                 key, size = next(iter(sizes.items()))
                 fail(f"{word} is {data[word]}, but there are {size} {key}", word)
 

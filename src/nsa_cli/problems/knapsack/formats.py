@@ -137,9 +137,8 @@ def recognises_jooken(source: Source) -> bool:
     if shape(source, 2) != (1, 3):
         return False
     (head, _), *rows = split_lines(source)
-    # Three rows of three with zeros on the diagonal, and no capacity, are distances.
-    square = head[0] == "3" and [len(row.tokens) for row in rows] == [3, 3, 3]
-    return not (square and not any(read_number(row.tokens[i]) for i, row in enumerate(rows)))
+    # As many rows of three as the first number says, and no capacity: a table of something.
+    return not (read_number(head[0]) == len(rows) and all(len(row.tokens) == 3 for row in rows))
 
 
 def read_jooken(source: Source) -> list[Record]:
