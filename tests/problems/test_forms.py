@@ -142,6 +142,8 @@ def test_a_third_coordinate_is_one() -> None:
     assert record_of('{"coords": [[5, 2, 3], [4, 5, 6]]}')["edge_weight_type"] == "EXACT_3D"
     with pytest.raises(InputError, match="cannot tell ids from a third coordinate"):
         record_of('{"coords": [[1, 2, 3], [2, 5, 6]]}')
+    with pytest.raises(InputError, match="cannot tell distances from points in space"):
+        record_of('{"coords": [[0, 12, 20], [12, 0, 9], [20, 9, 0]]}')
     with pytest.raises(InputError, match="expected 2 numbers, got 3"):
         record_of('{"coords": [[5, 2, 3], [4, 5, 6]], "edge_weight_type": "EUC_2D"}')
 
@@ -248,6 +250,8 @@ def test_a_malformed_line_is_one_error() -> None:
 def test_settings_are_understood_as_keys_are() -> None:
     """Other words for a key, and the nearest word for what is none."""
     assert record_of('{"weights": [6, 4]}', bin_size=10)["capacity"] == 10
+    with pytest.raises(UsageError, match="set: knapsack has no 'capcity'"):  # before what the file lacks
+        record_of('{"weights": [6, 4], "values": [1, 2]}', capcity=10)
     bin_, tsp = find_problem("bin"), find_problem("tsp")
     check_settings([bin_, tsp], {"capacity": 5})
     with pytest.raises(UsageError, match="set: tsp has no 'capcity'"):

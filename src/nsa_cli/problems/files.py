@@ -99,6 +99,8 @@ def read_each(
         try:
             found.append(_instance(record, problem, settings or {}))
         except NsaError as error:
+            if error.option == "set":
+                raise  # no fault of this file
             name = record.data.get("name")
             found.append(Unread(name if isinstance(name, str) else record.source.name, error))
     return found
@@ -106,6 +108,7 @@ def read_each(
 
 def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]) -> Found:
     its_problem = problem or _recognise(record, settings)
+    check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) != "capacity"})
     settled = _settled(understood(record, its_problem), its_problem, settings)
     return Found(its_problem, settled.build(its_problem.from_record), record.remarks)
 
@@ -138,7 +141,7 @@ def check_settings(problems: Sequence[Problem[Any]], settings: Mapping[str, Any]
     Raises
     ------
     UsageError
-        With the nearest word.
+        Of the option ``set`` or ``capacity``; with the nearest word.
     """
     for word in settings:
         lacking = [p for p in problems if setting_key(p, word) is None]

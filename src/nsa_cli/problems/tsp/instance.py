@@ -333,6 +333,12 @@ def _kind(data: Mapping[str, Any], rows: list[Any] | None, field: str) -> str:
         return "HAVERSINE_KM"
     if _axes(rows) != 3:
         return REAL
+    if field == "coords" and [row[i] for i, row in enumerate(rows) if isinstance(row, list)] == [0, 0, 0]:
+        message = (
+            "coords: three rows of three with zeros on the diagonal: cannot tell distances from points in "
+            "space; give matrix, or edge_weight_type EXACT_3D"
+        )
+        raise DataError(message, "coords", 0)
     if (
         field == "coords"
         and len(rows) > 1
