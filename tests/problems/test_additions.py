@@ -56,7 +56,7 @@ EXTRAS = sorted(HARMLESS - {"type", "file", "format"})
 
 def instance_of(rng: random.Random) -> tuple[str, dict[str, Any]]:
     """Draw a small instance: the problem and its record."""
-    n = rng.randint(3, 6)
+    n = rng.randint(2, 6)
     whole = rng.random() < 0.5
 
     def numbers(low: int, high: int) -> list[Any]:

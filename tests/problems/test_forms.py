@@ -203,6 +203,7 @@ ASKED = {
     "1,5,1\n2,8,2\n3,4,3\n": "id,x,y or x,y,id",
     "0,1\n1,0\n": "matrix or x,y",
     "0,1,2\n1,0,5\n2,5,0\n": "matrix or id,x,y",
+    "A,0,4\nB,4,0\n": "matrix or name,x,y",
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import parse_separator, parse_sign, parse_words
+from nsa_cli.core.words import squeezed
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ class Reading:
             object.__setattr__(self, name, value)
         if self.decimal is not None and self.decimal == self.thousands:
             raise UsageError("is the decimal sign, too", option="thousands")
+
+    def leaves_out(self, word: str) -> bool:
+        """Tell whether the user wants a key or a column left out, however it is written."""
+        return squeezed(word) in map(squeezed, self.ignore)
 
     @property
     def of_tables(self) -> dict[str, None]:

@@ -67,7 +67,7 @@ def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], 
             for name in source.arrays
             if name not in keys.values() and not words.is_harmless(name, source.arrays[name])
         ]
-        unknown = [name for name in unknown if name not in source.reading.ignore]
+        unknown = [name for name in unknown if not source.reading.leaves_out(name)]
         lacking = [needs[0] for needs in problem.record_keys if not any(key in keys for key in needs)]
         if not unknown and not lacking:
             found = {key: source.arrays[name] for key, name in keys.items() if key is not None}

@@ -133,7 +133,6 @@ def _columns(
     fitting = [p for p in problems if _fits(rows, p)]
     problem = max(fitting, key=lambda p: max(map(len, p.column_sets)))
     words = vocabulary(problem)
-    ignored = source.reading.ignore
     found: dict[str, list[str]] = {}
     where: dict[str, int] = {}
     for i, row in enumerate(rows):
@@ -141,6 +140,8 @@ def _columns(
             if word in where or value is None:
                 continue
             where[word] = i
+            if source.reading.leaves_out(word):
+                continue
             key = _element_key(words, word, value)
             if key is not None:
                 found.setdefault(key, []).append(word)
@@ -150,7 +151,7 @@ def _columns(
 
     meant = {word for known in found.values() for word in known}
     for word in where:
-        if word not in meant and word not in ignored:
+        if word not in meant and not source.reading.leaves_out(word):
             values = [row.get(word) for row in rows]
             constant = values[0] if all(value == values[0] for value in values) else None
             if not words.is_harmless(word, constant):

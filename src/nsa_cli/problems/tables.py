@@ -140,11 +140,11 @@ def _by_header(table: Table, words: Vocabulary) -> dict[str, int]:
         If a column is needed and missing, not understood, or one of two that mean the same.
     """
     headers = table.headers or []
-    ignored = {squeezed(word) for word in table.source.reading.ignore}
     found: defaultdict[str, list[int]] = defaultdict(list)
     for at, header in enumerate(headers):
         cells = [row[at] for row in table.rows]
-        if header == "-" or squeezed(header) in ignored or (cells and not any(cells)):
+        left_out = header == "-" or table.source.reading.leaves_out(header)
+        if left_out or (cells and not any(cells)):
             continue
         key = words.key_of(header, 1, words.columns)
         if key is not None:
@@ -187,23 +187,27 @@ def _notes(table: Table, words: Vocabulary, bound: dict[str, int]) -> tuple[dict
         If such a column is not constant, or a note is given twice or nearly a word.
     """
     settings = [*words.problem.settings, *words.problem.keys]
-    ignored = table.source.reading.ignore
     notes: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for word, text in table.notes.items():
         line = table.note_lines[word]
         key = words.key_of(word, 0, settings)
+        if table.source.reading.leaves_out(word):
+            continue
         if key is None:
-            if word not in ignored and not _is_remark(table, words, word, text):
+            if not _is_remark(table, words, word, text):
                 message, hints = words.refusal(word, table.value(text))
                 raise table.source.error(message, line, **hints)
             continue
-        if key in notes and notes[key] != text:
+        value = table.value(text, is_text=key in ("name", "comment"))
+        if notes.setdefault(key, value) != value:
             raise table.source.error(f"{key} is given twice", line)
-        notes[key], lines[key] = table.value(text, is_text=key in ("name", "comment")), line
+        lines[key] = line
     for at, header in enumerate(table.headers or []):
         key = words.key_of(header, 0, words.problem.settings)
         if key is None or at in bound.values() or key in notes or not table.rows:
+            continue
+        if table.source.reading.leaves_out(header):
             continue
         if words.key_of(header, 1, words.columns) is not None or words.is_harmless(header):
             continue
@@ -345,15 +349,13 @@ def _matrix(table: Table, problems: Sequence[Problem[Any]], *, named: bool) -> R
             )
         return None
     cells = [[table.number(cell) for cell in row] for row in rows]
-    if not named and names is None and not _is_square_of_distances(cells):
-        return None
-    if (
-        not named
-        and names is None
-        and (size == 2 or (size == 3 and _counts_up(replace(table, rows=rows), 0)))
-    ):
-        other = "x,y" if size == 2 else "id,x,y"
-        _ask(table, [[MATRIX], other.split(",")], "cannot tell distances from cities")
+    if not named and table.headers is None:
+        if not _is_square_of_distances(cells):
+            return None
+        counted = names is None and size == 3 and _counts_up(replace(table, rows=rows), 0)
+        if size == 2 or counted:
+            other = ["id", "x", "y"] if counted else ["name", "x", "y"] if names else ["x", "y"]
+            _ask(table, [[MATRIX], other], "cannot tell distances from cities")
     for i, row in enumerate(cells):
         for j, value in enumerate(row):
             if value is None and i != j:
@@ -370,11 +372,14 @@ def _matrix(table: Table, problems: Sequence[Problem[Any]], *, named: bool) -> R
 
 
 def _is_square_of_distances(cells: list[list[int | float | None]]) -> bool:
-    """Tell a square of numbers with a zero diagonal, and of few rows equal halves, too."""
+    """Tell a square of numbers with a zero or empty diagonal, and of few rows equal halves, too."""
     size = len(cells)
     return all(
-        cells[i][i] == 0
-        and all(cells[i][j] is not None and (size > 3 or cells[i][j] == cells[j][i]) for j in range(size))
+        not cells[i][i]
+        and all(
+            i == j or (cells[i][j] is not None and (size > 3 or cells[i][j] == cells[j][i]))
+            for j in range(size)
+        )
         for i in range(size)
     )
 

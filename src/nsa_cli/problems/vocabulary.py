@@ -15,6 +15,7 @@ import numpy as np
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Record
 from nsa_cli.core.words import listed, nearest, squeezed
 
@@ -132,7 +133,7 @@ class Vocabulary:
         keys = [word] if word in self._axes else self._keys.get(squeezed(word), [])
         return axes is not None and any(self._axes[key] == axes for key in keys)
 
-    def bind(self, data: Mapping[str, Any], fail: Fail, ignore: Iterable[str] = ()) -> dict[str, str]:
+    def bind(self, data: Mapping[str, Any], fail: Fail, reading: Reading) -> dict[str, str]:
         """Find the word of each key in a record.
 
         Parameters
@@ -141,18 +142,18 @@ class Vocabulary:
             Values by words.
         fail : callable
             ``fail(message, word, **hints)`` raises an error about a word.
-        ignore : iterable of str
-            Words that the user wants left out.
+        reading : Reading
+            With the words that the user wants left out.
 
         Returns
         -------
         dict of str to str
         """
-        ignored, found = set(map(squeezed, ignore)), defaultdict[str, list[str]](list)
+        found = defaultdict[str, list[str]](list)
         counts = []
         for word, value in data.items():
             key = self.key_of(word, axes_of(value))
-            if squeezed(word) in ignored or value is None or (key is None and says_nothing(value)):
+            if reading.leaves_out(word) or value is None or (key is None and says_nothing(value)):
                 continue
             if key is not None:
                 found[key].append(word)
@@ -254,7 +255,7 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
         source = record.sources.get(word, record.source)
         raise source.error(message, record.locate(word, None), **hints)
 
-    bound = vocabulary(problem).bind(record.data, fail, record.source.reading.ignore)
+    bound = vocabulary(problem).bind(record.data, fail, record.source.reading)
     if list(bound) == list(record.data) == list(bound.values()):
         return record
     return record.revised({key: record.data[word] for key, word in bound.items()}, bound)
