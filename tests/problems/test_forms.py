@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -277,6 +278,21 @@ def test_headers_of_tsplib_that_are_not_tsplibs() -> None:
         with pytest.raises(InputError, match=message):
             found(text.replace("MADE_BY: us", line))
     assert isinstance(found(text.replace("MADE_BY: us", "VEHICLES: 1"))[0], Found)
+
+
+@pytest.mark.parametrize("form", ["list", "lines", "table", "blanks"])
+def test_many_elements_are_read_quickly(form: str) -> None:
+    """Twenty thousand cities in a second or two of processor time, whatever the form."""
+    rows = [{"name": f"c{i}", "x": i * 7 % 1000, "y": i * 13 % 999} for i in range(20_000)]
+    separator = "," if form == "table" else " "
+    text = {
+        "list": json.dumps(rows),
+        "lines": "\n".join(map(json.dumps, rows)),
+    }.get(form, "\n".join([separator.join("nxy"), *(separator.join(map(str, r.values())) for r in rows)]))
+    begin = time.process_time()
+    data = record_of(text.replace("n,x,y", "name,x,y").replace("n x y", "name x y"))
+    assert time.process_time() - begin < 3.0
+    assert len(data["coords"]) == 20_000
 
 
 def test_columns_are_for_tables() -> None:

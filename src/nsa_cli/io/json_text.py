@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from json import JSONDecodeError
 from typing import Any, NamedTuple, NoReturn
@@ -40,19 +41,27 @@ class JsonValue(NamedTuple):
 
     def lines(self) -> list[int]:
         """Lines of the elements of a list."""
-        text, decoder, found = self.source.text, json.JSONDecoder(), []
-        position, line, seen = _skip(text, self.start + 1), 1, 0
+        text, decoder, positions = self.source.text, json.JSONDecoder(), []
+        position = _skip(text, self.start + 1)
         for _ in self.value:
-            line += text.count("\n", seen, position)
-            seen = position
-            found.append(line)
+            positions.append(position)
             _, position = decoder.raw_decode(text, position)
             position = _skip(text, _skip(text, position) + 1)
-        return found
+        return lines_at(text, positions)
 
     def error(self, message: str, **hints: Any) -> InputError:
         """Make an error that points to the value."""
         return self.source.error(message, _line(self.source.text, self.start), **hints)
+
+
+def lines_at(text: str, positions: Sequence[int]) -> list[int]:
+    """Find the lines of positions in ascending order."""
+    lines, line, seen = [], 1, 0
+    for position in positions:
+        line += text.count("\n", seen, position)
+        seen = position
+        lines.append(line)
+    return lines
 
 
 def read_values(source: Source) -> list[JsonValue | InputError]:

@@ -14,10 +14,10 @@ from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.core.words import squeezed
-from nsa_cli.io.json_text import JsonValue, dumps, read_values
+from nsa_cli.io.json_text import JsonValue, dumps, lines_at, read_values
 from nsa_cli.io.table import table_of
 from nsa_cli.problems.tables import table_record
-from nsa_cli.problems.vocabulary import axes_of, vocabulary
+from nsa_cli.problems.vocabulary import Vocabulary, axes_of, vocabulary
 
 
 def json_records(source: Source, problems: Sequence[Problem[Any]]) -> list[Record | InputError]:
@@ -38,9 +38,11 @@ def json_records(source: Source, problems: Sequence[Problem[Any]]) -> list[Recor
         elif isinstance(value.value, list) and value.value and not isinstance(value.value[0], dict):
             found += _lists(value, problems)
         else:
-            records = value.records()
-            elements = isinstance(value.value, list) and all(_is_element(r.data, problems) for r in records)
-            found += [_joined(records, problems)] if elements else [spread_rows(r, problems) for r in records]
+            rows = value.value
+            if isinstance(rows, list) and rows and _are_elements(rows, problems):
+                found.append(_joined(source, rows, value.lines(), problems))
+            else:
+                found += [spread_rows(record, problems) for record in value.records()]
     return found
 
 
@@ -55,48 +57,62 @@ def _elements_by_line(
         If one of the lines is malformed: without it the instance would be another.
     """
     objects = [v for v in values if not isinstance(v, InputError)]
-    if not objects or not all(isinstance(v.value, dict) and _is_element(v.value, problems) for v in objects):
+    if not objects or not _are_elements([v.value for v in objects], problems):
         return None
     for value in values:
         if isinstance(value, InputError):
             raise value
-    return _joined([record for value in objects for record in value.records()], problems)
+    lines = lines_at(objects[0].source.text, [value.start for value in objects])
+    return _joined(objects[0].source, [value.value for value in objects], lines, problems)
 
 
-def _is_element(data: Mapping[str, Any], problems: Sequence[Problem[Any]]) -> bool:
-    """Tell an object that is one city or item from one that is an instance."""
-    return "problem" not in data and any(
-        _fits([data], problem)
-        and not any(
-            isinstance(value, list) and vocabulary(problem).means(word, axes_of(value))
-            for word, value in data.items()
+def _are_elements(rows: Sequence[Any], problems: Sequence[Problem[Any]]) -> bool:
+    """Tell objects that are cities or items, each one, from objects that are instances."""
+    if not all(isinstance(row, dict) and "problem" not in row for row in rows):
+        return False
+    shapes = {_shape(row) for row in rows}  # few, of many rows
+    return all(
+        any(
+            _fits(shape, problem)
+            and not any(axes and vocabulary(problem).means(word, axes) for word, axes in shape)
+            for problem in problems
         )
-        for problem in problems
+        for shape in shapes
     )
 
 
-def _fits(rows: Sequence[Mapping[str, Any]], problem: Problem[Any]) -> bool:
+def _shape(row: Mapping[str, Any]) -> frozenset[tuple[str, int]]:
+    """Words of an object whose values are numbers, texts or lists of them, with their numbers of axes."""
+    return frozenset(
+        (word, axes)
+        for word, value in row.items()
+        if (axes := axes_of(value)) is not None and not (isinstance(value, list) and not value)
+    )
+
+
+def _shape_of_all(rows: Sequence[Mapping[str, Any]]) -> frozenset[tuple[str, int]]:
+    return frozenset().union(*{_shape(row) for row in rows})
+
+
+def _fits(shape: frozenset[tuple[str, int]], problem: Problem[Any]) -> bool:
     """Tell whether objects have all keys that an element of a problem needs."""
     words = vocabulary(problem)
-    keys = {_element_key(words, word, value) for row in rows for word, value in row.items()}
+    keys = {_element_key(words, word, axes) for word, axes in shape}
     return any(set(needed) <= keys for needed in problem.column_sets)
 
 
-def _element_key(words: Any, word: str, value: Any) -> str | None:
+def _element_key(words: Vocabulary, word: str, axes: int) -> str | None:
     """Find the key of the record that a key of an element fills; an element's value has an axis less."""
-    axes = axes_of(value)
-    if axes is None or (isinstance(value, list) and not value):
-        return None
     among = [*words.columns, *(key for key, count in words.problem.arrays.items() if count == axes + 1)]
-    key: str | None = words.key_of(word, axes + 1, among)
+    key = words.key_of(word, axes + 1, among)
     return key if key is None or key not in words.columns or axes == 0 else None
 
 
-def _joined(records: Sequence[Record], problems: Sequence[Problem[Any]]) -> Record:
-    """Make one record of elements, each of which is a record by itself."""
-    source = records[0].source
-    data, _ = _columns([r.data for r in records], problems, source, lambda i: records[i].locate(None, None))
-    lines = [line if (line := r.locate(None, None)) is not None else 1 for r in records]
+def _joined(
+    source: Source, rows: Sequence[Mapping[str, Any]], lines: Sequence[int], problems: Sequence[Problem[Any]]
+) -> Record:
+    """Make one record of elements, given with their lines."""
+    data, _ = _columns(rows, problems, source, lines.__getitem__)
     return Record(data, source, locator({}, lines))
 
 
@@ -117,7 +133,7 @@ def spread_rows(record: Record, problems: Sequence[Problem[Any]]) -> Record:
     if len(lists) != 1:
         return record
     (name,) = lists
-    if not any(_fits(record.data[name], problem) for problem in problems):
+    if not any(_fits(_shape_of_all(record.data[name]), problem) for problem in problems):
         return record
     data, bound = _columns(record.data[name], problems, record.source, lambda i: record.locate(name, i))
     others = {key: value for key, value in record.data.items() if key != name}
@@ -130,7 +146,8 @@ def _columns(
     rows: Sequence[Mapping[str, Any]], problems: Sequence[Problem[Any]], source: Source, line: Any
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Collect the values of elements by keys of the problem that needs most of them."""
-    fitting = [p for p in problems if _fits(rows, p)]
+    whole = _shape_of_all(rows)
+    fitting = [p for p in problems if _fits(whole, p)]
     problem = max(fitting, key=lambda p: max(map(len, p.column_sets)))
     words = vocabulary(problem)
     found: dict[str, list[str]] = {}
@@ -142,9 +159,9 @@ def _columns(
             where[word] = i
             if source.reading.leaves_out(word):
                 continue
-            key = _element_key(words, word, value)
-            if key is not None:
-                found.setdefault(key, []).append(word)
+            for _, axes in _shape({word: value}):
+                if (key := _element_key(words, word, axes)) is not None:
+                    found.setdefault(key, []).append(word)
 
     def fail(message: str, word: str, **hints: Any) -> NoReturn:
         raise source.error(message, line(where[word]), **hints)
