@@ -134,7 +134,7 @@ def _run(
 ) -> int:
     places = [i for i, item in enumerate(items) if isinstance(item, Task)]
     tasks = [item for item in items if isinstance(item, Task)]
-    compiled_late = False
+    compiled_late, told = False, ""
     with Signals() as signals:
         from nsa_cli.anneal.stop import Interrupt
         from nsa_cli.solver.solve import solve_each
@@ -152,13 +152,14 @@ def _run(
                 if not writer.take(places[i], result):
                     break
                 if not isinstance(result, NsaError):
-                    if len(items) == 1 and output not in (None, "-"):
-                        console.tell(f"objective {result.objective}, {result.status}: {output}")
+                    told = f"objective {result.objective}, {result.status}: {output}"
                     observer.write(result)
                     compiled_late = compiled_late or (result.found_by == "start" and is_compiling())
         finally:
             observer.end()
             writer.finish()
+        if told and len(items) == 1 and output not in (None, "-"):
+            console.tell(told)
         if compiled_late:
             console.warn(
                 "there was no time to compile the kernels for this machine: the answer is a start; "
