@@ -57,13 +57,28 @@ def _elements_by_line(
         If one of the lines is malformed: without it the instance would be another.
     """
     objects = [v for v in values if not isinstance(v, InputError)]
+    head: list[JsonValue] = []
+    if (
+        len(objects) > 1
+        and isinstance(objects[0].value, dict)
+        and not _are_elements([objects[0].value], problems)
+    ):
+        head, objects = objects[:1], objects[1:]  # what holds for all of them
     if not objects or not _are_elements([v.value for v in objects], problems):
-        return None
+        odd = next((v for v in objects if _are_elements([v.value], problems)), None)
+        if odd is None:
+            return None
+        raise odd.error("is a city or an item among objects that are none; give them in a list under a key")
     for value in values:
         if isinstance(value, InputError):
             raise value
     lines = lines_at(objects[0].source.text, [value.start for value in objects])
-    return _joined(objects[0].source, [value.value for value in objects], lines, problems)
+    record = _joined(objects[0].source, [value.value for value in objects], lines, problems)
+    for whole in head:
+        for key in whole.value.keys() & record.data.keys() - {"problem"}:
+            raise whole.error(f"{key} are in the lines below, too")
+        record = replace(record, data={**record.data, **whole.value})
+    return record
 
 
 def _are_elements(rows: Sequence[Any], problems: Sequence[Problem[Any]]) -> bool:
