@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nsa_cli.core.draws import draw_seed
-from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.errors import InputError, NsaError, UsageError
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Record, Source
 from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
 from nsa_cli.io.source import read_source
 from nsa_cli.problems import all_problems, builtin_names, find_problem
-from nsa_cli.problems.files import Unread, read_records
+from nsa_cli.problems.files import Unread, check_settings, read_records
 from nsa_cli.problems.files import read_each as read_each_record
 from nsa_cli.problems.sets import find_set, read_set
 from nsa_cli.solver.settings import Settings
@@ -33,7 +35,10 @@ __all__ = ["Task", "Unread", "generate", "read", "read_each", "solve", "solve_ma
 
 
 def read(
-    path: str | Path, problem: str | None = None, settings: Mapping[str, Any] | None = None
+    path: str | Path,
+    problem: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **reading: Any,
 ) -> list[Task]:
     """Read the instances of a file, or of standard input for ``-``.
 
@@ -45,14 +50,18 @@ def read(
         `path` may also be the name of a problem that needs no data but `settings`.
     settings : mapping, optional
         Record keys that the file lacks, such as ``{"capacity": 100}``.
+    **reading
+        Fields of `Reading`: ``columns``, ``separator``, ``decimal``, ``thousands``, ``ignore``.
 
     Raises
     ------
     InputError
         If the file is not what it should be; names file and line.
+    UsageError
+        If a setting is none of the problem's.
     """
     tasks = []
-    for task in read_each([path], problem, settings):
+    for task in read_each([path], problem, settings, **reading):
         if isinstance(task, Unread):
             raise task.error
         tasks.append(task)
@@ -60,7 +69,10 @@ def read(
 
 
 def read_each(
-    paths: Sequence[str | Path], problem: str | None = None, settings: Mapping[str, Any] | None = None
+    paths: Sequence[str | Path],
+    problem: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **reading: Any,
 ) -> list[Task | Unread]:
     """Read the instances of many files; errors take the place of unreadable ones.
 
@@ -68,34 +80,44 @@ def read_each(
     ----------
     paths : sequence of str or Path
         Files that belong to one instance count once, whichever of them are given.
-    problem, settings
+    problem, settings, **reading
         As for `read`.
+
+    Raises
+    ------
+    UsageError
+        If a setting is none of the problems'.
     """
-    owner = find_problem(problem) if problem else None
+    owner, form = find_problem(problem) if problem else None, Reading(**reading)
     seen: set[tuple[Path, ...]] = set()
     tasks: list[Task | Unread] = []
     for path in map(str, paths):
         begin = time.monotonic()
         try:
-            found = read_each_record(_records(path, owner, settings or {}, seen), owner, settings)
+            found = read_each_record(_records(path, owner, form, seen), owner, settings)
         except NsaError as error:
             tasks.append(Unread(path, error))
             continue
         seconds = (time.monotonic() - begin) / max(len(found), 1)
-        tasks += [x if isinstance(x, Unread) else Task(*x, seconds, file=path) for x in found]
+        tasks += [
+            x if isinstance(x, Unread) else Task(x.problem, x.instance, seconds, file=path, notes=x.remarks)
+            for x in found
+        ]
+    problems = {id(task.problem): task.problem for task in tasks if isinstance(task, Task)}
+    check_settings(list(problems.values()), settings or {})
     return tasks
 
 
 def _records(
-    path: str, problem: Problem[Any] | None, settings: Mapping[str, Any], seen: set[tuple[Path, ...]]
-) -> list[Record]:
+    path: str, problem: Problem[Any] | None, reading: Reading, seen: set[tuple[Path, ...]]
+) -> list[Record | InputError]:
     """Read the records of a path, which may be a file, a part of a set of files, or a problem's name."""
     if path in builtin_names() and not Path(path).exists():
         # Some problems are their parameters: a name and --set a=1 is all there is to know.
-        return [Record({"problem": path, **settings}, Source(path, "", ""))]
+        return [Record({"problem": path}, Source(path, "", ""))]
     parts = None if path == "-" else find_set(Path(path), [problem] if problem else all_problems())
     if parts is None:
-        return read_records(read_source(path), problem)
+        return read_records(read_source(path, reading), problem)
     files = tuple(sorted(parts.files.values()))
     if files in seen:
         return []
@@ -140,14 +162,15 @@ def solve(
     on_progress : callable, optional
         Called with a `Progress` about ten times a second.
     **settings
-        Fields of `Settings`.
+        Fields of `Settings` and, of a file, of `Reading`.
     """
+    reading = {f.name: settings.pop(f.name) for f in fields(Reading) if f.name in settings}
     if isinstance(instance, Task):
         task = instance
     elif isinstance(instance, Instance):
         task = Task(_owner(instance, problem), instance)
     else:
-        tasks = read(instance, problem)
+        tasks = read(instance, problem, **reading)
         if len(tasks) != 1:
             raise UsageError(f"{instance}: holds {len(tasks)} instances; read them and solve each")
         task = tasks[0]

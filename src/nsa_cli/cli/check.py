@@ -8,7 +8,19 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
-from nsa_cli.cli.options import Capacity, Owner, Pairs, Quiet, check_output, record_keys
+from nsa_cli.cli.options import (
+    Capacity,
+    Columns,
+    Decimal,
+    Ignore,
+    Owner,
+    Pairs,
+    Quiet,
+    Separator,
+    Thousands,
+    check_output,
+    record_keys,
+)
 from nsa_cli.core.errors import InfeasibleError, UsageError
 
 
@@ -25,6 +37,11 @@ def check(
     problem: Owner = None,
     capacity: Capacity = None,
     set_: Pairs = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    ignore: Ignore = None,
     no_bound: Annotated[bool, typer.Option("--no-bound", help="Check and evaluate only.")] = False,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
@@ -46,12 +63,24 @@ def check(
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
     check_output(output, inputs=(instance, solution))
     console = Console(quiet)
-    tasks = read(instance, problem, record_keys(set_, capacity))
+    tasks = read(
+        instance,
+        problem,
+        record_keys(set_, capacity),
+        columns=columns,
+        separator=separator,
+        decimal=decimal,
+        thousands=thousands,
+        ignore=ignore,
+    )
     pairs = pair(tasks, read_answers(read_source(solution), tasks[0].problem), solution)
     if len(pairs) < len(tasks):
         console.warn(
             f"{solution}: has no solution of {len(tasks) - len(pairs)} of the {len(tasks)} instances"
         )
+    for task in tasks:
+        for remark in task.remarks():
+            console.warn(f"{task.instance.name or instance}: {remark}")
     evaluations = [evaluate(task, answer, bound=not no_bound) for task, answer in pairs]
     for evaluation in evaluations:
         for remark in evaluation.remarks:

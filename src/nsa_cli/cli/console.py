@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import sys
 import time
@@ -76,7 +77,7 @@ def describe(error: NsaError) -> str:
 def _on_command_line(name: str, value: Any = None) -> str:
     """Spell an option: ``--time-limit 3``, ``--greedy``, ``--no-bound``."""
     flag = ("--no-" if value is False else "--") + name.replace("_", "-")
-    return flag if value is None or isinstance(value, bool) else f"{flag} {value}"
+    return flag if value is None or isinstance(value, bool) else f"{flag} {shlex.quote(str(value))}"
 
 
 def log_event(event: str, **fields: Any) -> None:

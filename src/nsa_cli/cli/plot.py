@@ -7,7 +7,18 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import generate, read
-from nsa_cli.cli.options import Capacity, Owner, Pairs, check_output, record_keys
+from nsa_cli.cli.options import (
+    Capacity,
+    Columns,
+    Decimal,
+    Ignore,
+    Owner,
+    Pairs,
+    Separator,
+    Thousands,
+    check_output,
+    record_keys,
+)
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem
@@ -88,6 +99,11 @@ def solution(
     problem: Owner = None,
     capacity: Capacity = None,
     set_: Pairs = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    ignore: Ignore = None,
 ) -> int:
     """Draw a solution of an instance, both from files."""
     from nsa_cli.problems.files import read_solution
@@ -97,7 +113,16 @@ def solution(
     check_picture("output", output)
     from nsa_cli.io.source import read_source
 
-    tasks = read(instance, problem, record_keys(set_, capacity))
+    tasks = read(
+        instance,
+        problem,
+        record_keys(set_, capacity),
+        columns=columns,
+        separator=separator,
+        decimal=decimal,
+        thousands=thousands,
+        ignore=ignore,
+    )
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
     task = tasks[0]

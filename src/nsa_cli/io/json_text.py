@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from json import JSONDecodeError
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from nsa_cli.core.errors import shown
+from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.record import Locate, Record, Source
 
 _WHITESPACE = " \t\n\r"
@@ -16,6 +18,85 @@ _WHITESPACE = " \t\n\r"
 def looks_like_json(source: Source) -> bool:
     """Recognise JSON by its first character."""
     return source.text.lstrip()[:1] in ("{", "[")
+
+
+class JsonValue(NamedTuple):
+    """One JSON value of a text.
+
+    Attributes
+    ----------
+    value : object
+    source : Source
+    start : int
+        Position of its first character.
+    """
+
+    value: Any
+    source: Source
+    start: int
+
+    def records(self) -> list[Record]:
+        """Give the objects that the value is, or a list of."""
+        return _records(self.value, self.source, self.start)
+
+    def lines(self) -> list[int]:
+        """Lines of the elements of a list."""
+        text, decoder, positions = self.source.text, json.JSONDecoder(), []
+        position = _skip(text, self.start + 1)
+        for _ in self.value:
+            positions.append(position)
+            _, position = decoder.raw_decode(text, position)
+            position = _skip(text, _skip(text, position) + 1)
+        return lines_at(text, positions)
+
+    def error(self, message: str, **hints: Any) -> InputError:
+        """Make an error that points to the value."""
+        return self.source.error(message, _line(self.source.text, self.start), **hints)
+
+
+def lines_at(text: str, positions: Sequence[int]) -> list[int]:
+    """Find the lines of positions in ascending order."""
+    lines, line, seen = [], 1, 0
+    for position in positions:
+        line += text.count("\n", seen, position)
+        seen = position
+        lines.append(line)
+    return lines
+
+
+def read_values(source: Source) -> list[JsonValue | InputError]:
+    """Read all values of a JSON text; of one value a line, one that is malformed is an error of its own.
+
+    Raises
+    ------
+    InputError
+        If it is not strict JSON.
+    """
+    try:
+        return [JsonValue(value, source, start) for value, start in _values(source)]
+    except InputError as error:
+        found = _values_by_line(source)
+        if found is None:
+            raise error from None
+        return found
+
+
+def _values_by_line(source: Source) -> list[JsonValue | InputError] | None:
+    """Read a value a line; None unless most of the lines are objects."""
+    found: list[JsonValue | InputError] = []
+    start, objects = 0, 0
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if line.strip():
+            try:
+                ((value, _),) = _values(replace(source, text=line))
+                objects += isinstance(value, dict)
+                found.append(JsonValue(value, source, start + len(line) - len(line.lstrip(_WHITESPACE))))
+            except InputError as error:
+                found.append(source.error(error.message, number))
+            except ValueError:
+                found.append(source.error("not valid JSON: more than one value in the line", number))
+        start += len(line) + 1
+    return found if 2 * objects >= len(found) > 1 else None
 
 
 def read_records(source: Source) -> list[Record]:

@@ -6,9 +6,11 @@ import gzip
 import io
 import sys
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 from nsa_cli.core.errors import InputError
+from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Source
 from nsa_cli.io.arrays import LARGEST, holds_arrays, read_arrays
 
@@ -16,14 +18,19 @@ from nsa_cli.io.arrays import LARGEST, holds_arrays, read_arrays
 STDIN = "<stdin>"
 
 
-def read_source(path: str | Path) -> Source:
-    """Read a file, or standard input for ``-``.
+def read_source(path: str | Path, reading: Reading | None = None) -> Source:
+    """Read a file, or standard input for ``-``; `reading` is what the user says about its form.
 
     Raises
     ------
     InputError
         If there is no such file, it cannot be read, is empty, or holds neither text nor arrays.
     """
+    source = _read(path)
+    return source if reading is None else replace(source, reading=reading)
+
+
+def _read(path: str | Path) -> Source:
     if str(path) == "-":
         return decode(sys.stdin.buffer.read(), STDIN, "")
     file = Path(path)
