@@ -60,11 +60,11 @@ class Builder:
         self._known = json.loads((old / "index.json").read_text()) if (old / "index.json").exists() else {}
         self.index: dict[str, Any] = {}
 
-    def find(self, kernel: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    def find(self, function: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
         """Compile a kernel for types of arguments, keep its objects, and load it for this machine."""
         from nsa_cli.core.kernel import shipped, sources
 
-        name, files = shipped.name_of(kernel, types), sources.sources(_files(kernel, types))
+        name, files = shipped.name_of(function, types), sources.sources(_files(function, types))
         entry = {
             "sources": [path.relative_to(sources.PACKAGE).as_posix() for path in files],
             "digest": sources.digest_of(files),
@@ -75,7 +75,7 @@ class Builder:
         if entry.items() <= known.items() and all((self._old / place).exists() for place in objects):
             returns, code = known["returns"], [(self._old / place).read_bytes() for place in objects]
         else:
-            module, returns = _lowered(kernel, name, arguments)
+            module, returns = _lowered(function, name, arguments)
             bitcode = module.as_bitcode()
             code = [_emitted(bitcode, target) for target in self._targets]
         for place, emitted in zip(objects, code, strict=True):
@@ -93,22 +93,25 @@ def _tools() -> str:
     return f"numba {numba.__version__}, {hashlib.sha256(Path(__file__).read_bytes()).hexdigest()}"
 
 
-def _files(kernel: Any, types: Sequence[Any]) -> set[Path]:
-    """Give the modules of a kernel and of the classes of its arguments, where the variants are."""
-    modules = {kernel.__module__} | {x.__module__ for x in types if isinstance(x, type)}
+def _files(function: Any, types: Sequence[Any]) -> set[Path]:
+    """Give the modules of a kernel, of the classes of its arguments, and of variants for these."""
+    from nsa_cli.core.kernel.jit import variants
+
+    modules = {function.__module__} | {x.__module__ for x in types if isinstance(x, type)}
+    modules |= {variant.function.__module__ for variant in variants if {*variant.classes} & {*types}}
     return {Path(sys.modules[name].__file__ or "") for name in modules if name.startswith("nsa_cli.")}
 
 
-def _lowered(kernel: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, str]:
+def _lowered(function: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, str]:
     """Type and lower a kernel; the module of all its parts with one entry, and the type of its result."""
     import llvmlite.binding as llvm
     import numba
 
-    from nsa_cli.core.kernel import compiler, shipped
+    from nsa_cli.core.kernel import compiler, jit, shipped
 
-    compiler.dispatcher(kernel)  # tells Numba of variants
+    compiler.dispatcher(jit.Function(function), jit.variants)  # tells Numba of variants
     options = {**compiler.OPTIONS, "no_cpython_wrapper": True, "forceinline": False}
-    compiled = numba.njit(**options)(kernel.py_func)
+    compiled = numba.njit(**options)(function)
     signature = tuple(map(numba.typeof, arguments))
     compiled.compile(signature)
     made = compiled.overloads[signature]

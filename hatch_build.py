@@ -14,9 +14,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class KernelHook(BuildHookInterface):
     """Makes the objects before files are collected, also for an editable installation.
 
-    Without them the package works, and compiles at the first call: a machine that is not listed, or a compiler
-    library of another version, is no reason not to install. ``NSA_TARGETS=all`` makes those of all targets,
-    and then nothing may fail.
+    Without them the package works, and compiles at the first call: a machine that is not listed is no reason
+    not to install. ``NSA_TARGETS=all`` makes those of all targets, and then nothing may fail.
     """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -30,5 +29,5 @@ class KernelHook(BuildHookInterface):
             raise RuntimeError(done.stderr)
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:]
-            self.app.display_warning(f"nsa: no machine code, kernels compile when first used: {last}")
+            self.app.display_warning(f"no machine code: kernels compile when first used: {last}")
         build_data["artifacts"].append("src/nsa_cli/core/kernel/objects/")

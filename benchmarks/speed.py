@@ -2,12 +2,16 @@
 
     python benchmarks/speed.py                    kernels, one and two threads
     python benchmarks/speed.py --authors CHECKOUT the authors' code too, in the same run
+    python benchmarks/speed.py --start            processes, with nothing compiled before and again
 
 A chain-step is one proposal with its decision, of one chain. The paper's own features and networks (random
 weights: speed does not depend on them) at the paper's temperatures, 256 chains at once, in runs of a third
 of a second: `solve` looks at its chains every tenth of one. One thread by its processor time, two by the
 clock. The fraction of peak counts three operations a hidden unit and candidate (maximum, multiplication,
 addition), against what a loop of nothing but fused multiply-adds reaches on one core in the same run.
+
+With ``--start``, processor seconds of whole processes of ``nsa solve``, each beginning with an empty cache of
+compiled kernels, and once more with what that left: every metric, method and shipped policy.
 
 Three rows are three things. ``tsp100`` does what the authors' code does. ``tsp100 held`` shows the policy a
 new temperature every 16 steps (`nsa_cli.anneal.hold`). ``tsp100 near`` joins a city to one of its
@@ -18,9 +22,14 @@ code at the same size, which scores all cities.
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import resource
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,10 +41,11 @@ import torch
 from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import stream_keys
-from nsa_cli.policy.checkpoint import find_stored
+from nsa_cli.policy.checkpoint import available, find_stored
 from nsa_cli.policy.fused import learnt
 from nsa_cli.policy.slots import SlotPolicy
-from nsa_cli.problems import find_problem
+from nsa_cli.problems import builtin_names, find_problem
+from nsa_cli.problems.tsp.distances import METRICS
 
 #: Chain-steps a second of the authors' code on one thread of a 4 GHz Zen 5 core, batch 256, PyTorch on CPU.
 #: For scale only: another machine, another day. With --authors it is measured here.
@@ -153,6 +163,52 @@ def peak() -> float:
     return 2 * streams * LANES * count / (time.process_time() - begin)
 
 
+def processor_seconds(command: Sequence[str], cache: Path) -> float:
+    """Processor seconds of a process of Python, with a folder for what it compiles."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    subprocess.run([sys.executable, *command], env=environment, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def beginnings(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Name processes, and give their commands."""
+    rng = np.random.default_rng(0)
+    yield "python alone", ["-c", "pass"]
+    yield "NumPy alone", ["-c", "import numpy"]
+    for metric in (*METRICS, "EXPLICIT"):
+        coords = rng.integers(1, 60, (50, 3 if metric.endswith("3D") else 2))
+        record: dict[str, Any] = {"coords": coords.tolist(), "edge_weight_type": metric}
+        if metric == "EXPLICIT":
+            far = rng.integers(1, 100, (50, 50))
+            record = {"matrix": (np.triu(far, 1) + np.triu(far, 1).T).tolist()}
+        (folder / f"{metric}.json").write_text(json.dumps(record))
+        yield f"tsp {metric}", [str(folder / f"{metric}.json"), "--method", "large-step", "--steps", "1000"]
+    for name in builtin_names():
+        file = folder / f"{name}.json"
+        problem, size = find_problem(name), 2 if name == "rosenbrock" else 50
+        record = {"problem": name, **problem.generate(size, rng).record()}
+        file.write_text(json.dumps(record))
+        yield f"{name}, default", [str(file), "--steps", "1000"]
+        for policy in ("uniform", *available(name)):
+            yield f"{name}, {policy}", [str(file), "--policy", policy, "--steps", "1000"]
+        if problem.large_step() is not None:
+            yield f"{name}, large steps", [str(file), "--method", "large-step", "--steps", "1000"]
+
+
+def measure_starts() -> None:
+    """Print processor seconds of a first process and of the next."""
+    print(f"{'process':>28} {'first':>7} {'again':>7}")
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (name, command) in enumerate(beginnings(Path(folder))):
+            if command[0] != "-c":
+                command = ["-m", "nsa_cli", "solve", *command]
+            cache = Path(folder) / f"cache{number}"
+            first, again = processor_seconds(command, cache), processor_seconds(command, cache)
+            print(f"{name:>28} {first:7.2f} {again:7.2f}", flush=True)
+
+
 def authors_pace(checkout: Path, name: str, size: int) -> float:
     """Measure the authors' code (https://github.com/Qualcomm-AI-research/neural-simulated-annealing)."""
     if str(checkout) not in sys.path:
@@ -185,7 +241,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--authors", type=Path, metavar="CHECKOUT", help="a checkout of the authors' code")
     parser.add_argument("--problems", default="tsp,knapsack,bin")
+    parser.add_argument("--start", action="store_true", help="processes from their start instead")
     arguments = parser.parse_args()
+    if arguments.start:
+        measure_starts()
+        return
     torch.set_num_threads(1)
     top = peak()
     print(f"peak of one core: {top:.3g} float32 operations a second")

@@ -33,10 +33,8 @@ def measured():
 
 @pytest.fixture
 def command(capsys, monkeypatch):
-    """Run `nsa benchmark` in this process: exit code, stdout, stderr; cold kernels say nothing."""
+    """Run `nsa benchmark` in this process: exit code, stdout, stderr."""
     from nsa_cli.cli.main import exit_code
-
-    monkeypatch.setattr("nsa_cli.core.kernel._waiting", [])
 
     def run(*arguments):
         code = exit_code(["benchmark", *map(str, arguments)])

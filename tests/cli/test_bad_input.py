@@ -79,7 +79,7 @@ def test_a_little_beside_the_formats(nsa, tmp_path, name):
         (
             '{"items": [{"value": 1, "profit": 2, "weight": 1}], "capacity": 1}',
             1,
-            "value and profit mean the same",
+            "'value' and 'profit' mean the same",
         ),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_training_has_options_and_fields_in_one_file(nsa, write, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("seeed: 1\n", "no option 'seeed'; there are problem, steps, time-limit, target"),
+        ("seeed: 1\n", "no option 'seeed'; the nearest is seed"),
         ("config: other.yaml\n", "no option 'config'"),
         ("files: x.tsp\n", "no option 'files'"),
         ("1: 2\n", "no option 1"),
@@ -152,7 +152,16 @@ def test_what_is_in_force_is_a_configuration(nsa, square, write, tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("nsa so", ["solve"]), ("nsa solve --time", ["--time-limit"]), ("nsa train kn", ["knapsack"])],
+    [
+        ("nsa so", ["solve"]),
+        ("nsa solve --time", ["--time-limit"]),
+        ("nsa train kn", ["knapsack"]),
+        ("nsa solve --method la", ["large-step"]),
+        ("nsa solve --schedule li", ["linear"]),
+        ("nsa solve --policy tsp-es-n", ["tsp-es-nearest"]),
+        ("nsa solve --init gr", ["greedy"]),
+        ("nsa check --problem t", ["tsp"]),
+    ],
 )
 def test_the_shell_completes(words, expected):
     """Commands, options, names of problems; without loading what is heavy."""

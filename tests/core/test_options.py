@@ -27,6 +27,9 @@ from nsa_cli.core.options import (
         ("20000", 20000),
         (" 2_000 ", 2000),
         ("0", 0),
+        ("1e6", 1_000_000),
+        ("2.5E3", 2500),
+        (1e6, 1_000_000),
         ("10N", 500),
         ("10n", 500),
         ("N2", 2500),
@@ -47,7 +50,9 @@ def test_steps_are_read_in_terms_of_the_size(text, steps):
     assert parse_steps("steps", found) is found
 
 
-@pytest.mark.parametrize("text", ["", "ten", "-5", "10M2", "1e3", "N5", "10N2x", "1.5", -5, True, 2.5])
+@pytest.mark.parametrize(
+    "text", ["", "ten", "-5", "10M2", "1e99", "1e-3", "N5", "10N2x", "1.5", -5, True, 2.5]
+)
 def test_other_steps_are_refused(text):
     """What is no number of steps is shown to the user."""
     with pytest.raises(UsageError, match=r"^steps: expected"):

@@ -108,7 +108,7 @@ def test_items_and_bins_in_tables(tmp_path: Path) -> None:
         (ITEMS, "ID,X,COPIES\n0,10,3\n", r"bins\.csv:2: COPIES: expected -1 or at least 4, got 3"),
         (ITEMS, "ID,X\n0,5\n", r"items\.csv:2: item 0 does not fit any bin: weight 6 > capacity 5"),
         (ITEMS, "ID,X\n0,-1\n", r"bins\.csv:2: capacity: expected a number >= 0, got -1"),
-        (ITEMS, "ID,X,MAXIMUM_WEIGHT\n0,10,7\n", r"bins\.csv: column 'maximum_weight' is not supported"),
+        (ITEMS, "ID,X,MAXIMUM_WEIGHT\n0,10,7\n", r"bins\.csv:1: column 'MAXIMUM_WEIGHT' is not supported"),
         ("ID,X,COPIES\n0,6,0\n", "ID,X\n0,10\n", r"items\.csv:2: copies, element 1: expected a positive"),
     ],
 )

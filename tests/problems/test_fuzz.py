@@ -62,7 +62,7 @@ VALID = [
     ("3 7\n6 2\n5 3\n6 4\n0 1 1\n", ".txt"),
     ("2 10 6 1 5 2", ".csp"),
     ("# capacity = 7\nquantity,weight,value\n2,3,4\n1,2,5\n", ".csv"),
-    ('{"weights": [5, 6], "copies": [2, 1], "bin_capacity": 10, "profits": [1, 2], "capacity": 9}', ".json"),
+    ('{"weights": [5, 6], "copies": [2, 1], "profits": [1, 2], "max_weight": 9}', ".json"),
     ('{"capacity": 5, "items": [{"name": 1, "value": 3, "weight": 2}]}', ".json"),
     ('[{"pieces": [{"length": 0.3, "quantity": 2}], "name": "n"}]', ".json"),
     ("# bins\n3 10 # n C\n6\n5\n4\n", ".txt"),

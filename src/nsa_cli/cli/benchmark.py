@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_names
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers
+from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers, parse_seconds
 
 if TYPE_CHECKING:
     from nsa_cli.bench.choose import Request
@@ -29,7 +30,7 @@ def benchmark(
         typer.Argument(
             metavar="PROBLEM|FILE…",
             help="Name of a problem, or FILE.py:CLASS; with --budget also files of instances, and folders.",
-            autocompletion=problem_names,
+            autocompletion=completion(problem_names),
         ),
     ],
     sizes: Annotated[str | None, typer.Option("--sizes", help="Sizes of instances: 50,100.")] = None,
@@ -54,9 +55,9 @@ def benchmark(
         str | None, typer.Option("--against", help="Peers, other projects' solvers, by name; or all.")
     ] = None,
     time_limit: Annotated[
-        float,
-        typer.Option("--time-limit", metavar="SECONDS", help="Of peers, for each instance."),
-    ] = 1.0,
+        str,
+        typer.Option("--time-limit", metavar="TIME", help="Of peers, for each instance: 10, 500ms, 2m."),
+    ] = "1",
     references: Annotated[
         str | None,
         typer.Option("--references", metavar="DIR", help="Reference objectives; for files, a list of them."),
@@ -72,7 +73,8 @@ def benchmark(
     """Measure annealing, heuristics and peers on the paper's test sets of PROBLEM, or on files."""
     if count < 1:
         raise UsageError(f"expected at least 1, got {count}", option="count")
-    if not 0 < time_limit < float("inf"):
+    seconds = parse_seconds("time_limit", time_limit)
+    if not seconds:
         raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
     from nsa_cli.bench.choose import Request
     from nsa_cli.solver.choose import choose_device
@@ -86,7 +88,7 @@ def benchmark(
         budget=None if budget is None else parse_budgets("budget", budget),
         policies=None if policies is None else () if policies == "none" else parse_names(policies),
         against=parse_names(against or "") or None,
-        time_limit=time_limit,
+        time_limit=seconds,
         references=None if references is None else Path(references),
         device="cpu" if budget is not None else choose_device(device),
         neighbourhood=neighbourhood,

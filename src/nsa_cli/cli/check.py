@@ -8,7 +8,20 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
-from nsa_cli.cli.options import Capacity, MaxMemory, Owner, Pairs, Quiet, check_output, record_keys
+from nsa_cli.cli.options import (
+    Capacity,
+    Columns,
+    Decimal,
+    Ignore,
+    MaxMemory,
+    Owner,
+    Pairs,
+    Quiet,
+    Separator,
+    Thousands,
+    check_output,
+    record_keys,
+)
 from nsa_cli.core.errors import InfeasibleError, UsageError
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
@@ -27,6 +40,11 @@ def check(
     problem: Owner = None,
     capacity: Capacity = None,
     set_: Pairs = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    ignore: Ignore = None,
     max_memory: MaxMemory = None,
     no_bound: Annotated[bool, typer.Option("--no-bound", help="Check and evaluate only.")] = False,
     output: Annotated[
@@ -50,13 +68,25 @@ def check(
     check_output(output, inputs=(instance, solution))
     console = Console(quiet)
     with memory_limit(parse_bytes("max_memory", max_memory)):
-        tasks = read(instance, problem, record_keys(set_, capacity))
+        tasks = read(
+            instance,
+            problem,
+            record_keys(set_, capacity),
+            columns=columns,
+            separator=separator,
+            decimal=decimal,
+            thousands=thousands,
+            ignore=ignore,
+        )
         answers = read_answers(read_source(solution), tasks[0].problem)
     pairs = pair(tasks, answers, solution)
     if len(pairs) < len(tasks):
         console.warn(
             f"{solution}: has no solution of {len(tasks) - len(pairs)} of the {len(tasks)} instances"
         )
+    for task in tasks:
+        for remark in task.remarks():
+            console.warn(f"{task.instance.name or instance}: {remark}")
     evaluations = [evaluate(task, answer, bound=not no_bound) for task, answer in pairs]
     for evaluation in evaluations:
         for remark in evaluation.remarks:

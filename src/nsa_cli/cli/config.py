@@ -16,6 +16,7 @@ import typer
 from nsa_cli.cli.console import say
 from nsa_cli.cli.options import Verbose
 from nsa_cli.core.errors import InputError, shown
+from nsa_cli.core.words import nearest
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.yaml_text import read_yaml
 
@@ -82,7 +83,9 @@ def _defaults(context: typer.Context, path: str, reads_more: bool) -> dict[str, 
         if name in options:
             defaults[options[name].name] = _checked(options[name], setting, context, path, name)
         elif not reads_more:
-            raise InputError(f"there is no option {shown(key)}; there are {', '.join(options)}", path)
+            near = nearest(name, options)
+            hint = f"there are {', '.join(options)}" if near is None else f"the nearest is {near}"
+            raise InputError(f"there is no option {shown(key)}; {hint}", path)
     return defaults
 
 

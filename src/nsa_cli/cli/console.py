@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import os
 import select
+import shlex
 import signal
 import sys
 import tempfile
@@ -80,7 +81,7 @@ def describe(error: NsaError) -> str:
 def _on_command_line(name: str, value: Any = None) -> str:
     """Spell an option: ``--time-limit 3``, ``--greedy``, ``--no-bound``."""
     flag = ("--no-" if value is False else "--") + name.replace("_", "-")
-    return flag if value is None or isinstance(value, bool) else f"{flag} {value}"
+    return flag if value is None or isinstance(value, bool) else f"{flag} {shlex.quote(str(value))}"
 
 
 def log_event(event: str, **fields: Any) -> None:

@@ -13,6 +13,7 @@ from nsa_cli.cli.check import check
 from nsa_cli.cli.config import configurable
 from nsa_cli.cli.console import describe, log_format, say
 from nsa_cli.cli.generate import generate
+from nsa_cli.cli.help import GroupedCommand
 from nsa_cli.cli.plot import policy as plot_policy
 from nsa_cli.cli.plot import run as plot_run
 from nsa_cli.cli.plot import solution as plot_solution
@@ -44,7 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (solve, check, generate, train, benchmark):
-    app.command()(configurable(_interruptible(_command)))
+    app.command(cls=GroupedCommand)(configurable(_interruptible(_command)))
 
 pictures = typer.Typer(help="Draw a policy, a solution or a run.", rich_markup_mode=None)
 pictures.command("policy")(_interruptible(plot_policy))

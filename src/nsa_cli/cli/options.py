@@ -10,30 +10,104 @@ from typing import Annotated, Any
 
 import typer
 
+from nsa_cli.cli.help import ANNEALING, OUTPUT, READING, SEARCH, completion
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.options import parse_pairs
-from nsa_cli.problems import builtin_names
+from nsa_cli.core.options import parse_amount, parse_pairs
+from nsa_cli.problems import builtin_names, find_problem
 
 
-def problem_names(incomplete: str) -> list[str]:
-    """Complete the name of a problem, for the shell."""
-    return [name for name in builtin_names() if name.startswith(incomplete)]
+def problem_names() -> tuple[str, ...]:
+    """Names of the built-in problems."""
+    return builtin_names()
+
+
+def start_names() -> list[str]:
+    """Names of the starts of all built-in problems."""
+    return sorted({start for name in builtin_names() for start in find_problem(name).starts})
+
+
+def policy_names() -> list[str]:
+    """Names of the shipped policies, and ``uniform``."""
+    from nsa_cli.policy.checkpoint import available
+
+    return ["uniform", *(policy for name in builtin_names() for policy in available(name))]
 
 
 ProblemName = Annotated[
     str,
     typer.Argument(
-        metavar="PROBLEM", help="Name of a problem, or FILE.py:CLASS.", autocompletion=problem_names
+        metavar="PROBLEM",
+        help="Name of a problem, or FILE.py:CLASS.",
+        autocompletion=completion(problem_names),
     ),
 ]
 Owner = Annotated[
     str | None,
-    typer.Option("-p", "--problem", help="Problem, or FILE.py:CLASS; recognised from the file by default."),
+    typer.Option(
+        "-p",
+        "--problem",
+        metavar="PROBLEM",
+        help="bin, knapsack, rosenbrock, tsp, or FILE.py:CLASS; recognised from the file by default.",
+        autocompletion=completion(problem_names),
+        rich_help_panel=READING,
+    ),
 ]
-Capacity = Annotated[str | None, typer.Option("--capacity", help="Capacity, where the file has none.")]
+Capacity = Annotated[
+    str | None,
+    typer.Option(
+        "--capacity", metavar="C", help="Capacity, where the file has none.", rich_help_panel=READING
+    ),
+]
 Pairs = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Another key of the instance; may be repeated."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Another key of the instance; may be repeated.",
+        rich_help_panel=READING,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="WORDS",
+        help="What a table's columns are, in order, as id,x,y; - leaves one out; matrix: distances.",
+        rich_help_panel=READING,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        metavar="SIGN",
+        help="Between a table's cells: ; , | tab or blank.",
+        rich_help_panel=READING,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal", metavar="SIGN", help="Decimal sign of a table: . or ,", rich_help_panel=READING
+    ),
+]
+Thousands = Annotated[
+    str | None,
+    typer.Option(
+        "--thousands",
+        metavar="SIGN",
+        help="Sign between thousands in a table: , . ' or blank.",
+        rich_help_panel=READING,
+    ),
+]
+Ignore = Annotated[
+    str | None,
+    typer.Option(
+        "--ignore",
+        metavar="WORDS",
+        help="Keys and columns of the file to leave out, between commas.",
+        rich_help_panel=READING,
+    ),
 ]
 MaxMemory = Annotated[
     str | None,
@@ -41,32 +115,56 @@ MaxMemory = Annotated[
         "--max-memory",
         metavar="SIZE",
         help="Memory that reading files may take, as 4GB; 2 GB by default.",
+        rich_help_panel=READING,
     ),
 ]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+Device = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        metavar="auto|cpu|cuda",
+        help="Where to compute; auto: CUDA where there is one.",
+        autocompletion=completion(("auto", "cpu", "cuda")),
+        rich_help_panel=SEARCH,
+    ),
+]
 Seed = Annotated[
-    int | None, typer.Option("--seed", help="Same seed, same answer; drawn and reported if not given.")
+    int | None,
+    typer.Option(
+        "--seed", help="Same seed, same answer; drawn and reported if not given.", rich_help_panel=SEARCH
+    ),
 ]
 Neighbourhood = Annotated[
     str | None,
     typer.Option(
         "--neighbourhood",
+        metavar="NAME",
         help="Moves and energy of annealing: paper; squares (of loads) for bins; nearest:K for tours. "
         "By default the policy's.",
+        autocompletion=completion(("paper", "squares", "nearest:10")),
+        rich_help_panel=ANNEALING,
     ),
 ]
 Candidates = Annotated[
     int | None,
-    typer.Option("--candidates", metavar="K", help="For tours: the neighbourhood of the K nearest cities."),
+    typer.Option(
+        "--candidates",
+        metavar="K",
+        help="For tours: the neighbourhood of the K nearest cities.",
+        rich_help_panel=ANNEALING,
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say on stderr what was chosen.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.", rich_help_panel=OUTPUT)]
+Verbose = Annotated[
+    bool,
+    typer.Option("-v", "--verbose", help="Say on stderr what was chosen.", rich_help_panel=OUTPUT),
+]
 
 
 def record_keys(pairs: Sequence[str] | None, capacity: str | None) -> dict[str, Any]:
     """Read the record keys that are given beside a file."""
-    given = [] if capacity is None else [f"capacity={capacity}"]
-    return parse_pairs("set", [*(pairs or ()), *given])
+    given = parse_pairs("set", pairs or ())
+    return given if capacity is None else given | {"capacity": parse_amount("capacity", capacity)}
 
 
 def is_directory(output: str | None) -> bool:

@@ -7,7 +7,19 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import generate, read
-from nsa_cli.cli.options import Capacity, MaxMemory, Owner, Pairs, check_output, record_keys
+from nsa_cli.cli.options import (
+    Capacity,
+    Columns,
+    Decimal,
+    Ignore,
+    MaxMemory,
+    Owner,
+    Pairs,
+    Separator,
+    Thousands,
+    check_output,
+    record_keys,
+)
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
@@ -89,6 +101,11 @@ def solution(
     problem: Owner = None,
     capacity: Capacity = None,
     set_: Pairs = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    ignore: Ignore = None,
     max_memory: MaxMemory = None,
 ) -> int:
     """Draw a solution of an instance, both from files."""
@@ -101,7 +118,16 @@ def solution(
 
     limit = parse_bytes("max_memory", max_memory)
     with memory_limit(limit):
-        tasks = read(instance, problem, record_keys(set_, capacity))
+        tasks = read(
+            instance,
+            problem,
+            record_keys(set_, capacity),
+            columns=columns,
+            separator=separator,
+            decimal=decimal,
+            thousands=thousands,
+            ignore=ignore,
+        )
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
     task = tasks[0]

@@ -13,13 +13,18 @@ from nsa_cli.cli.observer import Extras, Observer
 from nsa_cli.cli.options import (
     Candidates,
     Capacity,
+    Columns,
+    Decimal,
     Device,
+    Ignore,
     MaxMemory,
     Neighbourhood,
     Owner,
     Pairs,
     Quiet,
     Seed,
+    Separator,
+    Thousands,
     Verbose,
     check_destination,
     record_keys,
@@ -66,6 +71,11 @@ def solve(
     init: option.Init = None,
     capacity: Capacity = None,
     set_: Pairs = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    ignore: Ignore = None,
     max_memory: MaxMemory = None,
     instance: option.Instance = None,
     output: option.Output = None,
@@ -83,20 +93,20 @@ def solve(
     console = Console(quiet, verbose)
     check_destination(output, files)
     limit = parse_bytes("max_memory", max_memory)
+    reading = {name: options[name] for name in ("columns", "separator", "decimal", "thousands", "ignore")}
     with memory_limit(limit):
-        items = read_each(files, problem, record_keys(set_, capacity))
+        items = read_each(files, problem, record_keys(set_, capacity), **reading)
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
-    with memory_limit(limit):
-        first = _start(init, tasks)
-    _check_settings(tasks, set_ or [], capacity)
     if len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
         raise items[0].error
     fmt = choose_format(fmt, output, tasks, len(items))
     extras = Extras(trace, plot, plot_run)
     extras.check(tasks)
     _report_input(items, console)
+    with memory_limit(limit):
+        first = _start(init, tasks, console)
     settings = Settings(
         **{name: options[name] for name in _SETTINGS},
         init=first,
@@ -104,17 +114,22 @@ def solve(
         started=started,
     )
     observer = Observer(extras, console, tasks, settings)
-    return _run(items, settings, console, Writer(items, output, fmt), observer)
+    return _run(items, settings, console, Writer(items, output, fmt), observer, output)
 
 
 def _report_input(items: list[Task | Unread], console: Console) -> None:
-    """Print errors of instances that could not be read, and warnings about the others."""
+    """Print errors of instances that could not be read, one a cause, and warnings about the others."""
+    causes: dict[tuple[str, str], list[Unread]] = {}
     for item in items:
         if isinstance(item, Unread):
-            say(f"error: {describe(item.error)}")
+            error = item.error
+            causes.setdefault((str(getattr(error, "source", "")), error.message), []).append(item)
         else:
-            for remark in item.instance.remarks():
+            for remark in item.remarks():
                 console.warn(f"{item.instance.name or item.file}: {remark}")
+    for alike in causes.values():
+        more = f" (and {len(alike) - 1} more like it)" if len(alike) > 1 else ""
+        say(f"error: {describe(alike[0].error)}{more}")
 
 
 def _run(
@@ -123,10 +138,11 @@ def _run(
     console: Console,
     writer: Writer,
     observer: Observer,
+    output: str | None,
 ) -> int:
     places = [i for i, item in enumerate(items) if isinstance(item, Task)]
     tasks = [item for item in items if isinstance(item, Task)]
-    compiled_late = False
+    compiled_late, told = False, ""
     with Signals() as signals:
         from nsa_cli.anneal.stop import Interrupt
         from nsa_cli.solver.solve import solve_each
@@ -144,11 +160,14 @@ def _run(
                 if not writer.take(places[i], result):
                     break
                 if not isinstance(result, NsaError):
+                    told = f"objective {result.objective}, {result.status}: {output}"
                     observer.write(result)
                     compiled_late = compiled_late or (result.found_by == "start" and is_compiling())
         finally:
             observer.end()
             writer.finish()
+        if told and len(items) == 1 and output not in (None, "-"):
+            console.tell(told)
         if compiled_late:
             console.warn(
                 "there was no time to compile the kernels for this machine: the answer is a start; "
@@ -165,7 +184,7 @@ def _note(console: Console, result: Result) -> None:
     console.note(f"{result.steps} steps, {result.chains} chains, schedule {dict(result.schedule)}")
 
 
-def _start(init: str | None, tasks: list[Task]) -> Any:
+def _start(init: str | None, tasks: list[Task], console: Console) -> Any:
     """Resolve ``--init``: the name of a start, or a solution from a file."""
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.files import read_solution
@@ -176,16 +195,4 @@ def _start(init: str | None, tasks: list[Task]) -> Any:
         tasks[0].problem.start(init)  # says which names there are
     if len(tasks) > 1:
         raise UsageError(f"a solution file starts one instance, not {len(tasks)}", option="init")
-    return read_solution(read_source(init), tasks[0].problem, tasks[0].instance)
-
-
-def _check_settings(tasks: list[Task], pairs: list[str], capacity: str | None) -> None:
-    """Check that every instance has the keys of ``--set``, and one of them that of ``--capacity``."""
-    if capacity is not None and tasks and not any("capacity" in task.problem.settings for task in tasks):
-        raise UsageError(f"{tasks[0].problem.name} has none", option="capacity")
-    for pair in pairs:
-        key = pair.partition("=")[0].strip()
-        for task in tasks:
-            if key not in task.problem.settings:
-                known = ", ".join(task.problem.settings)
-                raise UsageError(f"{task.problem.name} has no {key!r}; it has {known}", option="set")
+    return read_solution(read_source(init), tasks[0].problem, tasks[0].instance, console.warn)

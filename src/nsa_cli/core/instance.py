@@ -76,6 +76,11 @@ class Instance(ABC):
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         """Lay a solution out as a table: column names and rows, for CSV."""
 
+    @property
+    def elements(self) -> IdSet | None:
+        """Ids of what a solution is made of; None where that is numbers."""
+        return None
+
     def details(self, _solution: Solution) -> dict[str, Any]:
         """Give extra keys for the result, such as the distance convention or the weight packed."""
         return {}
@@ -183,8 +188,8 @@ def check_number(
     return x
 
 
-def text_of(data: Mapping[str, Any], key: str, *, raw: bool = False) -> str | None:
-    """Take an optional text from a record, `raw` or without what steers a terminal; a number is its digits.
+def text_of(data: Mapping[str, Any], key: str) -> str | None:
+    """Take an optional text from a record, without what steers a terminal; a number is its digits.
 
     Raises
     ------
@@ -192,8 +197,10 @@ def text_of(data: Mapping[str, Any], key: str, *, raw: bool = False) -> str | No
         If it is neither.
     """
     value = data.get(key)
-    if value is None or isinstance(value, str):
-        return value if value is None or raw else visible(value)
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return visible(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     raise DataError(f"{key}: expected a text, got {shown(value)}", key)
@@ -246,6 +253,8 @@ class IdSet:
     repeats : bool
         Whether names may repeat, as the boxes of a packing list do; the second ``box`` is then called
         ``box (2)``.
+    also : sequence of int or str, optional
+        Further ids, by which elements can be found, too, where they name one element only.
 
     Raises
     ------
@@ -259,9 +268,19 @@ class IdSet:
     """
 
     def __init__(
-        self, names: Sequence[Any] | None, size: int, field: str, what: str, *, repeats: bool = False
+        self,
+        names: Sequence[Any] | None,
+        size: int,
+        field: str,
+        what: str,
+        *,
+        repeats: bool = False,
+        also: Sequence[Any] | None = None,
     ) -> None:
         self.what = what
+        self.also: dict[int | str, int] = {}
+        if also is not None:
+            self.also = IdSet(also, size, "ids", what, repeats=repeats).index
         self.ids: list[int | str] = list(range(1, size + 1)) if names is None else list(names)
         if len(self.ids) != size:
             raise DataError(f"{field}: expected {size} of them, got {len(self.ids)}", field)
@@ -287,6 +306,15 @@ class IdSet:
         """Find the first of ``name (2)``, ``name (3)``, … that is free; `numbers` are those not tried."""
         return next(s for k in numbers if (s := f"{name} ({k})") not in self.index)
 
+    @property
+    def summary(self) -> str:
+        """The ids in a few words."""
+        ids = self.ids
+        first = ids[0]
+        if isinstance(first, int) and ids == list(range(first, first + len(ids))):
+            return f"{ids[0]} to {ids[-1]}"
+        return ", ".join(map(str, ids[:3])) + (f", … {ids[-1]}" if len(ids) > 3 else "")
+
     def find(self, ids: Sequence[Any]) -> list[int]:
         """Find the positions of ids; each may occur once.
 
@@ -300,7 +328,9 @@ class IdSet:
         for x in ids:
             i = self._position(x)
             if i is None:
-                raise DataError(f"there is no {self.what} {shown(x)} in the instance")
+                raise DataError(
+                    f"there is no {self.what} {shown(x)} in the instance, which has {self.summary}"
+                )
             if i in seen:
                 raise DataError(f"{self.what} {shown(x)} occurs twice in the solution")
             seen.add(i)
@@ -326,8 +356,7 @@ class IdSet:
         if isinstance(x, bool) or not isinstance(x, int | float | str):
             return None
         x = visible(x) if isinstance(x, str) else x
-        if not isinstance(x, float) and x in self.index:
-            return self.index[x]
-        if isinstance(x, str) and re.fullmatch(r"-?[0-9]{1,40}", x):
-            return self.index.get(int(x))
-        return self.index.get(str(x))
+        forms: list[int | str] = [] if isinstance(x, float) else [x]
+        forms.append(int(x) if isinstance(x, str) and re.fullmatch(r"-?[0-9]{1,40}", x) else str(x))
+        found = (index[form] for index in (self.index, self.also) for form in forms if form in index)
+        return next(found, None)

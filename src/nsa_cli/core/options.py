@@ -22,9 +22,19 @@ from nsa_cli.core.errors import UsageError, shown
 Temperature: TypeAlias = float | Literal["auto"]
 
 _STEPS = re.compile(r"(\d{1,18})|(\d{1,18}(?:\.\d{1,18})?)?\s*\*?\s*[nN](?:\s*(?:\^|\*\*)?\s*([123]))?")
-_SECONDS = re.compile(r"(\d{1,12}\.?\d{0,12}|\.\d{1,12})\s*s")
-_TIME = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|ms|s|min)?")
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, None: 1.0, "min": 60.0}
+_SCIENTIFIC = re.compile(r"\d{1,18}(?:\.\d{0,18})?[eE]\+?\d{1,2}")
+_TIME = re.compile(r"(\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})\s*(us|ms|s|min|m|h)?")
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, None: 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+_SEPARATORS = {
+    "tab": "\t",
+    "\\t": "\t",
+    "blank": " ",
+    "space": " ",
+    "comma": ",",
+    "semicolon": ";",
+    "bar": "|",
+}
+_SIGNS = {"comma": ",", "point": ".", "blank": " ", "apostrophe": "'"}
 
 _BYTES = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?B|)", re.IGNORECASE)
 _BYTE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -156,9 +166,26 @@ def parse_number(
     return number
 
 
+def parse_amount(option: str, value: str) -> int | float:
+    """Read a finite number from a text; whole ones stay so."""
+    try:
+        number = int(value) if re.fullmatch(r"\s*[-+]?[0-9]{1,4000}\s*", value) else float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise _unexpected(option, "a number", value)
+    return number
+
+
 def parse_seconds(option: str, value: Any) -> float | None:
-    """Read a span of time in seconds, or None."""
-    return parse_number(option, value, 0.0, "seconds >= 0")
+    """Read a span of time: seconds, or a text with a unit (``500ms``, ``90s``, ``2m``, ``1h``); or None."""
+    expected = "seconds >= 0, or a time such as 500ms, 90s, 2m, 1h"
+    if not isinstance(value, str):
+        return parse_number(option, value, 0.0, expected)
+    found = _TIME.fullmatch(value.strip())
+    if found is None:
+        raise _unexpected(option, expected, value)
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def parse_bytes(option: str, value: Any) -> int | None:
@@ -173,26 +200,30 @@ def parse_bytes(option: str, value: Any) -> int | None:
 
 
 def parse_steps(option: str, value: Any) -> Steps | None:
-    """Read a number of steps: ``20000``, or in terms of the size N: ``10N``, ``10N2`` for 10 N^2; or None."""
+    """Read a number of steps: ``20000``, ``1e6``, with the size N ``10N``, ``10N2`` for 10 N^2; or None."""
     if value is None or isinstance(value, Steps):
         return value
     if (whole := _whole(value)) is not None and whole >= 0:
         return Steps(whole)
+    if isinstance(value, float) or (isinstance(value, str) and _SCIENTIFIC.fullmatch(value.strip())):
+        number = float(value)
+        if 0 <= number < 10**18 and number == int(number):
+            return Steps(int(number))
     found = _STEPS.fullmatch(value.strip().replace("_", "")) if isinstance(value, str) else None
     if found is None:
-        raise _unexpected(option, "a number of steps, or one with the size as 10N or 10N2", value)
+        raise _unexpected(option, "a number of steps such as 20000, 1e6, 10N or 10N2", value)
     if found[1]:
         return Steps(int(found[1]))
     return Steps(float(found[2] or 1), int(found[3] or 1))
 
 
 def parse_patience(option: str, value: Any) -> Patience | None:
-    """Read steps (``5000``, ``10N``) or seconds (``2s``, ``0.5s``) without improvement; or None."""
+    """Read steps (``5000``, ``10N``) or a time (``2s``, ``500ms``, ``2m``) without improvement; or None."""
     if value is None or isinstance(value, Patience):
         return value
-    found = _SECONDS.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found:
-        return Patience(seconds=float(found[1]))
+    found = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found and found[2]:
+        return Patience(seconds=float(found[1]) * _UNITS[found[2]])
     try:
         return Patience(steps=parse_steps(option, value))
     except UsageError:
@@ -238,6 +269,33 @@ def parse_temperature(option: str, value: Any) -> Temperature | None:
     if not 0 <= temperature < math.inf:
         raise _unexpected(option, "a temperature >= 0, or auto", value)
     return temperature
+
+
+def parse_words(option: str, value: Any) -> tuple[str, ...] | None:
+    """Read a list of words, or a text of them between commas; or None."""
+    if value is None:
+        return None
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+        raise _unexpected(option, "words between commas", value)
+    return tuple(word.strip() for word in words)
+
+
+def parse_separator(option: str, value: Any) -> str | None:
+    """Read what separates the cells of a table, as itself or by name; or None."""
+    sign = _SEPARATORS.get(value, value) if isinstance(value, str) else value
+    if sign not in (None, *_SEPARATORS.values()):
+        raise _unexpected(option, "one of ; , | tab or blank", value)
+    return sign
+
+
+def parse_sign(option: str, value: Any, signs: str) -> str | None:
+    """Read one of some signs, as itself or by name; or None."""
+    sign = _SIGNS.get(value, value) if isinstance(value, str) else value
+    if sign is not None and (not isinstance(sign, str) or len(sign) != 1 or sign not in signs):
+        names = {there: name for name, there in _SIGNS.items()}
+        raise _unexpected(option, f"one of {' '.join(names.get(s, s) for s in signs)}", value)
+    return sign
 
 
 def parse_names(text: str) -> tuple[str, ...]:

@@ -34,22 +34,20 @@ Start: TypeAlias = Callable[[Any, Draws], Solution]
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table of elements (cities, items).
+    """One number or name of each element (cities, items): a column of a table, a list of a JSON record.
 
     Attributes
     ----------
     key : str
         The record key that the column fills.
     headers : tuple of str
-        Header names that mean this column, lower case.
-    required : bool
+        Words that mean this column in any form, the one that is written first.
     text : bool
         Whether entries may be text (names) rather than numbers.
     """
 
     key: str
     headers: tuple[str, ...]
-    required: bool = True
     text: bool = False
 
 
@@ -225,9 +223,18 @@ class Problem(ABC, Generic[InstanceT]):
     record_keys : tuple of tuples
         Keys that recognise a JSON record: one of each inner tuple is required.
     columns : tuple of Column
-        How a table fills a record.
-    aliases : mapping
-        Keys of records in other programs.
+        How a table, or a list of objects, fills a record.
+    column_sets : tuple of tuples
+        Keys of the columns that a table needs; one of the tuples is enough.
+    keys : tuple of str
+        Keys of a record beside columns, arrays and settings.
+    words : mapping of str to tuple of str
+        Further words for keys that are no columns. A word may mean several keys that differ in their axes.
+    harmless : tuple of str
+        Words for data on which no answer depends, beside those of all problems.
+    neutral : mapping of str to tuple
+        Words for rules of other problems, each with the values at which it changes nothing; None is any
+        single value.
     arrays : mapping
         Keys of binary data sets, each with the number of axes of one instance's array; a further axis in
         front counts instances. An array without a name is the first of them.
@@ -262,7 +269,11 @@ class Problem(ABC, Generic[InstanceT]):
     sense: ClassVar[Literal["min", "max"]] = "min"
     record_keys: ClassVar[tuple[tuple[str, ...], ...]]
     columns: ClassVar[tuple[Column, ...]] = ()
-    aliases: ClassVar[Mapping[str, str]] = {}
+    column_sets: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    keys: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    harmless: ClassVar[tuple[str, ...]] = ()
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     arrays: ClassVar[Mapping[str, int]] = {}
     formats: ClassVar[tuple[FileFormat, ...]] = ()
     file_sets: ClassVar[tuple[FileSet, ...]] = ()

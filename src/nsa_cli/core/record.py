@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from nsa_cli.core.errors import DataError, InputError
+from nsa_cli.core.reading import Reading
 
 T = TypeVar("T")
 
@@ -30,12 +31,15 @@ class Source:
         Without byte order mark.
     arrays : object
         Contents of a binary data set: an array, nested lists, or either by names.
+    reading : Reading
+        What the user says about its form.
     """
 
     name: str
     suffix: str
     text: str
     arrays: Any = None
+    reading: Reading = field(default_factory=Reading)
 
     def error(self, message: str, line: int | None = None, **hints: Any) -> InputError:
         """Make an error that points into this text; hints as for `NsaError`."""
@@ -73,12 +77,15 @@ class Record:
         ``locate(key, index) -> line or None``.
     sources : mapping
         Of a file set, the file of each key.
+    remarks : tuple of str
+        What was decided in reading, and should be said.
     """
 
     data: dict[str, Any]
     source: Source
     locate: Locate = field(default_factory=locator)
     sources: Mapping[str, Source] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def revised(self, data: dict[str, Any], names: Mapping[str, str]) -> Record:
         """Give other data; errors in a key point to the place of its name in this record."""

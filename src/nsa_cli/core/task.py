@@ -24,6 +24,8 @@ class Task:
         instance and the seed alone; a benchmark numbers its instances, or their errors would not average out.
     file : str, optional
         Where it was read from.
+    notes : tuple of str
+        What was decided in reading it, and should be said.
     """
 
     problem: Problem[Any]
@@ -31,3 +33,8 @@ class Task:
     seconds: float = 0.0
     stream: int = 0
     file: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def remarks(self) -> list[str]:
+        """List warnings about the data and their reading, one line each."""
+        return [*self.notes, *self.instance.remarks()]

@@ -6,12 +6,13 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import islice
 from json import JSONDecodeError
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from nsa_cli.core.errors import shown, visible
+from nsa_cli.core.errors import InputError, shown, visible
 from nsa_cli.core.record import Locate, Record, Source
 
 _WHITESPACE = " \t\n\r"
@@ -20,6 +21,75 @@ _WHITESPACE = " \t\n\r"
 def looks_like_json(source: Source) -> bool:
     """Recognise JSON by its first character."""
     return source.text.lstrip()[:1] in ("{", "[")
+
+
+class JsonValue(NamedTuple):
+    """One JSON value of a text.
+
+    Attributes
+    ----------
+    value : object
+    source : Source
+    start : int
+        Position of its first character.
+    """
+
+    value: Any
+    source: Source
+    start: int
+
+    def records(self) -> list[Record]:
+        """Give the objects that the value is, or a list of."""
+        return _records(self.value, self.source, self.start)
+
+    @property
+    def line(self) -> int:
+        """Line in which it begins."""
+        return _line(self.source.text, self.start)
+
+    def lines(self) -> list[int]:
+        """Lines of the elements of a list."""
+        text = self.source.text
+        return [_line(text, position) for position in _elements(text, self.start)]
+
+    def error(self, message: str, **hints: Any) -> InputError:
+        """Make an error that points to the value."""
+        return self.source.error(message, self.line, **hints)
+
+
+def read_values(source: Source) -> list[JsonValue | InputError]:
+    """Read all values of a JSON text; of one value a line, one that is malformed is an error of its own.
+
+    Raises
+    ------
+    InputError
+        If it is not strict JSON.
+    """
+    try:
+        return [JsonValue(value, source, start) for value, start in _values(source)]
+    except InputError as error:
+        found = _values_by_line(source)
+        if found is None:
+            raise error from None
+        return found
+
+
+def _values_by_line(source: Source) -> list[JsonValue | InputError] | None:
+    """Read a value a line; None unless most of the lines are objects."""
+    found: list[JsonValue | InputError] = []
+    start, objects = 0, 0
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if line.strip():
+            try:
+                ((value, _),) = _values(replace(source, text=line))
+                objects += isinstance(value, dict)
+                found.append(JsonValue(value, source, start + len(line) - len(line.lstrip(_WHITESPACE))))
+            except InputError as error:
+                found.append(source.error(error.message, number))
+            except ValueError:
+                found.append(source.error("not valid JSON: more than one value in the line", number))
+        start += len(line) + 1
+    return found if 2 * objects >= len(found) > 1 else None
 
 
 def read_records(source: Source) -> list[Record]:

@@ -12,10 +12,12 @@ import stat
 import sys
 import time
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.limits import largest_file, largest_unpacked, needed_memory
+from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Source
 from nsa_cli.io.arrays import check_unpacked, holds_arrays, read_arrays
 
@@ -26,18 +28,19 @@ STDIN = "<stdin>"
 _PIECE, _NOBODY = 1 << 20, 2.0
 
 
-def read_source(path: str | Path) -> Source:
-    """Read a file, or standard input for ``-``.
+def read_source(path: str | Path, reading: Reading | None = None) -> Source:
+    """Read a file, or standard input for ``-``; `reading` is what the user says about its form.
 
     Raises
     ------
     InputError
         If there is no such file, it cannot be read, is empty or too large, or holds neither text nor arrays.
     """
-    if str(path) == "-":
-        return decode(read_bytes("-"), STDIN, "")
+    data = read_bytes(path)
     suffixes = [s.lower() for s in Path(path).suffixes if s.lower() != ".gz"]
-    return decode(read_bytes(path), str(path), suffixes[-1] if suffixes else "")
+    name, suffix = (STDIN, "") if str(path) == "-" else (str(path), suffixes[-1] if suffixes else "")
+    source = decode(data, name, suffix)
+    return source if reading is None else replace(source, reading=reading)
 
 
 def read_bytes(path: str | Path, most: int | None = None) -> bytes:

@@ -1,26 +1,75 @@
-"""Delimited tables: cells, header, notes, and their binding to a problem's columns.
+"""Delimited tables: cells, header, notes, the signs of their numbers.
 
-Comma, semicolon, tab or bar between cells; decimal points or, where commas do not separate cells,
-decimal commas; a header in any order, or none; ``sep=;`` in the first line; quotes; blank lines.
+Comma, semicolon, tab, bar or blanks between cells; a header in any order, or none; ``sep=;`` in the first
+line; quotes; blank lines. Decimal and thousands signs are found from all cells, or refused where they could
+be either.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Column
 from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.io.numbers import read_number
 
-_NOTE = re.compile(r"#\s*([A-Za-z_0-9]+)\s*[:=]\s*(.*)")
+_NOTE = re.compile(r"#\s*([A-Za-z_0-9 ]+?)\s*([:=])\s*(.*)")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
 _DELIMITERS = (";", "\t", ",", "|")
+#: What spreadsheets write for numbers that they cannot compute.
+_ERROR = re.compile(r"#(N/A|REF!|VALUE!|DIV/0!|NAME\?|NUM!|NULL!)")
+#: Lines of which the separator is found.
+_HEAD = 50
+
+
+class Signs(NamedTuple):
+    """Signs in a table's numbers.
+
+    Attributes
+    ----------
+    decimal : str
+    thousands : str
+        Empty if there is none.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+
+    def read(self, text: str) -> int | float | None:
+        """Read a cell; None if it is no number.
+
+        Groups of three digits after a blank or an apostrophe are thousands in any case.
+        """
+        value = read_number(text) if self.decimal == "." else None
+        if value is None and _SIGNED.fullmatch(text) and (found := _pattern(*self).fullmatch(text)):
+            whole = re.sub(r"[^-+0-9]", "", found["whole"])
+            fraction = "" if found["fraction"] is None else f".{found['fraction']}"
+            value = read_number(whole + fraction + (found["power"] or ""))
+        return value
+
+
+#: What a number with any signs consists of.
+_BLANKS = "' \u00a0\u202f\u2009\u2019"
+_SIGNED = re.compile(rf"[-+]?[0-9.,_{_BLANKS}]{{1,60}}(e[-+]?[0-9]{{1,4}})?", re.IGNORECASE)
+
+
+@functools.cache
+def _pattern(decimal: str, thousands: str) -> re.Pattern[str]:
+    """Compile the form of numbers with some signs."""
+    sign = f"[{re.escape(thousands + _BLANKS)}]"
+    grouped = rf"[0-9]{{1,3}}(?P<sign>{sign})[0-9]{{3}}(?:(?P=sign)[0-9]{{3}})*"
+    return re.compile(
+        rf"(?P<whole>[-+]?(?:{grouped}|[0-9]*))(?:{re.escape(decimal)}(?P<fraction>[0-9]*))?"
+        r"(?P<power>e[-+]?[0-9]+)?",
+        re.IGNORECASE,
+    )
 
 
 @dataclass(frozen=True)
@@ -31,18 +80,23 @@ class Table:
     ----------
     source : Source
     headers : list of str, or None
-        Lower case, units in brackets removed.
+        As in the file.
     rows : list of list of str
         All as long as the header or the first row.
     lines : list of int
         Line of each row.
     delimiter : str
-    notes : dict
+    notes : dict of str to str
         From lines ``# key = value`` above the header, for the whole table, such as a capacity.
     note_lines : dict
         Line of each note.
+    stated : frozenset of str
+        Notes with ``=``; one with ``:`` may be a remark.
     first : int
         Line of the header, or of the first row where there is none.
+    signs : Signs
+    remarks : tuple of str
+        What was decided, and should be said.
     """
 
     source: Source
@@ -50,27 +104,52 @@ class Table:
     rows: list[list[str]]
     lines: list[int]
     delimiter: str
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
     note_lines: dict[str, int] = field(default_factory=dict)
     first: int = 1
+    stated: frozenset[str] = frozenset()
+    signs: Signs = field(default_factory=Signs)
+    remarks: tuple[str, ...] = ()
 
     def number(self, text: str) -> int | float | None:
-        """Read a cell; a comma is a decimal comma unless commas separate the cells."""
-        if "," in text and self.delimiter != "," and "." not in text and text.count(",") == 1:
-            return read_number(text.replace(",", "."))
-        return read_number(text)
+        """Read a cell as a number; None if it is none."""
+        return self.signs.read(text)
+
+    def numeric(self, at: int) -> bool:
+        """Tell whether all cells of a column are numbers."""
+        return all(self.number(row[at]) is not None for row in self.rows)
+
+    def value(self, text: str, *, is_text: bool = False) -> Any:
+        """Read a note: a number where it can be, written as those of the table, unless it is a text."""
+        number = None if is_text else self.number(text)
+        return text if number is None else number
 
 
 def looks_like_table(source: Source) -> bool:
-    """Recognise a table by its suffix, ``sep=``, or delimiters in its first line."""
-    lines = source.text.split("\n")
-    first = next((line for line in lines if line.strip() and not _is_remark(line)), "")
+    """Recognise a table by its suffix, ``sep=``, delimiters in its first line, or numbers between blanks."""
+    lines = [line for line in source.text.split("\n", _HEAD)[:_HEAD] if line.strip() and not _is_remark(line)]
+    first = lines[0] if lines else ""
+    second = lines[1] if first.strip().isdecimal() and len(lines) > 1 else ""  # below the number of rows
     return (
         source.suffix in (".csv", ".tsv")
+        or bool(source.reading.of_tables)
         or first.lower().startswith("sep=")
-        or any(d in first for d in _DELIMITERS)
+        or any(d in first or d in second for d in _DELIMITERS)
         or re.fullmatch(r"[A-Za-z_]+", first.strip()) is not None
+        or _is_blank_separated(lines)
     )
+
+
+def _is_blank_separated(lines: Sequence[str]) -> bool:
+    """Tell rows of several words, the last of which are numbers, from prose."""
+    rows = [line.partition(" #")[0].split() for line in lines]
+    if len(rows) > 1 and len(rows[0]) == 1 and rows[0][0].isdecimal():
+        rows = rows[1:]  # the number of rows
+    return len(rows) > 1 and all(len(row) > 1 and any(_has_digit(cell) for cell in row) for row in rows[1:])
+
+
+def _has_digit(cell: str) -> bool:
+    return any(c.isdecimal() for c in cell)
 
 
 def read_table(source: Source) -> Table:
@@ -79,32 +158,54 @@ def read_table(source: Source) -> Table:
     Raises
     ------
     InputError
-        If a row is longer or shorter than the others, or there is none.
+        If rows differ in length, there are none, or the signs of numbers allow two readings.
     """
     lines = source.text.split("\n")
     begin = next((i for i, line in enumerate(lines) if line.strip() and not _is_remark(line)), len(lines))
-    notes = {m[1].lower(): (m[2], i) for i in range(begin) if (m := _NOTE.fullmatch(lines[i].strip()))}
+    notes = {m[1]: (m[3], i + 1, m[2]) for i in range(begin) if (m := _NOTE.fullmatch(lines[i].strip()))}
     delimiter = ","
     if begin < len(lines):
-        delimiter = _delimiter(source, lines[begin], begin + 1)
+        delimiter = _delimiter(source, lines[begin:], begin + 1)
         begin += lines[begin].lower().startswith("sep=")
     rows, at = _rows(source, lines[begin:], begin, delimiter)
     if not rows:
         raise source.error("holds no rows; expected a table")
-    note_lines = {key: i + 1 for key, (_, i) in notes.items()}
-    table = Table(source, None, rows, at, delimiter, {}, note_lines, at[0])
-    return _shape(replace(table, notes={key: _value(table, key, text) for key, (text, _) in notes.items()}))
+    table = Table(
+        source,
+        None,
+        rows,
+        at,
+        delimiter,
+        {key: text for key, (text, _, _) in notes.items()},
+        {key: line for key, (_, line, _) in notes.items()},
+        at[0],
+        frozenset(key for key, (_, _, sign) in notes.items() if sign == "="),
+    )
+    return _shape(_counted(table))
+
+
+def table_of(source: Source, rows: list[list[str]], lines: list[int]) -> Table:
+    """Make a table of cells that are no text of it, such as lists in JSON.
+
+    Raises
+    ------
+    InputError
+        If rows differ in length.
+    """
+    return _shape(Table(source, None, rows, lines, ",", first=lines[0]), signs=Signs())
 
 
 def _is_remark(line: str) -> bool:
-    """Recognise a remark; a header may begin with the cell ``#``, too."""
-    return line.startswith("#") and line[1:].lstrip(" ")[:1] not in _DELIMITERS
+    """Recognise a remark; a header may begin with the cell ``#``, and a spreadsheet's error with it, too."""
+    return line.startswith("#") and line[1:].lstrip(" ")[:1] not in _DELIMITERS and not _ERROR.match(line)
 
 
 def _rows(source: Source, lines: list[str], before: int, delimiter: str) -> tuple[list[list[str]], list[int]]:
     """Split lines, `before` of which precede them in the text, into rows that are not blank, with lines."""
     rows: list[list[str]] = []
     at: list[int] = []
+    if delimiter == " ":
+        lines = [_without_remark(line).replace("\t", " ").strip() for line in lines]
     reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
     try:
         for row in reader:
@@ -119,24 +220,49 @@ def _rows(source: Source, lines: list[str], before: int, delimiter: str) -> tupl
     return rows, at
 
 
-def _delimiter(source: Source, line: str, number: int) -> str:
-    if not line.lower().startswith("sep="):
-        return next((d for d in _DELIMITERS if d in line), ",")
-    if line[4:5] not in _DELIMITERS:
-        raise source.error(f"sep=: expected ; , | or a tab after it, got {shown(line[4:])}", number)
-    return line[4]
+def _without_remark(line: str) -> str:
+    return re.split(r"(?:^|(?<=\s))#", line, maxsplit=1)[0]
 
 
-def _value(table: Table, key: str, text: str) -> Any:
-    """A note is a number where it can be, written as those of the table; a name is the text it is (007)."""
-    number = None if key == "name" else table.number(text)
-    return text if number is None else number
+def _delimiter(source: Source, lines: Sequence[str], number: int) -> str:
+    line = lines[0]
+    if line.lower().startswith("sep="):
+        if line[4:5] not in _DELIMITERS:
+            raise source.error(f"sep=: expected ; , | or a tab after it, got {shown(line[4:])}", number)
+        return line[4]
+    if source.reading.separator is not None:
+        return source.reading.separator
+    head = [row for row in lines[:_HEAD] if row.strip() and not _is_remark(row)]
+    if len(head) > 1 and head[0].strip().isdecimal():
+        head = head[1:]  # the number of rows
+    found = next((d for d in _DELIMITERS if d in head[0]), None)
+    commas_in_numbers = found == "," and all(re.search(r"[0-9],[0-9]+\s+[-+]?[0-9]", row) for row in head)
+    if (found is None or commas_in_numbers) and len(head) > 1 and _is_blank_separated(["x x", *head[1:]]):
+        return " "
+    return found or ","
 
 
-def _shape(table: Table) -> Table:
-    """Cut rows to one width and take the header off."""
+def _counted(table: Table) -> Table:
+    """Take off a first line that is the number of rows, with or without a header."""
+    (head, *rows), (first, *lines) = table.rows, table.lines
+    if len([cell for cell in head if cell]) != 1 or not rows or len([c for c in rows[0] if c]) < 2:
+        return table
+    if not re.fullmatch(r"[0-9]{1,9}", head[0]):
+        return table
+    header = not any(_has_digit(cell) for cell in rows[0])
+    if int(head[0]) != len(rows) - header:
+        got = len(rows) - header
+        message = f"line {first} says {head[0]} rows, got {got}; if it is something else, give a header"
+        raise table.source.error(message, lines[-1])
+    return replace(table, rows=rows, lines=lines, first=lines[0])
+
+
+def _shape(table: Table, signs: Signs | None = None) -> Table:
+    """Cut rows to one width, find the signs of numbers, and take the header off."""
     rows, at = table.rows, table.lines
-    while rows[0] and not rows[0][-1]:
+    if table.delimiter == " ":
+        _join_names(rows)
+    while len(rows[0]) > 1 and not any(any(cells[len(rows[0]) - 1 :]) for cells in rows):
         rows[0].pop()  # spreadsheets pad rows with empty cells
     width = len(rows[0])
     for cells, line in zip(rows, at, strict=True):
@@ -145,73 +271,141 @@ def _shape(table: Table) -> Table:
                 f"expected {width} cells separated by {shown(table.delimiter)} as in line {at[0]}, "
                 f"got {len(cells)}",
                 line,
+                use={"separator": ";"} if width == 1 else {},
             )
         del cells[width:]
-    _check_decimal_signs(table)
+    found, remark = _signs(table) if signs is None else (signs, None)
+    table = replace(table, signs=found, remarks=(remark,) if remark else ())
     if any(table.number(cell) is not None for cell in rows[0]):
         return table
-    headers = [_without_unit(cell).lower() for cell in rows[0]]
-    return replace(table, headers=headers, rows=rows[1:], lines=at[1:])
+    return replace(table, headers=rows[0], rows=rows[1:], lines=at[1:])
 
 
-def _without_unit(header: str) -> str:
-    """Cut the unit off: ``weight (kg)``, ``weight [kg]``."""
-    return re.split(r"[\[(]", header)[0].strip() if header.endswith((")", "]")) else header
+def _join_names(rows: list[list[str]]) -> None:
+    """Join the words of a name between blanks, where that makes all rows equally long."""
+    width = min(map(len, rows))
+    joined = []
+    for row in rows:
+        extra = len(row) - width
+        words = [i for i, cell in enumerate(row) if read_number(cell) is None]
+        if not extra:
+            joined.append(row)
+        elif len(words) == extra + 1 and words == list(range(words[0], words[0] + len(words))):
+            joined.append([*row[: words[0]], " ".join(row[i] for i in words), *row[words[-1] + 1 :]])
+        else:
+            return
+    rows[:] = joined
 
 
-def _check_decimal_signs(table: Table) -> None:
-    """Refuse decimal points beside decimal commas: 1.250 and 3,5 cannot both be decimals."""
-    if table.delimiter == ",":
-        return
-    points = commas = 0
-    for cells, line in zip(table.rows, table.lines, strict=True):
-        for cell in cells:
-            if table.number(cell) is not None:
-                points, commas = points or ("." in cell) * line, commas or ("," in cell) * line
-    if points and commas:
-        raise table.source.error(
-            f"decimal comma here, decimal point in line {points}: cannot tell what separates thousands",
-            commas,
-        )
+_GROUPED = r"[-+]?[1-9][0-9]{0,2}(%s[0-9]{3})+"
+_COMMA_THOUSANDS, _POINT_THOUSANDS = (re.compile(_GROUPED % sign) for sign in (",", r"\."))
+#: The same with a fraction behind the other sign.
+_COMMA_THOUSANDS_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+\.[0-9]*")
+_POINT_THOUSANDS_COMMA = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+,[0-9]*")
+_DIGITS_AND_SIGNS = re.compile(rf"[-+]?[0-9{_BLANKS}]*[.,][0-9.,]*(e[-+]?[0-9]+)?", re.IGNORECASE)
 
 
-def matches(table: Table, columns: Sequence[Column]) -> bool:
-    """Tell whether the header has all required columns."""
-    headers = table.headers or []
-    required = [c for c in columns if c.required]
-    return bool(required) and all(any(h in c.headers for h in headers) for c in required)
-
-
-def with_constants(table: Table, keys: Collection[str]) -> Table:
-    """Turn constant columns of whole-table keys, such as the capacity, into notes; a note wins.
-
-    Parameters
-    ----------
-    table : Table
-    keys : collection of str
-        Of the whole table.
+def _signs(table: Table) -> tuple[Signs, str | None]:
+    """Find decimal and thousands signs from all cells; with a remark where that was a decision.
 
     Raises
     ------
     InputError
-        If such a column is not constant.
+        If the cells contradict each other, or allow two readings.
     """
-    notes, lines = dict(table.notes), dict(table.note_lines)
-    for at, key in enumerate(table.headers or []):
-        if key not in keys or key in table.notes:
-            continue
-        for row, line in zip(table.rows, table.lines, strict=True):
-            if row[at] != table.rows[0][at]:
-                raise table.source.error(
-                    f"{key}: expected {shown(table.rows[0][at])} in all rows, got {shown(row[at])}", line
-                )
-        if table.rows:
-            notes[key], lines[key] = _value(table, key, table.rows[0][at]), table.lines[0]
-    return replace(table, notes=notes, note_lines=lines)
+    reading = table.source.reading
+    if reading.decimal or reading.thousands:
+        other = {",": ".", ".": ","}.get(reading.thousands or "", ".")
+        return Signs(reading.decimal or other, reading.thousands or ""), None
+    cells = [(cell, line) for row, line in zip(table.rows, table.lines, strict=True) for cell in row]
+    signed = [(cell, line) for cell, line in cells if _DIGITS_AND_SIGNS.fullmatch(cell)]
+    commas = [(cell, line) for cell, line in signed if "," in cell]
+    points = [(cell, line) for cell, line in signed if "." in cell]
+    if not commas:
+        return _signs_of_points(table, points)
+    both = [cell for cell, _ in commas if "." in cell]
+    if any(_POINT_THOUSANDS_COMMA.fullmatch(cell) for cell in both):
+        return _confirmed(table, signed, Signs(",", ".")), None
+    if any(_COMMA_THOUSANDS_POINT.fullmatch(cell) for cell in both):
+        return _confirmed(table, signed, Signs(".", ",")), None
+    grouped = [cell for cell, _ in commas if _COMMA_THOUSANDS.fullmatch(cell)]
+    if len(grouped) < len(commas):  # a comma that is not followed by three digits is a decimal comma
+        if points:
+            raise _contradiction(table, commas[-1], points[-1])
+        return _confirmed(table, signed, Signs(",")), None
+    if points or any(cell.count(",") > 1 for cell in grouped):
+        return _confirmed(table, signed, Signs(".", ",")), None
+    if _mixed(table, ","):
+        return Signs(".", ","), (
+            f"every comma is followed by three digits: read as thousands ({grouped[0]} is "
+            f"{grouped[0].replace(',', '')}); with , as the decimal sign it would be another number"
+        )
+    raise _ambiguous(table, *commas[0], ",")
 
 
-def to_record(table: Table, columns: Sequence[Column], problem: str) -> Record:
-    """Make a record from a problem's columns in a table.
+def _signs_of_points(table: Table, points: list[tuple[str, int]]) -> tuple[Signs, str | None]:
+    """Points are decimal points, unless that can hardly be."""
+    if any(cell.count(".") > 1 and _POINT_THOUSANDS.fullmatch(cell) for cell, _ in points):
+        return _confirmed(table, points, Signs(",", ".")), None
+    three = points and all(_POINT_THOUSANDS.fullmatch(cell) for cell, _ in points)
+    if three and table.delimiter in (";", "\t") and _mixed(table, "."):
+        raise _ambiguous(table, *points[0], ".")
+    return Signs(), None
+
+
+def _confirmed(table: Table, signed: list[tuple[str, int]], signs: Signs) -> Signs:
+    """Insist that all numbers can be read with the same signs."""
+    for cell, line in signed:  # among which may be dates
+        if signs.read(cell) is None and any(
+            s.read(cell) is not None for s in (Signs(".", ","), Signs(",", "."))
+        ):
+            message = f"{shown(cell)}: cannot be read with {signs.decimal} as the decimal sign"
+            message += f" and {signs.thousands} between thousands" if signs.thousands else ""
+            raise table.source.error(f"{message}, which other cells need", line)
+    return signs
+
+
+def _mixed(table: Table, sign: str) -> bool:
+    """Tell whether, in each column with the sign, numbers below 1000, and only they, lack it."""
+    found = False
+    for at in range(len(table.rows[0])):
+        cells = [row[at] for row in table.rows if _has_digit(row[at])]
+        having = [cell for cell in cells if sign in cell]
+        plain = [cell for cell in cells if re.fullmatch(r"[-+]?[0-9]+", cell)]
+        if having and any(len(cell.strip("+-")) > 3 for cell in plain):
+            return False
+        found = found or bool(having and plain)
+    return found
+
+
+def _contradiction(table: Table, comma: tuple[str, int], point: tuple[str, int]) -> Exception:
+    return table.source.error(
+        f"decimal comma here, decimal point in line {point[1]}: cannot tell what separates thousands",
+        comma[1],
+        use={"decimal": ",", "thousands": ","},
+    )
+
+
+def _ambiguous(table: Table, cell: str, line: int, sign: str) -> Exception:
+    whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
+    return table.source.error(
+        f"{shown(cell)}: cannot tell {whole} from {real}, for every {'comma' if sign == ',' else 'point'} is "
+        "followed by three digits",
+        line,
+        use={"thousands": sign, "decimal": sign},
+    )
+
+
+def to_record(table: Table, bound: Mapping[Column, int], notes: Mapping[str, Any] | None = None) -> Record:
+    """Make a record of the columns of a table.
+
+    Parameters
+    ----------
+    table : Table
+    bound : mapping of Column to int
+        Place of each column.
+    notes : mapping, optional
+        What holds for the whole table.
 
     Returns
     -------
@@ -221,55 +415,15 @@ def to_record(table: Table, columns: Sequence[Column], problem: str) -> Record:
     Raises
     ------
     InputError
-        If a required column is missing or doubled, or a cell that should hold a number does not.
+        If there are no rows, or a cell that should hold a number does not.
     """
     if not table.rows:
         raise table.source.error("has a header but no rows", table.first)
-    data = dict(table.notes)
-    for column, at in _bind(table, columns, problem).items():
+    data = dict(notes or {})
+    for column, at in bound.items():
         cells = [row[at] for row in table.rows]
         data[column.key] = _texts(table, cells) if column.text else _numbers(table, cells, column)
-    return Record(data, table.source, locator(table.note_lines, table.lines))
-
-
-def _bind(table: Table, columns: Sequence[Column], problem: str) -> dict[Column, int]:
-    if table.headers is None:
-        return _bind_by_order(table, columns, problem)
-    bound: dict[Column, int] = {}
-    for column in columns:
-        at = [i for i, header in enumerate(table.headers) if header in column.headers]
-        if column.text and len(at) > 1:  # a number and a name, say: the header listed first is the name
-            best = min(column.headers.index(table.headers[i]) for i in at)
-            at = [i for i in at if table.headers[i] == column.headers[best]]
-        if len(at) > 1:
-            raise table.source.error(f"two columns mean {column.headers[0]!r}; expected one", table.first)
-        if at:
-            bound[column] = at[0]
-        elif column.required:
-            raise table.source.error(
-                f"no column {column.headers[0]!r}, which {problem} needs; "
-                f"the header has {shown(', '.join(table.headers), 80)}",
-                table.first,
-            )
-    return bound
-
-
-def _bind_by_order(table: Table, columns: Sequence[Column], problem: str) -> dict[Column, int]:
-    """Without a header: numbers in the order of the contract, a column of text as the names."""
-    is_number = [table.number(cell) is not None for cell in table.rows[0]]
-    numbers = [i for i, yes in enumerate(is_number) if yes]
-    texts = [i for i, yes in enumerate(is_number) if not yes]
-    wanted = [c for c in columns if c.required]
-    names = [c for c in columns if c.text]
-    if not len(wanted) <= len(numbers) <= len(wanted) + (len(names) if not texts else 0):
-        heads = ", ".join(c.headers[0] for c in columns if c.required)
-        raise table.source.error(
-            f"no header and {len(numbers)} columns of numbers; give a header with {heads} for {problem}",
-            table.lines[0],
-        )
-    bound = dict(zip(wanted, numbers, strict=False))
-    rest = texts or numbers[len(wanted) :]
-    return bound | dict(zip(names, rest, strict=False))
+    return Record(data, table.source, locator(table.note_lines, table.lines), remarks=table.remarks)
 
 
 def _numbers(table: Table, cells: list[str], column: Column) -> list[int | float]:
@@ -277,9 +431,8 @@ def _numbers(table: Table, cells: list[str], column: Column) -> list[int | float
     for cell, line in zip(cells, table.lines, strict=True):
         value = table.number(cell)
         if value is None:
-            hint = "; a comma in a comma-separated table is ambiguous" if "," in cell else ""
             got = shown(cell) if cell else "an empty cell"
-            raise table.source.error(f"{column.headers[0]}: expected a number, got {got}{hint}", line)
+            raise table.source.error(f"{column.headers[0]}: expected a number, got {got}", line)
         values.append(value)
     return values
 

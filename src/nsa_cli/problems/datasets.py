@@ -12,6 +12,7 @@ import numpy as np
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
+from nsa_cli.problems.vocabulary import vocabulary
 
 #: Keys of any data set beside its problem's, with their axes: one number an instance.
 _EVERYWHERE = {"best_known": 0}
@@ -56,16 +57,25 @@ def read_arrays(source: Source, problems: list[Problem[Any]]) -> list[Record]:
 
 
 def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
-    """Choose the problem that has all names as keys, and all required keys."""
-    reasons = []
+    """Choose the problem that has all names as keys, and most required keys."""
+    reasons, fitting = [], []
     for problem in problems:
-        keys = {problem.aliases.get(name, name): name for name in source.arrays}
-        unknown = [name for key, name in keys.items() if key not in {**problem.arrays, **_EVERYWHERE}]
+        words = vocabulary(problem)
+        keys = {words.key_of(name, None, {**problem.arrays, **_EVERYWHERE}): name for name in source.arrays}
+        unknown = [
+            name
+            for name in source.arrays
+            if name not in keys.values() and not words.is_harmless(name, source.arrays[name])
+        ]
+        unknown = [name for name in unknown if not source.reading.leaves_out(name)]
         lacking = [needs[0] for needs in problem.record_keys if not any(key in keys for key in needs)]
         if not unknown and not lacking:
-            return problem, {key: source.arrays[name] for key, name in keys.items()}
-        if not lacking:
+            found = {key: source.arrays[name] for key, name in keys.items() if key is not None}
+            fitting.append((len(problem.record_keys), problem, found))
+        elif not lacking:
             reasons.append(f"{shown(unknown[0])} means nothing to {problem.name}")
+    if fitting:
+        return max(fitting, key=lambda fit: fit[0])[1:]
     known = "; ".join(f"{p.name}: {', '.join(p.arrays)}" for p in problems if p.arrays)
     names = shown(", ".join(source.arrays), 80) if source.arrays else "none"
     got = reasons[0] if reasons else f"got {names}"
@@ -78,11 +88,22 @@ def _unnamed(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any]
     for problem in problems:
         for key, axes in list(problem.arrays.items())[:1]:
             if depth in (axes, axes + 1) and (axes > 1 or len(problems) == 1):
-                return problem, {key: source.arrays}
+                square = "matrix" in problem.arrays and _is_square(source.arrays)
+                return problem, {"matrix" if square else key: source.arrays}
     raise source.error(
         f"cannot tell the problem: expected named arrays (.npz), got one without a name, of {depth} axes",
         use={"problem": None},
     )
+
+
+def _is_square(arrays: Any) -> bool:
+    """Tell a matrix of distances, or several, from coordinates: as many columns as rows, a zero diagonal."""
+    try:
+        array = np.asarray(arrays, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    square = array.ndim >= 2 and array.shape[-1] == array.shape[-2] > 2
+    return square and not np.diagonal(array, axis1=-2, axis2=-1).any()
 
 
 def _depth(value: Any) -> int:

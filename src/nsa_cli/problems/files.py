@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from nsa_cli.core.errors import NsaError, UsageError, shown
+from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
+from nsa_cli.core.words import nearest, squeezed
 from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
 from nsa_cli.problems.datasets import read_arrays
-from nsa_cli.problems.rows import spread_rows
-from nsa_cli.problems.solutions import choose_answer, read_answers
+from nsa_cli.problems.rows import json_records
+from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
+from nsa_cli.problems.tables import table_record
+from nsa_cli.problems.vocabulary import axes_of, understood, vocabulary
 
 
 class Unread(NamedTuple):
@@ -29,6 +33,22 @@ class Unread(NamedTuple):
 
     name: str
     error: NsaError
+
+
+class Found(NamedTuple):
+    """An instance of a file.
+
+    Attributes
+    ----------
+    problem : Problem
+    instance : Instance
+    remarks : tuple of str
+        What was decided in reading, and should be said.
+    """
+
+    problem: Problem[Any]
+    instance: Instance
+    remarks: tuple[str, ...] = ()
 
 
 def read_instances(
@@ -49,114 +69,150 @@ def read_instances(
     InputError
         If no problem's format fits, or the data make no instance; with file and line.
     """
-    return [_instance(record, problem, settings or {}) for record in read_records(source, problem)]
+    pairs = []
+    for found in read_each(read_records(source, problem), problem, settings):
+        if isinstance(found, Unread):
+            raise found.error
+        pairs.append((found.problem, found.instance))
+    return pairs
 
 
 def read_each(
-    records: Sequence[Record], problem: Problem[Any] | None = None, settings: Mapping[str, Any] | None = None
-) -> list[tuple[Problem[Any], Instance] | Unread]:
+    records: Sequence[Record | InputError],
+    problem: Problem[Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Found | Unread]:
     """Build instances from records; a bad one does not stop the rest.
 
     Parameters
     ----------
-    records : sequence of Record
+    records : sequence of Record or InputError
+        An error takes the place of a record that is malformed.
     problem, settings
         As for `read_instances`.
     """
-    found: list[tuple[Problem[Any], Instance] | Unread] = []
+    found: list[Found | Unread] = []
     for record in records:
+        if isinstance(record, InputError):
+            found.append(Unread(record.source, record))
+            continue
         try:
             found.append(_instance(record, problem, settings or {}))
         except NsaError as error:
+            if error.option == "set":
+                raise  # no fault of this file
             name = record.data.get("name")
             found.append(Unread(name if isinstance(name, str) else record.source.name, error))
     return found
 
 
-def _instance(
-    record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]
-) -> tuple[Problem[Any], Instance]:
-    problems = [problem] if problem else all_problems()
-    if not any(_has_keys(record.data, p) for p in problems):
-        record = spread_rows(record, problems)
-    settled = _settled(record, settings)
-    its_problem = problem or _recognise(settled)
-    return its_problem, _translated(settled, its_problem).build(its_problem.from_record)
+def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]) -> Found:
+    its_problem = problem or _recognise(record, settings)
+    check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) != "capacity"})
+    settled = _settled(understood(record, its_problem), its_problem, settings)
+    return Found(its_problem, settled.build(its_problem.from_record), record.remarks)
 
 
-def _settled(record: Record, settings: Mapping[str, Any]) -> Record:
-    """Override the file's keys by the user's settings; errors in these have no line."""
+def _settled(record: Record, problem: Problem[Any], settings: Mapping[str, Any]) -> Record:
+    """Override the file's keys by the user's settings; errors in these have no line.
+
+    A setting of another problem is left out here: whoever gives settings for several files sees to it that
+    each has its use (`check_settings`).
+    """
+    keys = {word: setting_key(problem, word) for word in settings}
+    ours = {key: settings[word] for word, key in keys.items() if key is not None}
 
     def locate(key: str | None, index: int | None) -> int | None:
-        return None if key in settings else record.locate(key, index)
+        return None if key in ours else record.locate(key, index)
 
-    return replace(record, data={**record.data, **settings}, locate=locate) if settings else record
-
-
-def _translated(record: Record, problem: Problem[Any]) -> Record:
-    """Translate aliases of keys; errors point to the file's own names."""
-    theirs = {ours: name for name, ours in problem.aliases.items() if name in record.data}
-    if not theirs:
-        return record
-    data = {problem.aliases.get(key, key): value for key, value in record.data.items()}
-    return record.revised(data, theirs)
+    return replace(record, data={**record.data, **ours}, locate=locate) if ours else record
 
 
-def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record]:
-    """Read the records of a source, by the first of: arrays, JSON, a problem's own format, a table."""
+def setting_key(problem: Problem[Any], word: str) -> str | None:
+    """Find the key of a record that a setting means."""
+    among = {*problem.settings, *problem.keys, *(key for keys in problem.record_keys for key in keys)}
+    among |= {column.key for column in problem.columns} | set(problem.arrays)
+    return vocabulary(problem).key_of(word, None, among)
+
+
+def check_settings(problems: Sequence[Problem[Any]], settings: Mapping[str, Any]) -> None:
+    """Check that every setting is a key of each problem; a capacity of one of them at least.
+
+    Raises
+    ------
+    UsageError
+        Of the option ``set`` or ``capacity``; with the nearest word.
+    """
+    for word in settings:
+        lacking = [p for p in problems if setting_key(p, word) is None]
+        if not lacking or (squeezed(word) == "capacity" and len(lacking) < len(problems)):
+            continue
+        if squeezed(word) == "capacity":
+            raise UsageError(f"{lacking[0].name} has none", option="capacity")
+        near = nearest(
+            word, [w for key in lacking[0].settings for w in (key, *lacking[0].words.get(key, ()))]
+        )
+        hint = "" if near is None else f"; the nearest is {near}"
+        known = ", ".join(lacking[0].settings)
+        raise UsageError(f"{lacking[0].name} has no {word!r}; it has {known}{hint}", option="set")
+
+
+def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record | InputError]:
+    """Read the records of a source, by the first of: arrays, JSON, a problem's own format, a table.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or not what the user says of its form.
+    """
     owners = [problem] if problem else all_problems()
     if source.arrays is not None:
-        return read_arrays(source, owners)
+        _refuse_columns(source, "is read as arrays")
+        return list(read_arrays(source, owners))
     if json_text.looks_like_json(source):
-        records = json_text.read_records(source)
+        _refuse_columns(source, "is read as JSON", *(["columns"] if _is_bare(source) else []))
+        records = json_records(source, owners)
         for record in records:
-            claim = record.data.get("problem")
+            claim = None if isinstance(record, InputError) else record.data.get("problem")
             if problem is not None and claim not in (None, problem.name):
+                assert isinstance(record, Record)
                 message = f"expected an instance of {problem.name}, got one of {shown(claim)}"
                 raise source.error(message, record.locate("problem", None))
         return records
     formats = [(owner, fmt) for owner in owners for fmt in owner.formats]
     found = next((pair for pair in formats if pair[1].recognises(source)), None)
     found = found or next((pair for pair in formats if source.suffix in pair[1].suffixes), None)
-    if found:
+    if found and not source.reading.of_tables:
         return _stamped(found[1].read(source), found[0])
+    if found and found[1].suffixes and source.suffix in found[1].suffixes:
+        _refuse_columns(source, f"is read as {found[1].name}")
     if table.looks_like_table(source) or (problem and problem.columns):
-        return [_table_record(source, problem)]
+        return [table_record(table.read_table(source), owners)]
     raise source.error(
         "not recognised: expected JSON, CSV with a header, or a text format of "
         f"{', '.join(builtin_names())}; the text begins {shown(source.text.lstrip()[:60])}"
     )
 
 
-def _stamped(records: list[Record], problem: Problem[Any]) -> list[Record]:
+def _refuse_columns(source: Source, how: str, *but: str) -> None:
+    """Refuse what the user says about a table's columns where there is no table."""
+    given = {name: None for name in source.reading.of_tables if name not in but}
+    if given:
+        raise source.error(f"{how}, which has no columns to tell apart", drop=given)
+
+
+def _is_bare(source: Source) -> bool:
+    """Tell JSON that is lists of rows, whose columns may be named."""
+    return re.match(r"\s*\[\s*[^{\s]", source.text) is not None
+
+
+def _stamped(records: Sequence[Record], problem: Problem[Any]) -> list[Record | InputError]:
     return [replace(r, data={"problem": problem.name, **r.data}) for r in records]
 
 
-def _table_record(source: Source, problem: Problem[Any] | None) -> Record:
-    cells = table.read_table(source)
-    if problem is None:
-        fitting = [p for p in all_problems() if table.matches(cells, p.columns)]
-        # A header with values and weights also has weights: the problem that requires more columns wins.
-        fitting.sort(key=lambda p: -sum(c.required for c in p.columns))
-        if not fitting:
-            required = {p.name: [c.headers[0] for c in p.columns if c.required] for p in all_problems()}
-            heads = "; ".join(f"{name}: {', '.join(heads)}" for name, heads in required.items() if heads)
-            got = "no header" if cells.headers is None else f"header {shown(', '.join(cells.headers), 80)}"
-            raise source.error(
-                f"cannot tell the problem: expected ({heads}), got {got}", cells.first, use={"problem": None}
-            )
-        problem = fitting[0]
-    taken = {header for column in problem.columns for header in column.headers}
-    cells = table.with_constants(cells, set(problem.settings) - taken)
-    # A note that is no setting is a remark with a colon.
-    notes = {key: value for key, value in cells.notes.items() if key in problem.settings}
-    record = table.to_record(replace(cells, notes=notes), problem.columns, problem.name)
-    return _stamped([record], problem)[0]
-
-
-def _recognise(record: Record) -> Problem[Any]:
+def _recognise(record: Record, settings: Mapping[str, Any]) -> Problem[Any]:
     """Choose the problem that a record names, or the one that requires most of its keys."""
-    data = record.data
+    data = {**record.data, **settings}
     if (name := data.get("problem")) is not None:
         for problem in all_problems():
             if problem.name == name:
@@ -170,18 +226,46 @@ def _recognise(record: Record) -> Problem[Any]:
             f"{p.name}: {', '.join('|'.join(k) for k in p.record_keys)}" for p in all_problems()
         )
         got = shown(", ".join(data), 80) or "nothing"
-        message = f"cannot tell the problem from the keys {got}; expected ({needs})"
+        required = [key for p in all_problems() for keys in p.record_keys for key in keys if len(key) > 3]
+        inner = [
+            key
+            for value in data.values()
+            if isinstance(value, list)
+            for row in value[:1]
+            for key in _keys(row)
+        ]
+        near = {
+            word: n
+            for word in (*data, *inner)
+            if (n := nearest(word, required, 0.75)) is not None and n != word
+        }
+        hint = "".join(f"; the nearest word to {shown(word)} is {n!r}" for word, n in list(near.items())[:2])
+        message = f"cannot tell the problem from the keys {got}; expected ({needs}){hint}"
         raise record.source.error(message, record.locate(None, None))
     return max(fitting, key=lambda p: len(p.record_keys))
 
 
+def _keys(row: Any) -> list[str]:
+    return list(row) if isinstance(row, dict) else []
+
+
 def _has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:
-    keys = {problem.aliases.get(key, key) for key in data}
+    """Tell whether a record has what a problem requires; lists of objects are none of it."""
+    words = vocabulary(problem)
+    keys = {
+        words.key_of(word, axes)
+        for word, value in data.items()
+        if (axes := axes_of(value)) is not None or isinstance(value, dict)
+    }
     return all(any(key in keys for key in needs) for needs in problem.record_keys)
 
 
-def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> Solution:
+def read_solution(
+    source: Source, problem: Problem[Any], instance: Instance, tell: Callable[[str], None] = lambda _: None
+) -> Solution:
     """Read a solution of an instance, in one of the forms of `nsa_cli.problems.solutions`.
+
+    `tell` is called with a sentence if its ids are not the file's and were understood nevertheless.
 
     Raises
     ------
@@ -192,7 +276,11 @@ def read_solution(source: Source, problem: Problem[Any], instance: Instance) -> 
     if source.arrays is not None:
         raise source.error("holds arrays; expected a solution as text")
     ids = choose_answer(read_answers(source, problem), instance.name, source).ids
-    solution = Record({"solution": ids}, source).build(lambda data: instance.from_ids(data["solution"]))
+    solution, remarks = Record({"solution": ids}, source).build(
+        lambda data: solution_of(data["solution"], problem, instance)
+    )
+    for remark in remarks:
+        tell(f"{source.name}: {remark}")
     if (why := instance.violation(solution)) is not None:
         raise source.error(f"is not feasible: {why}")
     return solution

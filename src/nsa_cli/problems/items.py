@@ -22,13 +22,43 @@ from nsa_cli.core.instance import (
     number_of,
 )
 from nsa_cli.core.problem import Column, Problem
+from nsa_cli.core.words import listed
 
 #: Items in all, at most.
 _MOST_ITEMS = 1_000_000
 
-#: Columns of a table of items beside their numbers: how often an item occurs, and its name.
-COPIES = Column("copies", ("copies", "demand", "demands", "quantity"), required=False)
-COLUMNS = (COPIES, Column("names", ("name", "item", "id", "label"), required=False, text=True))
+#: Columns beside the numbers of items: how often an item occurs, its name, and its id.
+COPIES = Column(
+    "copies",
+    listed(
+        "copies, copy, demand, demands, quantity, quantities, qty, count, counts, pieces, amount, amounts, "
+        "multiplicity, multiplicities"
+    ),
+)
+NAMES = Column(
+    "names",
+    listed(
+        "name, names, item, items, label, labels, item name, item names, title, product, article, "
+        "object, part"
+    ),
+    text=True,
+)
+IDS = Column(
+    "ids",
+    listed(
+        "id, ids, item id, item ids, no, nr, index, indices, key, code, i, #, item number, item no, sku, row"
+    ),
+    text=True,
+)
+COLUMNS = (COPIES, NAMES, IDS)
+WEIGHTS = listed(
+    "weight, weights, size, sizes, w, mass, volume, volumes, item weight, item weights, item size, item sizes"
+)
+#: Words for the capacity.
+CAPACITY = listed(
+    "cap, capacities, max weight, weight limit, maximum weight, weight capacity, limit, budget, "
+    "bin capacity, bin size, c, w"
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,8 +69,8 @@ class ItemInstance(Instance):
     ----------
     problem : str
         Name of the problem.
-    lists : mapping of str to tuple of str
-        Fields with a number an item, and their keys in a record.
+    lists : tuple of str
+        Fields with a number an item.
     default_capacity : int or float, optional
         Where a record has none.
     weights : int64[N] or float64[N]
@@ -49,15 +79,18 @@ class ItemInstance(Instance):
         Not negative.
     names : tuple of int or str, or None
         The file's own names of the items.
+    ids : tuple of int or str, or None
+        The file's ids beside names; a solution that is read may have either.
     """
 
     problem: ClassVar[str]
-    lists: ClassVar[Mapping[str, tuple[str, ...]]]
+    lists: ClassVar[tuple[str, ...]]
     default_capacity: ClassVar[Number | None] = None
 
     weights: NDArray[Any]
     capacity: Number
     names: tuple[int | str, ...] | None = None
+    ids: tuple[int | str, ...] | None = None
 
     def __post_init__(self) -> None:
         (first, size), *others = ((field, len(getattr(self, field))) for field in self.lists)
@@ -78,42 +111,41 @@ class ItemInstance(Instance):
             If a list or the capacity is missing, lists differ in length, or a number is negative, not finite
             or too heavy.
         """
-        keys = {
-            field: next((key for key in known if data.get(key) is not None), known[0])
-            for field, known in cls.lists.items()
-        }
-        for key in keys.values():
+        data = {**data, **_single_constraint(data)}
+        for key in cls.lists:
             if data.get(key) is None:
                 raise DataError(f"{key} are missing; expected a list of numbers")
         capacity = number_of(data, "capacity", minimum=0)
         if capacity is None and (capacity := cls.default_capacity) is None:
             raise DataError("capacity is missing in the file", use={"capacity": None})
-        names = list_of(data, "names")
-        numbers: dict[str, Any] = {
-            field: number_array(list_of(data, key), key, minimum=0) for field, key in keys.items()
-        }
+        numbers: dict[str, Any] = {key: number_array(list_of(data, key), key, minimum=0) for key in cls.lists}
         count = len(next(iter(numbers.values())))
         rows = _rows_of_items(data, count)
         if len(set(map(len, numbers.values()))) == 1:
             numbers = {field: array[rows] for field, array in numbers.items()}
-        if names is not None:
-            names = [names[i] for i in rows] if len(names) == count else names
+        if (ids := list_of(data, "ids")) is not None:
+            _ = IdSet(ids, len(ids), "ids", "item")  # no two alike, or they would be something else
+        labels: dict[str, Any] = {
+            key: tuple(names[i] for i in rows) if len(names) == count else tuple(names)
+            for key in ("names", "ids")
+            if (names := list_of(data, key)) is not None
+        }
         try:
             return cls(
                 **cls.read_head(data),
                 capacity=capacity,
-                names=None if names is None else tuple(names),
+                **labels,
                 **numbers,
             )
-        except DataError as error:  # the data may call a field by another name, and have fewer rows
-            field = keys.get(error.field or "", error.field)
+        except DataError as error:  # the data may have fewer rows
             index = None if error.index is None else int(rows[error.index])
-            raise DataError(error.message, field, index, **error.hints) from None
+            raise DataError(error.message, error.field, index, **error.hints) from None
 
     def record(self) -> dict[str, Any]:
         data: dict[str, Any] = {"problem": self.problem, **self.head(), "capacity": self.capacity}
         data |= {field: getattr(self, field).tolist() for field in self.lists}
-        return data if self.names is None else data | {"names": list(self.names)}
+        labels = {"names": self.names, "ids": self.ids}
+        return data | {key: list(names) for key, names in labels.items() if names is not None}
 
     @property
     def size(self) -> int:
@@ -121,8 +153,14 @@ class ItemInstance(Instance):
 
     @functools.cached_property
     def items(self) -> IdSet:
-        """Ids of the items."""
-        return IdSet(self.names, self.size, "names", "item", repeats=True)
+        """Names of the items, or their ids where there are no names."""
+        if self.names is None and self.ids is not None:
+            return IdSet(self.ids, self.size, "ids", "item", repeats=True)
+        return IdSet(self.names, self.size, "names", "item", repeats=True, also=self.ids)
+
+    @property
+    def elements(self) -> IdSet:
+        return self.items
 
     @functools.cached_property
     def exact(self) -> ExactWeights:
@@ -131,6 +169,17 @@ class ItemInstance(Instance):
 
     def details(self, solution: Solution) -> dict[str, Any]:
         return {"capacity": self.capacity}
+
+
+def _single_constraint(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Take weights and capacity out of lists of one, as files of several constraints have them."""
+    weights, capacity = data.get("weights"), data.get("capacity")
+    single: dict[str, Any] = {}
+    if isinstance(weights, list) and len(weights) == 1 and isinstance(weights[0], list):
+        single["weights"] = weights[0]
+    if isinstance(capacity, list) and len(capacity) == 1:
+        single["capacity"] = capacity[0]
+    return single
 
 
 def _rows_of_items(data: Mapping[str, Any], rows: int) -> NDArray[np.int64]:
@@ -175,6 +224,7 @@ class ItemProblem(Problem[ItemT]):
     instance_class: type[ItemT]
     paper_name: ClassVar[str]
     settings = ("capacity", *Problem.settings)
+    words = {"capacity": CAPACITY}
     paper_sizes = (50, 100, 200, 500, 1000, 2000)
 
     def paper_capacity(self, size: int) -> float:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nsa_cli.core.errors import shown
-from nsa_cli.core.instance import Number
+from nsa_cli.core.errors import DataError, shown
+from nsa_cli.core.instance import IdSet, Instance, Number, Solution
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
 from nsa_cli.io import json_text, table
@@ -67,6 +67,96 @@ def choose_answer(answers: Sequence[ClaimedSolution], name: str | None, source: 
         what = "an instance without a name" if name is None else shown(name)
         raise source.error(f"holds {len(answers)} solutions; expected one, or one of {what}")
     return named[0]
+
+
+# --- ids of other programs ---------------------------------------------------------------------------
+
+
+def solution_of(ids: Sequence[Any], problem: Problem[Any], instance: Instance) -> tuple[Solution, list[str]]:
+    """Make a solution of ids, or of what other programs write instead, where that can mean one thing only.
+
+    Positions from 0 or from 1 instead of the file's ids; the number of cities before a tour, its first city
+    again behind it; 0 or 1 for each item; the bin of each item.
+
+    Returns
+    -------
+    solution : ndarray
+    remarks : list of str
+        How the ids were read, if they are not the file's.
+
+    Raises
+    ------
+    DataError
+        If there is no such reading, or more than one.
+    """
+    selected = _selection(ids, problem, instance)
+    try:
+        solution = instance.from_ids(ids)
+    except DataError as error:
+        if instance.elements is None:
+            raise
+        readings = [selected] if selected else []
+        readings += _other_readings(ids, problem, instance.elements)
+        for how, other in readings:
+            try:
+                return instance.from_ids(other), [how]
+            except DataError:
+                continue
+        raise error from None
+    if selected and selected[1] != list(ids):
+        raise DataError("0 and 1 are ids of items here: cannot tell a selection from a list of ids")
+    return solution, []
+
+
+def _selection(ids: Sequence[Any], problem: Problem[Any], instance: Instance) -> tuple[str, list[Any]] | None:
+    """Read a list of 0 or 1 for each item."""
+    elements = instance.elements
+    if elements is None or problem.nested_ids or problem.answer_columns[0] != problem.answer_columns[1]:
+        return None
+    if len(ids) == 1 and len(elements.ids) > 1 and re.fullmatch("[01]+", str(ids[0])):
+        ids = [int(digit) for digit in str(ids[0])]
+    if len(ids) != len(elements.ids) or not all(isinstance(x, int) and x in (0, 1) for x in ids):
+        return None
+    chosen = [x for x, yes in zip(elements.ids, ids, strict=True) if yes]
+    return "read as 0 or 1 for each item", chosen
+
+
+def _other_readings(
+    ids: Sequence[Any], problem: Problem[Any], elements: IdSet
+) -> Iterator[tuple[str, list[Any]]]:
+    size = len(elements.ids)
+    if problem.nested_ids:
+        groups = [group if isinstance(group, list) else [group] for group in ids]
+        flat = [x for group in groups for x in group]
+        for how, first in _positions(flat, size, whole=True):
+            yield how, [[elements.ids[x - first] for x in group] for group in groups]
+        if len(flat) == size and (len(groups) == 1 or all(len(group) == 1 for group in groups)):
+            bins: dict[Any, list[Any]] = {}
+            for item, number in zip(elements.ids, flat, strict=True):
+                bins.setdefault(str(number), []).append(item)
+            yield "read as the bin of each item", list(bins.values())
+        return
+    tours = problem.answer_columns[0] != problem.answer_columns[1]
+    rows = [("", list(ids))]
+    if tours and len(ids) == size + 1:
+        rows += [("the first city again at the end", list(ids[:-1]))] if ids[0] == ids[-1] else []
+        rows += [("the number of cities first", list(ids[1:]))] if ids[0] == size else []
+    for what, row in rows:
+        if what:
+            yield f"read with {what}", row
+        for how, first in _positions(row, size, whole=tours):
+            yield f"{how}{' and ' if what else ''}{what}", [elements.ids[x - first] for x in row]
+
+
+def _positions(ids: Sequence[Any], size: int, *, whole: bool) -> Iterator[tuple[str, int]]:
+    """Tell numbers that can only be positions from 0, or from 1."""
+    if not ids or not all(isinstance(x, int) and not isinstance(x, bool) for x in ids):
+        return
+    for first in (0, 1):
+        there = set(range(first, first + size))
+        # Of a few positions a 0 tells that they count from there; from 1 they could count from 0 as well.
+        if set(ids) == there if whole else (first == 0 and 0 in ids and set(ids) <= there):
+            yield f"read as positions in the file from {first}", first
 
 
 def _from_table(source: Source, problem: Problem[Any]) -> list[Any] | None:

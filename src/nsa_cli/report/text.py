@@ -128,7 +128,7 @@ def _rows(result: Result) -> list[tuple[str, str]]:
         rows.append(("found by", result.found_by))
     rows += [
         ("seed", str(result.seed)),
-        ("method", result.method + (f", policy {result.policy}" if result.method == "anneal" else "")),
+        ("method", f"{result.method}, policy {result.policy}"),
         (
             "steps",
             f"{result.steps} in each of {result.chains} chains, start {result.start}",

@@ -10,10 +10,10 @@ from typing import Any
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, UsageError, shown, visible
-from nsa_cli.core.instance import Number
+from nsa_cli.core.instance import Instance, Number
 from nsa_cli.core.result import Evaluation
 from nsa_cli.core.task import Task
-from nsa_cli.problems.solutions import ClaimedSolution
+from nsa_cli.problems.solutions import ClaimedSolution, solution_of
 from nsa_cli.solver.bounds import timed_bound
 
 
@@ -22,20 +22,31 @@ def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Eval
     problem, instance = task.problem, task.instance
     evaluation = Evaluation(problem=problem.name, sense=problem.sense, instance=instance)
     try:
-        solution = instance.from_ids(answer.ids)
+        solution, remarks = solution_of(answer.ids, problem, instance)
         violation = instance.violation(solution)
+        violation = violation and violation + _numbering_hint(answer.ids, instance)
     except DataError as error:
-        violation = str(error)
+        violation, remarks = str(error), []
     if violation is not None:
-        return replace(evaluation, violation=violation)
+        return replace(evaluation, violation=violation, remarks=tuple(remarks))
     objective = instance.objective(solution)
-    remarks = _other_name(instance.name, answer.claims) + _false_objective(objective, answer.claims)
+    remarks += _other_name(instance.name, answer.claims) + _false_objective(objective, answer.claims)
     found = None
     if bound:
         found, more = _claimed_bound(task, answer.claims)
         remarks += more
         found = found or timed_bound(problem, instance)
     return replace(evaluation, objective=objective, bound=found, remarks=tuple(remarks))
+
+
+def _numbering_hint(ids: Sequence[Any], instance: Instance) -> str:
+    """Say whether ids that are not feasible would be, were they positions that count from 0."""
+    elements = instance.elements
+    flat = ids and all(isinstance(x, int) and 0 <= x < instance.size for x in ids)
+    if elements is None or not flat or elements.ids[0] != 1:
+        return ""
+    other = instance.from_ids([elements.ids[x] for x in ids])
+    return "" if instance.violation(other) else "; counted from 0 it would be feasible"
 
 
 def _other_name(name: str | None, claims: Mapping[str, Any]) -> list[str]:

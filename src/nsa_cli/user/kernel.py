@@ -23,7 +23,7 @@ from nsa_cli.core.kernel import hooks, slots
 from nsa_cli.core.kernel.compiler import dispatcher
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.hooks import Fused, Uniform
-from nsa_cli.core.kernel.jit import uncached, variant
+from nsa_cli.core.kernel.jit import uncached, variant, variants
 from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.problem import REQUIRED_SCALARS, SCALARS, UserProblem
@@ -350,7 +350,7 @@ def _check_functions(owner: UserProblem, batch: UserArrays, x: Any) -> None:
 
 def _returned(name: str, rule: Any, arguments: tuple[Any, ...]) -> Any:
     """Compile a function for types of arguments; give the type of its result."""
-    compiled = dispatcher(rule)
+    compiled = dispatcher(rule, variants)
     try:
         compiled.compile(arguments)
     except Exception as error:  # Numba's own, and whatever else its passes may trip over

@@ -140,7 +140,7 @@ def test_values_by_hand(text: str, chosen: list[int], value: float) -> None:
             "expected n and the capacity in line 1 and n items; got '4 7' and 3 items",
         ),
         ("2 -7\n6 2\n5 3\n", 1, "capacity: expected a number >= 0, got -7"),
-        ("2\n1 6 2\n2 5 3\n", 3, "expected 2 items and a line with the capacity, got 2 lines"),
+        ("3\n1 6 2\n2 5 3\n", 3, "expected 3 items and a line with the capacity, got 2 lines"),
         ("3\n1 6 2\n2 5 3\n7\n", 4, "expected 3 items and a line with the capacity, got 3 lines"),
         ("2\n1 6 2\n2 5\n7\n", 3, "expected 3 numbers (id, value, weight), got 2"),
         ("2\n1 6 2\n2.5 5 1\n7\n", 3, "names, element 2: expected an integer or a string, got 2.5"),

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from threading import RLock
@@ -23,7 +23,6 @@ from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload
 
-from nsa_cli.core.kernel import jit
 from nsa_cli.core.kernel.sources import digest_of, kernel_sources
 
 # nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
@@ -42,7 +41,8 @@ _KEEP = 30 * 24 * 3600
 #: Whether kernels are kept on disk; not those that are only lowered, when the package is built.
 keeps = True
 
-_dispatchers: dict[jit.Function[Any], Any] = {}
+_dispatchers: dict[Any, Any] = {}
+_told: list[Any] = []
 _lock = RLock()
 
 
@@ -74,18 +74,25 @@ def _drop_old(parent: Path) -> None:
             continue
 
 
-def dispatcher(function: jit.Function[Any]) -> Any:
-    """Give the function as Numba's dispatcher, which compiles it for the types that it is called with."""
+def dispatcher(function: Any, variants: Sequence[Any]) -> Any:
+    """Give a function as Numba's dispatcher, which compiles it for the types that it is called with.
+
+    Parameters
+    ----------
+    function : nsa_cli.core.kernel.jit.Function
+    variants : sequence of nsa_cli.core.kernel.jit.Variant
+        All, of which Numba is told of the new ones.
+    """
     with _lock:
-        while jit.pending:
-            generic, choose = jit.pending.pop()
-            overload(generic, jit_options={**_INNER, "forceinline": True})(choose)
+        for variant in variants[len(_told) :]:
+            overload(variant.generic, jit_options={**_INNER, "forceinline": True})(variant.choose)
+            _told.append(variant)
         if function not in _dispatchers:
             _dispatchers[function] = _made(function)
         return _dispatchers[function]
 
 
-def _made(function: jit.Function[Any]) -> Any:
+def _made(function: Any) -> Any:
     # forceinline is said in any case: what is compiled from within an inlined function inherits it otherwise,
     # and the local search was copied into each of its call sites.
     options = {**OPTIONS, "cache": function.kept and keeps, "forceinline": function.inline}
@@ -103,9 +110,9 @@ def _made(function: jit.Function[Any]) -> Any:
         numba.config.CACHE_DIR, numba.config.DISABLE_JIT = before
 
 
-def type_of(function: jit.Function[Any]) -> Any:
+def type_of(function: Any, variants: Sequence[Any]) -> Any:
     """Give Numba's type of a function."""
-    return types.Dispatcher(dispatcher(function))
+    return types.Dispatcher(dispatcher(function, variants))
 
 
 def operation_type(write: Callable[..., Any], returns: str, coder: Callable[..., Any]) -> Any:

@@ -10,15 +10,33 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 ReturnT = TypeVar("ReturnT")
 
 #: A compiled function: Numba checks its arguments, and tells float32 from float64, as annotations do not.
 Compiled: TypeAlias = Callable[..., ReturnT]
 
-#: Variants of generic functions that the compiler has still to be told of: what chooses them, by function.
-pending: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+
+class Variant(NamedTuple):
+    """Implementation of a generic function for NamedTuple classes of arguments.
+
+    Attributes
+    ----------
+    generic, function : callable
+    choose : callable
+        Gives the function if Numba's types are those of the classes, else None.
+    classes : tuple of type
+    """
+
+    generic: Callable[..., Any]
+    function: Callable[..., Any]
+    choose: Callable[..., Any]
+    classes: tuple[type, ...]
+
+
+#: All that were registered, of which the compiler is told when there is something to compile.
+variants: list[Variant] = []
 
 
 class Function(Generic[ReturnT]):
@@ -28,7 +46,7 @@ class Function(Generic[ReturnT]):
     ----------
     function : callable
     inline : bool
-        Whether it is made part of its callers: to pass many arrays takes long.
+        Whether it is made part of its callers, kernels only: to pass many arrays takes long.
     kept : bool
         Whether the compiled function is kept on disk.
     reordered : bool
@@ -45,34 +63,39 @@ class Function(Generic[ReturnT]):
     ) -> None:
         update_wrapper(cast(Callable[..., Any], self), function)
         self.py_func, self.inline, self.kept, self.reordered = function, inline, kept, reordered
-        #: Machine code that travels with the package, by types of arguments; None where there is none.
-        self.code: dict[Any, Callable[[list[int]], Any] | None] = {}
 
     def __call__(self, *arguments: Any) -> ReturnT:
         from nsa_cli.core.kernel import compiler
 
-        return compiler.dispatcher(self)(*arguments)
+        if self.inline:
+            raise TypeError(f"{self.py_func.__name__} is part of kernels; in Python call uncached(…) of it")
+        return compiler.dispatcher(self, variants)(*arguments)
 
     @property
     def _numba_type_(self) -> Any:
         """The type by which Numba knows this function, where another one calls it."""
         from nsa_cli.core.kernel import compiler
 
-        return compiler.type_of(self)
+        return compiler.type_of(self, variants)
 
 
 class Kernel(Function[ReturnT]):
     """A function that is called from Python, as a rule by machine code that travels with the package."""
 
+    def __init__(self, function: Callable[..., ReturnT]) -> None:
+        super().__init__(function, kept=True)
+        self._code: dict[Any, Any] = {}
+
     def __call__(self, *arguments: Any) -> ReturnT:
         from nsa_cli.core.kernel import shipped
 
-        return shipped.call(self, arguments)
+        code, numbers = shipped.code_for(self.py_func, self._code, arguments)
+        return super().__call__(*arguments) if code is None else code(numbers)
 
 
 def kernel(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile a function that allocates nothing, and that Python may call."""
-    return Kernel(function, kept=True)
+    return Kernel(function)
 
 
 def inlined(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
@@ -125,7 +148,8 @@ def variant(
             return function if all(types[i].instance_class in some for i, some in wanted) else None
 
         choose.__signature__ = signature  # type: ignore[attr-defined]  # Numba compares the two
-        pending.append((generic, choose))
+        found = tuple(cls for _, some in wanted for cls in some)
+        variants.append(Variant(generic, function, choose, found))
         return function
 
     return register

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.kernel.jit import Function, Kernel
 from nsa_cli.core.kernel.sources import PACKAGE, digest_of
 
 #: Where the objects are: a folder a target, and an index of all.
@@ -88,21 +87,31 @@ _as_bits = struct.Struct("=d"), struct.Struct("=q")
 _lock = Lock()
 
 
-def call(kernel: Kernel[Any], arguments: Sequence[Any]) -> Any:
-    """Call a kernel: the shipped code for the arguments' types, or what Numba makes of it."""
-    if _choice() == "jit" or not kernel.kept:
-        return Function.__call__(kernel, *arguments)
+def code_for(
+    function: Callable[..., Any], known: dict[Any, Any], arguments: Sequence[Any]
+) -> tuple[Callable[[list[int]], Any] | None, list[int]]:
+    """Find the shipped code of a kernel for the types of arguments, None where there is none; and its input.
+
+    Parameters
+    ----------
+    function : callable
+        As it was written.
+    known : dict
+        What was found for it before.
+    arguments : sequence
+    """
     key: list[Any] = []
     numbers: list[int] = []
+    if _choice() == "jit":
+        return None, numbers
     for argument in arguments:
         flatten(argument, key, numbers)
-    known, types = kernel.code, tuple(key)
+    types = tuple(key)
     if types not in known:
         with _lock:  # chains run in threads
             if types not in known:
-                known[types] = find(kernel, types, arguments)
-    code = known[types]
-    return Function.__call__(kernel, *arguments) if code is None else code(numbers)
+                known[types] = find(function, types, arguments)
+    return known[types], numbers
 
 
 @cache
@@ -136,15 +145,15 @@ def flatten(value: Any, key: list[Any], numbers: list[int]) -> None:
             numbers.append(int(value or 0) if letter else 0)
 
 
-def name_of(kernel: Kernel[Any], types: Sequence[Any]) -> str:
+def name_of(function: Callable[..., Any], types: Sequence[Any]) -> str:
     """Name a kernel for types of arguments, as objects are named."""
     spelt = [f"{x.__module__}.{x.__qualname__}" if isinstance(x, type) else str(x) for x in types]
     digest = hashlib.sha256(" ".join(spelt).encode()).hexdigest()[:12]
-    return f"{kernel.py_func.__module__}.{kernel.py_func.__name__}-{digest}"
+    return f"{function.__module__}.{function.__name__}-{digest}"
 
 
 def find(
-    kernel: Kernel[Any], types: Sequence[Any], arguments: Sequence[Any]
+    function: Callable[..., Any], types: Sequence[Any], arguments: Sequence[Any]
 ) -> Callable[[list[int]], Any] | None:
     """Load a kernel's code for types of arguments; None where there is none.
 
@@ -153,7 +162,7 @@ def find(
     UsageError
         If there is none and nothing may be compiled.
     """
-    name, target = name_of(kernel, types), target_here()
+    name, target = name_of(function, types), target_here()
     entry = _index().get(name)
     if target is not None and entry is not None and _is_current(tuple(entry["sources"]), entry["digest"]):
         return load(name, (OBJECTS / target.name / f"{name}.o").read_bytes(), entry["returns"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nsa_cli.core.problem import Column
+from nsa_cli.core.words import listed
 from nsa_cli.problems.bin.formats import FILE_SETS, FORMATS
 from nsa_cli.problems.bin.heuristics import (
     best_fit_decreasing,
@@ -13,7 +14,7 @@ from nsa_cli.problems.bin.heuristics import (
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.move import MoveItem
 from nsa_cli.problems.bin.squares import SumOfSquares
-from nsa_cli.problems.items import COLUMNS, ItemProblem
+from nsa_cli.problems.items import CAPACITY, COLUMNS, WEIGHTS, ItemProblem
 
 
 class Bin(ItemProblem[BinInstance]):
@@ -23,14 +24,22 @@ class Bin(ItemProblem[BinInstance]):
     instance_class = BinInstance
     paper_name = "bin"
     summary = "bin packing: all items in as few bins as possible"
-    record_keys = (("weights", "sizes"),)
+    record_keys = (("weights",),)
     columns = (
-        Column("weights", ("weight", "weights", "size", "sizes", "length")),
+        Column("weights", (*WEIGHTS, "length", "lengths", "width", "widths")),
         *COLUMNS,
     )
+    column_sets = (("weights",),)
+    words = {
+        "capacity": CAPACITY
+        + listed(
+            "bin length, bin width, bin volume, roll length, roll width, stock length, stock width, "
+            "stock size, board length, container capacity, container size, parent length"
+        )
+    }
+    harmless = listed("value, values, profit, profits, price, prices, cost, costs")
     formats = FORMATS
     file_sets = FILE_SETS
-    aliases = {"bin_capacity": "capacity"}
     arrays = {"weights": 1, "capacity": 0, "copies": 1}
     starts = {
         "greedy": first_fit_decreasing,

@@ -20,6 +20,7 @@ from typing import Any
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.problem import Column, FileFormat, FileSet
 from nsa_cli.core.record import Record, Source, locator
+from nsa_cli.core.words import squeezed
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.table import read_table, to_record
 from nsa_cli.io.tokens import Line, read_numbers, shape, split_lines, to_count, to_number
@@ -134,7 +135,7 @@ def _read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:
     return record
 
 
-_ITEMS = (Column("weights", ("x",)), COPIES, Column("names", ("id",), required=False, text=True))
+_ITEMS = (Column("weights", ("x",)), COPIES, Column("names", ("id",), text=True))
 _BINS = (Column("capacity", ("x",)), COPIES)
 #: Columns that no answer depends on; any other is a rule that an answer might break.
 _HARMLESS = ("id", "x", "copies", "cost", "profit")
@@ -160,11 +161,16 @@ def _read_packingsolver(stem: str, sources: Mapping[str, Source]) -> Record:
 
 def _table(source: Source, columns: Sequence[Column]) -> Record:
     table = read_table(source)
+    bound: dict[Column, int] = {}
     for at, header in enumerate(table.headers or []):
         values = {row[at] for row in table.rows} - {"", "0", "-1"}
-        if header not in _HARMLESS and values:
-            raise source.error(f"column {shown(header)} is not supported, and answers depend on it")
-    return to_record(table, columns, source.name)
+        if squeezed(header) not in _HARMLESS and values:
+            message = f"column {shown(header)} is not supported, and answers depend on it"
+            raise source.error(message, table.first)
+        bound |= {column: at for column in columns if squeezed(header) in column.headers}
+    if columns[0] not in bound:
+        raise source.error(f"no column 'X', which {source.name} needs", table.first)
+    return to_record(table, bound)
 
 
 FORMATS = (

@@ -23,7 +23,7 @@ class BinInstance(ItemInstance):
     """
 
     problem = "bin"
-    lists = {"weights": ("weights", "sizes")}
+    lists = ("weights",)
     default_capacity = 1
 
     capacity: Number = 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nsa_cli.core.problem import Column
-from nsa_cli.problems.items import COLUMNS, ItemProblem
+from nsa_cli.core.words import listed
+from nsa_cli.problems.items import CAPACITY, COLUMNS, WEIGHTS, ItemProblem
 from nsa_cli.problems.knapsack.flip import FlipItem
 from nsa_cli.problems.knapsack.formats import FILE_SETS, FORMATS
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
@@ -20,13 +21,21 @@ class Knapsack(ItemProblem[KnapsackInstance]):
     sense = "max"
     record_keys = (("values",), ("weights",))
     columns = (
-        Column("values", ("value", "values", "profit", "profits", "price")),
-        Column("weights", ("weight", "weights", "size")),
+        Column(
+            "values",
+            listed(
+                "value, values, profit, profits, price, prices, v, p, benefit, benefits, utility, utilities, "
+                "worth, gain, gains, item value, item values"
+            ),
+        ),
+        Column("weights", WEIGHTS),
         *COLUMNS,
     )
+    column_sets = (("values", "weights"),)
+    words = {"capacity": (*CAPACITY, "knapsack capacity", "sack capacity", "knapsack size")}
+    neutral = {"num knapsacks": (1,), "knapsacks": (1,), "dimensions": (1,), "num constraints": (1,)}
     formats = FORMATS
     file_sets = FILE_SETS
-    aliases = {"profits": "values"}
     arrays = {"values": 1, "weights": 1, "capacity": 0, "copies": 1}
     starts = {"greedy": greedy, "empty": empty, "paper": empty}
     answer_columns = ("item", "item")

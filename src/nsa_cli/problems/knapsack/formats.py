@@ -133,8 +133,12 @@ def _mknap_instance(source: Source, tokens: Sequence[tuple[str, int]], begin: in
 
 
 def recognises_jooken(source: Source) -> bool:
-    """One number in the first line, three in the second."""
-    return shape(source, 2) == (1, 3)
+    """One number in the first line, three in the second, and a line more than the items."""
+    if shape(source, 2) != (1, 3):
+        return False
+    (head, _), *rows = split_lines(source)
+    # As many rows of three as the first number says, and no capacity: a table of something.
+    return not (read_number(head[0]) == len(rows) and all(len(row.tokens) == 3 for row in rows))
 
 
 def read_jooken(source: Source) -> list[Record]:

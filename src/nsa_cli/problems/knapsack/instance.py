@@ -27,7 +27,7 @@ class KnapsackInstance(ItemInstance):
     """
 
     problem = "knapsack"
-    lists = {"values": ("values",), "weights": ("weights",)}
+    lists = ("values", "weights")
 
     values: NDArray[Any]
 

@@ -56,6 +56,7 @@ class Rosenbrock(Problem[RosenbrockInstance]):
     name = "rosenbrock"
     summary = "Rosenbrock's function: the lowest point of a curved valley"
     record_keys = (("a",), ("b",))
+    words = {"dim": ("dimension", "dimensions", "n")}
     starts = {"given": given_or_normal, "random": normal, "paper": normal}
     answer_columns = ("coordinate", "value")
     neighbourhoods = (GaussianStep(),)

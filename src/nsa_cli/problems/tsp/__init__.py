@@ -10,8 +10,10 @@ import numpy as np
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.problem import Column, FileFormat, Problem, SolutionFormat
+from nsa_cli.core.words import listed
 from nsa_cli.problems.tsp.formats import labelled, tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.measures import MEASURES
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
 from nsa_cli.problems.tsp.starts import greedy_edge, nearest_neighbour, quick, random_tour, strips
 
@@ -21,13 +23,53 @@ class Tsp(Problem[TspInstance]):
 
     name = "tsp"
     summary = "travelling salesperson: the shortest tour through all cities"
-    record_keys = (("coords", "matrix"),)
+    record_keys = (("coords", "matrix", "x", "lat"),)
     columns = (
-        Column("x", ("x", "x_coord", "xcoord", "x coordinate")),
-        Column("y", ("y", "y_coord", "ycoord", "y coordinate")),
-        Column("ids", ("id", "name", "city", "node", "label"), required=False, text=True),
+        Column("x", listed("x, x coord, x coordinate, coord x, x pos, pos x, x position, easting, xs")),
+        Column("y", listed("y, y coord, y coordinate, coord y, y pos, pos y, y position, northing, ys")),
+        Column("z", listed("z, z coord, z coordinate, coord z, z pos, pos z, z position, zs")),
+        Column("lat", listed("lat, latitude, lats, latitudes, lat deg")),
+        Column("lon", listed("lon, longitude, lons, longitudes, lng, long, lon deg")),
+        Column(
+            "names",
+            listed(
+                "name, names, city, cities, city name, city names, town, towns, place, places, location, "
+                "locations, label, labels, node, nodes, stop, stops, station, title, points, point, "
+                "location name, stop name, node name, node names"
+            ),
+            text=True,
+        ),
+        Column(
+            "ids",
+            listed(
+                "id, ids, city id, node id, city ids, node ids, stop id, location id, number, no, nr, index, "
+                "indices, key, code, i, #, city number, city no, node number, row"
+            ),
+            text=True,
+        ),
     )
-    aliases = {"locs": "coords"}
+    column_sets = (("x", "y"), ("lat", "lon"), ("coords",))
+    keys = ("comment", "display")
+    words = {
+        "coords": listed(
+            "locs, locations, points, positions, nodes, cities, coordinates, xy, coord, stops, node coords, "
+            "city coords, places, location, position, point, lat lon"
+        ),
+        "matrix": listed(
+            "distance matrix, distances, distance, dist matrix, dist, dists, dm, durations, d, cost matrix, "
+            "costs, edge weights, weight matrix, duration matrix, time matrix"
+        ),
+        "edge_weight_type": listed(
+            "metric, distance type, norm, distance metric, measure, distance function, weight type, "
+            "distance, distances"
+        ),
+    }
+    neutral = {
+        **dict.fromkeys(listed("depot, start, start city, start node, start index, home"), (None,)),
+        **dict.fromkeys(listed("num vehicles, vehicles, vehicle count, salesmen, num salesmen"), (1,)),
+        **dict.fromkeys(listed("closed, symmetric, round trip, return to start, return to depot"), (True,)),
+        **dict.fromkeys(listed("open, asymmetric, open tour, directed"), (False,)),
+    }
     arrays = {"coords": 2, "matrix": 2}
     formats = (
         FileFormat("tsplib", (".tsp",), tsplib.recognises, tsplib.read, tsplib.write),
@@ -85,10 +127,14 @@ class Tsp(Problem[TspInstance]):
         return [TspInstance(name=f"tsp{size}-{i}", coords=c) for i, c in enumerate(coords[:count], start=1)]
 
     def columns_of(self, instance: TspInstance) -> Mapping[str, Sequence[Any]]:
-        if instance.coords is None or instance.coords.shape[1] != 2:
-            raise UsageError("a table holds cities with x and y only; write tsplib or json")
-        x, y = instance.coords.T.tolist()
-        return {"x": x, "y": y} if instance.ids is None else {"x": x, "y": y, "ids": instance.ids}
+        on_globe = instance.measure is not None and MEASURES[instance.measure].on_globe
+        coords = instance.coords if instance.measure is None else instance.places
+        if coords is None:
+            raise UsageError("a table holds cities with coordinates only; write tsplib or json")
+        axes = ("lat", "lon") if on_globe else ("x", "y", "z")
+        columns: dict[str, Sequence[Any]] = dict(zip(axes, coords.T.tolist(), strict=False))
+        labels = {"names": instance.names, "ids": instance.ids}
+        return columns | {key: names for key, names in labels.items() if names is not None}
 
     def group(self, instance: TspInstance) -> Hashable:
         return instance.size, instance.edge_weight_type

@@ -23,6 +23,7 @@ from nsa_cli.core.instance import (
     text_of,
 )
 from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
+from nsa_cli.problems.tsp.measures import MEASURES, find_metric, measured_matrix
 
 #: The type of coordinates that come without one: real Euclidean lengths.
 REAL = "EXACT_2D"
@@ -46,18 +47,27 @@ class TspInstance(Instance):
     matrix : int64 or float64 [N, N], or None
         Symmetric, zero diagonal; for ``EXPLICIT``.
     ids : tuple of int or str, or None
-        The file's own names of the cities.
+        The file's own ids of the cities, no two alike.
+    names : tuple of int or str, or None
+        The file's names of the cities, which an answer has instead of ids.
     comment : str or None
     display : int64 or float64 [N, 2], or None
         Where to draw the cities of a matrix; never part of a length.
+    measure : str or None
+        Of a matrix that was computed, its key in `MEASURES`.
+    places : int64 or float64 [N, axes], or None
+        What such a matrix was computed from, as in the file.
     """
 
     edge_weight_type: str = REAL
     coords: NDArray[Any] | None = None
     matrix: NDArray[Any] | None = None
     ids: tuple[int | str, ...] | None = None
+    names: tuple[int | str, ...] | None = None
     comment: str | None = None
     display: NDArray[Any] | None = None
+    measure: str | None = None
+    places: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         if (self.coords is None) == (self.matrix is None):
@@ -84,34 +94,47 @@ class TspInstance(Instance):
 
     @classmethod
     def from_record(cls, data: Mapping[str, Any]) -> TspInstance:
-        """Build from the JSON form: ``coords`` (or ``x``, ``y``) or ``matrix``; see the contract.
+        """Build from the JSON form: ``coords`` (or ``x``, ``y``, ``z``, or ``lat``, ``lon``) or ``matrix``.
 
         Raises
         ------
         DataError
             If rows are ragged, numbers are not finite, or the matrix is not square and symmetric.
         """
-        rows = list_of(data, "coords") or _paired(list_of(data, "x"), list_of(data, "y"))
-        square = list_of(data, "matrix")
-        kind = text_of(data, "edge_weight_type") or (REAL if square is None else "EXPLICIT")
-        ids, display = list_of(data, "ids"), list_of(data, "display")
-        return cls(
+        square, display = list_of(data, "matrix"), list_of(data, "display")
+        rows, field = _given_coords(data)
+        kind = _kind(data, rows, field)
+        labels = {key: tuple(names) for key in ("ids", "names") if (names := list_of(data, key)) is not None}
+        fields: dict[str, Any] = {
             **cls.read_head(data),
-            edge_weight_type=kind,
-            coords=None
-            if rows is None
-            else _rows(rows, "coords", METRICS[kind].axes if kind in METRICS else 2),
-            matrix=None if square is None else _symmetric(_rows(square, "matrix")),
-            ids=None if ids is None else tuple(ids),
-            comment=text_of(data, "comment", raw=True),  # of several lines, and never shown
-            display=None if display is None else _rows(display, "display", 2),
-        )
+            **labels,
+            "comment": comment if isinstance(comment := data.get("comment"), str) else None,
+            "display": None if display is None else _rows(display, "display", 2),
+            "matrix": None if square is None else _symmetric(_rows(square, "matrix")),
+        }
+        if rows is None:
+            return cls(edge_weight_type=kind, **fields)
+        coords = _rows(rows, "coords", METRICS[kind].axes if kind in METRICS else max(_axes(rows), 2))
+        if kind not in MEASURES:
+            return cls(edge_weight_type=kind, coords=coords, **fields)
+        if square is not None:
+            raise DataError("expected either coords or matrix, got both")
+        if kind == "MANHATTAN" and coords.dtype == np.int64:  # whole lengths need no rounding, and no matrix
+            return cls(edge_weight_type=f"MAN_{coords.shape[1]}D", coords=coords, **fields)
+        if kind == "CHEBYSHEV" and coords.dtype == np.int64:
+            return cls(edge_weight_type=f"MAX_{coords.shape[1]}D", coords=coords, **fields)
+        places = coords[:, 1::-1] if MEASURES[kind].on_globe else coords[:, :2]
+        fields |= {"matrix": measured_matrix(kind, coords), "display": places}
+        return cls(edge_weight_type="EXPLICIT", measure=kind, places=coords, **fields)
 
     def record(self) -> dict[str, Any]:
         kind = None if self.edge_weight_type in (REAL, "EXPLICIT") else self.edge_weight_type
-        ids = None if self.ids is None else list(self.ids)
         arrays = {"coords": self.coords, "matrix": self.matrix, "display": self.display}
-        data = {"comment": self.comment, "edge_weight_type": kind, "ids": ids}
+        if self.measure is not None:
+            kind, arrays = self.measure, {"coords": self.places}
+        labels = {"ids": self.ids, "names": self.names}
+        data: dict[str, Any] = {"comment": self.comment, "edge_weight_type": kind}
+        data |= {key: None if names is None else list(names) for key, names in labels.items()}
         data |= {key: None if array is None else array.tolist() for key, array in arrays.items()}
         given = {key: value for key, value in data.items() if value is not None}
         return {"problem": "tsp", **self.head(), **given}
@@ -129,8 +152,20 @@ class TspInstance(Instance):
 
     @functools.cached_property
     def cities(self) -> IdSet:
-        """The cities' ids."""
-        return IdSet(self.ids, self.size, "ids", "city")
+        """Names of the cities, or their ids where there are no names."""
+        if self.names is None:
+            return IdSet(self.ids, self.size, "ids", "city")
+        return IdSet(self.names, self.size, "names", "city", repeats=True, also=self.ids)
+
+    @property
+    def elements(self) -> IdSet:
+        return self.cities
+
+    @property
+    def numbers(self) -> list[int]:
+        """Whole numbers of the cities for TSPLIB: their ids where these are such, else from 1 on."""
+        ids = [x for x in self.ids or () if isinstance(x, int) and x >= 0]
+        return ids if len(ids) == self.size else list(range(1, self.size + 1))
 
     @functools.cached_property
     def measured(self) -> NDArray[np.float64]:
@@ -199,9 +234,13 @@ class TspInstance(Instance):
         return headers, [list(row) for row in rows]
 
     def details(self, _solution: Solution) -> dict[str, Any]:
+        if self.measure is not None:
+            return {"distance": MEASURES[self.measure].label}
         return {"distance": "EXPLICIT" if self.metric is None else self.metric.label}
 
     def remarks(self) -> list[str]:
+        if self.edge_weight_type == "GEO" and (why := self._not_in_minutes()):
+            return [why]
         if self.size == 1 or self.metric is None or not self.metric.rounded:
             return []
         # No edge is longer than the diagonal of the box around the cities.
@@ -213,15 +252,109 @@ class TspInstance(Instance):
             f"for it; use {REAL} or JSON coords for real lengths"
         ]
 
+    def _not_in_minutes(self) -> str | None:
+        """Question decimals that cannot be the minutes of GEO."""
+        assert self.coords is not None
+        flat = self.coords.ravel()
+        minutes = np.round(abs(flat - np.trunc(flat)) * 100, 9)
+        if not (bad := np.flatnonzero(minutes >= 60)).size:
+            return None
+        return (
+            f"GEO means degrees and minutes, DDD.MM, but {flat[bad[0]]:g} would have {minutes[bad[0]]:g} "
+            "minutes; of decimal degrees HAVERSINE_KM gives the great circle"
+        )
 
-def _paired(x: list[Any] | None, y: list[Any] | None) -> list[Any] | None:
-    if x is None or y is None:
-        return None
-    if len(x) != len(y):
-        raise DataError(f"y: expected {len(x)} numbers as in x, got {len(y)}", "y")
-    for field, values in (("x", x), ("y", y)):
-        number_array(values, field)
-    return [list(pair) for pair in zip(x, y, strict=True)]
+
+#: Keys of coordinates by axes, and the types that they may have where that is not any.
+_BY_AXES = (("x", "y", "z"), ("lat", "lon"))
+
+
+def _given_coords(data: Mapping[str, Any]) -> tuple[list[Any] | None, str]:
+    """Take coordinates from whichever keys have them, with the first of these keys.
+
+    Raises
+    ------
+    DataError
+        If one of x and y, or of lat and lon, is missing, or several keys have coordinates.
+    """
+    found = [("coords", rows)] if (rows := list_of(data, "coords")) else []
+    for keys in _BY_AXES:
+        lists = {key: values for key in keys if (values := list_of(data, key)) is not None}
+        if not lists:
+            continue
+        if (lacking := next((key for key in keys[:2] if key not in lists), None)) is not None:
+            first = next(iter(lists))
+            raise DataError(f"{lacking} is missing beside {first}; expected a list of numbers", first)
+        found.append((keys[0], _paired(lists)))
+    if len(found) > 1:
+        raise DataError(
+            f"expected coordinates once, got {' and '.join(key for key, _ in found)}", found[1][0]
+        )
+    return (found[0][1], found[0][0]) if found else (None, "coords")
+
+
+def _paired(lists: Mapping[str, list[Any]]) -> list[Any]:
+    (first, values), *others = lists.items()
+    for key, more in others:
+        if len(more) != len(values):
+            raise DataError(f"{key}: expected {len(values)} numbers as in {first}, got {len(more)}", key)
+    for key, numbers in lists.items():
+        number_array(numbers, key)
+    return [list(row) for row in zip(*lists.values(), strict=True)]
+
+
+def _axes(rows: list[Any]) -> int:
+    return len(rows[0]) if rows and isinstance(rows[0], list | tuple) else 0
+
+
+def _kind(data: Mapping[str, Any], rows: list[Any] | None, field: str) -> str:
+    """Find the type of the edges: what the data say, or what they are without a word.
+
+    Raises
+    ------
+    DataError
+        If it does not go with the coordinates, or these could be something else.
+    """
+    if (text := text_of(data, "edge_weight_type")) is not None:
+        kind = find_metric(text, 0 if rows is None else _axes(rows))
+        on_globe = kind == "GEO" or (kind in MEASURES and MEASURES[kind].on_globe)
+        if (field == "lat" and not on_globe) or (field == "x" and on_globe and kind != "GEO"):
+            wanted, got = ("x and y", "lat and lon") if field == "lat" else ("lat and lon", "x and y")
+            message = f"edge_weight_type: {kind} measures {wanted}, got {got}"
+            raise DataError(message, "edge_weight_type")
+        if on_globe and kind in MEASURES and rows and _axes(rows) != 2:
+            raise DataError(
+                f"coords: {kind} measures latitude and longitude, got {_axes(rows)} numbers", "coords", 0
+            )
+        return kind
+    if rows is None:
+        return "EXPLICIT" if data.get("matrix") is not None else REAL
+    if field == "lat":
+        return "HAVERSINE_KM"
+    if _axes(rows) != 3:
+        return REAL
+    if field == "coords" and [row[i] for i, row in enumerate(rows) if isinstance(row, list)] == [0, 0, 0]:
+        message = (
+            "coords: three rows of three with zeros on the diagonal: cannot tell distances from points in "
+            "space; give matrix, or edge_weight_type EXACT_3D"
+        )
+        raise DataError(message, "coords", 0)
+    if (
+        field == "coords"
+        and len(rows) > 1
+        and counts_up([row[0] for row in rows if isinstance(row, list) and row])
+    ):
+        message = (
+            "coords: rows of three numbers, the first of which counts the cities: cannot tell ids from a "
+            "third coordinate; give ids apart, or edge_weight_type EXACT_3D"
+        )
+        raise DataError(message, "coords", 0)
+    return "EXACT_3D"
+
+
+def counts_up(values: Sequence[Any]) -> bool:
+    """Tell whether numbers are 1, 2, … or 0, 1, …, as ids are."""
+    return list(values) in (list(range(1, len(values) + 1)), list(range(len(values))))
 
 
 def _rows(data: list[Any], field: str, width: int | None = None) -> NDArray[Any]:

@@ -17,6 +17,7 @@ import numpy as np
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import LARGEST, Solution, check_number
 from nsa_cli.core.record import Locate, Record, Source, locator
+from nsa_cli.core.words import nearest
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.tokens import to_count, to_number
 from nsa_cli.problems.tsp.distances import METRICS
@@ -45,6 +46,8 @@ _KEYS = (
     "NODE_COORD_TYPE",
     "DISPLAY_DATA_TYPE",
 )
+#: Keywords of other programs that make another problem of an instance, unless they are 1.
+_CHANGING = ("SALESMEN", "VEHICLES", "DISTANCE", "SERVICE_TIME", "SCALE", "OPEN", "METRIC", "MAX_DISTANCE")
 #: Sections that do not change a tour's length.
 _HARMLESS = ("DISPLAY_DATA_SECTION",)
 #: Lines at the top in which the first keyword of a TSPLIB file must come.
@@ -78,6 +81,7 @@ class _Parsed:
     spec: dict[str, tuple[str, int]] = field(default_factory=dict)
     sections: dict[str, _Section] = field(default_factory=dict)
     comments: list[str] = field(default_factory=list)
+    unknown: dict[str, int] = field(default_factory=dict)
 
     def value(self, key: str) -> str | None:
         return self.spec[key][0] if key in self.spec else None
@@ -127,11 +131,24 @@ def _split(source: Source) -> _Parsed:
         elif word in _KEYS:
             section = None
             _add_key(parsed, word, rest, number)
+        elif re.match(r"\s*\w+\s*:", line):
+            section = None
+            _leave_out(parsed, word, rest, number)
         elif section is not None:
             parsed.fail(f"expected a number or a TSPLIB keyword, got {shown(line.strip())}", number)
         else:
             parsed.fail(f"there is no TSPLIB keyword {shown(found.group(1))}", number)
     return parsed
+
+
+def _leave_out(parsed: _Parsed, word: str, value: str, line: int) -> None:
+    """Leave out the line of an unknown keyword, unless it is one misspelt or changes the problem."""
+    near = nearest(word, (*_KEYS, *_SECTIONS), 0.8)
+    if near is not None:
+        parsed.fail(f"there is no TSPLIB keyword {shown(word)}; the nearest is {near}", line)
+    if word.endswith("_SECTION") or (word in _CHANGING and value.strip() != "1"):
+        parsed.fail(f"{word} is not supported; an answer without it would be wrong", line)
+    parsed.unknown.setdefault(word, line)
 
 
 def _bare(data: str) -> str:
@@ -182,7 +199,8 @@ def read(source: Source) -> list[Record]:
         _read_display(parsed, size, data)
     else:
         locate = _read_coords(parsed, size, kind, data)
-    return [Record(data, source, locate)]
+    remarks = [f"{w} in line {at} is no TSPLIB keyword: left out" for w, at in parsed.unknown.items()]
+    return [Record(data, source, locate, remarks=tuple(remarks))]
 
 
 def _refuse_unsupported(parsed: _Parsed) -> None:
@@ -343,7 +361,7 @@ def write(instance: TspInstance) -> str:
     lines += ["TYPE : TSP", f"DIMENSION : {instance.size}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
     if instance.coords is not None:
         lines.append("NODE_COORD_SECTION")
-        rows = zip(instance.cities.ids, instance.coords.tolist(), strict=True)
+        rows = zip(instance.numbers, instance.coords.tolist(), strict=True)
         lines += [" ".join([str(i), *map(repr, row)]) for i, row in rows]
     else:
         assert instance.matrix is not None
@@ -415,9 +433,7 @@ def read_tour(source: Source) -> list[int]:
 def write_tour(instance: TspInstance, solution: Solution) -> str:
     """Write a tour with its length in the comment, as other programs of the field do."""
     name, length = _one_line(instance.name or "unnamed"), instance.objective(solution)
-    ids = instance.cities.ids
-    whole = all(isinstance(x, int) and x >= 0 for x in ids)
-    numbers = ids if whole else list(range(1, instance.size + 1))
+    numbers = instance.numbers
     lines = [
         f"NAME : {name}.tour",
         f"COMMENT : Length = {length}",

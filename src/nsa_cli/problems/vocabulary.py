@@ -1,0 +1,261 @@
+"""What the words in a file mean: keys of JSON, headers of tables, names of arrays, settings.
+
+Each is understood, known to be harmless, or refused by name: what is left out in silence may change the
+answer.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from nsa_cli.core.errors import shown
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.reading import Reading
+from nsa_cli.core.record import Record
+from nsa_cli.core.words import listed, nearest, squeezed
+
+#: Words of data on which no answer depends, whatever the problem.
+HARMLESS = frozenset(
+    map(
+        squeezed,
+        listed(
+            # about the file
+            "comment, comments, description, descriptions, desc, remark, remarks, note, notes, source, "
+            "sources, reference, url, link, author, authors, author email, creator, contact, email, date, "
+            "created, created at, updated, updated at, timestamp, version, license, licence, copyright, "
+            "schema, $schema, format, file, filename, generator, seed, uuid, hash, tags, tag, meta, "
+            "metadata, info, acknowledgements, keywords, language, type, problem type, "
+            # about its numbers
+            "unit, units, weight unit, distance unit, length unit, currency, crs, "
+            # about its elements
+            "kind, category, color, colour, icon, image, brand, maker, country, state, region, county, "
+            "province, continent, address, street, zip, zip code, postcode, postal code, phone, "
+            "population, iso, iso2, iso3, admin"
+        ),
+    )
+)
+
+#: Words for the number of elements, which must be the number that there is.
+_COUNTS = frozenset(
+    map(
+        squeezed,
+        listed(
+            "n, dimension, size, count, n items, num items, number of items, item count, items count, "
+            "n cities, num cities, number of cities, city count, n nodes, num nodes, number of nodes, "
+            "num locations, number of locations, n points, num points"
+        ),
+    )
+)
+
+#: Words for keys that every record may have.
+_EVERYWHERE = {
+    "name": listed("name, instance, instance name, title, problem name"),
+    "best_known": listed("best known, optimum, optimal value, best known value, bks, known optimum"),
+}
+
+#: Raises an error about a word; further arguments are hints.
+Fail = Callable[..., NoReturn]
+
+
+@functools.cache
+def vocabulary(problem: Problem[Any]) -> Vocabulary:
+    """Give the vocabulary of a problem."""
+    return Vocabulary(problem)
+
+
+class Vocabulary:
+    """Words for the keys of a problem's records.
+
+    Parameters
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, problem: Problem[Any]) -> None:
+        self.problem = problem
+        self.columns = {column.key: column for column in problem.columns}
+        required = [key for keys in problem.record_keys for key in keys]
+        self._axes: dict[str, int | None] = dict.fromkeys(
+            ("problem", *problem.settings, *required, *problem.keys, *problem.words)
+        )
+        self._axes |= {**problem.arrays, **dict.fromkeys(self.columns, 1), **dict.fromkeys(_EVERYWHERE, 0)}
+        self._axes |= {} if "edge_weight_type" not in self._axes else {"edge_weight_type": 0}
+        self._keys: defaultdict[str, list[str]] = defaultdict(list)
+        self._spelt: dict[str, tuple[str, ...]] = {}
+        for key in self._axes:
+            listed = (*_EVERYWHERE.get(key, ()), *problem.words.get(key, ()))
+            column = self.columns[key].headers if key in self.columns else ()
+            self._spelt[key] = (key, *column, *listed)
+            for form in dict.fromkeys(map(squeezed, (key, *column, *listed))):
+                self._keys[form].append(key)
+        self._harmless = HARMLESS | {squeezed(word) for word in problem.harmless}
+        self._neutral = {squeezed(word): values for word, values in problem.neutral.items()}
+
+    def spellings(self) -> dict[str, tuple[str, ...]]:
+        """All words by key, as they are written here."""
+        return dict(self._spelt)
+
+    def words(self, key: str) -> list[str]:
+        """All words for a key, in the form in which they are compared."""
+        return [form for form, keys in self._keys.items() if key in keys]
+
+    def key_of(self, word: str, axes: int | None, among: Iterable[str] | None = None) -> str | None:
+        """Find the key that a word means.
+
+        Parameters
+        ----------
+        word : str
+        axes : int or None
+            Of the value; a word may mean a list of names as well as a matrix of distances.
+        among : iterable of str, optional
+            The keys that it may mean.
+        """
+        if word in self._axes and (among is None or word in among):
+            return (
+                word if self._axes[word] in (None, axes) or axes is None else self._other(word, axes, among)
+            )
+        return self._other(word, axes, among)
+
+    def _other(self, word: str, axes: int | None, among: Iterable[str] | None) -> str | None:
+        keys = [key for key in self._keys.get(squeezed(word), ()) if among is None or key in among]
+        fitting = [key for key in keys if axes is None or self._axes[key] in (None, axes)]
+        if fitting:
+            return fitting[0]
+        return keys[0] if keys and squeezed(word) not in (*self._neutral, *self._harmless, *_COUNTS) else None
+
+    def means(self, word: str, axes: int | None) -> bool:
+        """Tell whether a word means a key of so many axes."""
+        keys = [word] if word in self._axes else self._keys.get(squeezed(word), [])
+        return axes is not None and any(self._axes[key] == axes for key in keys)
+
+    def bind(self, data: Mapping[str, Any], fail: Fail, reading: Reading) -> dict[str, str]:
+        """Find the word of each key in a record.
+
+        Parameters
+        ----------
+        data : mapping
+            Values by words.
+        fail : callable
+            ``fail(message, word, **hints)`` raises an error about a word.
+        reading : Reading
+            With the words that the user wants left out.
+
+        Returns
+        -------
+        dict of str to str
+        """
+        found = defaultdict[str, list[str]](list)
+        counts = []
+        for word, value in data.items():
+            key = self.key_of(word, axes_of(value))
+            if reading.leaves_out(word) or value is None or (key is None and says_nothing(value)):
+                continue
+            if key is not None:
+                found[key].append(word)
+            elif squeezed(word) in _COUNTS and isinstance(value, int) and not isinstance(value, bool):
+                counts.append(word)
+            elif not self.is_harmless(word, value):
+                message, hints = self.refusal(word, value)
+                fail(message, word, **hints)
+        bound = {key: self.choose(key, words, data, fail) for key, words in found.items()}
+        self._check_counts(bound, counts, data, fail)
+        return bound
+
+    def is_harmless(self, word: str, value: Any = None) -> bool:
+        """Tell whether no answer depends on a word and its value."""
+        form = squeezed(word)
+        if form in self._neutral:
+            if axes_of(value) != 0:
+                return False
+            return any(
+                x is None or value == x or str(value).lower() == str(x).lower() for x in self._neutral[form]
+            )
+        return form in self._harmless
+
+    def is_neutral(self, word: str) -> bool:
+        """Tell whether a word is of another problem, and harmless with some values."""
+        return squeezed(word) in self._neutral
+
+    def choose(self, key: str, words: list[str], data: Mapping[str, Any], fail: Fail) -> str:
+        """Choose the word of a key: of several names the one listed first; others must all say the same."""
+        column = self.columns.get(key)
+        if column is not None and column.text:
+            forms = self.words(key)
+            return min(words, key=lambda word: forms.index(squeezed(word)) if squeezed(word) in forms else -1)
+        for word in words[1:]:
+            if str(data[word]) != str(data[words[0]]):
+                message = f"{shown(words[0])} and {shown(word)} mean the same; expected one of them"
+                fail(message, word, **_leave_out(word))
+        return words[0]
+
+    def _check_counts(
+        self, bound: Mapping[str, str], counts: list[str], data: Mapping[str, Any], fail: Fail
+    ) -> None:
+        sizes = {
+            key: len(data[word])
+            for key, word in bound.items()
+            if key in ("coords", "matrix", *self.columns) and axes_of(data[word])
+        }
+        for word in counts:
+            if not sizes:
+                message, hints = self.refusal(word)
+                fail(message, word, **hints)
+            if data[word] != next(iter(sizes.values())):
+                key, size = next(iter(sizes.items()))
+                fail(f"{word} is {data[word]}, but there are {size} {key}", word)
+
+    def refusal(self, word: str, value: Any = None) -> tuple[str, dict[str, Any]]:
+        """Say why a word is refused, and what helps: the nearest word, or to leave it out."""
+        if squeezed(word) in self._neutral:
+            shown_value = "" if value is None else f" {shown(value)}"
+            return f"{shown(word)}{shown_value} is not supported; an answer without it would be wrong", {}
+        near = nearest(word, [spelt for spellings in self._spelt.values() for spelt in spellings])
+        known = ", ".join(key for key in self._axes if key != "problem")
+        help_ = (
+            f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
+        )
+        message = f"{shown(word)} is not understood, and an answer may depend on it; {help_}"
+        return message, _leave_out(word)
+
+
+def _leave_out(word: str) -> dict[str, Any]:
+    """Hint at leaving a word out, where it can be typed."""
+    return {"use": {"ignore": word}} if len(word) <= 40 and word.isprintable() and "," not in word else {}
+
+
+def says_nothing(value: Any) -> bool:
+    """Tell whether a value is none: null, an empty list, object or text."""
+    return value is None or (isinstance(value, str | list | tuple | dict) and len(value) == 0)
+
+
+def axes_of(value: Any) -> int | None:
+    """Count the axes of nested lists by their first elements; None for lists of objects."""
+    axes = 0
+    while isinstance(value, list | tuple):
+        axes += 1
+        value = value[0] if value else 0
+    return None if isinstance(value, dict) else axes + np.ndim(value)
+
+
+def understood(record: Record, problem: Problem[Any]) -> Record:
+    """Translate the keys of a record; errors still point to the file's own.
+
+    Raises
+    ------
+    InputError
+        If a key is not understood and may matter, or two mean the same.
+    """
+
+    def fail(message: str, word: str, **hints: Any) -> NoReturn:
+        source = record.sources.get(word, record.source)
+        raise source.error(message, record.locate(word, None), **hints)
+
+    bound = vocabulary(problem).bind(record.data, fail, record.source.reading)
+    if list(bound) == list(record.data) == list(bound.values()):
+        return record
+    return record.revised({key: record.data[word] for key, word in bound.items()}, bound)
