@@ -9,7 +9,7 @@ import signal
 import sys
 
 from nsa_cli.core.kernel.compiler import cache_folder
-from nsa_cli.solver.solve import solve_all
+from nsa_cli.solver.batch import batches
 
 #: Seconds after which it ends in any case.
 _LONGEST = 600
@@ -22,7 +22,8 @@ def main() -> None:
     tasks, settings = pickle.load(sys.stdin.buffer)
     with open(cache_folder() / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        solve_all(tasks, settings)
+        for batch in batches(tasks, settings):
+            batch.solve()
 
 
 if __name__ == "__main__":
