@@ -88,3 +88,12 @@ def test_claims_of_a_solution(nsa, instance, tmp_path):
         assert done.code == 0
         assert not STEERING.search(done.out + done.err)
     assert not os.path.exists("\x1b[31m")
+
+
+def test_a_key_is_left_out_as_it_is_shown(nsa, instance):
+    """What a message calls it is what the option takes."""
+    path = instance("tsp", **{"\x1b[31mred": [1, 2]})
+    done = nsa("solve", path, "--steps", 5)
+    assert done.code == 2
+    assert r"'\x1b[31mred' is not understood" in done.err
+    assert nsa("solve", path, "--steps", 5, "--ignore", r"\x1b[31mred").code == 0

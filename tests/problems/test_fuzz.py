@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import nsa_cli as nsa
@@ -346,6 +346,7 @@ JSON = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(JSON)
+@example([[[]], None])
 def test_any_json(value: object) -> None:
     """Any JSON value, with our keys in any place, is read or refused in one line."""
     check(json.dumps(value).encode(), ".json")

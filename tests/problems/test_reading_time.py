@@ -80,3 +80,11 @@ def test_a_table_of_many_bins():
     solution = read_solution(decode(text.encode(), "f", ".csv"), problem, instance)
     assert instance.objective(solution) == 20_000
     assert time.perf_counter() - begin < PATIENCE
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_many_strange_words(suffix):
+    """The nearest ones are looked for a few of them only."""
+    words = [f"k{i}" for i in range(30_000)]
+    text = json.dumps(dict.fromkeys(words, 1)) if suffix == ".json" else ",".join(words)
+    assert seconds_of(read_instances, text.encode(), suffix) < PATIENCE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, visible
 from nsa_cli.core.options import parse_separator, parse_sign, parse_words
 from nsa_cli.core.words import squeezed
 
@@ -47,8 +47,8 @@ class Reading:
             raise UsageError("is the decimal sign, too", option="thousands")
 
     def leaves_out(self, word: str) -> bool:
-        """Tell whether the user wants a key or a column left out, however it is written."""
-        return squeezed(word) in map(squeezed, self.ignore)
+        """Tell whether the user wants a key or a column left out, as it is written or shown, or alike."""
+        return squeezed(visible(word)) in (squeezed(visible(word)) for word in self.ignore)
 
     @property
     def of_tables(self) -> dict[str, None]:

@@ -11,7 +11,7 @@ from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
-from nsa_cli.core.words import nearest, squeezed
+from nsa_cli.core.words import misspellings, nearest, squeezed
 from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
 from nsa_cli.problems.datasets import read_arrays
@@ -234,12 +234,7 @@ def _recognise(record: Record, settings: Mapping[str, Any]) -> Problem[Any]:
             for row in value[:1]
             for key in _keys(row)
         ]
-        near = {
-            word: n
-            for word in (*data, *inner)
-            if (n := nearest(word, required, 0.75)) is not None and n != word
-        }
-        hint = "".join(f"; the nearest word to {shown(word)} is {n!r}" for word, n in list(near.items())[:2])
+        hint = misspellings((*data, *inner), required, 0.75)
         message = f"cannot tell the problem from the keys {got}; expected ({needs}){hint}"
         raise record.source.error(message, record.locate(None, None))
     return max(fitting, key=lambda p: len(p.record_keys))

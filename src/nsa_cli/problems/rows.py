@@ -217,7 +217,7 @@ def _are_objects(value: Any) -> bool:
 def _lists(value: JsonValue, problems: Sequence[Problem[Any]]) -> list[Record | InputError]:
     """Read a list of rows, or a list of such lists, as tables without a header."""
     axes, elements = axes_of(value.value), value.value
-    if axes == 3:
+    if axes == 3 and all(isinstance(rows, list) for rows in elements):
         parts = [(rows, [line] * len(rows)) for rows, line in zip(elements, value.lines(), strict=True)]
     elif axes in (1, 2):
         parts = [(elements, value.lines())]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, locator
-from nsa_cli.core.words import nearest, squeezed
+from nsa_cli.core.words import misspellings, nearest
 from nsa_cli.io.table import Table, to_record
 from nsa_cli.problems.vocabulary import Vocabulary, vocabulary
 
@@ -106,8 +106,7 @@ def _problem(table: Table, problems: Sequence[Problem[Any]]) -> Problem[Any]:
     hints: dict[str, Any] = {"use": {"problem": None}}
     if table.headers is not None:
         got = f"header {shown(', '.join(headers), 80)}"
-        near = {h: n for h in headers if (n := _nearest(h, problems)) is not None}
-        got += "".join(f"; the nearest word to {shown(h)} is {n!r}" for h, n in list(near.items())[:2])
+        got += misspellings(headers, [h for p in problems for column in p.columns for h in column.headers])
     raise table.source.error(f"cannot tell the problem: expected ({heads}), got {got}", table.first, **hints)
 
 
@@ -120,12 +119,6 @@ def _of_tables(problem: Problem[Any]) -> list[tuple[str, ...]]:
     """Column sets that a table can have; others are of objects."""
     keys = {column.key for column in problem.columns}
     return [needed for needed in problem.column_sets if set(needed) <= keys]
-
-
-def _nearest(header: str, problems: Sequence[Problem[Any]]) -> str | None:
-    known = [h for p in problems for column in p.columns for h in column.headers]
-    near = nearest(header, known)
-    return near if near is not None and squeezed(near) != squeezed(header) else None
 
 
 # --- with a header -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import kernel
+from nsa_cli.core.kernel.jit import kernel, uncached
 from nsa_cli.problems.tsp import metric_kernel
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -72,5 +72,6 @@ def test_scalar_draws_are_those_of_arrays() -> None:
     """A kernel sees the random numbers that NumPy and torch see."""
     keys = stream_keys(3, np.arange(4))
     expected = uniforms(keys, 17, 3)
-    got = [[uniform(np.uint64(at_step(int(key), 17)), draw) for key in keys] for draw in range(3)]
+    step, number = uncached(at_step), uncached(uniform)
+    got = [[number(np.uint64(step(int(key), 17)), draw) for key in keys] for draw in range(3)]
     assert got == expected.tolist()

@@ -393,10 +393,10 @@ def test_drawn_cities_keep_real_lengths() -> None:
 
 
 def test_a_comment_cannot_break_out_of_its_line() -> None:
-    """Line breaks of every kind in a comment stay comments, in a name become blanks."""
+    """Line breaks of every kind in a comment stay comments, in a name are shown as escapes."""
     record = {"coords": [[0, 0], [3, 4]], "comment": "a\rDIMENSION : 9\r\nEOF", "name": "n\nEOF"}
     instance = instance_of(write(TspInstance.from_record(record)))
-    assert (instance.comment, instance.name, instance.size) == ("a\nDIMENSION : 9\nEOF", "n EOF", 2)
+    assert (instance.comment, instance.name, instance.size) == ("a\nDIMENSION : 9\nEOF", "n\\nEOF", 2)
 
 
 @pytest.mark.parametrize(
