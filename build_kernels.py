@@ -235,8 +235,8 @@ def _ways(problem: Any, instance: Any, part: str) -> Iterator[Any]:
     if part == "large-step":
         large_step = problem.large_step()
         if large_step.fits(instance):
-            for threads in (1, 2):
-                yield Settings(method="large-step", steps=Steps(2), threads=threads)
+            yield Settings(method="large-step", steps=Steps(2), threads=1)
+            yield Settings(method="large-step", steps=Steps(2), threads=2, bound=False)
         return
     for neighbourhood in problem.neighbourhoods:
         yield Settings(
