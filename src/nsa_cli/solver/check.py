@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from nsa_cli.core.bound import Bound
+from nsa_cli.core.bound import Bound, is_as_good
 from nsa_cli.core.errors import DataError, UsageError, shown
+from nsa_cli.core.exact import Exact, exact_number, rounded
 from nsa_cli.core.instance import Instance, Number
 from nsa_cli.core.result import Evaluation
 from nsa_cli.core.task import Task
 from nsa_cli.problems.solutions import ClaimedSolution, solution_of
 from nsa_cli.solver.bounds import timed_bound
+
+#: Share by which other programs' sums of binary numbers may differ.
+_ROUNDING = 1e-12
 
 
 def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Evaluation:
@@ -27,14 +31,17 @@ def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Eval
         violation, remarks = str(error), []
     if violation is not None:
         return replace(evaluation, violation=violation, remarks=tuple(remarks))
-    objective = instance.objective(solution)
-    remarks += _other_name(instance.name, answer.claims) + _false_objective(objective, answer.claims)
+    objective, exact = instance.objective(solution), instance.exact_objective(solution)
+    remarks += _other_name(instance.name, answer.claims) + _false_objective(objective, exact, answer.claims)
     found = None
     if bound:
         found, more = _claimed_bound(task, answer.claims)
         remarks += more
         found = found or timed_bound(problem, instance)
-    return replace(evaluation, objective=objective, bound=found, remarks=tuple(remarks))
+    made = replace(evaluation, objective=objective, unrounded=exact, bound=found)
+    if bound and answer.claims.get("status") == "optimal" and not made.proved:
+        remarks.append("the file says that it is optimal, which the bound does not prove")
+    return replace(made, remarks=tuple(remarks))
 
 
 def _numbering_hint(ids: Sequence[Any], instance: Instance) -> str:
@@ -54,11 +61,12 @@ def _other_name(name: str | None, claims: Mapping[str, Any]) -> list[str]:
     return [f"the file says that it solves {shown(claimed)}"]
 
 
-def _false_objective(objective: Number, claims: Mapping[str, Any]) -> list[str]:
+def _false_objective(objective: Number, exact: Exact, claims: Mapping[str, Any]) -> list[str]:
     claimed = claims.get("objective")
-    if isinstance(claimed, bool) or not isinstance(claimed, int | float):
+    if isinstance(claimed, bool) or not isinstance(claimed, int | float) or claimed == objective:
         return []
-    if claimed == objective or abs(claimed - objective) <= 1e-9 * abs(objective):
+    # Others round sums of binary numbers as they add them; what prints in full has one value.
+    if exact_number(objective) != exact and abs(claimed - objective) <= _ROUNDING * abs(objective):
         return []
     return [f"the file says objective {claimed}, it is {objective}"]
 
@@ -72,11 +80,11 @@ def _claimed_bound(task: Task, claims: Mapping[str, Any]) -> tuple[Bound | None,
         value = task.problem.recompute_bound(task.instance, witness)
     except DataError as error:
         return None, [f"the file's bound does not hold: {error}"]
-    bound = Bound(value=value, method=str(claimed.get("method")), witness=witness)
-    said = claimed.get("value")
-    tighter = isinstance(said, int | float) and replace(bound, value=said).beaten_by(
-        value, task.problem.sense
-    )
+    sense, said = task.problem.sense, cast(Any, claimed.get("value"))
+    bound = Bound.of(value, sense, method=str(claimed.get("method")), witness=witness)
+    # What is exact is rounded to the nearest.
+    other = isinstance(said, int | float) and said != rounded(value)
+    tighter = other and not is_as_good(said, bound.value, sense)
     return bound, [f"the file says bound {said}, its witness gives {value}"] if tighter else []
 
 

@@ -63,7 +63,7 @@ class AdaptedProblem(Problem[UserInstance]):
     owner : UserProblem
     """
 
-    prefers_large_steps = False
+    prefers_large_steps = built_in = False
     without_large_steps = (
         f"large steps need its {', '.join(REQUIRED_SCALARS[:-1])} and {REQUIRED_SCALARS[-1]}"
     )
