@@ -235,8 +235,8 @@ def _ways(problem: Any, instance: Any, part: str) -> Iterator[Any]:
     if part == "large-step":
         large_step = problem.large_step()
         if large_step.fits(instance):
-            for threads in (1, 2):
-                yield Settings(method="large-step", steps=Steps(2), threads=threads)
+            yield Settings(method="large-step", steps=Steps(2), threads=1)
+            yield Settings(method="large-step", steps=Steps(2), threads=2, bound=False)
         return
     for neighbourhood in problem.neighbourhoods:
         yield Settings(
@@ -248,7 +248,17 @@ def _ways(problem: Any, instance: Any, part: str) -> Iterator[Any]:
 
 
 def build(target_names: Sequence[str], into: Path, jobs: int) -> None:
-    """Make all objects and their index, in a folder that takes the place of the old one when it is whole."""
+    """Make all objects and their index, in a folder that takes the place of the old one when it is whole.
+
+    Nothing is done where they are of these very sources: installers ask twice.
+    """
+    from nsa_cli.core.kernel.sources import digest_of
+
+    folders = SOURCES, SOURCES.parent / "checkpoints"
+    files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in (".py", ".json"))
+    stamp = " ".join([*target_names, digest_of(files), _tools()])
+    if (into / "stamp").exists() and (into / "stamp").read_text() == stamp:
+        return
     with tempfile.TemporaryDirectory(dir=into.parent, prefix=".objects-") as folder:
 
         def start(part: tuple[str, str]) -> None:
@@ -263,6 +273,7 @@ def build(target_names: Sequence[str], into: Path, jobs: int) -> None:
             index |= json.loads(file.read_text())
             file.unlink()
         (Path(folder) / "index.json").write_text(json.dumps(index))
+        (Path(folder) / "stamp").write_text(stamp)
         shutil.rmtree(into, ignore_errors=True)
         shutil.copytree(folder, into)
 

@@ -19,7 +19,7 @@ def state(*best, steps=0, seconds=0.0):
 
 def test_an_energy_is_reached_by_each_instance_on_its_own():
     """Up to rounding errors of a running sum; minus infinity never is."""
-    goal = TargetEnergy(np.array([10.0, 10.0, 10.0, -np.inf]), "target")
+    goal = TargetEnergy(np.array([10.0, 10.0, 10.0, -np.inf]), "target", lambda i, x: True)
     assert goal(state(10.1, 10.0, 10.0 + 1e-10, -1e300)).tolist() == [False, True, True, False]
 
 
@@ -33,7 +33,8 @@ def test_stale_steps_and_seconds_count():
 
 def test_a_watch_keeps_the_answers_of_instances_that_reached_a_goal():
     """The first goal counts, later improvements do not; the run ends with the last instance."""
-    watch = GoalWatch((TargetEnergy(np.array([5.0, 5.0]), "target"), NoImprovement(steps=10)), chains=2)
+    target = TargetEnergy(np.array([5.0, 5.0]), "target", lambda i, x: x[0] <= 5.0)
+    watch = GoalWatch((target, NoImprovement(steps=10)), chains=2)
     accepted = np.array([1, 2, 3, 4])
 
     def look(step, *energies):
@@ -47,6 +48,16 @@ def test_a_watch_keeps_the_answers_of_instances_that_reached_a_goal():
     assert (first.reason, first.step, first.best.ravel().tolist()) == ("target", 4, [9.0, 5.0])
     assert (second.reason, second.step) == ("no_improvement", 12)
     assert second.accepted.tolist() == [3, 4]
+
+
+def test_what_only_seems_to_be_reached_is_not():
+    """Energies may have drifted; the best solutions of the chains decide, any of them."""
+    goal = TargetEnergy(np.array([10.0]), "target", lambda i, x: x[0] <= 10.0)
+    for best, ended in ((10.0 + 1e-9, False), (10.0, True)):
+        watch = GoalWatch((goal,), chains=2)
+        rows = np.array([[10.5], [best]])
+        chains = SimpleNamespace(step=0, best=rows, best_energy=np.full(2, 10.0), accepted=np.zeros(2))
+        assert watch.look(chains) is ended
 
 
 def test_looks_grow_apart():

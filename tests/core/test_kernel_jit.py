@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from nsa_cli.core.draws import stream_keys, uniforms
-from nsa_cli.core.kernel.compiler import cache_folder
+from nsa_cli.core.kernel.disk_cache import cache_folder
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.jit import uncached
 from nsa_cli.core.kernel.normal import quantile

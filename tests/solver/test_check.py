@@ -28,7 +28,7 @@ def evaluated(name, record, ids, **claims):
 )
 def test_claimed_numbers_of_any_kind(claimed):
     """A finite one that is wrong is remarked on, the others are no claims."""
-    witness = {"capacity_multiplier": "5/2"}  # of values in halves
+    witness = {"capacity_multiplier": "25/2"}  # of values in tenths
     bound = {"value": claimed, "witness": witness, "method": "\x1b[31m"}
     evaluation = evaluated("knapsack", SACK, [2], objective=claimed, bound=bound)
     assert evaluation.objective == 2.5

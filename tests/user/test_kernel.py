@@ -8,7 +8,7 @@ import torch
 
 import nsa_cli as nsa
 from nsa_cli.contract import Case, ContractError, check_problem, scalar_functions_say_what_tensors_say
-from nsa_cli.core.kernel.compiler import cache_folder
+from nsa_cli.core.kernel.disk_cache import cache_folder
 from nsa_cli.problems import as_problem
 from nsa_cli.user.calls import MistakeError
 

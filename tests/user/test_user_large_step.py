@@ -13,7 +13,7 @@ import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.kernel.compiler import cache_folder
+from nsa_cli.core.kernel.disk_cache import cache_folder
 from nsa_cli.problems import as_problem, find_problem
 
 

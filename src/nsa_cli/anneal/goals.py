@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -16,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains
+from nsa_cli.core.instance import Solution
 
-#: Running sums of real energies may be off by this share.
+#: Running sums of real energies may be off by this share; what seems to be reached is evaluated exactly.
 _DRIFT = 1e-9
 
 #: Steps between the first checks; later ones are a sixteenth of the steps so far apart. A check takes 50 us:
@@ -50,7 +52,10 @@ class Goal(Protocol):
         """Its name in the result."""
 
     def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
-        """Tell which instances have reached it, bool[I]."""
+        """Tell which instances seem to have reached it, bool[I]."""
+
+    def confirms(self, instance: int, best: NDArray[Any]) -> bool:
+        """Tell whether one of them has, by the best solutions of its chains [chains, …]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +67,21 @@ class TargetEnergy:
     energies : float64[I]
         In file units; minus infinity where there is none.
     reason : str
+    reached : callable
+        ``reached(instance, solution)`` tells it exactly.
     """
 
     energies: NDArray[np.float64]
     reason: str
+    reached: Callable[[int, Solution], bool]
 
     def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
         with np.errstate(invalid="ignore"):  # minus infinity is never reached
             slack = _DRIFT * np.where(np.isfinite(self.energies), abs(self.energies), 0.0)
         return np.asarray(state.best <= self.energies + slack)
+
+    def confirms(self, instance: int, best: NDArray[Any]) -> bool:
+        return any(self.reached(instance, solution) for solution in best)
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,9 @@ class NoImprovement:
 
     def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
         return (state.stale_steps >= self.steps) | (state.stale_seconds >= self.seconds)
+
+    def confirms(self, instance: int, best: NDArray[Any]) -> bool:
+        return True
 
 
 class InstanceEnd(NamedTuple):
@@ -135,10 +149,8 @@ class GoalWatch:
         for goal in self._goals:
             for i in np.flatnonzero(goal(state)).tolist():
                 rows = slice(i * self._chains, (i + 1) * self._chains)
-                if i not in self.reached:
-                    self.reached[i] = InstanceEnd(
-                        goal.reason, step, chains.best[rows].copy(), chains.accepted[rows].copy()
-                    )
+                if i not in self.reached and goal.confirms(i, best := chains.best[rows].copy()):
+                    self.reached[i] = InstanceEnd(goal.reason, step, best, chains.accepted[rows].copy())
         return len(self.reached) == len(state.best)
 
     def _update(self, step: int, best: NDArray[np.float64]) -> Stagnation:

@@ -32,7 +32,7 @@ TimeLimit = Annotated[
     ),
 ]
 Target = Annotated[
-    float | None,
+    str | None,
     typer.Option(
         "--target",
         metavar="COST",

@@ -8,23 +8,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from nsa_cli.core.exact import Exact, exact_number, rounded
 from nsa_cli.core.instance import Number, Solution
 
-#: Relative tolerance for equality of an objective and a bound that are real numbers: the bound is rounded
-#: outwards.
-_SAME = 1e-9
+
+def is_as_good(objective: Exact, reference: Exact, sense: str) -> bool:
+    """Tell whether an objective is at least as good as another; nothing is rounded."""
+    return objective <= reference if sense == "min" else objective >= reference
 
 
-def relative_gap(objective: Number, reference: Number, sense: str) -> float | None:
-    """Compute ``(objective - reference) / abs(reference)``, positive if worse; None if not finite."""
-    worse = objective - reference if sense == "min" else reference - objective
-    if worse == 0:
+def relative_gap(objective: Exact, reference: Exact, sense: str) -> float | None:
+    """Compute ``(objective - reference) / abs(reference)``, positive if worse; None if that is not finite.
+
+    Exactly, and rounded once; of numbers that are equal it is 0, of others it is not.
+    """
+    if objective == reference:
         return 0.0
     try:
-        gap = worse / abs(reference)
-    except (ZeroDivisionError, OverflowError):
+        a, b = Fraction(objective), Fraction(reference)
+        return float((a - b if sense == "min" else b - a) / abs(b))
+    except (ZeroDivisionError, OverflowError, ValueError):  # a ValueError of what is no number
         return None
-    return gap if math.isfinite(gap) else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,7 +38,9 @@ class Bound:
     Attributes
     ----------
     value : int or float
-        Valid in exact arithmetic: rounded outwards where it is a float, whole where objectives are.
+        Rounded outwards where it is a float, or where it is `exact` as objectives are; whole where they are.
+    limit : int, float or Fraction, optional
+        The bound without rounding, valid in exact arithmetic; `value` by default.
     method : str
         Name in the literature.
     exact : bool
@@ -48,30 +54,46 @@ class Bound:
     """
 
     value: Number
+    limit: Exact | None = None
     method: str
     exact: bool = False
     seconds: float = 0.0
     witness: Mapping[str, Any] | None = None
     solution: Solution | None = None
 
-    def proves(self, objective: Number, sense: str) -> bool:
-        """Tell whether a solution with this objective is optimal."""
-        if isinstance(objective, int) and isinstance(self.value, int):
-            return objective == self.value
-        return abs(objective - self.value) <= _SAME * abs(self.value)
+    @classmethod
+    def of(cls, limit: Exact, sense: str, *, exact: bool = False, **fields: Any) -> Bound:
+        """Make a bound of its value without rounding."""
+        outwards = isinstance(limit, Fraction) and not exact
+        value = rounded_outwards(Fraction(limit), sense) if outwards else rounded(limit)
+        return cls(value=value, limit=limit, exact=exact, **fields)
 
-    def beaten_by(self, objective: Number, sense: str) -> bool:
+    @property
+    def unrounded(self) -> Exact:
+        """The bound without rounding."""
+        return self.value if self.limit is None else self.limit
+
+    def proves(self, objective: Exact, sense: str) -> bool:
+        """Tell whether a solution with this objective, without rounding, is optimal."""
+        return is_as_good(objective, self.unrounded, sense)
+
+    def is_near(self, objective: Exact, sense: str, share: float) -> bool:
+        """Tell whether the relative gap of an objective, without rounding, is a share at most."""
+        limit = Fraction(self.unrounded)
+        slack = Fraction(exact_number(share)) * abs(limit)
+        return is_as_good(objective, limit + slack if sense == "min" else limit - slack, sense)
+
+    def beaten_by(self, objective: Exact, sense: str) -> bool:
         """Tell whether an objective is better than the bound, which is then invalid."""
-        better = objective < self.value if sense == "min" else objective > self.value
-        return better and not self.proves(objective, sense)
+        return not is_as_good(self.unrounded, objective, sense)
 
-    def to_dict(self, objective: Number, sense: str) -> dict[str, Any]:
+    def to_dict(self, objective: Exact, sense: str) -> dict[str, Any]:
         """Give the bound under the keys of the contract, with the gap of an answer to it."""
         return {
             "value": self.value,
             "method": self.method,
             "exact": self.exact,
-            "gap": relative_gap(objective, self.value, sense),
+            "gap": relative_gap(objective, self.unrounded, sense),
             "seconds": round(self.seconds, 6),
             "witness": None if self.witness is None else dict(self.witness),
         }

@@ -12,13 +12,22 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 #: Sums of integer weights stay below this, so that int64 arithmetic on loads cannot overflow.
 LIMIT = 2**61
+
+#: Bits of a unit in an array of int64: twice as much still fits.
+_WORD = 62
+
+#: A number without rounding; a float is the binary number that it is.
+Exact: TypeAlias = int | float | Fraction
+
+#: Size up to which each integer is a float64.
+_TOLD_APART = 2**53
 
 #: float64 distinguishes decimals of up to 15 digits; a number that prints with more is binary.
 _DIGITS = 15
@@ -71,11 +80,10 @@ def exact_weights(weights: NDArray[np.int64] | NDArray[np.float64], capacity: in
     numbers = [*weights.tolist(), capacity]
     if weights.dtype == np.int64:
         return _in_units([*numbers[:-1], math.floor(capacity)])  # whole weights leave the rest of it empty
-    scaled = _scaled_decimals(np.array(numbers, dtype=np.float64)) if float(capacity) == capacity else None
-    if scaled is not None:
-        return _in_units(scaled[0].tolist())
+    if float(capacity) == capacity:
+        return _in_units(exact_numbers(np.array(numbers, dtype=np.float64)).units.tolist())
     decimal = all(map(_is_decimal, numbers))
-    return _in_units(_common_units([Fraction(repr(x)) for x in numbers] if decimal else numbers))
+    return _in_units(_common_units([Fraction(repr(x)) for x in numbers] if decimal else numbers)[0])
 
 
 def _scaled_decimals(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], int] | None:
@@ -93,6 +101,87 @@ def _scaled_decimals(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], i
     return None
 
 
+@dataclass(frozen=True, eq=False)
+class ExactNumbers:
+    """Numbers as whole multiples of a common unit, so that their sums are exact.
+
+    Attributes
+    ----------
+    units : int64[N], or Python integers where those are too short
+    denominator : int
+        Units in 1.
+    whole : bool
+        Whether the numbers were given as integers.
+    """
+
+    units: NDArray[Any]
+    denominator: int = 1
+    whole: bool = False
+
+    def total(self, chosen: Any = ...) -> int | Fraction:
+        """Sum the chosen numbers, by an index as NumPy takes it; an int of integers, else a Fraction."""
+        units = total_of(self.units[chosen])
+        return units if self.whole else Fraction(units, self.denominator)
+
+
+def exact_numbers(numbers: NDArray[Any], *, decimal: bool = True) -> ExactNumbers:
+    """Find a common unit of numbers.
+
+    Parameters
+    ----------
+    numbers : int64 or float64 [...]
+        Finite.
+    decimal : bool
+        Whether floats that all print with at most 15 digits are those decimals, as numbers of a file are;
+        else they are the binary numbers that they are, as computed lengths are.
+    """
+    if numbers.dtype == np.int64:
+        return ExactNumbers(numbers, whole=True)
+    flat = numbers.ravel()
+    if decimal and (found := _scaled_decimals(flat)) is not None:
+        return ExactNumbers(found[0].reshape(numbers.shape), 10 ** found[1])
+    if decimal and all(map(_is_decimal, flat.tolist())):
+        units, denominator = _common_units([Fraction(repr(x)) for x in flat.tolist()])
+        return ExactNumbers(_integers(units).reshape(numbers.shape), denominator)
+    if flat.any():
+        places, exponent = _places(flat), int(np.frexp(np.abs(flat).max())[1])
+        if exponent + places <= _WORD:
+            return ExactNumbers(np.ldexp(numbers, places).astype(np.int64), 2**places)
+    units, denominator = _common_units(flat.tolist())
+    return ExactNumbers(_integers(units).reshape(numbers.shape), denominator)
+
+
+def total_of(units: NDArray[Any]) -> int:
+    """Sum integers, int64 or Python's, to one of any length."""
+    if units.dtype != np.int64:
+        return sum(units.ravel().tolist())
+    # By halves: sums of them do not overflow.
+    return (int((units >> 32).sum()) << 32) + int((units & 0xFFFFFFFF).sum())
+
+
+def binary_total(numbers: NDArray[np.float64]) -> Fraction:
+    """Sum floats as the binary numbers that they are, without rounding, those of one exponent at a time."""
+    mantissa, exponent = np.frexp(numbers)
+    whole, low, total = (mantissa * 2.0**53).astype(np.int64), int(exponent.min(initial=0)), 0
+    for e in np.unique(exponent).tolist():
+        total += total_of(whole[exponent == e]) << (e - low)
+    return Fraction(total) * Fraction(2) ** (low - 53)
+
+
+def _integers(units: Sequence[int]) -> NDArray[Any]:
+    """Make an array: int64 if all fit, else of Python integers."""
+    short = max(map(abs, units), default=0) < 2**_WORD
+    return np.array(units, dtype=np.int64 if short else object)
+
+
+def _places(numbers: NDArray[np.float64]) -> int:
+    """Binary places after the point that the numbers have."""
+    mantissa, exponent = np.frexp(numbers[numbers != 0])
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    _, trailing = np.frexp((whole & -whole).astype(np.float64))
+    return max(int((54 - exponent - trailing).max(initial=0)), 0)
+
+
 def exact_sum(numbers: NDArray[Any]) -> int | float:
     """Sum exactly, integers to an integer and decimals as decimals: 0.1 and 0.2 are 0.3.
 
@@ -106,28 +195,36 @@ def exact_sum(numbers: NDArray[Any]) -> int | float:
     int or float
         The exact sum; a float is rounded once.
     """
-    values = numbers.tolist()
-    if numbers.dtype == np.int64:
-        return sum(map(int, values))
-    if (found := _scaled_decimals(numbers)) is not None:
-        units, digits = found
-        scale: int = 10**digits
-        return sum(map(int, units)) / scale  # a quotient of integers is rounded once
-    if all(map(_is_decimal, values)):
-        return float(sum(Fraction(repr(x)) for x in values))
-    return math.fsum(values)
+    return rounded(exact_numbers(numbers).total())
+
+
+def exact_number(x: int | float) -> Exact:
+    """Read a number as a file's: a float of at most 15 digits is that decimal."""
+    return Fraction(repr(x)) if isinstance(x, float) and math.isfinite(x) and _is_decimal(x) else x
+
+
+def whole(x: float) -> int | float:
+    """Give a whole float as the integer that it is, up to where floats tell integers apart."""
+    return int(x) if abs(x) <= _TOLD_APART and x == int(x) else x
+
+
+def rounded(x: Exact) -> int | float:
+    """Round a fraction to the nearest float; other numbers are what they are."""
+    return float(x) if isinstance(x, Fraction) else x
 
 
 def _is_decimal(x: int | float) -> bool:
-    """Tell whether a number has at most 15 significant decimal digits."""
-    return isinstance(x, int) or len(repr(x).partition("e")[0].replace(".", "").strip("0")) <= _DIGITS
+    """Tell whether a number is the decimal that it prints as: of 15 digits at most, or equal to it anyway."""
+    if isinstance(x, int) or len(repr(abs(x)).partition("e")[0].replace(".", "").strip("0")) <= _DIGITS:
+        return True
+    return Fraction(repr(x)) == x
 
 
-def _common_units(numbers: Sequence[int | float | Fraction]) -> list[int]:
-    """Scale numbers by the least common multiple of their denominators; integers of any length."""
+def _common_units(numbers: Sequence[int | float | Fraction]) -> tuple[list[int], int]:
+    """Scale numbers by the least common multiple of their denominators; integers of any length, and that."""
     ratios = [x.as_integer_ratio() for x in numbers]
     scale = math.lcm(*{denominator for _, denominator in ratios})
-    return [numerator * (scale // denominator) for numerator, denominator in ratios]
+    return [numerator * (scale // denominator) for numerator, denominator in ratios], scale
 
 
 def _in_units(integers: Sequence[int]) -> ExactWeights:

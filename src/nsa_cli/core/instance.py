@@ -5,6 +5,7 @@ Every reported objective is computed here; the chains' running energies are neve
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown, visible
+from nsa_cli.core.exact import Exact, whole
 
 #: One solution: a row of a batch, on the CPU.
 Solution: TypeAlias = NDArray[Any]
@@ -48,7 +50,11 @@ class Instance(ABC):
 
     @abstractmethod
     def objective(self, solution: Solution) -> Number:
-        """Evaluate a feasible solution exactly, in the problem's own sense and units."""
+        """Evaluate a feasible solution exactly, in the problem's own sense and units; a float rounds once."""
+
+    def exact_objective(self, solution: Solution) -> Exact:
+        """Evaluate a feasible solution as `objective` does, without rounding."""
+        return self.objective(solution)
 
     @abstractmethod
     def violation(self, solution: Solution) -> str | None:
@@ -75,6 +81,11 @@ class Instance(ABC):
     @abstractmethod
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         """Lay a solution out as a table: column names and rows, for CSV."""
+
+    @property
+    def may_be_infeasible(self) -> bool:
+        """Whether there may be no feasible solution, or searches may miss them."""
+        return False
 
     @property
     def elements(self) -> IdSet | None:
@@ -115,7 +126,7 @@ def number_array(data: Any, field: str, *, minimum: float | None = None, width: 
 
     Returns
     -------
-    int64[N] if all are integers that fit, else float64[N]
+    int64[N] if all are whole and fit, 4.0 as 4, else float64[N]
 
     Raises
     ------
@@ -132,8 +143,9 @@ def number_array(data: Any, field: str, *, minimum: float | None = None, width: 
     numbers = [
         check_number(x, field, i // width, minimum=minimum, largest=LARGEST) for i, x in enumerate(data)
     ]
-    if all(isinstance(x, int) for x in numbers):
-        return np.array(numbers, dtype=np.int64)
+    integers = [whole(x) if isinstance(x, float) else x for x in numbers]
+    if all(isinstance(x, int) for x in integers):
+        return np.array(integers, dtype=np.int64)
     for i, x in enumerate(numbers):
         if isinstance(x, int) and int(float(x)) != x:
             place = f"{field}, element {i // width + 1}"
@@ -154,7 +166,12 @@ def _plain_array(data: Sequence[Any], minimum: float | None) -> NDArray[Any] | N
     low, high = array.min(), array.max()  # NaN is neither below nor above, and fails the comparison
     if not (low >= -LARGEST and high <= LARGEST and (minimum is None or low >= minimum)):
         return None
-    return array if kinds == {float} or low > -(2**63) else None
+    if kinds == {float}:
+        # A few tell as a rule, so that all need not be looked at.
+        are_whole = all(isinstance(whole(x), int) for x in data[:8]) and max(high, -low) <= 2**53
+        integers = array.astype(np.int64) if are_whole else array
+        return integers if are_whole and np.array_equal(integers, array) else array
+    return array if low > -(2**63) else None
 
 
 def check_number(
@@ -235,7 +252,10 @@ def number_of(
         If it is something else, below `minimum`, or larger than `largest` in size.
     """
     value = data.get(key)
-    return None if value is None else check_number(value, key, minimum=minimum, largest=largest)
+    if value is None:
+        return None
+    number = check_number(value, key, minimum=minimum, largest=largest)
+    return whole(number) if isinstance(number, float) else number
 
 
 class IdSet:
@@ -281,7 +301,7 @@ class IdSet:
         self.also: dict[int | str, int] = {}
         if also is not None:
             self.also = IdSet(also, size, "ids", what, repeats=repeats).index
-        self.ids: list[int | str] = list(range(1, size + 1)) if names is None else list(names)
+        self.ids: list[Any] = list(range(1, size + 1)) if names is None else list(names)
         if len(self.ids) != size:
             raise DataError(f"{field}: expected {size} of them, got {len(self.ids)}", field)
         self.index: dict[int | str, int] = {}
@@ -290,6 +310,8 @@ class IdSet:
             return
         free: defaultdict[int | str, Iterator[int]] = defaultdict(lambda: count(2))
         for i, x in enumerate(self.ids):
+            if isinstance(x, float) and math.isfinite(x):
+                x = self.ids[i] = whole(x)  # as other programs write integers
             if isinstance(x, bool) or not isinstance(x, int | str):
                 raise DataError(
                     f"{field}, element {i + 1}: expected an integer or a string, got {shown(x)}", field, i
@@ -355,7 +377,10 @@ class IdSet:
         """Position of an id; JSON keeps 3 and "3" apart, a table or a command line does not."""
         if isinstance(x, bool) or not isinstance(x, int | float | str):
             return None
-        x = visible(x) if isinstance(x, str) else x
+        if isinstance(x, str):
+            x = visible(x)
+        elif isinstance(x, float) and math.isfinite(x):
+            x = whole(x)
         forms: list[int | str] = [] if isinstance(x, float) else [x]
         forms.append(int(x) if isinstance(x, str) and re.fullmatch(r"-?[0-9]{1,40}", x) else str(x))
         found = (index[form] for index in (self.index, self.also) for form in forms if form in index)

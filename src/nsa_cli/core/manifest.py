@@ -21,9 +21,16 @@ def machine() -> dict[str, Any]:
         "platform": platform.platform(),
         "python": platform.python_version(),
         "numpy": metadata.version("numpy"),
-        "torch": metadata.version("torch"),
+        "torch": _version_of("torch"),
         "cpus": os.cpu_count(),
     }
+
+
+def _version_of(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # while this package is built
+        return None
 
 
 @functools.cache

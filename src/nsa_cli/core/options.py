@@ -166,6 +166,11 @@ def parse_number(
     return number
 
 
+def parse_target(option: str, value: Any) -> float | None:
+    """Read an objective, every digit of a whole one; or None."""
+    return parse_number(option, parse_amount(option, value) if isinstance(value, str) else value)
+
+
 def parse_amount(option: str, value: str) -> int | float:
     """Read a finite number from a text; whole ones stay so."""
     try:
@@ -246,11 +251,11 @@ def parse_gap(option: str, value: Any) -> float | None:
     """Read a relative gap: ``1%`` or ``0.01``; or None."""
     if value is None:
         return None
-    number, percent = str(value).strip(), 1.0
+    number, hundred = str(value).strip(), 1.0
     if number.endswith("%"):
-        number, percent = number[:-1], 0.01
+        number, hundred = number[:-1], 100.0
     try:
-        gap = float(number) * percent
+        gap = float(number) / hundred  # a quotient rounds to the decimal: 7 % is 0.07
     except ValueError:
         gap = math.nan
     if not 0 <= gap < math.inf:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, UsageError, shown
+from nsa_cli.core.exact import Exact
 from nsa_cli.core.folder import find_part
-from nsa_cli.core.instance import Number, Solution
+from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, InstanceT, Neighbourhood
 
 if TYPE_CHECKING:
@@ -262,6 +263,8 @@ class Problem(ABC, Generic[InstanceT]):
         fifth, and less of a short time.
     prefers_large_steps : bool
         Whether `solve` takes large steps by default.
+    built_in : bool
+        Whether a false bound is a fault of ours.
     """
 
     name: ClassVar[str]
@@ -287,6 +290,7 @@ class Problem(ABC, Generic[InstanceT]):
     without_large_steps: ClassVar[str] = "has no large-step chains"
     bound_share: ClassVar[float | None] = None
     prefers_large_steps: ClassVar[bool] = True
+    built_in: ClassVar[bool] = True
     neighbourhoods: ClassVar[tuple[Neighbourhood[Any], ...]]
     default_neighbourhood: ClassVar[str] = "paper"
 
@@ -379,8 +383,8 @@ class Problem(ABC, Generic[InstanceT]):
         compute = find_part(self, "bound", "bound")
         return compute and compute(instance, seconds, stop)
 
-    def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Number:
-        """Compute a bound's value by `recompute` of the module `bound` from a witness, which is not trusted.
+    def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Exact:
+        """Compute a bound without rounding, by `recompute` of the module `bound`; witnesses are not trusted.
 
         Raises
         ------
@@ -392,7 +396,7 @@ class Problem(ABC, Generic[InstanceT]):
             raise DataError(f"{self.name}: bounds have no witness")
         return recompute(instance, witness)
 
-    def broken(self, why: str) -> Exception:
+    def broken(self, why: str, **_hints: Any) -> Exception:
         """Make the error of an answer that breaks the problem's own rules: a fault of its code."""
         return AssertionError(why)
 

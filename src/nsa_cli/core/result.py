@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nsa_cli.core.bound import Bound, relative_gap
+from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Instance, Number, Solution
 
 
@@ -21,6 +22,8 @@ class Evaluation:
     instance : Instance
     objective : int, float or None
         Exact evaluation on `instance`; None if the solution is not feasible.
+    unrounded : int, float, Fraction or None
+        The same without the rounding that a float has; `objective` by default.
     bound : Bound or None
     violation : str or None
         The first thing that makes the solution infeasible.
@@ -32,6 +35,7 @@ class Evaluation:
     sense: str
     instance: Instance
     objective: Number | None = None
+    unrounded: Exact | None = None
     bound: Bound | None = None
     violation: str | None = None
     remarks: tuple[str, ...] = ()
@@ -39,11 +43,12 @@ class Evaluation:
     @property
     def proved(self) -> bool:
         """Whether the bound proves that the solution is optimal."""
-        return (
-            self.objective is not None
-            and self.bound is not None
-            and self.bound.proves(self.objective, self.sense)
-        )
+        exact = self._exact
+        return exact is not None and self.bound is not None and self.bound.proves(exact, self.sense)
+
+    @property
+    def _exact(self) -> Exact | None:
+        return self.objective if self.unrounded is None else self.unrounded
 
     @property
     def status(self) -> str:
@@ -58,12 +63,12 @@ class Evaluation:
 
         Negative if this is better than the best known.
         """
-        reference = self.instance.best_known
-        if reference is None and self.bound is not None:
-            reference = self.bound.value
-        if reference is None or self.objective is None:
+        best, exact = self.instance.best_known, self._exact
+        if exact is None or self.objective is None:
             return None
-        return relative_gap(self.objective, reference, self.sense)
+        if best is not None:
+            return relative_gap(self.objective, best, self.sense)
+        return None if self.bound is None else relative_gap(exact, self.bound.unrounded, self.sense)
 
     def head(self) -> dict[str, Any]:
         """Problem, instance and status under the keys of the contract."""
@@ -77,8 +82,8 @@ class Evaluation:
     def worth(self) -> dict[str, Any]:
         """Bound and gap under the keys of the contract."""
         bound = None
-        if self.bound is not None and self.objective is not None:
-            bound = self.bound.to_dict(self.objective, self.sense)
+        if self.bound is not None and (exact := self._exact) is not None:
+            bound = self.bound.to_dict(exact, self.sense)
         return {"bound": bound, "gap": self.gap, "best_known": self.instance.best_known}
 
     def to_dict(self) -> dict[str, Any]:

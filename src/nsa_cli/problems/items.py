@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.exact import ExactWeights, exact_weights
+from nsa_cli.core.exact import ExactWeights, exact_weights, whole
 from nsa_cli.core.instance import (
     IdSet,
     Instance,
@@ -196,6 +197,7 @@ def _rows_of_items(data: Mapping[str, Any], rows: int) -> NDArray[np.int64]:
     if len(counts) != rows:
         raise DataError(f"copies: expected {rows} of them, got {len(counts)}", "copies")
     items = 0
+    counts = [whole(x) if isinstance(x, float) and math.isfinite(x) else x for x in counts]
     for i, x in enumerate(counts):
         if isinstance(x, bool) or not isinstance(x, int) or x < 1:
             message = f"copies, element {i + 1}: expected a positive integer, got {shown(x)}"

@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 
 from nsa_cli.anneal.goals import InstanceEnd
-from nsa_cli.core.bound import Bound
-from nsa_cli.core.instance import Number, Solution
+from nsa_cli.core.bound import Bound, relative_gap
+from nsa_cli.core.errors import InfeasibleError
+from nsa_cli.core.exact import Exact
+from nsa_cli.core.instance import Solution
 from nsa_cli.core.manifest import manifest
 from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
 from nsa_cli.solver.plan import Plan
 from nsa_cli.solver.settings import Settings
 from nsa_cli.version import __version__
+
+#: Share by which a user's bound may be off: nobody rounds outwards.
+_USERS_ROUNDING = 1e-9
 
 
 def solved(bound: Bound | None) -> bool:
@@ -50,7 +55,7 @@ def result_of(
     solutions: list[Solution] = list(end.best)
     if bound is not None and bound.solution is not None:
         solutions.append(bound.solution)
-    winner, objective = _best(task, solutions, bound)
+    winner, exact = _best(task, solutions, bound)
     if bound is not None and (winner == len(end.best) or solved(bound)):
         found_by = bound.method
     seconds = {"load": task.seconds, **seconds, "bound": 0.0 if bound is None else bound.seconds}
@@ -60,7 +65,8 @@ def result_of(
         sense=task.problem.sense,
         instance=instance,
         solution=solutions[winner],
-        objective=objective,
+        objective=instance.objective(solutions[winner]),
+        unrounded=exact,
         bound=bound,
         stop_reason=end.reason,
         seed=settings.seed or 0,
@@ -81,13 +87,20 @@ def result_of(
     )
 
 
-def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tuple[int, Number]:
+def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tuple[int, Exact]:
     """Best solution by exact evaluation; one that violates a constraint or the bound is a fault."""
     instance, sense = task.instance, task.problem.sense
-    objectives: list[Any] = [instance.objective(solution) for solution in solutions]
+    objectives: list[Any] = [instance.exact_objective(solution) for solution in solutions]
     winner = objectives.index(min(objectives) if sense == "min" else max(objectives))
     if (why := instance.violation(solutions[winner])) is not None:
+        if instance.may_be_infeasible:
+            raise InfeasibleError(f"no feasible solution was found: {why}")
         raise task.problem.broken(f"moves lead to an infeasible solution: {why}")
     if bound is not None and bound.beaten_by(objectives[winner], sense):
-        raise task.problem.broken(f"the answer {objectives[winner]} beats the bound {bound.value}")
+        gap = relative_gap(objectives[winner], bound.unrounded, sense)
+        if task.problem.built_in or gap is None or gap < -_USERS_ROUNDING:
+            found = instance.objective(solutions[winner])
+            raise task.problem.broken(
+                f"the answer {found} beats the bound {bound.value}", use={"bound": False}
+            )
     return winner, objectives[winner]

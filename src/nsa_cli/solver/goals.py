@@ -4,31 +4,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from nsa_cli.anneal.goals import Goal, NoImprovement, TargetEnergy
-from nsa_cli.core.bound import Bound
-from nsa_cli.core.instance import Number
+from nsa_cli.core.bound import Bound, is_as_good
+from nsa_cli.core.exact import exact_number
+from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.task import Task
 from nsa_cli.solver.settings import Settings
 
 
 def goals_of(tasks: Sequence[Task], bounds: Sequence[Bound | None], settings: Settings) -> tuple[Goal, ...]:
     """Make the goals of a batch."""
-    sense = tasks[0].problem.sense
+    sense, instances = tasks[0].problem.sense, [task.instance for task in tasks]
     lowest = np.array([-math.inf if b is None else _energy(b.value, sense) for b in bounds])
-    goals: list[Goal] = [TargetEnergy(lowest, "optimal")] if np.isfinite(lowest).any() else []
-    if settings.target is not None:
-        goals.append(TargetEnergy(np.full(len(tasks), _energy(settings.target, sense)), "target"))
-    if settings.gap is not None:
+
+    def proved(i: int, solution: Solution) -> bool:
+        bound = bounds[i]
+        return bound is not None and bound.proves(instances[i].exact_objective(solution), sense)
+
+    goals: list[Goal] = [TargetEnergy(lowest, "optimal", proved)] if np.isfinite(lowest).any() else []
+    if (target := settings.target) is not None:
+        wanted = np.full(len(tasks), _energy(target, sense))
+        goals.append(TargetEnergy(wanted, "target", lambda i, x: meets(instances[i], x, target, sense)))
+    if (share := settings.gap) is not None:
         with np.errstate(invalid="ignore"):
-            near = np.where(np.isfinite(lowest), lowest + settings.gap * abs(lowest), lowest)
-        goals.append(TargetEnergy(near, "gap"))
+            near = np.where(np.isfinite(lowest), lowest + share * abs(lowest), lowest)
+
+        def close(i: int, solution: Solution) -> bool:
+            bound = bounds[i]
+            return bound is not None and bound.is_near(instances[i].exact_objective(solution), sense, share)
+
+        goals.append(TargetEnergy(near, "gap", close))
     if (patience := settings.no_improvement) is not None:
         steps = math.inf if patience.steps is None else max(patience.steps.of(tasks[0].instance.size), 1)
         goals.append(NoImprovement(steps, math.inf if patience.seconds is None else patience.seconds))
     return tuple(goals)
+
+
+def meets(instance: Instance, solution: Solution, target: Number, sense: str) -> bool:
+    """Tell whether a solution is as good as a target: if that is a decimal, exactly, else as is reported."""
+    wanted = exact_number(target)
+    exact = isinstance(wanted, int | Fraction)
+    found = instance.exact_objective(solution) if exact else instance.objective(solution)
+    return is_as_good(found, wanted, sense)
 
 
 def _energy(objective: Number, sense: str) -> float:

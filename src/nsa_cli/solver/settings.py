@@ -23,11 +23,11 @@ from nsa_cli.core.options import (
     parse_count,
     parse_device,
     parse_gap,
-    parse_number,
     parse_patience,
     parse_seconds,
     parse_seed,
     parse_steps,
+    parse_target,
     parse_temperature,
     parse_text,
 )
@@ -176,7 +176,7 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "acceptance": partial(parse_choice, choices=tuple(RULES)),
     "init": _start,
     "time_limit": parse_seconds,
-    "target": parse_number,
+    "target": parse_target,
     "gap": parse_gap,
     "no_improvement": parse_patience,
 }

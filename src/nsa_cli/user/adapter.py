@@ -65,7 +65,7 @@ class AdaptedProblem(Problem[UserInstance]):
     owner : UserProblem
     """
 
-    prefers_large_steps = False
+    prefers_large_steps = built_in = False
     without_large_steps = (
         f"large steps need its {', '.join(REQUIRED_SCALARS[:-1])} and {REQUIRED_SCALARS[-1]}"
     )
@@ -118,8 +118,8 @@ class AdaptedProblem(Problem[UserInstance]):
             raise mistake(self.owner, "bound", "a finite number or None", value)
         return Bound(value=number, method=f"{self.name}.bound")
 
-    def broken(self, why: str) -> Exception:
-        return MistakeError(f"{self.name}: its methods do not go together: {why}")
+    def broken(self, why: str, **hints: Any) -> Exception:
+        return MistakeError(f"{self.name}: its methods do not go together: {why}", **hints)
 
     def large_step(self) -> UserLargeStep | None:
         """Kicks and descents by the problem's own moves, where it has scalar functions."""

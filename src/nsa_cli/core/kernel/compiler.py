@@ -1,20 +1,9 @@
-"""Compilation of kernels by Numba, and their disk cache.
-
-Numba keeps compiled functions on disk, each under the time stamp of its own source file. A kernel is made of
-functions from several files, and an edit of another one would go unnoticed. So the folder is named by a hash
-of all kernels' sources: whatever is edited, an old compilation is never found again.
-"""
+"""Compilation of kernels by Numba."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import tempfile
-import time
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
-from pathlib import Path
+from functools import wraps
 from threading import RLock
 from typing import Any
 
@@ -23,7 +12,7 @@ from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload
 
-from nsa_cli.core.kernel.sources import digest_of, kernel_sources
+from nsa_cli.core.kernel.disk_cache import CheckedFiles, cache_folder
 
 # nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
 # branch for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be
@@ -35,43 +24,12 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False,
 #: Of functions that only kernels call.
 _INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
 
-#: Caches of other versions are dropped when unused for this long, in seconds.
-_KEEP = 30 * 24 * 3600
-
 #: Whether kernels are kept on disk; not those that are only lowered, when the package is built.
 keeps = True
 
 _dispatchers: dict[Any, Any] = {}
 _told: list[Any] = []
 _lock = RLock()
-
-
-@cache
-def cache_folder() -> Path:
-    """Writable folder of this version's compiled kernels."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    digest.update(digest_of(kernel_sources()).encode())
-    name = f"kernels-{digest.hexdigest()[:16]}"
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    for parent in (Path(home) / "nsa", Path(tempfile.gettempdir()) / f"nsa-{os.getuid()}"):
-        folder = parent / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "used").touch()
-        except OSError:
-            continue
-        _drop_old(parent)
-        return folder
-    return Path(tempfile.mkdtemp(prefix="nsa-kernels-"))
-
-
-def _drop_old(parent: Path) -> None:
-    for folder in parent.glob("kernels-*"):
-        try:
-            if (folder / "used").stat().st_mtime < time.time() - _KEEP:
-                shutil.rmtree(folder, ignore_errors=True)
-        except OSError:
-            continue
 
 
 def dispatcher(function: Any, variants: Sequence[Any]) -> Any:
@@ -105,7 +63,10 @@ def _made(function: Any) -> Any:
     if options["cache"]:
         numba.config.CACHE_DIR = str(cache_folder())  # read while decorating; others keep theirs
     try:
-        return numba.njit(**options)(function.py_func)
+        made = numba.njit(**options)(function.py_func)
+        if options["cache"]:
+            made._cache._cache_file.__class__ = CheckedFiles  # of the same attributes
+        return made
     finally:
         numba.config.CACHE_DIR, numba.config.DISABLE_JIT = before
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.exact import exact_sum
+from nsa_cli.core.exact import Exact, ExactNumbers, exact_numbers, exact_sum, rounded
 from nsa_cli.core.instance import Number, Solution
 from nsa_cli.problems.items import ItemInstance
 
@@ -31,8 +32,16 @@ class KnapsackInstance(ItemInstance):
 
     values: NDArray[Any]
 
+    @functools.cached_property
+    def exact_values(self) -> ExactNumbers:
+        """Values as integers."""
+        return exact_numbers(self.values)
+
     def objective(self, solution: Solution) -> Number:
-        return exact_sum(self.values[solution])
+        return rounded(self.exact_objective(solution))
+
+    def exact_objective(self, solution: Solution) -> Exact:
+        return self.exact_values.total(solution)
 
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.size,):

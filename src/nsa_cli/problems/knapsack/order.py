@@ -41,9 +41,9 @@ class BreakSolution(NamedTuple):
     broken: int
 
 
-def break_solution(values: NDArray[Any], weights: NDArray[np.int64], capacity: int) -> BreakSolution:
-    """Sort items, int64[N] each, and find the break item."""
+def break_solution(values: NDArray[Any], weights: NDArray[Any], capacity: int) -> BreakSolution:
+    """Sort items, int64[N] or Python integers each, and find the break item."""
     order = np.flatnonzero((values > 0) & (weights > 0) & (weights <= capacity))
-    order = order[np.argsort(-(values[order] / weights[order]), kind="stable")]
+    order = order[np.argsort(-(values[order] / weights[order]).astype(np.float64), kind="stable")]
     broken = int(np.searchsorted(np.cumsum(weights[order]), capacity, side="right"))
     return BreakSolution((weights == 0) & (values > 0), order, broken)

@@ -15,6 +15,7 @@ from nsa_cli.problems.tsp.formats import labelled, tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.measures import MEASURES
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
+from nsa_cli.problems.tsp.penalty import tightened
 from nsa_cli.problems.tsp.starts import greedy_edge, nearest_neighbour, quick, random_tour, strips
 
 
@@ -88,7 +89,7 @@ class Tsp(Problem[TspInstance]):
     }
     answer_columns = ("position", "id")
     instant_start = "quick"
-    settings = ("edge_weight_type", *Problem.settings)
+    settings = ("edge_weight_type", "no_edge", *Problem.settings)
     paper_sizes = (20, 50, 100, 200, 500)
     neighbourhoods = (Paper(), nearest_cities(10))
     default_neighbourhood = "nearest:10"
@@ -100,7 +101,7 @@ class Tsp(Problem[TspInstance]):
         return nearest_cities(count)
 
     def from_record(self, data: Mapping[str, Any]) -> TspInstance:
-        return TspInstance.from_record(data)
+        return tightened(TspInstance.from_record(data))
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> TspInstance:
         """Cities uniform in the unit square."""

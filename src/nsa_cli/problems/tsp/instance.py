@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.exact import exact_sum
+from nsa_cli.core.exact import Exact, ExactNumbers, binary_total, exact_numbers, rounded
 from nsa_cli.core.instance import (
     IdSet,
     Instance,
@@ -20,9 +19,11 @@ from nsa_cli.core.instance import (
     Solution,
     list_of,
     number_array,
+    number_of,
     text_of,
 )
 from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
+from nsa_cli.problems.tsp.matrix import read_matrix
 from nsa_cli.problems.tsp.measures import MEASURES, find_metric, measured_matrix
 
 #: The type of coordinates that come without one: real Euclidean lengths.
@@ -53,6 +54,13 @@ class TspInstance(Instance):
     comment : str or None
     display : int64 or float64 [N, 2], or None
         Where to draw the cities of a matrix; never part of a length.
+    absent : bool[N, N], or None
+        Edges of a matrix that are not there; it has a large number in their places, see
+        `nsa_cli.problems.tsp.matrix`.
+    no_edge : int, float, str or None
+        The number that stands for such an edge in the file, or ``none``, where the file or the user says so.
+    notes : tuple of str
+        Warnings about the file's matrix.
     measure : str or None
         Of a matrix that was computed, its key in `MEASURES`.
     places : int64 or float64 [N, axes], or None
@@ -66,6 +74,9 @@ class TspInstance(Instance):
     names: tuple[int | str, ...] | None = None
     comment: str | None = None
     display: NDArray[Any] | None = None
+    absent: NDArray[np.bool_] | None = None
+    no_edge: Number | str | None = None
+    notes: tuple[str, ...] = ()
     measure: str | None = None
     places: NDArray[Any] | None = None
 
@@ -110,8 +121,11 @@ class TspInstance(Instance):
             **labels,
             "comment": comment if isinstance(comment := data.get("comment"), str) else None,
             "display": None if display is None else _rows(display, "display", 2),
-            "matrix": None if square is None else _symmetric(_rows(square, "matrix")),
+            "no_edge": (no_edge := _no_edge(data)),
         }
+        if square is not None:
+            lengths = read_matrix(square, no_edge)
+            fields |= {"matrix": lengths.lengths, "absent": lengths.absent, "notes": lengths.notes}
         if rows is None:
             return cls(edge_weight_type=kind, **fields)
         coords = _rows(rows, "coords", METRICS[kind].axes if kind in METRICS else max(_axes(rows), 2))
@@ -129,11 +143,15 @@ class TspInstance(Instance):
 
     def record(self) -> dict[str, Any]:
         kind = None if self.edge_weight_type in (REAL, "EXPLICIT") else self.edge_weight_type
-        arrays = {"coords": self.coords, "matrix": self.matrix, "display": self.display}
+        matrix: NDArray[Any] | None = self.matrix
+        if matrix is not None and self.absent is not None:
+            matrix = matrix.astype(object)
+            matrix[self.absent] = None
+        arrays = {"coords": self.coords, "matrix": matrix, "display": self.display}
         if self.measure is not None:
             kind, arrays = self.measure, {"coords": self.places}
         labels = {"ids": self.ids, "names": self.names}
-        data: dict[str, Any] = {"comment": self.comment, "edge_weight_type": kind}
+        data: dict[str, Any] = {"comment": self.comment, "edge_weight_type": kind, "no_edge": self.no_edge}
         data |= {key: None if names is None else list(names) for key, names in labels.items()}
         data |= {key: None if array is None else array.tolist() for key, array in arrays.items()}
         given = {key: value for key, value in data.items() if value is not None}
@@ -201,13 +219,30 @@ class TspInstance(Instance):
         assert self.metric is not None
         return np.asarray(self.metric.lengths(self.measured[i], self.measured[j]))
 
+    @functools.cached_property
+    def exact_matrix(self) -> ExactNumbers:
+        """The matrix as integers, [N, N]."""
+        assert self.matrix is not None
+        return exact_numbers(self.matrix)
+
+    def exact_edges(self, i: NDArray[np.integer[Any]], j: NDArray[np.integer[Any]]) -> ExactNumbers:
+        """Lengths of edges as integers: of a matrix those of the file, else float64, each rounded once."""
+        if self.matrix is not None:
+            return replace(self.exact_matrix, units=self.exact_matrix.units[i, j])
+        found = exact_numbers(self.edges(i, j), decimal=False)
+        return replace(found, whole=self.metric is not None and self.metric.rounded)
+
     def objective(self, solution: Solution) -> Number:
+        return rounded(self.exact_objective(solution))
+
+    def exact_objective(self, solution: Solution) -> Exact:
         if self.size == 1:
             return 0
-        lengths = self.edges(solution, np.roll(solution, -1))
-        if lengths.dtype == np.int64 or (self.metric is not None and self.metric.rounded):
-            return sum(int(x) for x in lengths.tolist())
-        return exact_sum(lengths) if self.metric is None else math.fsum(lengths.tolist())
+        following = np.roll(solution, -1)
+        if self.metric is None:
+            return self.exact_edges(solution, following).total()
+        total = binary_total(self.edges(solution, following))
+        return int(total) if self.metric.rounded else total
 
     def violation(self, solution: Solution) -> str | None:
         if solution.shape != (self.size,):
@@ -215,7 +250,16 @@ class TspInstance(Instance):
         counts = np.bincount(solution.clip(0, self.size - 1), minlength=self.size)
         if (missing := np.flatnonzero(counts == 0)).size:
             return f"city {shown(self.cities.ids[missing[0]])} is not in the tour"
+        if self.absent is not None:
+            following = np.roll(solution, -1)
+            for place in np.flatnonzero(self.absent[solution, following])[:1]:
+                a, b = (shown(self.cities.ids[cities[place]]) for cities in (solution, following))
+                return f"the tour goes from city {a} to city {b}, between which there is no edge"
         return None
+
+    @property
+    def may_be_infeasible(self) -> bool:
+        return self.absent is not None
 
     def to_ids(self, solution: Solution) -> list[Any]:
         return [self.cities.ids[i] for i in solution]
@@ -242,7 +286,7 @@ class TspInstance(Instance):
         if self.edge_weight_type == "GEO" and (why := self._not_in_minutes()):
             return [why]
         if self.size == 1 or self.metric is None or not self.metric.rounded:
-            return []
+            return list(self.notes)
         # No edge is longer than the diagonal of the box around the cities.
         corners = (f(self.measured, axis=0, keepdims=True) for f in (np.min, np.max))
         if self.metric.lengths(*corners).any():
@@ -357,27 +401,16 @@ def counts_up(values: Sequence[Any]) -> bool:
     return list(values) in (list(range(1, len(values) + 1)), list(range(len(values))))
 
 
-def _rows(data: list[Any], field: str, width: int | None = None) -> NDArray[Any]:
-    """Check a list of equally long rows of numbers; `width` numbers each, or as many as there are rows."""
-    expected = len(data) if width is None else width
+def _rows(data: list[Any], field: str, width: int) -> NDArray[Any]:
+    """Check a list of rows of `width` numbers each."""
     for i, row in enumerate(data):
-        if not isinstance(row, list | tuple) or len(row) != expected:
+        if not isinstance(row, list | tuple) or len(row) != width:
             got = f"{len(row)}" if isinstance(row, list | tuple) else shown(row)
-            raise DataError(f"{field}, element {i + 1}: expected {expected} numbers, got {got}", field, i)
-    flat = number_array([x for row in data for x in row], field, width=expected)
-    return flat.reshape(len(data), expected)
+            raise DataError(f"{field}, element {i + 1}: expected {width} numbers, got {got}", field, i)
+    flat = number_array([x for row in data for x in row], field, width=width)
+    return flat.reshape(len(data), width)
 
 
-def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Insist on symmetry; the diagonal means nothing (0, 9999 and 10^8 all occur)."""
-    matrix = matrix.copy()
-    np.fill_diagonal(matrix, 0)
-    if (matrix != matrix.T).any():
-        i, j = np.argwhere(matrix != matrix.T)[0]
-        raise DataError(
-            f"matrix is not symmetric: entry ({i + 1}, {j + 1}) is {matrix[i, j]}, "
-            f"entry ({j + 1}, {i + 1}) is {matrix[j, i]}; asymmetric instances (ATSP) are not supported",
-            "matrix",
-            int(i),
-        )
-    return matrix
+def _no_edge(data: Mapping[str, Any]) -> Number | str | None:
+    given = data.get("no_edge")
+    return "none" if given == "none" else number_of(data, "no_edge")

@@ -52,7 +52,7 @@ def test_the_tree_weighs_what_that_of_a_dense_matrix_does(monkeypatch, metric, l
         lengths = scaled(instance, scale, i, j).reshape(size, size)
         spread = max(float(lengths.max()) * rng.choice([0, 0.1, 0.5, 2]), 1.0)
         potentials = np.rint(rng.normal(0, spread, size)).astype(np.int64)
-        cities, graph = held_karp._renumbered(instance, scale)
+        cities, graph = held_karp._graph(instance, scale, held_karp._apart(instance))
         unit = math.ldexp(1.0, scale)
         found = boruvka.spanning_weight(cities.metric, unit, graph, potentials[cities.numbers])
         assert found == dense_weight(lengths + potentials[:, None] + potentials)

@@ -31,7 +31,8 @@ from nsa_cli.problems.tsp.large_step.partition import (
     restrict,
 )
 from nsa_cli.problems.tsp.links import follow_links
-from nsa_cli.problems.tsp.metric_kernel import kernel_metric, length
+from nsa_cli.problems.tsp.metric_kernel import kernel_metric
+from nsa_cli.problems.tsp.metric_kernel import length as metric_length
 from nsa_cli.solver.search import LargeStepSearch
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
@@ -153,11 +154,10 @@ def test_no_edge_of_any_metric_leads_to_a_gap(kind: str) -> None:
     metric = kernel_metric(instance, np.arange(instance.size))
     data = metric.data.copy().reshape(instance.size, -1)
     data[5] = np.nan
-    gapped = metric._replace(data=data.ravel())
-    measure = uncached(length)
-    assert np.isnan(measure(gapped, 5, 6))
-    assert np.isnan(measure(gapped, 6, 5))
-    assert measure(gapped, 6, 7) == instance.edges(np.array([6]), np.array([7]))[0]
+    gapped, length = metric._replace(data=data.ravel()), uncached(metric_length)
+    assert np.isnan(length(gapped, 5, 6))
+    assert np.isnan(length(gapped, 6, 5))
+    assert length(gapped, 6, 7) == instance.edges(np.array([6]), np.array([7]))[0]
 
 
 @pytest.mark.parametrize("kind", [*METRICS, "EXPLICIT"])

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.problems.knapsack.order import break_solution
 
-#: States of all steps together; some hundred megabytes, and a second or two.
-_MOST_STATES = 6_000_000
+#: States of all steps together, some hundred megabytes and a second or two; and of Python integers.
+_MOST_STATES, _MOST_LONG = 6_000_000, 300_000
 
 #: Share by which float64 bounds on integers may be off, sums of some terms included.
 _SLACK = 2.0**-48
@@ -49,10 +49,10 @@ class _Step(NamedTuple):
 
 
 class _States(NamedTuple):
-    """Pareto-optimal partial solutions by rising weight: int64[S] each."""
+    """Pareto-optimal partial solutions by rising weight: int64[S] each, or Python integers."""
 
-    weights: NDArray[np.int64]
-    values: NDArray[np.int64]
+    weights: NDArray[Any]
+    values: NDArray[Any]
 
 
 class CoreProgramme:
@@ -60,8 +60,8 @@ class CoreProgramme:
 
     Parameters
     ----------
-    values, weights : int64[N]
-        Not negative, sums below 2**61.
+    values, weights : int64[N], or Python integers where sums do not stay below 2**61
+        Not negative.
     capacity : int
     known : bool[N]
         A feasible selection.
@@ -69,8 +69,8 @@ class CoreProgramme:
 
     def __init__(
         self,
-        values: NDArray[np.int64],
-        weights: NDArray[np.int64],
+        values: NDArray[Any],
+        weights: NDArray[Any],
         capacity: int,
         known: NDArray[np.bool_],
     ) -> None:
@@ -79,7 +79,7 @@ class CoreProgramme:
         self.best_value = int(values[known].sum())
         self.free, self.items, self.broken = break_solution(values, weights, capacity)
         self.values, self.weights, self.capacity = values[self.items], weights[self.items], capacity
-        self.ratios = self.values / self.weights
+        self.ratios = (self.values / self.weights).astype(np.float64)
         prefix = slice(0, self.broken)
         self.prefix_weight = int(self.weights[prefix].sum())
         self.prefix_value = int(self.values[prefix].sum() + values[self.free].sum())
@@ -97,7 +97,12 @@ class CoreProgramme:
             Ends the programme, too.
         """
         end = time.monotonic() + seconds
-        states = _States(np.array([self.prefix_weight]), np.array([self.prefix_value]))
+        states = _States(
+            np.array([self.prefix_weight], dtype=self.weights.dtype),
+            np.array([self.prefix_value], dtype=self.values.dtype),
+        )
+        long = object in (self.weights.dtype, self.values.dtype)
+        most = _MOST_LONG if long else _MOST_STATES
         history: list[_Step] = []
         self._improve(states, history)
         above, below, total = self.broken, self.broken - 1, 0
@@ -108,7 +113,7 @@ class CoreProgramme:
             if not len(states.weights) or (above == len(self.items) and below < 0):
                 break
             total += 2 * len(states.weights)
-            if total > _MOST_STATES or time.monotonic() > end or stop():
+            if total > most or time.monotonic() > end or stop():
                 return CoreAnswer(self.best, max(self.best_value, self._upper(states, above, below)))
             for item, step in ((above, +1), (below, -1)):
                 if 0 <= item < len(self.items):
@@ -133,8 +138,8 @@ class CoreProgramme:
             return np.zeros(len(self.items))
         step = np.where(np.arange(len(self.items)) < self.broken, -1, 1)
         room = self.capacity - self.prefix_weight - step * self.weights
-        filled: NDArray[np.float64] = room * self.ratios[self.broken]
-        return self.prefix_value + step * self.values + filled
+        filled = room * self.ratios[self.broken]
+        return np.asarray(self.prefix_value + step * self.values + filled, dtype=np.float64)
 
     def _bounds(self, states: _States, above: int, below: int) -> NDArray[np.float64]:
         """Upper bound of each state: filled at the best ratio left, or relieved at the worst, float64[S]."""
@@ -144,7 +149,7 @@ class CoreProgramme:
             relieved = np.where(room < 0, room * self.ratios[below], room * fill)
         else:
             relieved = np.where(room < 0, -np.inf, room * fill)
-        return np.asarray(states.values + relieved)
+        return np.asarray(states.values + relieved, dtype=np.float64)
 
     def _upper(self, states: _States, above: int, below: int) -> int:
         return int(np.floor(self._bounds(states, above, below).max() + self.margin))

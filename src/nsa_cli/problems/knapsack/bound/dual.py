@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from contextlib import suppress
 from fractions import Fraction
 from itertools import accumulate, compress
 from typing import Any, NamedTuple
@@ -21,15 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.bound import Bound, rounded_outwards
+from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.instance import Number
+from nsa_cli.core.exact import LIMIT, Exact
 from nsa_cli.problems.knapsack.bound.core import CoreProgramme
 from nsa_cli.problems.knapsack.heuristics import greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-
-#: Values are scaled to integers whose sum stays below this.
-_VALUE_BITS = 60
 
 #: Steps of the search for the cardinality's multiplier, each of which halves an interval.
 _HALVINGS = 40
@@ -37,35 +34,49 @@ _HALVINGS = 40
 #: Seconds that the dual takes at least: once, and for each item.
 _ONCE, _ITEM = 2e-4, 5e-7
 
-#: Multipliers in witnesses: fractions and decimals, without exponents that say much in few digits.
-_MULTIPLIER = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?)")
-_DIGITS = 4000
+#: Bits of sums that the core programme takes: its bounds are floats, and products of two.
+_MOST_BITS = 500
 
-#: A bound from a witness is below this power of two, and a float.
+#: Bits of a bound from a witness, which is a float.
 _BOUND_BITS = 1000
+
+#: A multiplier in a witness.
+_MULTIPLIER = re.compile(r"-?[0-9]{1,4000}(\.[0-9]{1,400}|/[0-9]{1,4000})?")
 
 #: Multipliers are whole multiples of this.
 _GRAIN = 2**-30
 
 
 class _Integers(NamedTuple):
-    """Instance in integers, values rounded up where they do not fit.
+    """Instance in integers of any length.
 
     Attributes
     ----------
     values, weights : list of int
     capacity : int
-    shift : int
-        Values are in units of ``2 ** -shift``.
-    exact : bool
-        Whether nothing was rounded.
+    denominator : int or None
+        Units of value in 1; None where values are integers.
     """
 
     values: list[int]
     weights: list[int]
     capacity: int
-    shift: int
-    exact: bool
+    denominator: int | None
+
+
+class _Dual(NamedTuple):
+    """Upper bound in units of value.
+
+    Attributes
+    ----------
+    units : int
+    method : str
+    witness : mapping or None
+    """
+
+    units: int
+    method: str
+    witness: Mapping[str, Any] | None
 
 
 def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) -> Bound | None:
@@ -83,18 +94,21 @@ def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) 
         return None
     data = _integers(instance)
     known = greedy(instance, lambda n: np.zeros(n))
-    best = _by_dual(instance, data, known)
-    if best.proves(instance.objective(known), "max"):
-        return Bound(value=best.value, method=best.method, exact=True, witness=best.witness, solution=known)
-    if instance.exact.rounded:
-        return best
-    values, weights = (np.array(x, dtype=np.int64) for x in (data.values, data.weights))
+    best = _by_dual(data, known)
+    if _worth(data, known) == best.units:
+        return _made(data, best, exact=True, solution=known)
+    if max(sum(data.values), sum(data.weights)).bit_length() > _MOST_BITS:
+        return _made(data, best, exact=False, solution=known)
+    values, weights = (_array(x) for x in (data.values, data.weights))
     found = CoreProgramme(values, weights, data.capacity, known).run(seconds, stop)
-    return _by_programme(instance, data, found.chosen, found.upper, best)
+    if found.upper <= best.units:
+        ended = found.upper == _worth(data, found.chosen)
+        best = _Dual(found.upper, "core programme" if ended else "core programme, unfinished", None)
+    return _made(data, best, exact=best.units == _worth(data, found.chosen), solution=found.chosen)
 
 
-def recompute(instance: KnapsackInstance, witness: Mapping[str, Any]) -> Number:
-    """Evaluate the dual at given multipliers.
+def recompute(instance: KnapsackInstance, witness: Mapping[str, Any]) -> Exact:
+    """Evaluate the dual at given multipliers, without rounding.
 
     Raises
     ------
@@ -102,102 +116,68 @@ def recompute(instance: KnapsackInstance, witness: Mapping[str, Any]) -> Number:
         If the witness has no multipliers, or a negative one.
     """
     data = _integers(instance)
-    mu = _multiplier(witness.get("capacity_multiplier"))
-    lam = _multiplier(witness.get("item_multiplier", 0))
+    mu, lam = _multiplier(witness.get("capacity_multiplier")), _multiplier(witness.get("item_multiplier", 0))
     known = witness.get("known")
     if mu < 0 or (lam < 0 and not isinstance(known, int)):
         raise DataError("witness: the multiplier of the capacity is negative", "witness")
-    value = _dual(data, mu, lam, known if lam < 0 else None)
-    if abs(value) > Fraction(2) ** (data.shift + _BOUND_BITS):
+    value = _in_file_units(data, _dual(data, mu, lam, known if lam < 0 else None))
+    if abs(value) > 2**_BOUND_BITS:
         raise DataError("witness: gives no bound of any use", "witness")
-    return _rounded(instance, data, value)
+    return value
 
 
-def _multiplier(value: Any) -> Fraction:
-    """Read a multiplier: ``7/3``, ``0.5``, or a number; no more digits than one of ours may have.
-
-    Raises
-    ------
-    DataError
-        If it is none.
-    """
-    text = str(value) if isinstance(value, str | float) or type(value) is int else ""
-    if len(text) > _DIGITS or not _MULTIPLIER.fullmatch(text):
-        raise DataError(f"witness: expected multipliers, got {shown(value)}", "witness")
-    return Fraction(text)
+def _multiplier(given: Any) -> Fraction:
+    if isinstance(given, str | int) and _MULTIPLIER.fullmatch(text := str(given)):
+        with suppress(ZeroDivisionError):
+            return Fraction(text)
+    raise DataError(f"witness: expected multipliers, got {shown(given)}", "witness")
 
 
-def _by_dual(instance: KnapsackInstance, data: _Integers, known: NDArray[np.bool_]) -> Bound:
-    """Dantzig's bound; of integers the one with a cardinality if it is lower."""
+def _by_dual(data: _Integers, known: NDArray[np.bool_]) -> _Dual:
+    """Dantzig's bound; where values are integers the one with a cardinality if it is lower."""
     mu = _break_ratio(data, Fraction(0))
-    dantzig = _rounded(instance, data, _dual(data, mu, Fraction(0), None))
-    plain = Bound(value=dantzig, method="dantzig", witness={"capacity_multiplier": str(mu)})
-    if not isinstance(dantzig, int):
-        return plain
-    worth = sum(compress(data.values, known))
+    best = _Dual(_dual(data, mu, Fraction(0), None), "dantzig", {"capacity_multiplier": str(mu)})
+    if data.denominator is not None:
+        return best
+    worth = _worth(data, known)
     for target in (None, worth):
         lam = _best_item_multiplier(data, target)
         mu = _break_ratio(data, lam)
-        value = _rounded(instance, data, _dual(data, mu, lam, target))
-        if value < plain.value:
+        value = _dual(data, mu, lam, target)
+        if value < best.units:
             witness = {"capacity_multiplier": str(mu), "item_multiplier": str(lam)}
             more = {} if target is None else {"known": target}
-            plain = Bound(value=value, method="dantzig with cardinality", witness={**witness, **more})
-    return plain
+            best = _Dual(value, "dantzig with cardinality", {**witness, **more})
+    return best
 
 
-def _by_programme(
-    instance: KnapsackInstance, data: _Integers, chosen: NDArray[np.bool_], upper: int, best: Bound
-) -> Bound:
-    """The lower of the bounds by the core programme and by the dual."""
-    value = _rounded(instance, data, Fraction(upper))
-    worth = sum(compress(data.values, chosen))
-    if worth == upper or value <= best.value:
-        method = "core programme" if worth == upper else "core programme, unfinished"
-        found = Bound(value=value, method=method, solution=chosen)
-        # Values too far apart were rounded up: then the end of the programme need not be a proof.
-        return replace(found, exact=worth == upper and found.proves(instance.objective(chosen), "max"))
-    solved = best.proves(instance.objective(chosen), "max")
-    return Bound(value=best.value, method=best.method, exact=solved, witness=best.witness, solution=chosen)
+def _worth(data: _Integers, chosen: NDArray[np.bool_]) -> int:
+    return sum(compress(data.values, chosen))
 
 
-def _rounded(instance: KnapsackInstance, data: _Integers, value: Fraction) -> Number:
-    """Bring a bound into the instance's units: down to whole numbers, or up to a float."""
-    if instance.values.dtype == np.int64:
-        return value.numerator // value.denominator
-    return rounded_outwards(value / Fraction(2) ** data.shift, "max")
+def _in_file_units(data: _Integers, units: int) -> Exact:
+    return units if data.denominator is None else Fraction(units, data.denominator)
+
+
+def _made(data: _Integers, dual: _Dual, *, exact: bool, solution: NDArray[np.bool_]) -> Bound:
+    limit = _in_file_units(data, dual.units)
+    return Bound.of(limit, "max", exact=exact, method=dual.method, witness=dual.witness, solution=solution)
 
 
 def _integers(instance: KnapsackInstance) -> _Integers:
-    exact = instance.exact
+    exact, values = instance.exact, instance.exact_values
     weights = list(exact.units.tolist() if exact.integers is None else exact.integers[:-1])
     capacity = exact.capacity if exact.integers is None else exact.integers[-1]
-    if instance.values.dtype == np.int64:
-        values = instance.values.tolist()
-        return _Integers(values, weights, capacity, 0, True)
-    places, total = _places(instance.values), _exponent(instance.values)
-    shift = min(places, _VALUE_BITS - total)
-    # Rounded up, also where next to nothing falls below what a float can be.
-    scaled = np.maximum(np.ceil(np.ldexp(instance.values, shift)), instance.values > 0)
-    return _Integers(scaled.astype(np.int64).tolist(), weights, capacity, shift, shift == places)
+    return _Integers(values.units.tolist(), weights, capacity, None if values.whole else values.denominator)
 
 
-def _places(values: NDArray[np.float64]) -> int:
-    """Count the binary digits behind the point that values have at most."""
-    mantissa, exponent = np.frexp(values[values != 0])
-    whole = (mantissa * 2.0**53).astype(np.int64)
-    _, trailing = np.frexp((whole & -whole).astype(np.float64))
-    return max(int((54 - exponent - trailing).max(initial=0)), 0)
+def _array(integers: list[int]) -> NDArray[Any]:
+    """Make an array whose sums fit: int64, or of Python integers."""
+    return np.array(integers, dtype=np.int64 if sum(integers) < LIMIT else object)
 
 
-def _exponent(values: NDArray[np.float64]) -> int:
-    """Give a power of two that the sum of values is below."""
-    total = float(np.ldexp(values, -64).sum()) * (1 + 1e-9)  # the sum itself may not be a float
-    return int(np.frexp(total)[1]) + 64 if total > 0 else 1
-
-
-def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> Fraction:
-    """Evaluate the Lagrangian dual exactly.
+def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> int:
+    """Evaluate the Lagrangian dual exactly, down to whole units of value.
 
     With `lam` > 0, of "at most as many items as can fit"; with `lam` < 0, of "at least as many as it takes
     to be worth more than `known`", which bounds all selections but those that are worth no more.
@@ -208,8 +188,8 @@ def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> Fr
         gain for v, w in zip(data.values, data.weights, strict=True) if (gain := v * scale - k - m * w) > 0
     )
     count = 0 if lam == 0 else _most_items(data) if lam > 0 else _least_items(data, known or 0)
-    value = Fraction(gains + m * data.capacity + k * count, scale)
-    return value if known is None else max(value, Fraction(known))
+    value = (gains + m * data.capacity + k * count) // scale
+    return value if known is None else max(value, known)
 
 
 def _most_items(data: _Integers) -> int:
@@ -225,8 +205,9 @@ def _least_items(data: _Integers, known: int) -> int:
 
 def _break_ratio(data: _Integers, lam: Fraction) -> Fraction:
     """Best multiplier of the capacity: the ratio of the first item that no longer fits."""
-    values = np.array(data.values, dtype=np.float64) - float(lam)
-    weights, _ = _float_weights(data)
+    values, weights = _floats(data.values), _floats(data.weights)
+    if lam:  # of integers only, which are not long
+        values -= float(lam)
     worthy = np.flatnonzero((values > 0) & (weights > 0))
     order = worthy[np.argsort(-values[worthy] / weights[worthy], kind="stable")]
     load = 0
@@ -237,16 +218,16 @@ def _break_ratio(data: _Integers, lam: Fraction) -> Fraction:
     return Fraction(0)
 
 
-def _float_weights(data: _Integers) -> tuple[NDArray[np.float64], float]:
-    """Weights and capacity in a unit in which they are no larger than floats can be."""
-    unit = max(max(data.weights).bit_length() - 1000, 0)
-    weights = np.array([w >> unit for w in data.weights], dtype=np.float64)
-    return weights, float(min(data.capacity, sum(data.weights)) >> unit)
+def _floats(integers: list[int]) -> NDArray[np.float64]:
+    """Integers as floats, in a unit in which they are no larger than floats can be."""
+    unit = max(max(integers).bit_length() - 1000, 0)
+    return np.array([x >> unit for x in integers] if unit else integers, dtype=np.float64)
 
 
 def _best_item_multiplier(data: _Integers, known: int | None) -> Fraction:
     """Search for the multiplier of the number of items that makes the dual least; it is convex."""
-    values, (weights, capacity) = np.array(data.values, dtype=np.float64), _float_weights(data)
+    values, weights = _floats(data.values), _floats([*data.weights, data.capacity])
+    weights, capacity = weights[:-1], float(weights[-1])
     count = _most_items(data) if known is None else _least_items(data, known)
     top = float(values.max(initial=0.0))
     low, high = (0.0, top) if known is None else (-top, 0.0)

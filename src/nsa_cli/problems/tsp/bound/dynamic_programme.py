@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,17 @@ from numpy.typing import NDArray
 from nsa_cli.core.instance import Solution
 
 
-def shortest_tour(lengths: NDArray[np.int64]) -> tuple[int, Solution]:
-    """Visit the subsets of all cities but the last by rising number; ``paths[S, e]`` ends in e."""
+def shortest_tour(lengths: NDArray[Any]) -> tuple[int, Solution]:
+    """Visit the subsets of all cities but the last by rising number; ``paths[S, e]`` ends in e.
+
+    Parameters
+    ----------
+    lengths : int64[N, N], or Python integers where sums might not fit
+    """
     last = len(lengths) - 1
-    far = 2**61
-    paths = np.full((1 << last, last), far)
+    far = 2 * (last + 2) * max(int(abs(lengths).max()), 1)  # whatever is added stays far
+    lengths = lengths.astype(np.int64 if far < 2**61 else object)
+    paths = np.full((1 << last, last), far, dtype=lengths.dtype)
     for city in range(last):
         paths[1 << city, city] = lengths[last, city]
     inner = lengths[:last, :last]

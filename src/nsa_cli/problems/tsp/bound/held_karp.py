@@ -23,14 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
-from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.instance import Number, Solution
+from nsa_cli.core.errors import DataError, InfeasibleError, shown
+from nsa_cli.core.exact import Exact
+from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel.jit import inlined, kernel
 from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
-from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, scale_of, scaled
+from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, is_whole, scale_of, whole_matrix
 from nsa_cli.problems.tsp.bound.one_tree import Edges, ScaledCities, is_compiled, least_seconds, one_tree
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.neighbour_lists import lists_of, neighbour_lists, sites_of
+from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, lists_of, neighbour_lists, sites_of
 from nsa_cli.problems.tsp.spanning_tree import Graph, Tree, graph_of, grow_tree, new_tree
 
 #: Cities up to which the dynamic programme over subsets is a matter of milliseconds.
@@ -46,6 +47,15 @@ _TURNS, _WEIGHED = 10, 30_000
 #: An ascent is the last one if the 1-tree over all edges falls short of that on few by no more than the first
 #: share, and the ascent gained no more than the second.
 _MUCH, _LITTLE = 2e-3, 1e-4
+
+#: Below this share of what the first ascent hoped for, potentials may be worse than none.
+_POOR = 0.5
+
+#: Places from which on they are bounded before the cities on them.
+_LEAST_SITES = 2
+
+#: Places that are tried for the edge that closes the 1-tree.
+_TRIED = 50
 
 #: Cities up to which all edges are as good as those of near cities.
 _ALL_EDGES = 60
@@ -100,42 +110,65 @@ def bound(instance: TspInstance, seconds: float, stop: Callable[[], bool]) -> Bo
     """
     if instance.size <= _FEW:
         return _enumerated(instance)
+    if instance.matrix is not None and not is_whole(instance):
+        whole = whole_matrix(instance)
+        if (found := bound(whole.instance, seconds, stop)) is None:
+            return None
+        limit = found.unrounded * whole.unit
+        return Bound.of(limit, "min", method=found.method, witness=found.witness)
     end = time.monotonic() + seconds
     least = _ONCE + _CITY * instance.size + least_seconds(instance, compiled=is_compiled(instance))
     if stop() or seconds < least or not instance.has_finite_lengths:
         return None
-    cities, graph = _renumbered(instance, scale_of(instance))
-    found = _best_potentials(cities, graph, end, stop)
-    if found is None:
+    scale, lists = scale_of(instance), neighbour_lists(instance)
+    merged = _LEAST_SITES <= len(lists.sites.numbers) < instance.size
+    if not merged:
+        lists = _apart(instance)
+    cities, graph = _graph(instance, scale, lists)
+    raised = _best_potentials(cities, graph, end, stop)
+    if raised is None:
         return None
-    total, best = found
-    potentials = np.empty(instance.size, dtype=np.int64)
-    potentials[cities.numbers] = best
-    witness = {"scale": cities.scale, "potentials": potentials.tolist()}
-    return Bound(value=in_file_units(instance, total, cities.scale), method="held-karp", witness=witness)
+    total, best = raised
+    if merged:
+        _close_one(graph, best, scale, lists)
+    potentials = best[lists.sites.site]
+    if merged:
+        # Rounded lengths need not obey the triangle inequality, so that a bound for the places is none for
+        # the cities on them: these are weighed by themselves, with the potentials of their places.
+        cities, graph = _graph(instance, scale, _apart(instance))
+        tree = one_tree(cities, graph, potentials[cities.numbers], stop)
+        if tree is None:
+            return None
+        total = tree.total
+    witness = {"scale": scale, "potentials": potentials.tolist()}
+    limit = in_file_units(instance, total, scale)
+    return Bound.of(limit, "min", method="held-karp", witness=witness)
 
 
 def _enumerated(instance: TspInstance) -> Bound:
     """Find the shortest tour by dynamic programming over subsets (Bellman 1962, Held and Karp 1962)."""
-    size, scale = instance.size, scale_of(instance)
-    if size < 4:
-        tour: Solution = np.arange(size)
-        return Bound(value=instance.objective(tour), method="enumeration", exact=True, solution=tour)
-    i, j = np.indices((size, size)).reshape(2, -1)
-    lengths = scaled(instance, scale, i, j).reshape(size, size)
-    total, tour = shortest_tour(lengths)
-    value = in_file_units(instance, total, scale)
-    return Bound(value=value, method="enumeration", exact=True, solution=tour)
+    size = instance.size
+    tour: Solution = np.arange(size)
+    if size > 3:
+        i, j = np.indices((size, size))
+        _, tour = shortest_tour(instance.exact_edges(i, j).units)
+    if (why := instance.violation(tour)) is not None:
+        raise InfeasibleError(f"there is no tour of the edges that are there; of the shortest one, {why}")
+    limit = instance.exact_objective(tour)
+    return Bound.of(limit, "min", method="enumeration", exact=True, solution=tour)
 
 
-def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Number:
-    """Compute the bound of given potentials over all edges.
+def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Exact:
+    """Compute the bound of given potentials over all edges, without rounding.
 
     Raises
     ------
     DataError
         If they are none for this instance.
     """
+    if instance.matrix is not None and not is_whole(instance):
+        whole = whole_matrix(instance)
+        return recompute(whole.instance, witness) * whole.unit
     scale, given = witness.get("scale"), witness.get("potentials")
     size = instance.size
     if not isinstance(scale, int) or abs(scale) > 1100 or not isinstance(given, list) or len(given) != size:
@@ -153,19 +186,52 @@ def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Number:
         raise DataError(f"witness: scale {scale} is too {why} for these lengths", "witness")
     if size < 3:
         raise DataError("witness: there is one tour only", "witness")
-    cities, graph = _renumbered(instance, scale)
+    cities, graph = _graph(instance, scale, _apart(instance))
     tree = one_tree(cities, graph, np.array(given, dtype=np.int64)[cities.numbers])
     assert tree is not None
     return in_file_units(instance, tree.total, scale)
 
 
-def _renumbered(instance: TspInstance, scale: int) -> tuple[ScaledCities, Graph]:
-    """Renumber cities along a curve, and join near ones, and all along the curve."""
+def _close_one(graph: Graph, potentials: NDArray[np.int64], scale: int, lists: NeighbourLists) -> None:
+    """Raise the potential of one place as far as its cities still cling together.
+
+    The two lightest edges of each city join it to others on the same place, so that the edge that closes the
+    1-tree weighs twice a potential, and would otherwise be light. Of some places the best one is taken.
+    """
+    tree, cities = new_tree(len(potentials)), np.bincount(lists.sites.site)
+    to_others = np.floor(np.ldexp(lists.distances, scale))
+
+    def highest(p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((p[lists.neighbours] + to_others).min(axis=1))
+
+    def bound_of(p: NDArray[np.float64]) -> float:
+        """The 1-tree of all cities, as far as near places tell."""
+        inner = np.minimum(2 * p, p + highest(p))
+        more = float(((cities - 1) * (inner - 2 * p)).sum() + inner[cities > 1].max())
+        return float(grow_tree(graph, p, tree)) + more
+
+    plain = potentials.astype(np.float64)
+    limit = np.minimum(highest(plain), 2.0**POTENTIAL_BITS)
+    tries = [plain]
+    for place in np.argsort(-limit, kind="stable")[:_TRIED].tolist():
+        if cities[place] > 1 and limit[place] > plain[place]:
+            tries.append(plain.copy())
+            tries[-1][place] = limit[place]
+    potentials[:] = max(tries, key=bound_of)
+
+
+def _apart(instance: TspInstance) -> NeighbourLists:
+    """Neighbour lists in which coincident cities are not one."""
     lists = neighbour_lists(instance)
-    if len(lists.sites.numbers) < instance.size:  # each of the coincident cities has a potential
-        lists = lists_of(instance, sites_of(instance, merge=False))
+    if len(lists.sites.numbers) == instance.size:
+        return lists
+    return lists_of(instance, sites_of(instance, merge=False))
+
+
+def _graph(instance: TspInstance, scale: int, lists: NeighbourLists) -> tuple[ScaledCities, Graph]:
+    """Join near sites, and all along the curve."""
     cities = ScaledCities(instance, scale, lists.sites.numbers, lists.metric, is_compiled(instance))
-    graph = graph_of(lists.metric, lists.neighbours, np.arange(instance.size))
+    graph = graph_of(lists.metric, lists.neighbours, np.arange(len(lists.sites.numbers)))
     return cities, graph._replace(lengths=np.floor(np.ldexp(graph.lengths, scale)))
 
 
@@ -184,6 +250,10 @@ def _best_potentials(
         tree = one_tree(cities, graph, potentials, stop)
         if tree is None:
             break
+        if turn == 0 and tree.total < _POOR * hoped:  # the edges at hand say little of the others
+            plain = one_tree(cities, graph, 0 * potentials, stop)
+            if plain is not None and plain.total > tree.total:
+                tree, potentials = plain, 0 * potentials
         short, gained = hoped - tree.total, math.inf if found is None else tree.total - found[0]
         if gained > 0:
             found = tree.total, potentials

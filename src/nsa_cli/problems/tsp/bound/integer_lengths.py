@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.bound import rounded_outwards
-from nsa_cli.core.instance import Number
+from nsa_cli.core.exact import Exact
 from nsa_cli.problems.tsp.instance import TspInstance
 
 #: Scaled lengths have at most so many bits: float64 still holds sums of some of them exactly.
 _LENGTH_BITS = 46
+
+#: Bits of a whole number in a matrix.
+_WHOLE_BITS = 62
 
 
 def is_whole(instance: TspInstance) -> bool:
@@ -54,7 +56,32 @@ def scaled(instance: TspInstance, scale: int, i: NDArray[Any], j: NDArray[Any]) 
     return np.floor(np.ldexp(lengths, scale)).astype(np.int64)
 
 
-def in_file_units(instance: TspInstance, total: int, scale: int) -> Number:
-    """Turn a scaled bound into one on tours: up to a whole number, or down to a float."""
+def in_file_units(instance: TspInstance, total: int, scale: int) -> Exact:
+    """Turn a scaled bound into one on tours: up to a whole number where lengths are whole."""
     value = Fraction(total) / Fraction(2) ** scale
-    return math.ceil(value) if is_whole(instance) else rounded_outwards(value, "min")
+    return math.ceil(value) if is_whole(instance) else value
+
+
+class WholeMatrix(NamedTuple):
+    """A matrix of decimals or reals as one of whole numbers, rounded down where 62 bits are too few.
+
+    Attributes
+    ----------
+    instance : TspInstance
+    unit : Fraction
+        What is 1 in it, in file units.
+    """
+
+    instance: TspInstance
+    unit: Fraction
+
+
+def whole_matrix(instance: TspInstance) -> WholeMatrix:
+    """Make an instance with a matrix whole, so that bounds compare with tours exactly."""
+    numbers = instance.exact_matrix
+    units, shift = numbers.units, 0
+    if units.dtype != np.int64:
+        shift = max(int(abs(units).max()).bit_length() - _WHOLE_BITS, 0)
+        units = (units >> shift).astype(np.int64)
+    whole = TspInstance(edge_weight_type="EXPLICIT", matrix=units)
+    return WholeMatrix(whole, Fraction(1 << shift, numbers.denominator))

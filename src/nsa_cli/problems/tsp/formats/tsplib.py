@@ -353,9 +353,11 @@ def write(instance: TspInstance) -> str:
     Raises
     ------
     UsageError
-        If the cities have ids that TSPLIB cannot hold.
+        If the cities have ids that TSPLIB cannot hold, or edges are not there.
     """
     _check_ids(instance)
+    if instance.absent is not None:
+        raise UsageError("TSPLIB has no form for edges that are not there; write json instead")
     lines = [f"NAME : {_one_line(instance.name)}"] if instance.name else []
     lines += [] if instance.comment is None else [f"COMMENT : {c}" for c in _lines(instance.comment)]
     lines += ["TYPE : TSP", f"DIMENSION : {instance.size}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]

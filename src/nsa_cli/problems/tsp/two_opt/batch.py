@@ -16,6 +16,12 @@ MEAN_DISTANCE = (2 + 2**0.5 + 5 * float(np.log(1 + 2**0.5))) / 15
 #: Cities up to which all pairs are looked at.
 _SMALL = 64
 
+#: Multiple of the median of a matrix from which on a length is an outlier.
+_OUTLYING = 10.0
+
+#: Share of the longest length below which none is an outlier: in units of it float32 holds all of them.
+_SMALLEST = 1e-30
+
 #: Pairs that the mean distance of a metric without a plane is estimated from.
 _SAMPLED_PAIRS = 200_000
 
@@ -122,7 +128,13 @@ def _mean_length(instance: TspInstance) -> float:
         rng = np.random.default_rng(0)
         i, shift = rng.integers(0, size, _SAMPLED_PAIRS), rng.integers(1, size, _SAMPLED_PAIRS)
         j = (i + shift) % size
-    return float(np.abs(instance.edges(i, j)).mean())
+    lengths = np.abs(instance.edges(i, j).astype(np.float64))
+    return float(np.minimum(lengths, _outlying(lengths)).mean())
+
+
+def _outlying(lengths: np.ndarray) -> float:
+    """Length from which on others say nothing of a typical change: marks of edges that are not there."""
+    return max(_OUTLYING * float(np.median(lengths)), _SMALLEST * float(lengths.max())) or np.inf
 
 
 def _plane(instance: TspInstance) -> np.ndarray:
@@ -134,7 +146,8 @@ def _plane(instance: TspInstance) -> np.ndarray:
     if instance.coords is not None:
         return instance.coords[:, :2].astype(np.float64)
     assert instance.matrix is not None
-    squared = instance.matrix.astype(np.float64) ** 2
+    lengths = instance.matrix.astype(np.float64)
+    squared = np.minimum(lengths, _outlying(np.abs(lengths))) ** 2
     centred = squared - squared.mean(0) - squared.mean(1)[:, None] + squared.mean()
     values, vectors = np.linalg.eigh(-centred / 2)
     if len(values) < 2:

@@ -1,0 +1,136 @@
+"""Compiled kernels on disk: nobody else's code is run, and broken files are made again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nsa_cli.core.kernel import disk_cache
+from nsa_cli.core.kernel.disk_cache import cache_folder, is_private
+
+#: Prints a compiled number, how often something was compiled, and the folder.
+PROBE = """
+from nsa_cli.core.kernel.compiler import dispatcher
+from nsa_cli.core.kernel.disk_cache import cache_folder
+from nsa_cli.core.kernel.jit import variants
+from nsa_cli.core.kernel.normal import quantile
+made = dispatcher(quantile, variants)
+print(round(made(0.6), 3), sum(made.stats.cache_misses.values()), cache_folder())
+"""
+
+
+def probe(**environment: str) -> tuple[str, str, Path]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    number, compiled, folder = done.stdout.split()
+    return number, compiled, Path(folder)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The folder that is chosen where it may be anything, and what may be done to it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir(mode=0o700)
+    monkeypatch.setattr(disk_cache.tempfile, "tempdir", str(tmp_path / "temporary"))
+    cache_folder.cache_clear()
+    yield cache_folder()
+    cache_folder.cache_clear()
+
+
+def chosen_again() -> Path:
+    cache_folder.cache_clear()
+    return cache_folder()
+
+
+def test_the_folder_is_private(folder, tmp_path):
+    """And the same again."""
+    assert folder.parent == tmp_path / "cache" / "nsa"
+    assert folder.stat().st_mode & 0o077 == 0
+    assert chosen_again() == folder
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o757, 0o702])
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_folder_that_others_can_write_to_is_not_used(folder, mode, level):
+    """Nor one below such a folder."""
+    [folder, *folder.parents][level].chmod(mode)
+    assert chosen_again().parts[:-2] != folder.parts[:-2]
+    assert is_private(chosen_again())
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_folder_of_somebody_else_is_not_used(folder, level):
+    """Who made it beforehand may have put anything there."""
+    os.chown([folder, *folder.parents][level], 22222, 22222)
+    assert chosen_again().parts[:-2] != folder.parts[:-2]
+
+
+def test_a_link_counts_as_what_it_leads_to(folder, tmp_path):
+    """A folder that others can write to is none behind a link, either."""
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    folder.rename(open_to_all / "kernels")
+    folder.symlink_to(open_to_all / "kernels")
+    assert open_to_all not in chosen_again().parents
+
+
+def test_without_any_place_the_folder_is_the_processs_own(tmp_path):
+    """And is gone with it."""
+    file = tmp_path / "file"
+    file.write_text("")
+    number, compiled, folder = probe(XDG_CACHE_HOME=str(file), HOME="/nonexistent", TMPDIR=str(tmp_path))
+    assert (number, compiled) == ("0.253", "1")
+    assert folder.parent.parent == tmp_path  # in the temporary folder, under this user's name
+    folder.parent.chmod(0o777)
+    number, compiled, folder = probe(XDG_CACHE_HOME=str(file), HOME="/nonexistent", TMPDIR=str(tmp_path))
+    assert (number, compiled) == ("0.253", "1")
+    assert not folder.exists()
+
+
+def test_a_relative_folder_is_none(tmp_path, monkeypatch):
+    """As the specification of XDG_CACHE_HOME says: it would depend on the current directory."""
+    monkeypatch.chdir(tmp_path)
+    _, _, folder = probe(XDG_CACHE_HOME="here", HOME=str(tmp_path / "home"))
+    assert folder.parent == tmp_path / "home" / ".cache" / "nsa"
+    assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("what", ["empty", "cut", "garbled"])
+def test_broken_files_are_made_again(tmp_path, suffix, what):
+    """As after a loss of power; and then they are whole."""
+    assert probe(XDG_CACHE_HOME=str(tmp_path))[:2] == ("0.253", "1")
+    assert probe(XDG_CACHE_HOME=str(tmp_path))[:2] == ("0.253", "0")
+    files = [path for path in tmp_path.rglob(f"*{suffix}") if "quantile" in path.name]
+    assert files
+    for file in files:
+        content = file.read_bytes()
+        middle = len(content) // 2
+        garbled = content[:middle] + bytes(64) + content[middle + 64 :]
+        file.write_bytes({"empty": b"", "cut": content[:middle], "garbled": garbled}[what])
+    assert probe(XDG_CACHE_HOME=str(tmp_path))[:2] == ("0.253", "1")
+    assert probe(XDG_CACHE_HOME=str(tmp_path))[:2] == ("0.253", "0")
+
+
+def test_without_room_nothing_is_kept(tmp_path, monkeypatch):
+    """And the run goes on."""
+    files = disk_cache.CheckedFiles(str(tmp_path), "name", "stamp")
+    files.save("key", "data")
+    assert files.load("key") == "data"
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "_write", full)
+    files.save("other", "data")
+    assert files.load("other") is None
+    assert files.load("key") == "data"
