@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import kernel, uncached
+from nsa_cli.core.kernel.jit import uncached
 from nsa_cli.problems.tsp import metric_kernel
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.metric_kernel import kernel_metric, lengths, special, tour_length
+from nsa_cli.problems.tsp.metric_kernel import kernel_metric, lengths, tour_length
 
 
-@kernel
-def edge(metric: Any, i: int, j: int) -> float:
-    """Ask for a length as a kernel does."""
-    return metric_kernel.edge(metric, i, j)
-
-
-@kernel
-def is_shorter(metric: Any, i: int, j: int, limit: float) -> bool:
-    """Compare a length as a kernel does."""
-    return metric_kernel.is_shorter(metric, i, j, limit)
+length, is_shorter = uncached(metric_kernel.length), uncached(metric_kernel.is_shorter)
 
 
 @pytest.mark.parametrize("kind", [*METRICS, "EXPLICIT"])
@@ -50,9 +39,8 @@ def test_kernels_measure_as_arrays_do(kind: str, spread: float) -> None:
     assert np.array_equal(lengths(metric, i, j), expected)
     pairs = list(zip(i[:200].tolist(), j[:200].tolist(), strict=True))
     limit = float(np.median(expected)) + 0.25
-    for one in (metric, special(metric)):
-        assert [edge(one, a, b) for a, b in pairs] == expected[:200].tolist()
-        assert [is_shorter(one, a, b, limit) for a, b in pairs] == (expected[:200] < limit).tolist()
+    assert [length(metric, a, b) for a, b in pairs] == expected[:200].tolist()
+    assert [is_shorter(metric, a, b, limit) for a, b in pairs] == (expected[:200] < limit).tolist()
     tour = rng.permutation(size)
     assert tour_length(metric, tour.astype(np.uint32)) == pytest.approx(instance.objective(cities[tour]))
 

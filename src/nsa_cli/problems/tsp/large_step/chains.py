@@ -15,7 +15,6 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step.kicks import start_at
 from nsa_cli.problems.tsp.large_step.partition import TourPartition, part_count
 from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
-from nsa_cli.problems.tsp.metric_kernel import DistanceMatrix
 
 #: Fewer sites than this leave no room for kicks.
 _LEAST = 13
@@ -72,7 +71,7 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
         some_are_one = len(state.best) < instance.size
         return first if some_are_one and instance.objective(first) < instance.objective(tour) else tour
 
-    divided = part_count(len(state.best)) > 1 and not isinstance(tours.cities.metric, DistanceMatrix)
+    divided = part_count(len(state.best)) > 1 and not tours.cities.metric.is_matrix
     partition = TourPartition(tours, state) if divided else None
     return LargeStepRun(tours, state, current, best, partition=partition)
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.kernel.jit import inlined, kernel
-from nsa_cli.problems.tsp.metric_kernel import AnyMetric, edge, is_shorter
+from nsa_cli.problems.tsp.metric_kernel import KernelMetric, is_shorter, length
 
 #: Undo log: cities it holds beside several times the tour's, and segments.
 _LOG_CITIES = 1 << 16
@@ -40,7 +40,7 @@ class Cities(NamedTuple):
 
     Attributes
     ----------
-    metric : AnyMetric
+    metric : KernelMetric
     neighbours : uint32[N * width]
         Candidates of each city, nearest first.
     distances : float64[N * width]
@@ -54,7 +54,7 @@ class Cities(NamedTuple):
         An improvement is longer than this; below lies rounding.
     """
 
-    metric: AnyMetric
+    metric: KernelMetric
     neighbours: NDArray[np.uint32]
     distances: NDArray[np.float64]
     alpha: NDArray[np.float64]
@@ -220,14 +220,14 @@ def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
 
 
 @inlined
-def move_cost(metric: AnyMetric, move: NDArray[np.int64]) -> float:
+def move_cost(metric: KernelMetric, move: NDArray[np.int64]) -> float:
     """Length that a move adds to the tour."""
     cost = 0.0
     ends = 2 * move[_SIZE]
     for k in range(0, ends, 2):
         following = k + 2 if k + 2 < ends else 0
-        cost += edge(metric, move[_CITY + k + 1], move[_CITY + following])
-        cost -= edge(metric, move[_CITY + k], move[_CITY + k + 1])
+        cost += length(metric, move[_CITY + k + 1], move[_CITY + following])
+        cost -= length(metric, move[_CITY + k], move[_CITY + k + 1])
     return cost
 
 
@@ -435,13 +435,13 @@ def _find_move(
             cut1 = at - side  # -1 means the last one, which serves as well here
             if steps > 0 and _new_in_attempt(chain, b, c, steps):
                 continue
-            gain2 = gain1 + edge(metric, b, c)
+            gain2 = gain1 + length(metric, b, c)
             choice = (2 * (y - end * width) + side) * choices
             closes = after == side
             if closes:
                 if gain2 > tolerance and is_shorter(metric, c, base, gain2 - tolerance):
                     _note(cities, chain, chain.move, base, end, cut, after, choice)
-                    return gain2 - edge(metric, c, base), open_gain
+                    return gain2 - length(metric, c, base), open_gain
                 if gain2 > open_gain:
                     open_gain, opened = gain2, choice
             for z in range(c * width, c * width + width):
@@ -464,11 +464,11 @@ def _find_move(
                         continue
                     if steps > 0 and _new_in_attempt(chain, d, e, steps):
                         continue
-                    gain4 = gain3 + edge(metric, d, e)
+                    gain4 = gain3 + length(metric, d, e)
                     choice2 = choice + 1 + 2 * (z - c * width) + side2
                     if gain4 > tolerance and is_shorter(metric, e, base, gain4 - tolerance):
                         _note(cities, chain, chain.move, base, end, cut, after, choice2)
-                        return gain4 - edge(metric, e, base), open_gain
+                        return gain4 - length(metric, e, base), open_gain
                     if gain4 > open_gain:
                         open_gain, opened = gain4, choice2
     if opened >= 0:
@@ -493,7 +493,7 @@ def improve_city(cities: Cities, chain: Chain, base: int, depth: int) -> float:
         at = np.int64(position[base])
         cut = at if after else (at - 1 if at > 0 else size - 1)
         end = np.int64(order[(at + 1 if at + 1 < size else 0) if after else cut])
-        gained = edge(cities.metric, base, end)
+        gained = length(cities.metric, base, end)
         segments, steps, follows = counts[SEGMENTS], 0, after
         counts[ATTEMPT] += 1
         for tries in range(depth + 1):

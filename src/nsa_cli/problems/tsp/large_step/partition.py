@@ -23,7 +23,7 @@ from nsa_cli.core.problem import Draws, Segment
 from nsa_cli.problems.tsp.large_step.kicks import Kicked, Tours, fitting, start_at
 from nsa_cli.problems.tsp.large_step.local_search import HEAD, QUEUED
 from nsa_cli.problems.tsp.links import follow_links
-from nsa_cli.problems.tsp.metric_kernel import AnyMetric, tour_length
+from nsa_cli.problems.tsp.metric_kernel import KernelMetric, tour_length
 
 #: Parts have this many cities or more, up to twice as many; measured, see benchmarks/RESULTS.md.
 PART_SIZE = 4000
@@ -131,9 +131,9 @@ def part_count(size: int) -> int:
     return 1 if size < 2 * PART_SIZE else max(1 << (size // PART_SIZE).bit_length() - 1, _FEWEST)
 
 
-def _gathered(metric: AnyMetric, some: NDArray[np.int64]) -> AnyMetric:
+def _gathered(metric: KernelMetric, some: NDArray[np.int64]) -> KernelMetric:
     """Renumber some cities; the length of an edge to a gap is not a number."""
-    data = metric.data.reshape(-1, getattr(metric, "stride", 2))[some]
+    data = metric.data.reshape(-1, metric.stride)[some]
     data[some == GAP] = np.nan
     return metric._replace(data=data.ravel())
 

@@ -12,7 +12,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step.alpha_nearness import alpha_nearness, choose
 from nsa_cli.problems.tsp.large_step.kicks import Tours, fitting
 from nsa_cli.problems.tsp.large_step.local_search import Cities
-from nsa_cli.problems.tsp.metric_kernel import special, tour_length
+from nsa_cli.problems.tsp.metric_kernel import tour_length
 from nsa_cli.problems.tsp.neighbour_lists import Sites, lists_of, neighbour_lists
 from nsa_cli.problems.tsp.spanning_tree import graph_of
 
@@ -94,5 +94,5 @@ def prepare(
         scores = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
     chosen = choose(graph, scores, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
-    cities = Cities(special(metric), *chosen, candidates, tolerance)
+    cities = Cities(metric, *chosen, candidates, tolerance)
     return Setting(sites, Tours(cities, scale, tolerance, settings.depth, fitting(longest, size)))
