@@ -17,6 +17,8 @@ def run() -> None:
     signal.signal(signal.SIGINT, _leave)
     _open_streams()
     _check_folder()
+    if sys.path and sys.path[0] in ("", os.getcwd()):
+        del sys.path[0]  # python -m puts it there: what lies in the current folder is nobody's code
     import gc
 
     # A million lists are no garbage: looking for it among them takes longer than making them.

@@ -95,3 +95,32 @@ def test_nothing_is_compiled_where_a_user_waits(problem, bound, cold):
     )
     solved = problem == "knapsack" and bound == "bound"  # by a programme in NumPy, with nothing compiled
     assert done.stdout.strip() == ("" if solved else "nsa")
+
+
+@pytest.mark.parametrize("kernels", ["jit", ""])
+def test_nothing_in_the_current_directory_is_run(tmp_path, cities, cold, kernels):
+    """Whatever a module there is called, and whichever process would import it."""
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    for name in (
+        "numba",
+        "random",
+        "json",
+        "numpy",
+        "torch",
+        "yaml",
+        "llvmlite",
+        "scipy",
+        "nsa_cli",
+        "typer",
+    ):
+        (folder / f"{name}.py").write_text(f"import os\nos.write(2, b'{name} ran')\nos._exit(9)\n")
+    command = [sys.executable, "-P", "-c", "import os, sys; from nsa_cli.__main__ import run; run()"]
+    command += ["solve", str(cities), "--time-limit", "1"]
+    environment = {**cold, "NSA_KERNELS": kernels}
+    for start in (command, [str(Path(sys.executable).with_name("nsa")), *command[4:]]):
+        if Path(start[0]).exists():
+            done = subprocess.run(start, cwd=folder, env=environment, capture_output=True, text=True)
+            assert (done.returncode, "ran" in done.stderr) == (0, False), done.stderr
+    time.sleep(1)
+    assert {path.suffix for path in folder.iterdir()} == {".py"}

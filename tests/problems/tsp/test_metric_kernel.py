@@ -13,7 +13,6 @@ from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.metric_kernel import kernel_metric, lengths, tour_length
 
-
 length, is_shorter = uncached(metric_kernel.length), uncached(metric_kernel.is_shorter)
 
 
