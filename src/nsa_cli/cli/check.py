@@ -10,6 +10,9 @@ from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
 from nsa_cli.cli.options import (
     Capacity,
+    From,
+    Open,
+    To,
     Columns,
     Decimal,
     Ignore,
@@ -39,6 +42,9 @@ def check(
     ],
     problem: Owner = None,
     capacity: Capacity = None,
+    open_: Open = False,
+    from_: From = None,
+    to: To = None,
     set_: Pairs = None,
     columns: Columns = None,
     separator: Separator = None,
@@ -71,7 +77,7 @@ def check(
         tasks = read(
             instance,
             problem,
-            record_keys(set_, capacity),
+            record_keys(set_, capacity, open_, from_, to),
             columns=columns,
             separator=separator,
             decimal=decimal,

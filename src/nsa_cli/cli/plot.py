@@ -9,6 +9,9 @@ import typer
 from nsa_cli.api import generate, read
 from nsa_cli.cli.options import (
     Capacity,
+    From,
+    Open,
+    To,
     Columns,
     Decimal,
     Ignore,
@@ -100,6 +103,9 @@ def solution(
     output: Picture,
     problem: Owner = None,
     capacity: Capacity = None,
+    open_: Open = False,
+    from_: From = None,
+    to: To = None,
     set_: Pairs = None,
     columns: Columns = None,
     separator: Separator = None,
@@ -121,7 +127,7 @@ def solution(
         tasks = read(
             instance,
             problem,
-            record_keys(set_, capacity),
+            record_keys(set_, capacity, open_, from_, to),
             columns=columns,
             separator=separator,
             decimal=decimal,

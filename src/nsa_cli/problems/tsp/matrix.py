@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Number, number_array
-
-#: Texts that stand for an edge that is not there.
-_WORDS = ("inf", "+inf", "infinity", "null", "none")
+from nsa_cli.core.words import NO_NUMBER
 
 #: Numbers from here on are no lengths: the largest integer of 64 bits.
 _ENDLESS = 2**63 - 1
@@ -112,7 +110,7 @@ def _are_plain(flat: list[Any], no_edge: Number | str | None) -> bool:
 
 def _is_absent(x: Any, no_edge: Number | str | None) -> bool:
     if x is None or isinstance(x, str):
-        return x is None or x.strip().lower() in _WORDS
+        return x is None or x.strip().lower() in NO_NUMBER
     if isinstance(x, bool) or not isinstance(x, int | float):
         return False
     return x == math.inf or (x >= _ENDLESS if no_edge is None else x == no_edge)
