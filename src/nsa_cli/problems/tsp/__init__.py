@@ -11,7 +11,7 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.problem import Column, FileFormat, Problem, SolutionFormat
 from nsa_cli.core.words import listed
-from nsa_cli.problems.tsp.closed import FEW_DIRECTED, ClosedTour, searched
+from nsa_cli.problems.tsp.closed import FEW, ClosedTour, searched
 from nsa_cli.problems.tsp.formats import labelled, tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.measures import MEASURES
@@ -129,7 +129,7 @@ class Tsp(Problem[TspInstance]):
     def check_annealing(self, instance: TspInstance, policy: str) -> None:
         if not isinstance(instance, ClosedTour):
             return
-        if not self.anneals(instance) and instance.outer.size > FEW_DIRECTED:
+        if not self.anneals(instance) and instance.outer.size > FEW:
             why = "edges have a direction here, and 2-opt moves reverse them"
             raise UsageError(why, option="method", use={"method": "large-step"})
         if policy != "uniform":

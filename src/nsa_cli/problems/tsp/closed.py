@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,8 @@ from nsa_cli.core.instance import Number, Solution
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.route import Route
 
-#: Cities of which there is next to no tour, if edges have a direction.
-FEW_DIRECTED = 3
+#: Cities of which all tours can be tried; fewer leave no room for moves where edges have a direction.
+FEW = 3
 
 #: Kinds of edges: any, one of the depot, one that must be used, one that is not there.
 _ANY, _DEPOT, _FIXED, _NONE = range(4)
@@ -119,6 +120,11 @@ class ClosedTour(TspInstance):
         if outer.route.open:
             tour = np.append(tour, outer.size)
         return np.stack([2 * tour, 2 * tour + 1], 1).ravel() if outer.route.directed else tour
+
+    def best_of_all(self) -> Solution:
+        """Try all tours of a few cities."""
+        tours = [self.inward(np.array(tour)) for tour in permutations(range(self.outer.size))]
+        return min(tours, key=lambda tour: (self.violation(tour) is not None, self.exact_objective(tour)))
 
     def exact_objective(self, solution: Solution) -> Exact:
         return self.outer.exact_objective(self.outward(solution))

@@ -112,11 +112,9 @@ class TspInstance(Instance):
     def _check_route(self) -> None:
         ends = self.size * (2 if self.route.directed else 1)
         if ends > MOST_ENDS:
-            what = "lengths that depend on the direction" if self.route.directed else "open paths, fixed edges"
-            raise DataError(
-                f"{what}: expected at most {MOST_ENDS // (ends // self.size)} cities, got {self.size}; "
-                "give a part of them"
-            )
+            what = "lengths that depend on the direction" if self.route.directed else "open paths and fixed edges"
+            most = MOST_ENDS // (ends // self.size)
+            raise DataError(f"{what} are for {most} cities at most, got {self.size}; solve parts of it")
         for at, (a, b) in enumerate(self.route.fixed):
             if self.absent is not None and self.absent[a, b]:
                 names = " and ".join(shown(self.cities.ids[city]) for city in (a, b))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws, Start
+from nsa_cli.problems.tsp.closed import FEW, ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 
 #: Neighbours of a city that a tour without compiled code considers, and looks at them by 2-opt in all: these
@@ -23,6 +24,8 @@ def obedient(start: Start) -> Start:
     """Have the tours of a start contain what a `nsa_cli.problems.tsp.closed.ClosedTour` must."""
 
     def make(instance: TspInstance, draws: Draws) -> Solution:
+        if isinstance(instance, ClosedTour) and instance.outer.size <= FEW:
+            return instance.best_of_all()  # no search has a move there
         return instance.inward(instance.outward(start(instance, draws)))
 
     return make

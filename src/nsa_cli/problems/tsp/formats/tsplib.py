@@ -149,7 +149,7 @@ def _leave_out(parsed: _Parsed, word: str, value: str, line: int) -> None:
     near = nearest(word, (*_KEYS, *_SECTIONS), 0.8)
     if near is not None:
         parsed.fail(f"there is no TSPLIB keyword {shown(word)}; the nearest is {near}", line)
-    if word.endswith("_SECTION") or (word in _CHANGING and value.strip() != "1"):
+    if word.endswith("_SECTION") or (word in _CHANGING and (value.strip() != "1" or word == "OPEN")):
         parsed.fail(f"{word} is not supported; an answer without it would be wrong", line)
     parsed.unknown.setdefault(word, line)
 

@@ -155,6 +155,8 @@ def _plane(instance: TspInstance) -> np.ndarray:
         return instance.coords[:, :2].astype(np.float64)
     assert instance.matrix is not None
     lengths = instance.matrix.astype(np.float64)
+    if instance.route.directed:
+        lengths = (lengths + lengths.T) / 2
     squared = np.minimum(lengths, _outlying(np.abs(lengths))) ** 2
     centred = squared - squared.mean(0) - squared.mean(1)[:, None] + squared.mean()
     values, vectors = np.linalg.eigh(-centred / 2)
