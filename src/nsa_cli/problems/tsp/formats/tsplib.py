@@ -347,7 +347,8 @@ def _read_fixed_edges(parsed: _Parsed, data: dict[str, Any], locate: Locate) -> 
     if section is None or not ids:
         return locate
     if len(ids) % 2:
-        parsed.fail(f"FIXED_EDGES_SECTION: expected pairs of cities, got {len(ids)} numbers", section.last)
+        line = section.lines[len(ids) - 1]
+        parsed.fail(f"FIXED_EDGES_SECTION: expected pairs of cities, got {len(ids)} numbers", line)
     data["fixed_edges"] = [ids[k : k + 2] for k in range(0, len(ids), 2)]
     fixed = locator({"fixed_edges": section.lines[::2]}, section.line)
     return lambda key, index: (fixed if key == "fixed_edges" else locate)(key, index)
