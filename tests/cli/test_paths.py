@@ -76,7 +76,12 @@ def test_ends_are_kept(nsa, tmp_path):
     ends = ("--from", "A", "--to", "C")
     answer = nsa("solve", path, "--seed", 1, *ends).json
     assert answer["objective"] == pytest.approx(20 + 200**0.5)
-    assert (answer["from"], answer["to"], answer["solution"][0], answer["solution"][-1]) == ("A", "C", "A", "C")
+    assert (answer["from"], answer["to"], answer["solution"][0], answer["solution"][-1]) == (
+        "A",
+        "C",
+        "A",
+        "C",
+    )
     config = written(tmp_path, "c.yaml", "from: A\nto: C\nseed: 1\n")
     assert nsa("solve", path, "--config", config).json["solution"] == answer["solution"]
     assert nsa("solve", path, "--seed", 1, *ends, "-o", tour, "--plot", tmp_path / "a.png").code == 0

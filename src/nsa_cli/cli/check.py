@@ -10,18 +10,18 @@ from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
 from nsa_cli.cli.options import (
     Capacity,
-    From,
-    Open,
-    To,
     Columns,
     Decimal,
+    From,
     Ignore,
     MaxMemory,
+    Open,
     Owner,
     Pairs,
     Quiet,
     Separator,
     Thousands,
+    To,
     check_output,
     record_keys,
 )

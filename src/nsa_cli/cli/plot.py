@@ -9,17 +9,17 @@ import typer
 from nsa_cli.api import generate, read
 from nsa_cli.cli.options import (
     Capacity,
-    From,
-    Open,
-    To,
     Columns,
     Decimal,
+    From,
     Ignore,
     MaxMemory,
+    Open,
     Owner,
     Pairs,
     Separator,
     Thousands,
+    To,
     check_output,
     record_keys,
 )

@@ -20,7 +20,6 @@ from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
 from nsa_cli.problems.tables import table_record
 from nsa_cli.problems.vocabulary import axes_of, understood, vocabulary
 
-
 #: Keys with an option of their own, which need not suit every file.
 _OPTIONS = ("capacity", "open", "from", "to")
 

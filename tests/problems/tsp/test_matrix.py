@@ -160,7 +160,7 @@ def test_a_tour_without_absent_edges_is_always_shorter(seed):
 
 
 def test_rounding_is_no_asymmetry():
-    """To a billionth, with a warning: the upper triangle counts. More is none where there is to be symmetry."""
+    """To a billionth, with a warning: the upper triangle counts. More is refused on request."""
     found = read_matrix([[0, 0.1, 0.2], [0.1 + 1e-12, 0, 0.3], [0.2, 0.3, 0]])
     assert found.lengths.tolist() == [[0, 0.1, 0.2], [0.1, 0, 0.3], [0.2, 0.3, 0]]
     assert ["1 pairs of entries differ by rounding" in note for note in found.notes] == [True]

@@ -133,12 +133,16 @@ def test_a_tour_goes_in_and_comes_out():
 
 
 def test_directed_tours_of_a_hundred_cities_are_near_the_bound():
-    """Large steps find what the bound nearly proves: 1 % for lengths that differ by up to 30 % by direction."""
+    """Large steps find what the bound nearly proves, where lengths differ by up to 30 % by direction."""
     rng = np.random.default_rng(5)
     points = rng.integers(0, 1000, (100, 2))
     straight = np.hypot(*(points[:, None] - points).transpose(2, 0, 1))
     uphill = (straight * (1 + 0.3 * rng.random((100, 100)))).astype(int).tolist()
-    for data in ({"matrix": uphill}, {"matrix": uphill, "open": True}, {"coords": points.tolist(), "open": True}):
+    for data in (
+        {"matrix": uphill},
+        {"matrix": uphill, "open": True},
+        {"coords": points.tolist(), "open": True},
+    ):
         result = nsa.solve(TSP.from_record(data), seed=1, device="cpu")
         assert result.method == "large-step"
         assert 0 <= result.gap < 0.015
@@ -164,7 +168,10 @@ ONE_WAY = {"matrix": [[0, 1, 2], [3, 0, 4], [5, 6, 0]]}
         (SQUARE | {"from": "Z"}, "from: there is no city 'Z' in the instance"),
         (SQUARE | {"to": 9}, "to: there is no city 9 in the instance"),
         (SQUARE | {"from": "A", "to": "A"}, "from and to are both city 'A'; expected two ends"),
-        (SQUARE | {"open": False, "to": "A"}, "to: a closed tour has no ends; leave it out, or give open: true"),
+        (
+            SQUARE | {"open": False, "to": "A"},
+            "to: a closed tour has no ends; leave it out, or give open: true",
+        ),
         (SQUARE | {"open": True, "closed": True}, "open and closed are both true; expected one of them"),
         (SQUARE | {"open": "maybe"}, "open: expected true or false, got 'maybe'"),
         (SQUARE | {"open": True, "from": "A", "depot": "B"}, "depot and from name two cities"),
@@ -173,7 +180,10 @@ ONE_WAY = {"matrix": [[0, 1, 2], [3, 0, 4], [5, 6, 0]]}
             SQUARE | {"fixed_edges": [["A", "B"], ["B", "C"], ["C", "A"]]},
             "fixed_edges close a tour of 3 of the 5 cities, among them 'A' and 'B' and 'C'",
         ),
-        (SQUARE | {"fixed_edges": [["A", "A"]]}, "fixed_edges, element 1: expected two cities, got 'A' twice"),
+        (
+            SQUARE | {"fixed_edges": [["A", "A"]]},
+            "fixed_edges, element 1: expected two cities, got 'A' twice",
+        ),
         (SQUARE | {"fixed_edges": [["A", "B"], ["A"]]}, "fixed_edges, element 2: expected two cities, got"),
         (SQUARE | {"fixed_edges": [["A", "Q"]]}, "fixed_edges, element 1: there is no city 'Q'"),
         (SQUARE | {"fixed_edges": "A-B"}, "fixed_edges: expected pairs of cities, got"),

@@ -194,8 +194,10 @@ def searched(instance: TspInstance) -> TspInstance:
 
 def needs_closing(instance: TspInstance) -> bool:
     """Tell whether a tour is anything else than closed, of symmetric lengths, and free; two cities have one."""
-    return not isinstance(instance, ClosedTour) and not instance.route.is_plain and instance.size > 2 - (
-        instance.route.open
+    return (
+        not isinstance(instance, ClosedTour)
+        and not instance.route.is_plain
+        and instance.size > 2 - (instance.route.open)
     )
 
 

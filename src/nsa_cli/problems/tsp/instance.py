@@ -112,7 +112,11 @@ class TspInstance(Instance):
     def _check_route(self) -> None:
         ends = self.size * (2 if self.route.directed else 1)
         if ends > MOST_ENDS:
-            what = "lengths that depend on the direction" if self.route.directed else "open paths and fixed edges"
+            what = (
+                "lengths that depend on the direction"
+                if self.route.directed
+                else "open paths and fixed edges"
+            )
             most = MOST_ENDS // (ends // self.size)
             raise DataError(f"{what} are for {most} cities at most, got {self.size}; solve parts of it")
         for at, (a, b) in enumerate(self.route.fixed):
@@ -318,7 +322,11 @@ class TspInstance(Instance):
         label = "EXPLICIT" if self.metric is None else self.metric.label
         label = label if self.measure is None else MEASURES[self.measure].label
         route = self.route.record(self.cities)
-        return {"distance": label, **route, **({"fixed_edges": len(self.route.fixed)} if self.route.fixed else {})}
+        return {
+            "distance": label,
+            **route,
+            **({"fixed_edges": len(self.route.fixed)} if self.route.fixed else {}),
+        }
 
     def remarks(self) -> list[str]:
         if self.edge_weight_type == "GEO" and (why := self._not_in_minutes()):

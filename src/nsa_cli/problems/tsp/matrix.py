@@ -88,7 +88,9 @@ def read_matrix(
         absent |= lengths == number
         notes.append(_recognised(str(number), absent))
     lengths[absent] = 0
-    lengths, more = (lengths, []) if symmetric is False else _symmetric(lengths, absent, insist=bool(symmetric))
+    lengths, more = (
+        (lengths, []) if symmetric is False else _symmetric(lengths, absent, insist=bool(symmetric))
+    )
     if absent.any():
         lengths[absent] = penalty(lengths, absent)
     return LengthMatrix(lengths, absent if absent.any() else None, (*notes, *more))
@@ -168,10 +170,14 @@ def _symmetric(
         this, other = ("no edge" if absent[k, m] else lengths[k, m] for k, m in ((i, j), (j, i)))
         first = f"entry ({i + 1}, {j + 1}) is {this}, entry ({j + 1}, {i + 1}) is {other}"
         if insist:
-            message = f"matrix is not symmetric: {first}; an asymmetric one is to be called so (asymmetric, ATSP)"
+            message = (
+                f"matrix is not symmetric: {first}; an asymmetric one is to be called so (asymmetric, ATSP)"
+            )
             raise DataError(message, "matrix", int(i))
         pairs = "pair of entries differs" if count == 1 else "pairs of entries differ"
-        return lengths, [f"matrix is not symmetric: {count} {pairs} ({first}); lengths count from row to column"]
+        return lengths, [
+            f"matrix is not symmetric: {count} {pairs} ({first}); lengths count from row to column"
+        ]
     upper = np.triu(lengths)
     note = f"matrix: {count} pairs of entries differ by rounding; the upper triangle counts"
     return upper + upper.T, [note]

@@ -128,7 +128,9 @@ class Route:
                     "fixed_edges",
                     at,
                 )
-        heads = [city for city in beyond if (city not in entered if self.directed else len(beyond[city]) == 1)]
+        heads = [
+            city for city in beyond if (city not in entered if self.directed else len(beyond[city]) == 1)
+        ]
         found: dict[int, tuple[int, ...]] = {}  # by their last cities
         for head in heads or [a for a, _ in self.fixed[:1]]:
             if head not in found:

@@ -16,7 +16,6 @@ from nsa_cli.io.source import decode, read_source
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances, read_solution
 from nsa_cli.problems.tsp.formats.tsplib import (
-    read,
     read_tour,
     recognises,
     recognises_tour,
@@ -288,7 +287,11 @@ FULL = (
         (swap("DIMENSION : 4", "DIMENSION : four"), 3, "DIMENSION: expected a positive integer, got 'four'"),
         (swap("DIMENSION : 4", "DIMENSION : 0"), 3, "DIMENSION: expected a positive integer, got '0'"),
         (swap("DIMENSION : 4", "DIMENSION : 4\nDIMENSION : 5"), 4, "DIMENSION is given twice: '4' in line 3"),
-        (swap("TYPE : TSP", "TYPE : ATSP"), 2, "TYPE 'ATSP' is not supported with EUC_2D, which is symmetric"),
+        (
+            swap("TYPE : TSP", "TYPE : ATSP"),
+            2,
+            "TYPE 'ATSP' is not supported with EUC_2D, which is symmetric",
+        ),
         (swap("TYPE : TSP", "TYPE : CVRP"), 2, "TYPE 'CVRP' is not supported; expected TSP"),
         (swap("TYPE : TSP", "TYPE : TOUR"), 2, "expected an instance, got a tour"),
         (swap("EUC_2D", "XRAY1"), 4, "EDGE_WEIGHT_TYPE 'XRAY1' is not supported; there are EXPLICIT, EUC_2D"),
@@ -318,7 +321,11 @@ FULL = (
         (swap("3 6 8", "three 6 8"), 8, "expected a number or a TSPLIB keyword, got 'three 6 8'"),
         (swap("NODE_COORD_SECTION\n", ""), 5, "expected a TSPLIB keyword, got '1 0 0'"),
         (swap("NAME : r", "NAMEE : r"), 1, "there is no TSPLIB keyword 'NAMEE'; the nearest is NAME"),
-        (swap("EOF", "FIXED_EDGES_SECTION\n1 3 2\n-1\nEOF"), 11, "FIXED_EDGES_SECTION: expected pairs of cities"),
+        (
+            swap("EOF", "FIXED_EDGES_SECTION\n1 3 2\n-1\nEOF"),
+            11,
+            "FIXED_EDGES_SECTION: expected pairs of cities",
+        ),
         (swap("EOF", "DEMAND_SECTION\n1 3\nEOF"), 10, "DEMAND_SECTION is not supported"),
         (swap("EOF", "NODE_COORD_SECTION\nEOF"), 10, "NODE_COORD_SECTION occurs twice"),
         (swap(f"NODE_COORD_SECTION\n{ROWS}", ""), 4, "NODE_COORD_SECTION is missing"),

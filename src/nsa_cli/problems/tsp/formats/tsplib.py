@@ -221,7 +221,9 @@ def _refuse_unsupported(parsed: _Parsed) -> None:
     forms = [(parsed.value(key) or "").upper() for key in ("EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT")]
     if kind == "ATSP" and forms != ["EXPLICIT", "FULL_MATRIX"]:
         got = " ".join(filter(None, forms)) or "nothing"
-        message = f"TYPE 'ATSP' is not supported with {got}, which is symmetric; expected EXPLICIT FULL_MATRIX"
+        message = (
+            f"TYPE 'ATSP' is not supported with {got}, which is symmetric; expected EXPLICIT FULL_MATRIX"
+        )
         parsed.fail(f"{message}, or TYPE TSP", parsed.line("TYPE"))
     for word, section in parsed.sections.items():
         known = word in ("NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", *_HARMLESS)
@@ -395,7 +397,11 @@ def write(instance: TspInstance) -> str:
     lines = [f"NAME : {_one_line(instance.name)}"] if instance.name else []
     lines += [] if instance.comment is None else [f"COMMENT : {c}" for c in _lines(instance.comment)]
     kind = "ATSP" if instance.route.directed else "HPP" if instance.route.open else "TSP"
-    lines += [f"TYPE : {kind}", f"DIMENSION : {instance.size}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
+    lines += [
+        f"TYPE : {kind}",
+        f"DIMENSION : {instance.size}",
+        f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}",
+    ]
     if instance.coords is not None:
         lines.append("NODE_COORD_SECTION")
         rows = zip(instance.numbers, instance.coords.tolist(), strict=True)
