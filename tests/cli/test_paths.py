@@ -95,7 +95,7 @@ def test_ends_are_kept(nsa, tmp_path):
 
 
 def test_directed_lengths_in_every_form(nsa, tmp_path):
-    """TSPLIB's ATSP, JSON with and without a key, CSV and NumPy's arrays; lengths count from row to column."""
+    """TSPLIB's ATSP, JSON with and without a key, CSV and NumPy's arrays, from row to column."""
     np.savez(tmp_path / "a.npz", matrix=np.array(DIRECTED))
     paths = [
         written(tmp_path, "a.atsp", ATSP),

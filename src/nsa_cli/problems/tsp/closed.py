@@ -1,13 +1,13 @@
-"""A closed tour with symmetric lengths in place of a path, of directed edges, or of a tour through fixed edges.
+"""Closed tours with symmetric lengths in place of paths, directed edges, and tours through fixed edges.
 
 Searches and bounds know closed symmetric tours only. Here an instance with a `Route` becomes one of those,
 whose tours are the user's:
 
 * a path is closed by one more city, the *depot*, between its ends;
-* where edges have a direction, each city has two sides, joined by an edge that must be used, and an edge leads
-  from the second side of one city to the first side of another (Jonker and Volgenant 1983);
-* an edge that must be used is shorter than the others by more than a tour can save without it, and one that is
-  not there longer.
+* where edges have a direction, each city has two sides, joined by an edge that must be used, and an edge
+  leads from the second side of one city to the first side of another (Jonker and Volgenant 1983);
+* an edge that must be used is shorter than the others by more than a tour can save without it, and one that
+  is not there longer.
 
 What a tour has of these surcharges and of the depot's edges is the same for every tour that obeys, and all
 lengths are shifted so that it is nothing: such a tour is as long as the user's.
@@ -91,7 +91,7 @@ class ClosedTour(TspInstance):
     # --- solutions
 
     def outward(self, solution: Solution) -> Solution:
-        """Read the tour of cities, int64[N], off one of nodes; of one that does not obey, one that is near."""
+        """Read the tour of cities, int64[N], off one of nodes; off any, even if it does not obey."""
         outer, nodes = self.outer, solution
         if outer.route.directed:
             side, city = nodes % 2, nodes // 2
@@ -193,7 +193,7 @@ def searched(instance: TspInstance) -> TspInstance:
 
 
 def needs_closing(instance: TspInstance) -> bool:
-    """Tell whether a tour is anything else than closed, of symmetric lengths, and free; two cities have one."""
+    """Tell whether searches need another form: of two cities there is one closed tour anyway."""
     return (
         not isinstance(instance, ClosedTour)
         and not instance.route.is_plain

@@ -25,7 +25,7 @@ from nsa_cli.core.instance import (
 from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
 from nsa_cli.problems.tsp.matrix import read_matrix
 from nsa_cli.problems.tsp.measures import MEASURES, find_metric, measured_matrix
-from nsa_cli.problems.tsp.route import MOST_ENDS, Route, is_symmetric, read_route
+from nsa_cli.problems.tsp.route import FREE, MOST_ENDS, Route, is_symmetric, read_route
 
 #: The type of coordinates that come without one: real Euclidean lengths.
 REAL = "EXACT_2D"
@@ -82,7 +82,7 @@ class TspInstance(Instance):
     notes: tuple[str, ...] = ()
     measure: str | None = None
     places: NDArray[Any] | None = None
-    route: Route = Route()
+    route: Route = FREE
 
     def __post_init__(self) -> None:
         if (self.coords is None) == (self.matrix is None):
@@ -132,7 +132,7 @@ class TspInstance(Instance):
         Raises
         ------
         DataError
-            If rows are ragged, numbers are not finite, the matrix is not square, or no tour is as is required.
+            If rows are ragged, numbers are not finite, the matrix is not square, or no tour can obey.
         """
         made = cls._without_route(data)
         directed = made.matrix is not None and not _is_mirrored(made.matrix, made.absent)

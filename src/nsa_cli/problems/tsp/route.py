@@ -53,7 +53,7 @@ class Route:
     @property
     def is_plain(self) -> bool:
         """Whether nothing is required."""
-        return self == Route()
+        return self == FREE
 
     @property
     def ends(self) -> tuple[int, ...]:
@@ -113,8 +113,8 @@ class Route:
             if full:
                 most = "one that leads to it and one that leads from it" if self.directed else "two"
                 raise DataError(
-                    f"fixed_edges: city {shown(cities.ids[full[0]])} has more than {most}; a tour has no room "
-                    f"for the edge of {_named(cities, (a, b))}",
+                    f"fixed_edges: city {shown(cities.ids[full[0]])} has more than {most}; a tour has no "
+                    f"room for the edge of {_named(cities, (a, b))}",
                     "fixed_edges",
                     at,
                 )
@@ -153,7 +153,7 @@ class Route:
                 raise DataError(message, "fixed_edges")
 
     def joined(self, tour: Solution, paths: Sequence[tuple[int, ...]]) -> Solution:
-        """Bring the cities of each fixed path together, where the tour int64[N] first comes to one of them."""
+        """Bring the cities of each fixed path together where a tour int64[N] first comes to one of them."""
         order = tour.tolist()
         following = dict(zip(order, [*order[1:], order[0]], strict=True))
         member = {city: path for path in paths for city in path}
@@ -175,6 +175,10 @@ class Route:
                 made += (path := whole(city))
                 seen.update(path)
         return np.array([*made, *tail], dtype=np.int64)
+
+
+#: A closed tour of which nothing is required.
+FREE = Route()
 
 
 def _root(whole: list[int], city: int) -> int:
