@@ -224,6 +224,9 @@ def _instances(problem: Any, rng: Any, part: str) -> Iterator[Any]:
     if problem.name == "tsp" and part == "large-step":
         for size in (8_000, 15_001):  # in parts; with a bound by boxes
             yield problem.generate(size, rng)
+        yield problem.from_record({"coords": rng.integers(0, 3, (40, 2)).tolist()})  # many at few places
+        far = rng.integers(1, 80, (2_001, 2)).tolist()  # whose lengths only arrays have to the last bit
+        yield problem.from_record({"coords": far, "edge_weight_type": "GEO"})
 
 
 def _ways(problem: Any, instance: Any, part: str) -> Iterator[Any]:

@@ -151,7 +151,7 @@ def test_two_policies_of_one_name_are_refused(tmp_path, measured):
 
 def test_stopping_leaves_whole_runs(measured):
     """What was done stays, a solver that was stopped between instances is left out."""
-    asked = iter([False] * 8)
+    asked = iter([False] * 16)
     _, runs = measured("bin", 50, monitor=Monitor(lambda: next(asked, True)))
     assert runs
     assert len(runs) % 3 == 0

@@ -226,7 +226,7 @@ def test_a_list_of_optima_is_read_or_refused(tmp_path):
     path.write_text("a280 : 2579\n\ndsj1000 : 18659688 (EUC_2D)\n")
     assert read_references(path) == {"a280": 2579.0, "dsj1000": 18659688.0}
     path.write_text("a280 : 2579\nnothing\n")
-    with pytest.raises(nsa.UsageError, match=r"best.txt:2: expected NAME : OBJECTIVE"):
+    with pytest.raises(nsa.InputError, match=r"best.txt:2: expected NAME : OBJECTIVE"):
         read_references(path)
 
 
@@ -241,7 +241,7 @@ def test_a_list_of_optima_is_read_or_refused(tmp_path):
         ),
         (("examples/capitals.tsp", "examples/packing.csv", "--budget", "5ms"), "files of one problem"),
         (("examples/capitals.tsp", "examples/packing.csv"), "use --budget"),
-        (("examples/capitals.tsp", "--budget", "5ms", "--references", "nowhere"), "nowhere: No such file"),
+        (("examples/capitals.tsp", "--budget", "5ms", "--references", "nowhere"), "nowhere: no such file"),
         (("tsp", "--sizes", "20", "--budget", "5ms", "--against", "nobody"), "it has fast-tsp"),
     ],
 )

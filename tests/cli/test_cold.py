@@ -93,4 +93,5 @@ def test_nothing_is_compiled_where_a_user_waits(problem, bound, cold):
     done = subprocess.run(
         [sys.executable, "-c", PROBE, problem, bound], env=cold, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "nsa"
+    solved = problem == "knapsack" and bound == "bound"  # by a programme in NumPy, with nothing compiled
+    assert done.stdout.strip() == ("" if solved else "nsa")

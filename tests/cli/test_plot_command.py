@@ -130,7 +130,10 @@ def test_a_shipped_policy_is_drawn(nsa, tmp_path):
         (("plot", "policy", "nope", "-o", "a.png"), "there is no policy 'nope'"),
         (("plot", "policy", "INSTANCE", "-o", "a.png"), "is no policy file"),
         (("plot", "policy", "tsp-ppo-best"), "--output"),
-        (("plot", "policy", "rosenbrock-es-best", "--size", "3", "-o", "a.png"), "is for 2 dimensions"),
+        (
+            ("plot", "policy", "rosenbrock-es-best", "--size", "3", "-o", "a.png"),
+            "moves 2 dimensions, the instance has 3",
+        ),
         (("plot", "solution", "INSTANCE", "INSTANCE", "-o", "a.png"), "expected a list under the key"),
         (("plot", "run", "INSTANCE", "-o", "a.png"), "is no trace"),
         (("plot",), "command"),

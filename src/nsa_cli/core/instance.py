@@ -385,11 +385,13 @@ class IdSet:
         """Position of an id; JSON keeps 3 and "3" apart, a table or a command line does not."""
         if isinstance(x, bool) or not isinstance(x, int | float | str):
             return None
-        if isinstance(x, str):
+        forms: list[int | str] = []
+        if isinstance(x, float):
+            forms.append(str(x))  # 1.0 may be a name
+            x = whole(x) if math.isfinite(x) else x
+        elif isinstance(x, str):
             x = visible(x)
-        elif isinstance(x, float) and math.isfinite(x):
-            x = whole(x)
-        forms: list[int | str] = [] if isinstance(x, float) else [x]
+        forms += [] if isinstance(x, float) else [x]
         forms.append(int(x) if isinstance(x, str) and re.fullmatch(r"-?[0-9]{1,40}", x) else str(x))
         found = (index[form] for index in (self.index, self.also) for form in forms if form in index)
         return next(found, None)

@@ -219,6 +219,6 @@ def _tokens(line: str) -> list[str | Number]:
 
 
 def _token(text: str) -> str | Number:
-    """Read a number, or a name; 007 is a name."""
+    """Read a number, or a name; 007 is a name, and 1.0 may be one: it stays a float."""
     number = None if re.fullmatch("0[0-9]+", text) else read_number(text)
-    return text if number is None else number
+    return text if number is None else float(number) if "." in text else number

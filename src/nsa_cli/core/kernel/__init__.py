@@ -7,9 +7,10 @@ one for all problems; a problem implements the hooks of `nsa_cli.core.kernel.hoo
 
 from __future__ import annotations
 
-import sys
+#: One entry for each call under way of a kernel that Numba compiles.
+calls: list[None] = []
 
 
 def is_compiling() -> bool:
-    """Tell whether this process has, or has had, something to compile."""
-    return "nsa_cli.core.kernel.compiler" in sys.modules
+    """Tell whether a kernel is compiled now, or one that was compiled by Numba is run."""
+    return bool(calls)

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
+from nsa_cli.core.kernel import calls
+
 ReturnT = TypeVar("ReturnT")
 
 #: A compiled function: Numba checks its arguments, and tells float32 from float64, as annotations do not.
@@ -65,11 +67,15 @@ class Function(Generic[ReturnT]):
         self.py_func, self.inline, self.kept, self.reordered = function, inline, kept, reordered
 
     def __call__(self, *arguments: Any) -> ReturnT:
-        from nsa_cli.core.kernel import compiler
-
         if self.inline:
             raise TypeError(f"{self.py_func.__name__} is part of kernels; in Python call uncached(…) of it")
-        return compiler.dispatcher(self, variants)(*arguments)
+        calls.append(None)
+        try:
+            from nsa_cli.core.kernel import compiler
+
+            return compiler.dispatcher(self, variants)(*arguments)
+        finally:
+            calls.pop()
 
     @property
     def _numba_type_(self) -> Any:

@@ -20,6 +20,9 @@ from nsa_cli.problems.tsp.spanning_tree import graph_of
 #: Up to this many cities the set-up weighs more, and half the subgradient steps do.
 _FEW = 150
 
+#: Beyond so many cities candidates are near ones: alpha-nearness would take the first minute.
+_WEIGHED_UP_TO = 200_000
+
 #: Cities lie in clusters where the mean distance to the nearest neighbour is below this share of a mean edge
 #: of a greedy tour. Measured: 0.75 for uniform cities, 0.4 for the clusters of fl417 and fl1400.
 _CLUSTERED_BELOW = 0.5
@@ -89,8 +92,10 @@ def prepare(
         neighbours = lists_of(instance, sites, wider).neighbours
     graph = graph_of(metric, neighbours, order)
     steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
-    alpha = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
-    chosen = choose(graph, alpha, candidates)
+    scores = graph.lengths
+    if size <= _WEIGHED_UP_TO:
+        scores = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
+    chosen = choose(graph, scores, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
     cities = Cities(special(metric), *chosen, candidates, tolerance)
     return Setting(sites, Tours(cities, scale, tolerance, settings.depth, fitting(longest, size)))
