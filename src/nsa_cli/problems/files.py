@@ -321,5 +321,7 @@ def _write_table(problem: Problem[Any], instance: Instance) -> str:
     data = problem.columns_of(instance)
     columns = [c for c in problem.columns if c.key in data]
     rows = list(zip(*(data[c.key] for c in columns), strict=True))
-    notes = {key: value for key in problem.settings if (value := instance.record().get(key)) is not None}
+    record = instance.record()
+    notes = {key: value for key in problem.settings if (value := record.get(key)) is not None}
+    notes = {key: json_text.dumps(x) if isinstance(x, list) else x for key, x in notes.items()}
     return table.format_table([c.headers[0] for c in columns], rows, notes)

@@ -329,6 +329,11 @@ class TspInstance(Instance):
         }
 
     def remarks(self) -> list[str]:
+        if self.route.directed and self.route.fixed:
+            return [
+                *self.notes,
+                "fixed_edges lead from their first city to the second, as lengths have a direction",
+            ]
         if self.edge_weight_type == "GEO" and (why := self._not_in_minutes()):
             return [why]
         if self.size == 1 or self.metric is None or not self.metric.rounded:
