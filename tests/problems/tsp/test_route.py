@@ -8,7 +8,9 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.core.errors import DataError, InfeasibleError
+from nsa_cli.core.record import Source
 from nsa_cli.problems import find_problem
+from nsa_cli.problems.files import read_instances, write_instances
 from nsa_cli.problems.tsp.bound import held_karp
 from nsa_cli.problems.tsp.closed import ClosedTour, searched
 
@@ -253,3 +255,20 @@ def test_annealing_has_uniform_proposals_where_lengths_have_no_direction():
     assert nsa.solve(one_way, steps=100, **QUICK).method == "large-step"
     with pytest.raises(nsa.UsageError, match="2-opt moves reverse them"):
         nsa.solve(one_way, method="anneal", **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("record", "forms"),
+    [
+        (SQUARE | {"from": "A", "fixed_edges": [["B", "D"]]}, ("json", "csv")),
+        (ONE_WAY | {"fixed_edges": [[1, 2]]}, ("json", "tsplib")),
+        ({"coords": SQUARE["coords"], "open": True}, ("json", "csv", "tsplib")),
+    ],
+)
+def test_routes_survive_writing(record, forms):
+    """In every form that can hold them."""
+    instance = TSP.from_record(record)
+    for form in forms:
+        text = write_instances(TSP, [instance], form)
+        ((_, again),) = read_instances(Source("x", "", text), TSP)
+        assert again.route == instance.route
