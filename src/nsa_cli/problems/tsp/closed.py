@@ -38,8 +38,13 @@ _ANY, _DEPOT, _FIXED, _NONE = range(4)
 #: Whole lengths have at most so many bits: float64 holds them.
 _BITS = 51
 
-#: The depot is as far from each city as its neighbour of this rank is, as a mean: few tours are drawn to it.
-_RANK = 5
+#: The depot is as far from each city as its neighbour of this rank is, as a mean over so many cities or some
+#: more: near enough to be a neighbour, and too far for trees to hang on it.
+_RANK, _ASKED = 5, 256
+
+
+#: Rows of a matrix that are measured at once.
+_ROWS = 16
 
 
 class Surcharged(NamedTuple):
@@ -84,9 +89,12 @@ class ClosedTour(TspInstance):
         In file units.
     outer : TspInstance
         The user's.
+    between : float64[C, C]
+        Its lengths, with 0 for those of the depot.
     """
 
     outer: TspInstance
+    between: NDArray[np.float64]
 
     # --- solutions
 
@@ -149,7 +157,7 @@ class ClosedTour(TspInstance):
     @functools.cached_property
     def spacing(self) -> float:
         """Mean length of a city's shortest edge, in file units."""
-        lengths = np.where(_kinds(self.outer) == _ANY, _between(self.outer), np.inf)
+        lengths = np.where(_kinds(self.outer) == _ANY, self.between, np.inf)
         np.fill_diagonal(lengths, np.inf)
         nearest = lengths[: self.outer.size, : self.outer.size].min(axis=1)
         return float(max(nearest[np.isfinite(nearest)].sum() / max(np.isfinite(nearest).sum(), 1), 0.0))
@@ -162,11 +170,11 @@ class ClosedTour(TspInstance):
         numbers = outer.exact_matrix if outer.matrix is not None else None
         most = _BITS - 2 * nodes.bit_length() - 2
         if numbers is None and outer.metric is not None and not outer.metric.rounded:
-            lengths = _between(outer)
+            lengths = self.between
             digits = most - int(np.frexp(np.abs(lengths).max())[1])
             units, unit = np.floor(np.ldexp(lengths, digits)).astype(np.int64), Fraction(2) ** -digits
         else:
-            units = _between(outer).astype(np.int64) if numbers is None else numbers.units
+            units = self.between.astype(np.int64) if numbers is None else numbers.units
             unit = Fraction(1, 1 if numbers is None else numbers.denominator)
             units = units if numbers is None else _padded(units, len(kinds))
             there = np.where(kinds == _NONE, 0, units)
@@ -182,13 +190,15 @@ def searched(instance: TspInstance) -> TspInstance:
     if not needs_closing(instance):
         return instance
     route = instance.route
-    found = _surcharged(_between(instance), _kinds(instance), route, two_sided=route.directed)
+    between = _between(instance)
+    found = _surcharged(between, _kinds(instance), route, two_sided=route.directed)
     return ClosedTour(
         name=instance.name,
         best_known=instance.best_known,
         edge_weight_type="EXPLICIT",
-        matrix=found.lengths / found.factor,
+        matrix=np.divide(found.lengths, found.factor, out=found.lengths),
         outer=instance,
+        between=between,
     )
 
 
@@ -214,9 +224,15 @@ def directed_lengths(instance: TspInstance) -> NDArray[Any]:
 
 def _between(instance: TspInstance) -> NDArray[np.float64]:
     """All lengths, float64[C, C]; those of the depot are 0."""
-    cities = np.arange(instance.size)
-    lengths = instance.edges(cities[:, None], cities) if instance.matrix is None else instance.matrix
-    return _padded(lengths.astype(np.float64), instance.size + instance.route.open)
+    size, cities = instance.size, np.arange(instance.size)
+    lengths = np.zeros((size + instance.route.open,) * 2)
+    if instance.matrix is not None:
+        lengths[:size, :size] = instance.matrix
+        return lengths
+    for begin in range(0, size, _ROWS):  # of few rows, intermediate numbers stay in the processor's cache
+        rows = cities[begin : begin + _ROWS, None]
+        lengths[begin : begin + len(rows), :size] = instance.edges(rows, cities)
+    return lengths
 
 
 def _padded(lengths: NDArray[Any], size: int) -> NDArray[Any]:
@@ -257,13 +273,14 @@ def _surcharged(
     count = len(lengths)
     there = (kinds != _NONE) & ~np.eye(count, dtype=bool)
     cities = count - route.open
-    among = np.where(there, lengths, np.inf)[:cities, :cities]
     known = lengths[:cities, :cities][there[:cities, :cities]]
     low, high = (known.min(), known.max()) if known.size else (0, 0)
     lengths = lengths.copy()
     of_depot = low
     if route.open:
-        ranked = np.sort(among.astype(np.float64), axis=1)[:, min(_RANK, cities - 1) - 1]
+        some = slice(0, cities, max(cities // _ASKED, 1))
+        among = np.where(there[some, :cities], lengths[some, :cities], np.inf).astype(np.float64)
+        ranked = np.sort(among, axis=1)[:, min(_RANK, cities - 1) - 1]
         middle = ranked[np.isfinite(ranked)]
         of_depot = type(low)(np.floor(middle.mean())) if middle.size else low
         of_depot = min(max(of_depot, low), high)
