@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import deque
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 _NEAR, _LOOKS, _JOINED_UP_TO = 8, 1_000_000, 50_000
 
 
+@functools.cache
 def obedient(start: Start) -> Start:
     """Have the tours of a start contain what a `nsa_cli.problems.tsp.closed.ClosedTour` must."""
 
