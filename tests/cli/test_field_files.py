@@ -152,8 +152,8 @@ REFUSED = {
         r"not symmetric: entry \(1, 2\) is 3, entry \(2, 1\) is 4",
     ),
     "fixed edges": (
-        tsp("EUC_2D", POINTS).replace("EOF", "FIXED_EDGES_SECTION\n1 3\n-1\nEOF"),
-        ":12: FIXED_EDGES_SECTION is not supported",
+        tsp("EUC_2D", POINTS).replace("EOF", "FIXED_EDGES_SECTION\n1 9\n-1\nEOF"),
+        ":13: fixed_edges, element 1: there is no city 9",
     ),
     "tour": ("TYPE: TOUR\nDIMENSION: 2\nTOUR_SECTION\n1\n2\n-1\n", ":1: expected an instance, got a tour"),
 }

@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
 #: Keys and columns that mean something in other problems, and nothing here.
 STRANGE = [
-    *("capcity", "wieghts", "valeus", "cordinates", "open_path", "to_city", "fixed_edges", "time_windows"),
+    *("capcity", "wieghts", "valeus", "cordinates", "opne_path", "too_city", "fixd_edges", "time_windows"),
     *("service_time", "priority", "num_trucks", "max_stops", "due_date", "fragile", "rotation", "height"),
     *("conflicts", "precedence", "penalty", "bonus", "min_load", "heigth", "weights2", "demandz", "lenght"),
     *("skills", "pickup", "delivery", "setup", "colour_class", "bin_types", "cardinality", "lower_bound"),
@@ -100,7 +100,7 @@ def addition(problem: str, n: int, rng: random.Random, *, column: bool) -> tuple
     if problem == "tsp":
         word, neutral = rng.choice([("num_vehicles", 1), ("open", False), ("symmetric", True), ("depot", 0)])
         changed = rng.random() < 0.5
-        other: Any = {"num_vehicles": 3, "open": True, "symmetric": False, "depot": [5, 5]}[word]
+        other: Any = {"num_vehicles": 3, "open": "perhaps", "symmetric": False, "depot": [5, 5]}[word]
         return word, other if changed else neutral, not changed
     return rng.choice(STRANGE), value, False
 
@@ -335,7 +335,7 @@ def as_tsplib(rng: random.Random) -> Case:
         [
             *fine,
             *("VEHICLES", "SALESMEN", "DIMENSON", "EDGE_WEIGHT_TYP", "TYPE", "NODE_COORD_SECTIN"),
-            *("WINDOW_SECTION", "FIXED_EDGES_SECTION", "DEMAND_SECTION"),
+            *("WINDOW_SECTION", "FIXED_EDGE_SECTION", "DEMAND_SECTION"),
         ]
     )
     harmless = word in fine

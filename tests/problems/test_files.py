@@ -108,7 +108,7 @@ def test_tables_without_a_header_need_the_problem(
         ('{"coords": [[0, 0],\n5]}', "", 2, "coords, element 2: expected 2 numbers, got 5"),
         ('{"coords": []}', "", 1, "expected either coords or matrix, got neither"),
         (
-            '{"matrix": [[0, 1],\n[2, 0]]}',
+            '{"symmetric": true, "matrix": [[0, 1],\n[2, 0]]}',
             "",
             1,
             "matrix is not symmetric: entry (1, 2) is 1, entry (2, 1) is 2",

@@ -176,9 +176,9 @@ def test_words_for_weights_and_copies(text: str, expected: list[int]) -> None:
 REFUSED = {
     '{"capcity": 10, "weights": [6, 4]}': "'capcity' is not understood, .* nearest word is 'capacity'",
     '{"weights": [0.6, 0.4], "conflicts": [[1, 2]]}': "'conflicts' is not understood",
-    '{"coords": [[0, 0], [1, 1]],\n"open": true}': "f:2: 'open' True is not supported",
+    '{"coords": [[0, 0], [1, 1]],\n"open": 3}': "f:2: open: expected true or false, got 3",
     '{"coords": [[0, 0], [1, 1]],\n"num_vehicles": 3}': "f:2: 'num_vehicles' 3 is not supported",
-    '{"coords": [[0, 0], [1, 1]], "fixed_edges": [[1, 2]]}': "'fixed_edges' is not understood",
+    '{"coords": [[0, 0], [1, 1]], "tabu_edges": [[1, 2]]}': "'tabu_edges' is not understood",
     '{"coords": [[0, 0], [1, 1]], "metric": "tropical"}': "edge_weight_type: expected .*got 'tropical'",
     '{"coords": [[0, 0], [1, 1]], "metric": "manhatan"}': "the nearest is MANHATTAN",
     '{"coords": [[0, 0], [1, 1]], "n": 3}': "n is 3, but there are 2 coords",

@@ -107,6 +107,10 @@ def suite_of_files(paths: Sequence[str], count: int, references: Path | None) ->
     problems = sorted({task.problem.name for task in tasks})
     if len(problems) != 1:
         raise UsageError("expected files of one problem, got " + (" and ".join(problems) or "no instance"))
+    for task in tasks:
+        if task.problem.searched(task.instance) is not task.instance:
+            why = "other solvers and heuristics do not know what is required of its answers beside the usual"
+            raise UsageError(f"{task.file or task.instance.name}: {why}; solve it instead")
     names = [task.instance.name or Path(task.file or f"instance-{k}").stem for k, task in enumerate(tasks, 1)]
     best = [known.get(name, task.instance.best_known) for name, task in zip(names, tasks, strict=True)]
     return _suite(f"{problems[0]} files", tasks, names, best)

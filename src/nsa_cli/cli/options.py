@@ -58,6 +58,20 @@ Capacity = Annotated[
         "--capacity", metavar="C", help="Capacity, where the file has none.", rich_help_panel=READING
     ),
 ]
+Open = Annotated[
+    bool,
+    typer.Option(
+        "--open", help="Of tours: a path that need not return to its start.", rich_help_panel=READING
+    ),
+]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="CITY", help="City where an open path begins.", rich_help_panel=READING),
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="CITY", help="City where an open path ends.", rich_help_panel=READING),
+]
 Pairs = Annotated[
     list[str] | None,
     typer.Option(
@@ -161,10 +175,18 @@ Verbose = Annotated[
 ]
 
 
-def record_keys(pairs: Sequence[str] | None, capacity: str | None) -> dict[str, Any]:
+def record_keys(
+    pairs: Sequence[str] | None,
+    capacity: str | None,
+    is_open: bool = False,
+    first: str | None = None,
+    last: str | None = None,
+) -> dict[str, Any]:
     """Read the record keys that are given beside a file."""
     given = parse_pairs("set", pairs or ())
-    return given if capacity is None else given | {"capacity": parse_amount("capacity", capacity)}
+    amount = None if capacity is None else parse_amount("capacity", capacity)
+    own = {"capacity": amount, "open": is_open or None, "from": first, "to": last}
+    return given | {key: value for key, value in own.items() if value is not None}
 
 
 def is_directory(output: str | None) -> bool:

@@ -16,15 +16,18 @@ from nsa_cli.cli.options import (
     Columns,
     Decimal,
     Device,
+    From,
     Ignore,
     MaxMemory,
     Neighbourhood,
+    Open,
     Owner,
     Pairs,
     Quiet,
     Seed,
     Separator,
     Thousands,
+    To,
     Verbose,
     check_destination,
     record_keys,
@@ -70,6 +73,9 @@ def solve(
     acceptance: option.Acceptance = "metropolis",
     init: option.Init = None,
     capacity: Capacity = None,
+    open_: Open = False,
+    from_: From = None,
+    to: To = None,
     set_: Pairs = None,
     columns: Columns = None,
     separator: Separator = None,
@@ -95,7 +101,7 @@ def solve(
     limit = parse_bytes("max_memory", max_memory)
     reading = {name: options[name] for name in ("columns", "separator", "decimal", "thousands", "ignore")}
     with memory_limit(limit):
-        items = read_each(files, problem, record_keys(set_, capacity), **reading)
+        items = read_each(files, problem, record_keys(set_, capacity, open_, from_, to), **reading)
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]

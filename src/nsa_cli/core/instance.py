@@ -82,6 +82,14 @@ class Instance(ABC):
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         """Lay a solution out as a table: column names and rows, for CSV."""
 
+    def inward(self, solution: Solution) -> Solution:
+        """Turn a solution of the user's instance into one of this, which `Problem.searched` gave for it."""
+        return solution
+
+    def outward(self, solution: Solution) -> Solution:
+        """Turn a solution of this instance into one of the user's."""
+        return solution
+
     @property
     def may_be_infeasible(self) -> bool:
         """Whether there may be no feasible solution, or searches may miss them."""

@@ -349,6 +349,27 @@ class Problem(ABC, Generic[InstanceT]):
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> InstanceT:
         """Draw an instance from the distribution that the paper trains and tests on (Appendix A)."""
 
+    def searched(self, instance: InstanceT) -> InstanceT:
+        """Give the instance that searches work on, where that is another form of the user's.
+
+        Its objective, violations and bounds are those of the user's, and `Instance.inward` and
+        `Instance.outward` turn solutions of one into those of the other.
+        """
+        return instance
+
+    def anneals(self, instance: InstanceT) -> bool:
+        """Tell whether the moves of the neighbourhoods suit an instance, as `searched` gives it."""
+        return True
+
+    def check_annealing(self, instance: InstanceT, policy: str) -> None:
+        """Refuse to anneal an instance, as `searched` gives it, move by move with a policy.
+
+        Raises
+        ------
+        UsageError
+            If moves or policy do not suit it.
+        """
+
     def samples(self, rng: np.random.Generator) -> Sequence[InstanceT]:
         """Make small instances of each kind with kernels of its own."""
         return [self.generate(size, rng) for size in (10, 200)]

@@ -9,6 +9,9 @@ from itertools import islice
 
 from nsa_cli.core.errors import shown
 
+#: Texts that stand for no number, as between cities without an edge.
+NO_NUMBER = ("inf", "+inf", "infinity", "null", "none", "∞")
+
 #: Units that a header may end in after an underscore.
 _UNIT = re.compile(r"_(kg|g|lb|lbs|t|mm|cm|m|km|mi|ft|in|l|eur|usd|gbp|deg|degrees)$")
 

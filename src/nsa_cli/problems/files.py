@@ -20,6 +20,9 @@ from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
 from nsa_cli.problems.tables import table_record
 from nsa_cli.problems.vocabulary import axes_of, understood, vocabulary
 
+#: Keys with an option of their own, which need not suit every file.
+_OPTIONS = ("capacity", "open", "from", "to")
+
 
 class Unread(NamedTuple):
     """An instance that could not be read.
@@ -108,7 +111,7 @@ def read_each(
 
 def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]) -> Found:
     its_problem = problem or _recognise(record, settings)
-    check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) != "capacity"})
+    check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) not in _OPTIONS})
     settled = _settled(understood(record, its_problem), its_problem, settings)
     return Found(its_problem, settled.build(its_problem.from_record), record.remarks)
 
@@ -136,19 +139,20 @@ def setting_key(problem: Problem[Any], word: str) -> str | None:
 
 
 def check_settings(problems: Sequence[Problem[Any]], settings: Mapping[str, Any]) -> None:
-    """Check that every setting is a key of each problem; a capacity of one of them at least.
+    """Check that every setting is a key of each problem; one with an option of its own of one at least.
 
     Raises
     ------
     UsageError
-        Of the option ``set`` or ``capacity``; with the nearest word.
+        Of the option ``set`` or that option; with the nearest word.
     """
     for word in settings:
         lacking = [p for p in problems if setting_key(p, word) is None]
-        if not lacking or (squeezed(word) == "capacity" and len(lacking) < len(problems)):
+        own = squeezed(word) if squeezed(word) in _OPTIONS else None
+        if not lacking or (own is not None and len(lacking) < len(problems)):
             continue
-        if squeezed(word) == "capacity":
-            raise UsageError(f"{lacking[0].name} has none", option="capacity")
+        if own is not None:
+            raise UsageError(f"{lacking[0].name} has none", option=own)
         near = nearest(
             word, [w for key in lacking[0].settings for w in (key, *lacking[0].words.get(key, ()))]
         )
@@ -317,5 +321,7 @@ def _write_table(problem: Problem[Any], instance: Instance) -> str:
     data = problem.columns_of(instance)
     columns = [c for c in problem.columns if c.key in data]
     rows = list(zip(*(data[c.key] for c in columns), strict=True))
-    notes = {key: value for key in problem.settings if (value := instance.record().get(key)) is not None}
+    record = instance.record()
+    notes = {key: value for key in problem.settings if (value := record.get(key)) is not None}
+    notes = {key: json_text.dumps(x) if isinstance(x, list) else x for key, x in notes.items()}
     return table.format_table([c.headers[0] for c in columns], rows, notes)

@@ -239,6 +239,10 @@ def _lists(value: JsonValue, problems: Sequence[Problem[Any]]) -> list[Record | 
 
 
 def _cells(value: JsonValue, row: Any, line: int) -> list[str]:
-    if not isinstance(row, list) or not row or not all(type(x) in (int, float, str) for x in row):
+    if (
+        not isinstance(row, list)
+        or not row
+        or not all(x is None or type(x) in (int, float, str) for x in row)
+    ):
         raise value.source.error(f"expected a row of numbers, got {shown(dumps(row))}", line)
-    return [x if isinstance(x, str) else repr(x) for x in row]
+    return [x if isinstance(x, str) else "null" if x is None else repr(x) for x in row]

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
 
-from nsa_cli.core.errors import shown
+from nsa_cli.core.errors import shown, visible
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, locator
-from nsa_cli.core.words import misspellings, nearest
+from nsa_cli.core.words import NO_NUMBER, misspellings, nearest
 from nsa_cli.io.table import Table, to_record
 from nsa_cli.problems.vocabulary import Vocabulary, vocabulary
 
@@ -206,7 +206,8 @@ def _notes(table: Table, words: Vocabulary, bound: dict[str, int]) -> tuple[dict
             continue
         for row, line in zip(table.rows, table.lines, strict=True):
             if row[at] != table.rows[0][at]:
-                message = f"{key}: expected {shown(table.rows[0][at])} in all rows, got {shown(row[at])}"
+                first = shown(table.rows[0][at])
+                message = f"{visible(header)}: expected {first} in all rows, got {shown(row[at])}"
                 raise table.source.error(message, line)
         notes[key], lines[key] = table.value(table.rows[0][at], is_text=key == "name"), table.lines[0]
     return notes, lines
@@ -341,7 +342,7 @@ def _matrix(table: Table, problems: Sequence[Problem[Any]], *, named: bool) -> R
                 f"expected as many columns as rows, got {size} rows of {len(rows[0])}", table.first
             )
         return None
-    cells = [[table.number(cell) for cell in row] for row in rows]
+    cells = [[_distance(table, cell) for cell in row] for row in rows]
     if not named and table.headers is None:
         if not _is_square_of_distances(cells):
             return None
@@ -356,7 +357,7 @@ def _matrix(table: Table, problems: Sequence[Problem[Any]], *, named: bool) -> R
                 raise table.source.error(
                     f"matrix: expected a distance in column {j + 1}, got {got}", lines[i]
                 )
-            row[j] = 0 if value is None else value
+            row[j] = 0 if value is None or i == j else value
     data: dict[str, Any] = {"problem": problem.name, "matrix": cells}
     if names is not None:
         data["names"] = names
@@ -364,11 +365,17 @@ def _matrix(table: Table, problems: Sequence[Problem[Any]], *, named: bool) -> R
     return Record({**data, **notes}, table.source, locator(at, lines), remarks=table.remarks)
 
 
-def _is_square_of_distances(cells: list[list[int | float | None]]) -> bool:
+def _distance(table: Table, cell: str) -> int | float | str | None:
+    """Read an entry of a matrix: a number, the word for an edge that is not there, or None."""
+    number = table.number(cell)
+    return cell if number is None and cell.lower() in NO_NUMBER else number
+
+
+def _is_square_of_distances(cells: list[list[int | float | str | None]]) -> bool:
     """Tell a square of numbers with a zero or empty diagonal, and of few rows equal halves, too."""
     size = len(cells)
     return all(
-        not cells[i][i]
+        (not cells[i][i] or isinstance(cells[i][i], str))
         and all(
             i == j or (cells[i][j] is not None and (size > 3 or cells[i][j] == cells[j][i]))
             for j in range(size)
@@ -391,6 +398,6 @@ def _unlabelled(table: Table) -> tuple[list[list[str]], list[int], list[str] | N
         if headers is not None or not numeric:
             return [row[1:] for row in rows], lines, names
     if headers is not None and width == len(rows):
-        square = _is_square_of_distances([[table.number(cell) for cell in row] for row in rows])
+        square = _is_square_of_distances([[_distance(table, cell) for cell in row] for row in rows])
         return (rows, lines, headers) if square else ([], [], None)
     return (rows, lines, None) if headers is None else ([], [], None)

@@ -91,7 +91,10 @@ def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tup
     """Best solution by exact evaluation; one that violates a constraint or the bound is a fault."""
     instance, sense = task.instance, task.problem.sense
     objectives: list[Any] = [instance.exact_objective(solution) for solution in solutions]
-    winner = objectives.index(min(objectives) if sense == "min" else max(objectives))
+    places = list(range(len(solutions)))
+    if instance.may_be_infeasible:  # an objective says nothing where something else is wrong
+        places = [i for i in places if instance.violation(solutions[i]) is None] or places
+    winner = (min if sense == "min" else max)(places, key=objectives.__getitem__)
     if (why := instance.violation(solutions[winner])) is not None:
         if instance.may_be_infeasible:
             raise InfeasibleError(f"no feasible solution was found: {why}")

@@ -69,9 +69,10 @@ def choose(task: Task, policy: str, settings: Settings, device: str, instances: 
     UsageError, InputError
         If there is no such policy or backend, or options do not go together.
     """
-    return _large_steps(task, settings, device, instances) or _annealing(
-        task.problem, policy, task.instance.size, settings, device
-    )
+    if (found := _large_steps(task, settings, device, instances)) is not None:
+        return found
+    task.problem.check_annealing(task.instance, policy)
+    return _annealing(task.problem, policy, task.instance.size, settings, device)
 
 
 def _large_steps(task: Task, settings: Settings, device: str, instances: int) -> Search | None:
@@ -83,7 +84,9 @@ def _large_steps(task: Task, settings: Settings, device: str, instances: int) ->
         If they are asked for and cannot be had.
     """
     problem, asked = task.problem, settings.method == "large-step"
-    against = _against_large_steps(settings, device)
+    alone = settings.method == "auto" and not problem.anneals(task.instance)
+    asked = asked or alone
+    against = _against_large_steps(settings, device, asked=asked)
     if settings.method == "anneal" or (not asked and (against or not problem.prefers_large_steps)):
         return None
     if against:
@@ -99,16 +102,16 @@ def _large_steps(task: Task, settings: Settings, device: str, instances: int) ->
             acceptance=settings.acceptance,
             seconds=settings.time_limit / instances if timed and settings.time_limit else None,
         )
-    if asked:
+    if asked and not alone:
         why = problem.without_large_steps if found is None else "has too few elements to kick"
         raise UsageError(f"large-step: {problem.name} {why}", option="method", use={"method": "anneal"})
     return None
 
 
-def _against_large_steps(settings: Settings, device: str) -> dict[str, Any]:
+def _against_large_steps(settings: Settings, device: str, *, asked: bool) -> dict[str, Any]:
     """List the given options that large steps do not have; ``device`` with the one that they need."""
     options = ["policy", "neighbourhood", "candidates", "unit"]
-    if settings.method == "auto":
+    if not asked:
         options += ["steps", "t_start", "t_end"]
     against: dict[str, Any] = {name: None for name in options if getattr(settings, name) is not None}
     against |= {"greedy": None} if settings.greedy else {}

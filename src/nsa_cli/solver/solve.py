@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from nsa_cli.anneal.stop import Progress, StopRule
 from nsa_cli.core.errors import NoMemoryError, NsaError
@@ -59,8 +62,21 @@ def solve_each(
     An error that the instances of a batch meet stands in place of their results and does not stop the rest.
     A time limit is for all: each batch has its share of what is left, or the first would take it all.
     """
-    for batch in batches(tasks, settings, Hooks(stop, on_progress, looks)):
-        yield from _solve(batch)
+    inner = [replace(task, instance=task.problem.searched(task.instance)) for task in tasks]
+    if inner and isinstance(settings.init, np.ndarray):
+        settings = replace(settings, init=inner[0].instance.inward(settings.init))
+    for batch in batches(inner, settings, Hooks(stop, on_progress, looks)):
+        for i, result in _solve(batch):
+            yield i, result if isinstance(result, NsaError) else _outward(result, tasks[i])
+
+
+def _outward(result: Result, task: Task) -> Result:
+    """Give a result in terms of the user's instance."""
+    if result.instance is task.instance:
+        return result
+    solution = result.instance.outward(result.solution)
+    bound = None if result.bound is None else replace(result.bound, solution=None)
+    return replace(result, instance=task.instance, solution=solution, bound=bound)
 
 
 def _solve(batch: Batch) -> Iterator[tuple[int, Result | NsaError]]:

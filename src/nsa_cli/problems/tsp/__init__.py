@@ -11,16 +11,24 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.problem import Column, FileFormat, Problem, SolutionFormat
 from nsa_cli.core.words import listed
+from nsa_cli.problems.tsp.closed import FEW, ClosedTour, searched
 from nsa_cli.problems.tsp.formats import labelled, tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.measures import MEASURES
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
 from nsa_cli.problems.tsp.penalty import tightened
-from nsa_cli.problems.tsp.starts import greedy_edge, nearest_neighbour, quick, random_tour, strips
+from nsa_cli.problems.tsp.starts import (
+    greedy_edge,
+    nearest_neighbour,
+    obedient,
+    quick,
+    random_tour,
+    strips,
+)
 
 
 class Tsp(Problem[TspInstance]):
-    """Shortest closed tour through all cities, symmetric distances."""
+    """Shortest tour through all cities: closed or a path, with lengths that may depend on the direction."""
 
     name = "tsp"
     summary = "travelling salesperson: the shortest tour through all cities"
@@ -64,8 +72,16 @@ class Tsp(Problem[TspInstance]):
             "metric, distance type, norm, distance metric, measure, distance function, weight type, "
             "distance, distances"
         ),
+        "open": listed("open tour, open path, hamiltonian path"),
+        "closed": listed("round trip, return to start, return to depot"),
+        "asymmetric": listed("directed"),
+        "from": listed("from city, from node, origin"),
+        "to": listed("to city, to node, end, end city, end node, end index, finish, destination"),
+        "depot": listed("start, start city, start node, start index, home"),
+        "fixed_edges": listed("fixed, required edges, mandatory edges, forced edges"),
     }
     neutral = {
+        # in every row of a table, too
         **dict.fromkeys(listed("depot, start, start city, start node, start index, home"), (None,)),
         **dict.fromkeys(listed("num vehicles, vehicles, vehicle count, salesmen, num salesmen"), (1,)),
         **dict.fromkeys(listed("closed, symmetric, round trip, return to start, return to depot"), (True,)),
@@ -80,16 +96,19 @@ class Tsp(Problem[TspInstance]):
         SolutionFormat("tour", (".tour",), tsplib.recognises_tour, tsplib.read_tour, tsplib.write_tour),
     )
     starts = {
-        "greedy": greedy_edge,
-        "nearest": nearest_neighbour,
-        "strips": strips,
-        "quick": quick,
-        "random": random_tour,
-        "paper": random_tour,
+        "greedy": obedient(greedy_edge),
+        "nearest": obedient(nearest_neighbour),
+        "strips": obedient(strips),
+        "quick": obedient(quick),
+        "random": obedient(random_tour),
+        "paper": obedient(random_tour),
     }
     answer_columns = ("position", "id")
     instant_start = "quick"
-    settings = ("edge_weight_type", "no_edge", *Problem.settings)
+    settings = (
+        *("edge_weight_type", "no_edge", "open", "closed", "from", "to", "depot", "symmetric", "asymmetric"),
+        *("fixed_edges", *Problem.settings),
+    )
     paper_sizes = (20, 50, 100, 200, 500)
     neighbourhoods = (Paper(), nearest_cities(10))
     default_neighbourhood = "nearest:10"
@@ -99,6 +118,23 @@ class Tsp(Problem[TspInstance]):
 
     def with_candidates(self, count: int) -> Neighbourhood[TspInstance]:
         return nearest_cities(count)
+
+    def searched(self, instance: TspInstance) -> TspInstance:
+        return searched(instance)
+
+    def anneals(self, instance: TspInstance) -> bool:
+        """Not where edges have a direction, which 2-opt reverses; unless there is next to nothing to do."""
+        return not (isinstance(instance, ClosedTour) and instance.outer.route.directed)
+
+    def check_annealing(self, instance: TspInstance, policy: str) -> None:
+        if not isinstance(instance, ClosedTour):
+            return
+        if not self.anneals(instance) and instance.outer.size > FEW:
+            why = "edges have a direction here, and 2-opt moves reverse them"
+            raise UsageError(why, option="method", use={"method": "large-step"})
+        if policy != "uniform":
+            why = "learnt policies are for closed tours without fixed edges"
+            raise UsageError(why, option="policy", use={"policy": "uniform"})
 
     def from_record(self, data: Mapping[str, Any]) -> TspInstance:
         return tightened(TspInstance.from_record(data))

@@ -25,6 +25,7 @@ from nsa_cli.core.instance import (
 from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
 from nsa_cli.problems.tsp.matrix import read_matrix
 from nsa_cli.problems.tsp.measures import MEASURES, find_metric, measured_matrix
+from nsa_cli.problems.tsp.route import FREE, MOST_ENDS, Route, is_symmetric, read_route
 
 #: The type of coordinates that come without one: real Euclidean lengths.
 REAL = "EXACT_2D"
@@ -46,7 +47,7 @@ class TspInstance(Instance):
     coords : int64 or float64 [N, axes], or None
         As in the file.
     matrix : int64 or float64 [N, N], or None
-        Symmetric, zero diagonal; for ``EXPLICIT``.
+        Zero diagonal; for ``EXPLICIT``. Symmetric unless the route is directed: then from row to column.
     ids : tuple of int or str, or None
         The file's own ids of the cities, no two alike.
     names : tuple of int or str, or None
@@ -65,6 +66,8 @@ class TspInstance(Instance):
         Of a matrix that was computed, its key in `MEASURES`.
     places : int64 or float64 [N, axes], or None
         What such a matrix was computed from, as in the file.
+    route : Route
+        What is required of a tour.
     """
 
     edge_weight_type: str = REAL
@@ -79,6 +82,7 @@ class TspInstance(Instance):
     notes: tuple[str, ...] = ()
     measure: str | None = None
     places: NDArray[Any] | None = None
+    route: Route = FREE
 
     def __post_init__(self) -> None:
         if (self.coords is None) == (self.matrix is None):
@@ -101,7 +105,25 @@ class TspInstance(Instance):
             raise DataError("expected at least one city, got none", "coords")
         if self.display is not None and len(self.display) != self.size:
             raise DataError(f"display: expected {self.size} places, got {len(self.display)}", "display")
-        _ = self.cities  # a wrong list of ids is an error of the instance, not of its first use
+        _ = self.fixed_paths  # a wrong list of ids or edges is an error of the instance, not of its first use
+        if not self.route.is_plain:
+            self._check_route()
+
+    def _check_route(self) -> None:
+        ends = self.size * (2 if self.route.directed else 1)
+        if ends > MOST_ENDS:
+            what = (
+                "lengths that depend on the direction"
+                if self.route.directed
+                else "open paths and fixed edges"
+            )
+            most = MOST_ENDS // (ends // self.size)
+            raise DataError(f"{what} are for {most} cities at most, got {self.size}; solve parts of it")
+        for at, (a, b) in enumerate(self.route.fixed):
+            if self.absent is not None and self.absent[a, b]:
+                names = " and ".join(shown(self.cities.ids[city]) for city in (a, b))
+                message = f"fixed_edges: between {names} there is no edge in the matrix"
+                raise DataError(message, "fixed_edges", at)
 
     @classmethod
     def from_record(cls, data: Mapping[str, Any]) -> TspInstance:
@@ -110,8 +132,19 @@ class TspInstance(Instance):
         Raises
         ------
         DataError
-            If rows are ragged, numbers are not finite, or the matrix is not square and symmetric.
+            If rows are ragged, numbers are not finite, the matrix is not square, or no tour can obey.
         """
+        made = cls._without_route(data)
+        directed = made.matrix is not None and not _is_mirrored(made.matrix, made.absent)
+        route = read_route(data, made.cities, directed=directed)
+        if is_symmetric(data) is False and made.metric is not None:
+            key = "asymmetric" if "asymmetric" in data else "symmetric"
+            message = f"{key}: coordinates measure the same in both directions; give a matrix"
+            raise DataError(message, key)
+        return made if route.is_plain else replace(made, route=route)
+
+    @classmethod
+    def _without_route(cls, data: Mapping[str, Any]) -> TspInstance:
         square, display = list_of(data, "matrix"), list_of(data, "display")
         rows, field = _given_coords(data)
         kind = _kind(data, rows, field)
@@ -124,7 +157,7 @@ class TspInstance(Instance):
             "no_edge": (no_edge := _no_edge(data)),
         }
         if square is not None:
-            lengths = read_matrix(square, no_edge)
+            lengths = read_matrix(square, no_edge, is_symmetric(data))
             fields |= {"matrix": lengths.lengths, "absent": lengths.absent, "notes": lengths.notes}
         if rows is None:
             return cls(edge_weight_type=kind, **fields)
@@ -155,7 +188,7 @@ class TspInstance(Instance):
         data |= {key: None if names is None else list(names) for key, names in labels.items()}
         data |= {key: None if array is None else array.tolist() for key, array in arrays.items()}
         given = {key: value for key, value in data.items() if value is not None}
-        return {"problem": "tsp", **self.head(), **given}
+        return {"problem": "tsp", **self.head(), **given, **self.route.record(self.cities)}
 
     @property
     def size(self) -> int:
@@ -174,6 +207,11 @@ class TspInstance(Instance):
         if self.names is None:
             return IdSet(self.ids, self.size, "ids", "city")
         return IdSet(self.names, self.size, "names", "city", repeats=True, also=self.ids)
+
+    @functools.cached_property
+    def fixed_paths(self) -> list[tuple[int, ...]]:
+        """Paths of fixed edges, which every tour contains."""
+        return self.route.paths(self.cities)
 
     @property
     def elements(self) -> IdSet:
@@ -238,10 +276,10 @@ class TspInstance(Instance):
     def exact_objective(self, solution: Solution) -> Exact:
         if self.size == 1:
             return 0
-        following = np.roll(solution, -1)
+        ends = self.route.steps(solution)
         if self.metric is None:
-            return self.exact_edges(solution, following).total()
-        total = binary_total(self.edges(solution, following))
+            return self.exact_edges(*ends).total()
+        total = binary_total(self.edges(*ends))
         return int(total) if self.metric.rounded else total
 
     def violation(self, solution: Solution) -> str | None:
@@ -251,15 +289,15 @@ class TspInstance(Instance):
         if (missing := np.flatnonzero(counts == 0)).size:
             return f"city {shown(self.cities.ids[missing[0]])} is not in the tour"
         if self.absent is not None:
-            following = np.roll(solution, -1)
-            for place in np.flatnonzero(self.absent[solution, following])[:1]:
-                a, b = (shown(self.cities.ids[cities[place]]) for cities in (solution, following))
+            ends = self.route.steps(solution)
+            for place in np.flatnonzero(self.absent[ends])[:1]:
+                a, b = (shown(self.cities.ids[cities[place]]) for cities in ends)
                 return f"the tour goes from city {a} to city {b}, between which there is no edge"
-        return None
+        return None if self.route.is_plain else self.route.violation(solution, self.cities)
 
     @property
     def may_be_infeasible(self) -> bool:
-        return self.absent is not None
+        return self.absent is not None or not self.route.is_plain
 
     def to_ids(self, solution: Solution) -> list[Any]:
         return [self.cities.ids[i] for i in solution]
@@ -269,20 +307,33 @@ class TspInstance(Instance):
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         following = (
-            self.edges(solution, np.roll(solution, -1)) if self.size > 1 else np.zeros(1, dtype=np.int64)
+            self.edges(*self.route.steps(solution))
+            if self.size > 1
+            else np.zeros(1 - self.route.open, dtype=np.int64)
         )
         if self.metric is not None and self.metric.rounded:
             following = following.astype(np.int64)
         headers = ["position", "id", "length_to_next"]
-        rows = zip(range(1, self.size + 1), self.to_ids(solution), following.tolist(), strict=True)
+        lengths = [*following.tolist(), *([None] if self.route.open else [])]
+        rows = zip(range(1, self.size + 1), self.to_ids(solution), lengths, strict=True)
         return headers, [list(row) for row in rows]
 
     def details(self, _solution: Solution) -> dict[str, Any]:
-        if self.measure is not None:
-            return {"distance": MEASURES[self.measure].label}
-        return {"distance": "EXPLICIT" if self.metric is None else self.metric.label}
+        label = "EXPLICIT" if self.metric is None else self.metric.label
+        label = label if self.measure is None else MEASURES[self.measure].label
+        route = self.route.record(self.cities)
+        return {
+            "distance": label,
+            **route,
+            **({"fixed_edges": len(self.route.fixed)} if self.route.fixed else {}),
+        }
 
     def remarks(self) -> list[str]:
+        if self.route.directed and self.route.fixed:
+            return [
+                *self.notes,
+                "fixed_edges lead from their first city to the second, as lengths have a direction",
+            ]
         if self.edge_weight_type == "GEO" and (why := self._not_in_minutes()):
             return [why]
         if self.size == 1 or self.metric is None or not self.metric.rounded:
@@ -394,6 +445,11 @@ def _kind(data: Mapping[str, Any], rows: list[Any] | None, field: str) -> str:
         )
         raise DataError(message, "coords", 0)
     return "EXACT_3D"
+
+
+def _is_mirrored(matrix: NDArray[Any], absent: NDArray[np.bool_] | None) -> bool:
+    """Tell whether lengths are the same in both directions, and edges there in both."""
+    return np.array_equal(matrix, matrix.T) and (absent is None or np.array_equal(absent, absent.T))
 
 
 def counts_up(values: Sequence[Any]) -> bool:

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.instance import Number, number_array
-
-#: Texts that stand for an edge that is not there.
-_WORDS = ("inf", "+inf", "infinity", "null", "none")
+from nsa_cli.core.words import NO_NUMBER
 
 #: Numbers from here on are no lengths: the largest integer of 64 bits.
 _ENDLESS = 2**63 - 1
@@ -37,7 +35,7 @@ _LIMIT = 2**62
 
 
 class LengthMatrix(NamedTuple):
-    """A symmetric matrix of edge lengths.
+    """A matrix of edge lengths.
 
     Attributes
     ----------
@@ -54,7 +52,9 @@ class LengthMatrix(NamedTuple):
     notes: tuple[str, ...]
 
 
-def read_matrix(rows: list[Any], no_edge: Number | str | None = None) -> LengthMatrix:
+def read_matrix(
+    rows: list[Any], no_edge: Number | str | None = None, symmetric: bool | None = None
+) -> LengthMatrix:
     """Check a square list of rows.
 
     Parameters
@@ -63,11 +63,13 @@ def read_matrix(rows: list[Any], no_edge: Number | str | None = None) -> LengthM
         Numbers, and what stands for an edge that is not there.
     no_edge : int, float or 'none', optional
         The number that stands for it, or that none does; recognised if not given.
+    symmetric : bool, optional
+        Whether lengths are to be the same in both directions; as they are if not given.
 
     Raises
     ------
     DataError
-        If rows are ragged, an entry is no number, or the matrix is not symmetric.
+        If rows are ragged, an entry is no number, or the matrix is not symmetric and is to be.
     """
     size, notes = len(rows), []
     flat = _flat(rows)
@@ -86,7 +88,9 @@ def read_matrix(rows: list[Any], no_edge: Number | str | None = None) -> LengthM
         absent |= lengths == number
         notes.append(_recognised(str(number), absent))
     lengths[absent] = 0
-    lengths, more = _symmetric(lengths, absent)
+    lengths, more = (
+        (lengths, []) if symmetric is False else _symmetric(lengths, absent, insist=bool(symmetric))
+    )
     if absent.any():
         lengths[absent] = penalty(lengths, absent)
     return LengthMatrix(lengths, absent if absent.any() else None, (*notes, *more))
@@ -108,7 +112,7 @@ def _are_plain(flat: list[Any], no_edge: Number | str | None) -> bool:
 
 def _is_absent(x: Any, no_edge: Number | str | None) -> bool:
     if x is None or isinstance(x, str):
-        return x is None or x.strip().lower() in _WORDS
+        return x is None or x.strip().lower() in NO_NUMBER
     if isinstance(x, bool) or not isinstance(x, int | float):
         return False
     return x == math.inf or (x >= _ENDLESS if no_edge is None else x == no_edge)
@@ -139,30 +143,42 @@ def _is_round(x: int) -> bool:
 
 def _recognised(number: str, absent: NDArray[np.bool_]) -> str:
     return (
-        f"matrix: {number} is taken for no edge ({int(absent.sum()) // 2} of them); "
+        f"matrix: {number} is taken for no edge ({int((absent | absent.T).sum()) // 2} of them); "
         "if it is a length, set no_edge to none, and null says that there is no edge"
     )
 
 
-def _symmetric(lengths: NDArray[Any], absent: NDArray[np.bool_]) -> tuple[NDArray[Any], list[str]]:
-    """Insist on symmetry; of floats that differ by rounding, the upper triangle counts."""
+def _symmetric(
+    lengths: NDArray[Any], absent: NDArray[np.bool_], *, insist: bool
+) -> tuple[NDArray[Any], list[str]]:
+    """Of floats that differ by rounding, let the upper triangle count; say whether others differ.
+
+    Raises
+    ------
+    DataError
+        If others do, and symmetry is insisted on.
+    """
     apart = (lengths != lengths.T) | (absent != absent.T)
     if not apart.any():
         return lengths, []
     near = np.zeros_like(apart)
     if lengths.dtype == np.float64:
         near = np.abs(lengths - lengths.T) <= _ROUNDING * np.maximum(np.abs(lengths), np.abs(lengths.T))
+    count = int(apart.sum()) // 2
     if (wrong := apart & ~near | (absent != absent.T)).any():
         i, j = np.argwhere(wrong)[0]
         this, other = ("no edge" if absent[k, m] else lengths[k, m] for k, m in ((i, j), (j, i)))
-        raise DataError(
-            f"matrix is not symmetric: entry ({i + 1}, {j + 1}) is {this}, "
-            f"entry ({j + 1}, {i + 1}) is {other}; asymmetric instances (ATSP) are not supported",
-            "matrix",
-            int(i),
-        )
+        first = f"entry ({i + 1}, {j + 1}) is {this}, entry ({j + 1}, {i + 1}) is {other}"
+        if insist:
+            message = (
+                f"matrix is not symmetric: {first}; an asymmetric one is to be called so (asymmetric, ATSP)"
+            )
+            raise DataError(message, "matrix", int(i))
+        pairs = "pair of entries differs" if count == 1 else "pairs of entries differ"
+        return lengths, [
+            f"matrix is not symmetric: {count} {pairs} ({first}); lengths count from row to column"
+        ]
     upper = np.triu(lengths)
-    count = int(apart.sum()) // 2
     note = f"matrix: {count} pairs of entries differ by rounding; the upper triangle counts"
     return upper + upper.T, [note]
 

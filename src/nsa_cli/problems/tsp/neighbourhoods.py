@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Paper(Neighbourhood[TspInstance]):
         return fused
 
     def default_policy(self, instance: TspInstance) -> str:
-        return "tsp-es-best"
+        return "uniform" if isinstance(instance, ClosedTour) else "tsp-es-best"
 
     def budget(self, instance: TspInstance, trained: Trained | None = None) -> Budget:
         """Some seconds of the kernel at most, and temperatures in units of the spacing of N cities.
@@ -87,7 +88,7 @@ class Nearest(Neighbourhood[TspInstance]):
         return fused_of(self.count)
 
     def default_policy(self, instance: TspInstance) -> str:
-        return "tsp-es-nearest"
+        return "uniform" if isinstance(instance, ClosedTour) else "tsp-es-nearest"
 
     def budget(self, instance: TspInstance, trained: Trained | None = None) -> Budget:
         """As for all pairs of cities, but a step costs the same at any size."""

@@ -20,7 +20,7 @@ def tightened(instance: TspInstance) -> TspInstance:
 
     A tour with such an edge stays longer than the shortest one without, if a quick heuristic finds any.
     """
-    if instance.matrix is None or instance.absent is None:
+    if instance.matrix is None or instance.absent is None or not instance.route.is_plain:
         return instance
     tours = (quick(instance, _first(k)) for k in range(_TRIES))
     known = [float(instance.objective(tour)) for tour in tours if instance.violation(tour) is None]

@@ -37,7 +37,7 @@ _FLATTEST, _TALLEST = 0.35, 1.6
 
 
 class TspDrawing(Drawing[TspInstance]):
-    """A tour as a closed line, cities as dots."""
+    """A tour as a closed line, or a path as an open one, cities as dots; fixed edges stand out."""
 
     policy_shape = (10.0, 4.8)
 
@@ -52,22 +52,27 @@ class TspDrawing(Drawing[TspInstance]):
         axes = figure.subplots()
         points, stretch = _map(instance)
         size = instance.size
-        closed = points[np.append(solution, solution[0])]
+        route = instance.route
+        line = points[solution if route.open else np.append(solution, solution[0])]
         fine = min(1.0, (100 / size) ** 0.5)
         on_globe = instance.edge_weight_type == "GEO"
         style = {"color": BLUE, "lw": max(1.8 * fine, 0.5), "zorder": 1, "solid_joinstyle": "round"}
-        for line in _lines(closed, around=on_globe):
-            axes.plot(*line.T, **style)
+        for part in _lines(line, around=on_globe):
+            axes.plot(*part.T, **style)
+        for fixed in route.fixed:
+            for part in _lines(points[list(fixed)], around=on_globe):
+                axes.plot(*part.T, **style | {"color": ORANGE})
         axes.scatter(*points.T, s=max(26 * fine**2, 1.5), color=BLACK, zorder=2, linewidths=0)
         length = number(instance.objective(solution))
         unit = " km" if on_globe else ""
         cities = "1 city" if size == 1 else f"{size:,} cities"
-        axes.set_title(title(instance.name, f"tour of length {length}{unit} through {cities}"))
+        what = "open path" if route.open else "tour"
+        axes.set_title(title(instance.name, f"{what} of length {length}{unit} through {cities}"))
         (left, low), (right, high) = _frame(points, stretch)
         axes.set(xlim=(left, right), ylim=(low, high), aspect=stretch)
         _name_axes(axes, instance)
         if size <= _NAMED:
-            label_points(axes, points, instance.cities.ids, avoid=_edges(closed))
+            label_points(axes, points, instance.cities.ids, avoid=_edges(line))
 
     def policy(self, figure: Figure, view: LearntView) -> None:
         """First-city and second-city probabilities on a random instance, half-way through a rollout."""

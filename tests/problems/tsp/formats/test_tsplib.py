@@ -16,7 +16,6 @@ from nsa_cli.io.source import decode, read_source
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances, read_solution
 from nsa_cli.problems.tsp.formats.tsplib import (
-    read,
     read_tour,
     recognises,
     recognises_tour,
@@ -288,7 +287,11 @@ FULL = (
         (swap("DIMENSION : 4", "DIMENSION : four"), 3, "DIMENSION: expected a positive integer, got 'four'"),
         (swap("DIMENSION : 4", "DIMENSION : 0"), 3, "DIMENSION: expected a positive integer, got '0'"),
         (swap("DIMENSION : 4", "DIMENSION : 4\nDIMENSION : 5"), 4, "DIMENSION is given twice: '4' in line 3"),
-        (swap("TYPE : TSP", "TYPE : ATSP"), 2, "TYPE 'ATSP' (asymmetric instances) is not supported"),
+        (
+            swap("TYPE : TSP", "TYPE : ATSP"),
+            2,
+            "TYPE 'ATSP' is not supported with EUC_2D, which is symmetric",
+        ),
         (swap("TYPE : TSP", "TYPE : CVRP"), 2, "TYPE 'CVRP' is not supported; expected TSP"),
         (swap("TYPE : TSP", "TYPE : TOUR"), 2, "expected an instance, got a tour"),
         (swap("EUC_2D", "XRAY1"), 4, "EDGE_WEIGHT_TYPE 'XRAY1' is not supported; there are EXPLICIT, EUC_2D"),
@@ -318,7 +321,11 @@ FULL = (
         (swap("3 6 8", "three 6 8"), 8, "expected a number or a TSPLIB keyword, got 'three 6 8'"),
         (swap("NODE_COORD_SECTION\n", ""), 5, "expected a TSPLIB keyword, got '1 0 0'"),
         (swap("NAME : r", "NAMEE : r"), 1, "there is no TSPLIB keyword 'NAMEE'; the nearest is NAME"),
-        (swap("EOF", "FIXED_EDGES_SECTION\n1 3\n-1\nEOF"), 10, "FIXED_EDGES_SECTION is not supported"),
+        (
+            swap("EOF", "FIXED_EDGES_SECTION\n1 3 2\n-1\nEOF"),
+            11,
+            "FIXED_EDGES_SECTION: expected pairs of cities",
+        ),
         (swap("EOF", "DEMAND_SECTION\n1 3\nEOF"), 10, "DEMAND_SECTION is not supported"),
         (swap("EOF", "NODE_COORD_SECTION\nEOF"), 10, "NODE_COORD_SECTION occurs twice"),
         (swap(f"NODE_COORD_SECTION\n{ROWS}", ""), 4, "NODE_COORD_SECTION is missing"),
@@ -508,22 +515,19 @@ def test_optimal_tours_have_their_published_lengths(library: Path) -> None:
 
 
 def test_every_file_survives_writing(library: Path) -> None:
-    """What is written of a TSPLIB file reads back as the same record; fixed edges are refused."""
+    """What is written of a TSPLIB file reads back as the same record."""
     for path in sorted(library.glob("*.tsp")):
-        if path.name == "linhp318.tsp":
-            continue
         ((_, instance),) = read_instances(read_source(path))
         assert instance_of(write(instance)).record() == instance.record(), path.name
 
 
-def test_fixed_edges_of_the_library_are_refused(library: Path) -> None:
-    """An instance whose edges are fixed is refused in the line that fixes them."""
+def test_fixed_edges_of_the_library_are_read(library: Path) -> None:
+    """The path of linhp318 has an edge between its ends."""
     path = library / "linhp318.tsp"
     if not path.exists():
         pytest.skip("this copy lacks linhp318")
-    line = path.read_text().splitlines().index("FIXED_EDGES_SECTION") + 1
-    with pytest.raises(InputError, match=rf":{line}: FIXED_EDGES_SECTION is not supported"):
-        read(read_source(path))
+    ((_, instance),) = read_instances(read_source(path))
+    assert instance.route.fixed == ((0, 213),)
 
 
 def test_a_large_file_is_read_quickly(library: Path) -> None:

@@ -16,6 +16,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from nsa_cli.core.kernel.jit import inlined, kernel
 from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
 from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, is_whole, scale_of, whole_matrix
 from nsa_cli.problems.tsp.bound.one_tree import Edges, ScaledCities, is_compiled, least_seconds, one_tree
+from nsa_cli.problems.tsp.closed import ClosedTour, directed_lengths, searched
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, lists_of, neighbour_lists, sites_of
 from nsa_cli.problems.tsp.spanning_tree import Graph, Tree, graph_of, grow_tree, new_tree
@@ -108,6 +110,12 @@ def bound(instance: TspInstance, seconds: float, stop: Callable[[], bool]) -> Bo
     Bound or None
         None if there was no time.
     """
+    if (closed := searched(instance)) is not instance:
+        found = bound(closed, seconds, stop)
+        again = None if found is None or found.solution is None else closed.outward(found.solution)
+        return found and replace(found, solution=again)
+    if isinstance(instance, ClosedTour):
+        return _closed(instance, seconds, stop)
     if instance.size <= _FEW:
         return _enumerated(instance)
     if instance.matrix is not None and not is_whole(instance):
@@ -145,6 +153,24 @@ def bound(instance: TspInstance, seconds: float, stop: Callable[[], bool]) -> Bo
     return Bound.of(limit, "min", method="held-karp", witness=witness)
 
 
+def _closed(instance: ClosedTour, seconds: float, stop: Callable[[], bool]) -> Bound | None:
+    """Bound the tours of another instance, in its units."""
+    outer = instance.outer
+    if outer.size <= _FEW:
+        _, backwards = shortest_tour(directed_lengths(outer))
+        tour = instance.opened(backwards[::-1])
+        return _met(outer, tour, instance.inward(tour))
+    whole = instance.whole()
+    if (found := bound(whole.instance, seconds, stop)) is None:
+        return None
+    limit = _in_units_of(outer, found.unrounded * whole.unit)
+    return Bound.of(limit, "min", method=found.method, witness=found.witness)
+
+
+def _in_units_of(outer: TspInstance, limit: Exact) -> Exact:
+    return math.ceil(limit) if is_whole(outer) else limit
+
+
 def _enumerated(instance: TspInstance) -> Bound:
     """Find the shortest tour by dynamic programming over subsets (Bellman 1962, Held and Karp 1962)."""
     size = instance.size
@@ -152,10 +178,15 @@ def _enumerated(instance: TspInstance) -> Bound:
     if size > 3:
         i, j = np.indices((size, size))
         _, tour = shortest_tour(instance.exact_edges(i, j).units)
+    return _met(instance, tour, tour)
+
+
+def _met(instance: TspInstance, tour: Solution, solution: Solution) -> Bound:
+    """Make the bound that a shortest tour is, or say that there is none."""
     if (why := instance.violation(tour)) is not None:
         raise InfeasibleError(f"there is no tour of the edges that are there; of the shortest one, {why}")
     limit = instance.exact_objective(tour)
-    return Bound.of(limit, "min", method="enumeration", exact=True, solution=tour)
+    return Bound.of(limit, "min", method="enumeration", exact=True, solution=solution)
 
 
 def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Exact:
@@ -166,6 +197,9 @@ def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Exact:
     DataError
         If they are none for this instance.
     """
+    if isinstance(closed := searched(instance), ClosedTour):
+        lengths = closed.whole()
+        return _in_units_of(closed.outer, recompute(lengths.instance, witness) * lengths.unit)
     if instance.matrix is not None and not is_whole(instance):
         whole = whole_matrix(instance)
         return recompute(whole.instance, witness) * whole.unit

@@ -2,7 +2,8 @@
 
 Keywords in any order and any case, before or after the data; blanks around the colon or no colon at all;
 data as a free stream of tokens whose line breaks mean nothing, remarks after ``#``; ``EOF`` optional.
-Sections that would change the answer and are not supported are refused by name.
+Sections that would change the answer and are not supported are refused by name. Of types there are TSP, ATSP
+and LKH's HPP, a path.
 """
 
 from __future__ import annotations
@@ -48,8 +49,10 @@ _KEYS = (
 )
 #: Keywords of other programs that make another problem of an instance, unless they are 1.
 _CHANGING = ("SALESMEN", "VEHICLES", "DISTANCE", "SERVICE_TIME", "SCALE", "OPEN", "METRIC", "MAX_DISTANCE")
-#: Sections that do not change a tour's length.
-_HARMLESS = ("DISPLAY_DATA_SECTION",)
+#: Types of instances: closed tours, of directed edges, Hamiltonian paths (LKH's).
+_TYPES: dict[str, dict[str, Any]] = {"TSP": {}, "ATSP": {"asymmetric": True}, "HPP": {"open": True}}
+#: Sections beside those of lengths that are read.
+_HARMLESS = ("DISPLAY_DATA_SECTION", "FIXED_EDGES_SECTION")
 #: Lines at the top in which the first keyword of a TSPLIB file must come.
 _HEAD = 50
 
@@ -146,7 +149,7 @@ def _leave_out(parsed: _Parsed, word: str, value: str, line: int) -> None:
     near = nearest(word, (*_KEYS, *_SECTIONS), 0.8)
     if near is not None:
         parsed.fail(f"there is no TSPLIB keyword {shown(word)}; the nearest is {near}", line)
-    if word.endswith("_SECTION") or (word in _CHANGING and value.strip() != "1"):
+    if word.endswith("_SECTION") or (word in _CHANGING and (value.strip() != "1" or word == "OPEN")):
         parsed.fail(f"{word} is not supported; an answer without it would be wrong", line)
     parsed.unknown.setdefault(word, line)
 
@@ -189,7 +192,7 @@ def read(source: Source) -> list[Record]:
             parsed.line("EDGE_WEIGHT_TYPE"),
         )
     size = _dimension(parsed)
-    data: dict[str, Any] = {"edge_weight_type": kind}
+    data: dict[str, Any] = {"edge_weight_type": kind, **_TYPES[_type(parsed)]}
     if name := parsed.value("NAME"):
         data["name"] = name
     if parsed.comments:
@@ -199,18 +202,29 @@ def read(source: Source) -> list[Record]:
         _read_display(parsed, size, data)
     else:
         locate = _read_coords(parsed, size, kind, data)
+    locate = _read_fixed_edges(parsed, data, locate)
     remarks = [f"{w} in line {at} is no TSPLIB keyword: left out" for w, at in parsed.unknown.items()]
     return [Record(data, source, locate, remarks=tuple(remarks))]
 
 
-def _refuse_unsupported(parsed: _Parsed) -> None:
+def _type(parsed: _Parsed) -> str:
     words = (parsed.value("TYPE") or "TSP").upper().split()
-    kind = re.split(r"[^A-Z0-9_]", words[0])[0] if words else "TSP"
+    return re.split(r"[^A-Z0-9_]", words[0])[0] if words else "TSP"
+
+
+def _refuse_unsupported(parsed: _Parsed) -> None:
+    kind = _type(parsed)
     if kind == "TOUR":
         parsed.fail("expected an instance, got a tour", parsed.line("TYPE"), use={"init": parsed.source.name})
-    if kind != "TSP":
-        note = " (asymmetric instances)" if kind == "ATSP" else ""
-        parsed.fail(f"TYPE {shown(kind)}{note} is not supported; expected TSP", parsed.line("TYPE"))
+    if kind not in _TYPES:
+        parsed.fail(f"TYPE {shown(kind)} is not supported; expected {', '.join(_TYPES)}", parsed.line("TYPE"))
+    forms = [(parsed.value(key) or "").upper() for key in ("EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT")]
+    if kind == "ATSP" and forms != ["EXPLICIT", "FULL_MATRIX"]:
+        got = " ".join(filter(None, forms)) or "nothing"
+        message = (
+            f"TYPE 'ATSP' is not supported with {got}, which is symmetric; expected EXPLICIT FULL_MATRIX"
+        )
+        parsed.fail(f"{message}, or TYPE TSP", parsed.line("TYPE"))
     for word, section in parsed.sections.items():
         known = word in ("NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", *_HARMLESS)
         if not known and section.tokens not in ([], ["-1"]):
@@ -319,7 +333,27 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Locate:
         matrix[i, j] = values
         np.minimum.at(lines, i, np.array(section.lines, dtype=np.int64))  # where a row's first number is
     data["matrix"] = matrix.tolist()
+    if parsed.spec.get("TYPE") is not None:
+        data.setdefault("asymmetric", False)
     return _locator(parsed, section, {"matrix": lines.tolist()})
+
+
+def _read_fixed_edges(parsed: _Parsed, data: dict[str, Any], locate: Locate) -> Locate:
+    """Read pairs of cities that must be neighbours, ended by -1 or by the end of the section."""
+    section = parsed.sections.get("FIXED_EDGES_SECTION")
+    ids: list[int | float] = []
+    for token, line in zip(*((section.tokens, section.lines) if section else ((), ())), strict=True):
+        if token == "-1":
+            break
+        ids.append(to_number(parsed.source, token, line, "FIXED_EDGES_SECTION"))
+    if section is None or not ids:
+        return locate
+    if len(ids) % 2:
+        line = section.lines[len(ids) - 1]
+        parsed.fail(f"FIXED_EDGES_SECTION: expected pairs of cities, got {len(ids)} numbers", line)
+    data["fixed_edges"] = [ids[k : k + 2] for k in range(0, len(ids), 2)]
+    fixed = locator({"fixed_edges": section.lines[::2]}, section.line)
+    return lambda key, index: (fixed if key == "fixed_edges" else locate)(key, index)
 
 
 def _full(n: int) -> Any:
@@ -358,9 +392,16 @@ def write(instance: TspInstance) -> str:
     _check_ids(instance)
     if instance.absent is not None:
         raise UsageError("TSPLIB has no form for edges that are not there; write json instead")
+    if instance.route.ends or (instance.route.open and instance.route.directed):
+        raise UsageError("TSPLIB has no form for paths with given ends or directed edges; write json instead")
     lines = [f"NAME : {_one_line(instance.name)}"] if instance.name else []
     lines += [] if instance.comment is None else [f"COMMENT : {c}" for c in _lines(instance.comment)]
-    lines += ["TYPE : TSP", f"DIMENSION : {instance.size}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
+    kind = "ATSP" if instance.route.directed else "HPP" if instance.route.open else "TSP"
+    lines += [
+        f"TYPE : {kind}",
+        f"DIMENSION : {instance.size}",
+        f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}",
+    ]
     if instance.coords is not None:
         lines.append("NODE_COORD_SECTION")
         rows = zip(instance.numbers, instance.coords.tolist(), strict=True)
@@ -372,6 +413,10 @@ def write(instance: TspInstance) -> str:
         if instance.display is not None:
             lines += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY", "DISPLAY_DATA_SECTION"]
             lines += [f"{i} {x!r} {y!r}" for i, (x, y) in enumerate(instance.display.tolist(), start=1)]
+    if instance.route.fixed:
+        numbers = instance.numbers
+        pairs = [f"{numbers[a]} {numbers[b]}" for a, b in instance.route.fixed]
+        lines += ["FIXED_EDGES_SECTION", *pairs, "-1"]
     return "\n".join([*lines, "EOF", ""])
 
 
@@ -438,7 +483,7 @@ def write_tour(instance: TspInstance, solution: Solution) -> str:
     numbers = instance.numbers
     lines = [
         f"NAME : {name}.tour",
-        f"COMMENT : Length = {length}",
+        f"COMMENT : Length = {length}{', an open path' if instance.route.open else ''}",
         "TYPE : TOUR",
         f"DIMENSION : {instance.size}",
     ]

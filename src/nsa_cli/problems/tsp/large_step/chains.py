@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
+from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step.kicks import start_at
 from nsa_cli.problems.tsp.large_step.partition import TourPartition, part_count
 from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
 
-#: Fewer sites than this leave no room for kicks.
-_LEAST = 13
+#: Fewer sites than this leave no room for kicks; of a closed tour in place of another fewer nodes do.
+_LEAST, _LEAST_NODES = 13, 8
 
 
 class TspLargeStep:
@@ -27,6 +28,8 @@ class TspLargeStep:
 
     def fits(self, instance: TspInstance) -> bool:
         """Tell whether there are enough cities apart, at finite distances; nothing is compiled for that."""
+        if isinstance(instance, ClosedTour):
+            return instance.size >= _LEAST_NODES
         if instance.size < _LEAST or not instance.has_finite_lengths:
             return False
         if instance.matrix is not None:

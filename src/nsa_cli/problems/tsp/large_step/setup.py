@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nsa_cli.core.instance import Solution
+from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step.alpha_nearness import alpha_nearness, choose
 from nsa_cli.problems.tsp.large_step.kicks import Tours, fitting
@@ -83,6 +84,8 @@ def prepare(
     sites, metric, neighbours, distances = neighbour_lists(instance)
     size, order = len(sites.numbers), sites.order(start)
     scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
+    if isinstance(instance, ClosedTour):  # whose surcharges are no distances; each city has a fixed edge
+        scale, candidates = instance.spacing, candidates + instance.outer.route.directed
     longest = settings.longest
     if scale * size < _CLUSTERED_BELOW * tour_length(metric, order.astype(np.uint32)):
         wider, candidates, longest = settings.clustered

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.starts import edge_matrix
 
@@ -75,6 +76,13 @@ def pack(instances: Sequence[TspInstance], unit: float | None = None) -> TspBatc
 
 def _arrays(instance: TspInstance, unit: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Coordinates or matrix, points, nearest edges and scale of one instance."""
+    if isinstance(instance, ClosedTour):  # surcharges are no distances
+        _, points, _, scale = _arrays(instance.outer, unit)
+        cities = instance.inward(np.arange(instance.outer.size))
+        city = np.sort(cities) // (2 if instance.outer.route.directed else 1)
+        points = np.append(points, points.mean(0, keepdims=True), axis=0)[city]
+        assert instance.matrix is not None
+        return instance.matrix, points, _nearest_edges(instance), scale
     points = _plane(instance)
     low, side = (np.zeros(2), unit) if unit is not None else _square(points)
     metric = instance.metric
@@ -147,6 +155,8 @@ def _plane(instance: TspInstance) -> np.ndarray:
         return instance.coords[:, :2].astype(np.float64)
     assert instance.matrix is not None
     lengths = instance.matrix.astype(np.float64)
+    if instance.route.directed:
+        lengths = (lengths + lengths.T) / 2
     squared = np.minimum(lengths, _outlying(np.abs(lengths))) ** 2
     centred = squared - squared.mean(0) - squared.mean(1)[:, None] + squared.mean()
     values, vectors = np.linalg.eigh(-centred / 2)

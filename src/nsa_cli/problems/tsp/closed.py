@@ -1,0 +1,303 @@
+"""Closed tours with symmetric lengths in place of paths, directed edges, and tours through fixed edges.
+
+Searches and bounds know closed symmetric tours only. Here an instance with a `Route` becomes one of those,
+whose tours are the user's:
+
+* a path is closed by one more city, the *depot*, between its ends;
+* where edges have a direction, each city has two sides, joined by an edge that must be used, and an edge
+  leads from the second side of one city to the first side of another (Jonker and Volgenant 1983);
+* an edge that must be used is shorter than the others by more than a tour can save without it, and one that
+  is not there longer.
+
+What a tour has of these surcharges and of the depot's edges is the same for every tour that obeys, and all
+lengths are shifted so that it is nothing: such a tour is as long as the user's.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.exact import Exact
+from nsa_cli.core.instance import Number, Solution
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.route import Route
+
+#: Cities of which all tours can be tried; fewer leave no room for moves where edges have a direction.
+FEW = 3
+
+#: Kinds of edges: any, one of the depot, one that must be used, one that is not there.
+_ANY, _DEPOT, _FIXED, _NONE = range(4)
+
+#: Whole lengths have at most so many bits: float64 holds them.
+_BITS = 51
+
+#: The depot is as far from each city as its neighbour of this rank is, as a mean over so many cities or some
+#: more: near enough to be a neighbour, and too far for trees to hang on it.
+_RANK, _ASKED = 5, 256
+
+
+#: Rows of a matrix that are measured at once.
+_ROWS = 16
+
+
+class Surcharged(NamedTuple):
+    """Lengths between nodes with the surcharges that make every shortest tour obey.
+
+    Attributes
+    ----------
+    lengths : [M, M]
+        Symmetric, unless one of a single node a city was asked for.
+    factor : int
+        By which all of them are multiplied, so that whole ones stay whole.
+    """
+
+    lengths: NDArray[Any]
+    factor: int
+
+
+class WholeLengths(NamedTuple):
+    """The same closed tours in whole numbers, rounded down where 51 bits are too few.
+
+    Attributes
+    ----------
+    instance : TspInstance
+    unit : Fraction
+        What is 1 in it, in file units.
+    """
+
+    instance: TspInstance
+    unit: Fraction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClosedTour(TspInstance):
+    """A closed symmetric instance whose tours stand for those of another one.
+
+    A solution is a tour of the nodes, int64[M]. Whatever is asked about it is answered for the tour of cities
+    that it stands for.
+
+    Attributes
+    ----------
+    matrix : float64[M, M]
+        In file units.
+    outer : TspInstance
+        The user's.
+    between : float64[C, C]
+        Its lengths, with 0 for those of the depot.
+    """
+
+    outer: TspInstance
+    between: NDArray[np.float64]
+
+    # --- solutions
+
+    def outward(self, solution: Solution) -> Solution:
+        """Read the tour of cities, int64[N], off one of nodes; off any, even if it does not obey."""
+        outer, nodes = self.outer, solution
+        if outer.route.directed:
+            side, city = nodes % 2, nodes // 2
+            same = city == np.roll(city, -1)
+            forth = int((same & (side == 0)).sum())
+            nodes = city[side == 0] if 2 * forth >= int(same.sum()) else city[side == 0][::-1]
+        return self.opened(nodes)
+
+    def opened(self, nodes: Solution) -> Solution:
+        """Take the depot out of a tour of one node a city."""
+        outer = self.outer
+        if not outer.route.open:
+            return np.asarray(nodes)
+        begin = int(np.flatnonzero(nodes == outer.size)[0])
+        path = np.roll(nodes, -begin)[1:]
+        first, last = outer.route.first, outer.route.last
+        turned = not outer.route.directed and (
+            path[-1] == first if first is not None else last is not None and path[0] == last
+        )
+        return np.asarray(path[::-1] if turned else path)
+
+    def inward(self, solution: Solution) -> Solution:
+        """Make the tour of nodes, int64[M], for one of cities; fixed edges that it lacks are brought in."""
+        outer = self.outer
+        tour = outer.route.joined(solution, outer.fixed_paths)
+        if outer.route.open:
+            tour = np.append(tour, outer.size)
+        return np.stack([2 * tour, 2 * tour + 1], 1).ravel() if outer.route.directed else tour
+
+    def best_of_all(self) -> Solution:
+        """Try all tours of a few cities."""
+        tours = [self.inward(np.array(tour)) for tour in permutations(range(self.outer.size))]
+        return min(tours, key=lambda tour: (self.violation(tour) is not None, self.exact_objective(tour)))
+
+    def exact_objective(self, solution: Solution) -> Exact:
+        return self.outer.exact_objective(self.outward(solution))
+
+    def objective(self, solution: Solution) -> Number:
+        return self.outer.objective(self.outward(solution))
+
+    def violation(self, solution: Solution) -> str | None:
+        if (why := super().violation(solution)) is not None:
+            return why
+        return self.outer.violation(self.outward(solution))
+
+    @property
+    def may_be_infeasible(self) -> bool:
+        return True
+
+    def details(self, solution: Solution) -> dict[str, Any]:
+        return self.outer.details(self.outward(solution))
+
+    # --- lengths
+
+    @functools.cached_property
+    def spacing(self) -> float:
+        """Mean length of a city's shortest edge, in file units."""
+        lengths = np.where(_kinds(self.outer) == _ANY, self.between, np.inf)
+        np.fill_diagonal(lengths, np.inf)
+        nearest = lengths[: self.outer.size, : self.outer.size].min(axis=1)
+        return float(max(nearest[np.isfinite(nearest)].sum() / max(np.isfinite(nearest).sum(), 1), 0.0))
+
+    def whole(self) -> WholeLengths:
+        """Make the same instance with whole lengths, for bounds without rounding errors."""
+        outer = self.outer
+        kinds = _kinds(outer)
+        nodes = len(kinds) * (2 if outer.route.directed else 1)
+        numbers = outer.exact_matrix if outer.matrix is not None else None
+        most = _BITS - 2 * nodes.bit_length() - 2
+        if numbers is None and outer.metric is not None and not outer.metric.rounded:
+            lengths = self.between
+            digits = most - int(np.frexp(np.abs(lengths).max())[1])
+            units, unit = np.floor(np.ldexp(lengths, digits)).astype(np.int64), Fraction(2) ** -digits
+        else:
+            units = self.between.astype(np.int64) if numbers is None else numbers.units
+            unit = Fraction(1, 1 if numbers is None else numbers.denominator)
+            units = units if numbers is None else _padded(units, len(kinds))
+            there = np.where(kinds == _NONE, 0, units)
+            shift = max(int(abs(there).max()).bit_length() - most, 0)
+            units, unit = (there >> shift).astype(np.int64), unit * (1 << shift)
+        found = _surcharged(units, kinds, outer.route, two_sided=outer.route.directed)
+        whole = TspInstance(edge_weight_type="EXPLICIT", matrix=found.lengths)
+        return WholeLengths(whole, unit / found.factor)
+
+
+def searched(instance: TspInstance) -> TspInstance:
+    """Give the instance that searches work on: a closed symmetric one, with a matrix."""
+    if not needs_closing(instance):
+        return instance
+    route = instance.route
+    between = _between(instance)
+    found = _surcharged(between, _kinds(instance), route, two_sided=route.directed)
+    return ClosedTour(
+        name=instance.name,
+        best_known=instance.best_known,
+        edge_weight_type="EXPLICIT",
+        matrix=np.divide(found.lengths, found.factor, out=found.lengths),
+        outer=instance,
+        between=between,
+    )
+
+
+def needs_closing(instance: TspInstance) -> bool:
+    """Tell whether searches need another form: of two cities there is one closed tour anyway."""
+    return (
+        not isinstance(instance, ClosedTour)
+        and not instance.route.is_plain
+        and instance.size > 2 - (instance.route.open)
+    )
+
+
+def directed_lengths(instance: TspInstance) -> NDArray[Any]:
+    """Whole lengths of a closed tour of the cities and the depot, of which each has one node, [C, C].
+
+    Integers of Python's where 64 bits are too few; without rounding.
+    """
+    i, j = np.indices((instance.size, instance.size))
+    kinds = _kinds(instance)
+    units = _padded(instance.exact_edges(i, j).units, len(kinds))
+    return _surcharged(units.astype(object), kinds, instance.route, two_sided=False).lengths
+
+
+def _between(instance: TspInstance) -> NDArray[np.float64]:
+    """All lengths, float64[C, C]; those of the depot are 0."""
+    size, cities = instance.size, np.arange(instance.size)
+    lengths = np.zeros((size + instance.route.open,) * 2)
+    if instance.matrix is not None:
+        lengths[:size, :size] = instance.matrix
+        return lengths
+    for begin in range(0, size, _ROWS):  # of few rows, intermediate numbers stay in the processor's cache
+        rows = cities[begin : begin + _ROWS, None]
+        lengths[begin : begin + len(rows), :size] = instance.edges(rows, cities)
+    return lengths
+
+
+def _padded(lengths: NDArray[Any], size: int) -> NDArray[Any]:
+    padded = np.zeros((size, size), dtype=lengths.dtype)
+    padded[: len(lengths), : len(lengths)] = lengths
+    return padded
+
+
+def _kinds(instance: TspInstance) -> NDArray[np.uint8]:
+    """Kinds of the edges from city to city, uint8[C, C], with the depot as the last city of a path."""
+    route, size = instance.route, instance.size
+    kinds = np.full((size + route.open, size + route.open), _ANY, dtype=np.uint8)
+    if instance.absent is not None:
+        kinds[:size, :size][instance.absent] = _NONE
+    for a, b in route.fixed:
+        kinds[a, b] = _FIXED
+        kinds[b, a] = kinds[b, a] if route.directed else _FIXED
+    if route.open and route.directed:
+        for row, end in ((kinds[size], route.first), (kinds[:, size], route.last)):
+            row[:size] = _DEPOT if end is None else _NONE
+            row[[] if end is None else [end]] = _FIXED
+    elif route.open:
+        kinds[size, :size] = _DEPOT if len(route.ends) < 2 else _NONE
+        kinds[size, list(route.ends)] = _FIXED
+        kinds[:size, size] = kinds[size, :size]
+    return kinds
+
+
+def _surcharged(
+    lengths: NDArray[Any], kinds: NDArray[np.uint8], route: Route, *, two_sided: bool
+) -> Surcharged:
+    """Put surcharges on lengths [C, C] by their kinds.
+
+    Of M nodes a tour has f fixed edges and M - f others. All lengths are between `low` and `high`; those of
+    the depot are set to one of them, those within a city to `low`. A tour that lacks a of the fixed edges and
+    has p that are not there saves at most (M - f + 1) (high - low) by it, and pays a + p surcharges.
+    """
+    count = len(lengths)
+    there = (kinds != _NONE) & ~np.eye(count, dtype=bool)
+    cities = count - route.open
+    known = lengths[:cities, :cities][there[:cities, :cities]]
+    low, high = (known.min(), known.max()) if known.size else (0, 0)
+    lengths = lengths.copy()
+    of_depot = low
+    if route.open:
+        some = slice(0, cities, max(cities // _ASKED, 1))
+        among = np.where(there[some, :cities], lengths[some, :cities], np.inf).astype(np.float64)
+        ranked = np.sort(among, axis=1)[:, min(_RANK, cities - 1) - 1]
+        middle = ranked[np.isfinite(ranked)]
+        of_depot = type(low)(np.floor(middle.mean())) if middle.size else low
+        of_depot = min(max(of_depot, low), high)
+        lengths[-1, :] = lengths[:, -1] = of_depot
+    nodes = count * (2 if two_sided else 1)
+    fixed = int((kinds == _FIXED).sum()) // (1 if route.directed else 2) + (count if two_sided else 0)
+    spread = high - low
+    surcharge = (nodes - fixed + 1) * spread + (spread or abs(high) or 1)
+    shift = fixed * surcharge - (2 * of_depot if route.open else 0) - (count * low if two_sided else 0)
+    values = nodes * lengths + shift
+    values[kinds == _FIXED] -= nodes * surcharge
+    never = nodes * (high + surcharge) + shift
+    values[kinds == _NONE] = never
+    if two_sided:
+        once, values = values, np.full((nodes, nodes), never, dtype=lengths.dtype)
+        values[1::2, ::2], values[::2, 1::2] = once, once.T
+        city = np.arange(0, nodes, 2)
+        values[city, city + 1] = values[city + 1, city] = nodes * (low - surcharge) + shift
+    np.fill_diagonal(values, 0)
+    return Surcharged(values, nodes)
