@@ -102,7 +102,10 @@ def output_of(mode: str, *problems: str, root: Path = PACKAGE.parent) -> list[st
 
 
 @built
-@pytest.mark.parametrize("problem", ["tsp", "bin", "knapsack", "rosenbrock"])
+@pytest.mark.parametrize(
+    "problem",
+    ["knapsack", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tsp", "bin", "rosenbrock"))],
+)
 def test_machine_code_is_what_numba_makes(problem):
     """To the last bit, by every method; and nothing heavy is imported for it."""
     *answers, imported = output_of("shipped", problem)
