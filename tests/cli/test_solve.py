@@ -387,12 +387,14 @@ def test_warnings_do_not_reach_stdout(nsa, tmp_path):
     assert nsa("solve", path, "-q", *QUICK).err == ""
 
 
-def test_a_full_device_is_no_traceback(square):
+def test_a_full_device_is_no_traceback(square, tmp_path):
     """What cannot be written is one line."""
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
     command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--steps", "5"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, cwd=tmp_path
+        )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
