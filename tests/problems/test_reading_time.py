@@ -35,7 +35,10 @@ def seconds_of(read, data, suffix, *arguments):
     return time.perf_counter() - begin
 
 
-@pytest.mark.parametrize("token", TOKENS)
+@pytest.mark.parametrize(
+    "token",
+    [*TOKENS[::7], *(pytest.param(token, marks=pytest.mark.slow) for i, token in enumerate(TOKENS) if i % 7)],
+)
 def test_repeated_pieces(token):
     """Read as instances, and as a solution."""
     problem = find_problem("tsp")
