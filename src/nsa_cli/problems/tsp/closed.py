@@ -63,7 +63,7 @@ class Surcharged(NamedTuple):
 
 
 class WholeLengths(NamedTuple):
-    """The same closed tours in whole numbers, rounded down where 51 bits are too few.
+    """An instance with its lengths in whole numbers, rounded down where bits are too few.
 
     Attributes
     ----------

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.exact import Exact
+from nsa_cli.problems.tsp.closed import WholeLengths
 from nsa_cli.problems.tsp.instance import TspInstance
 
 #: Scaled lengths have at most so many bits: float64 still holds sums of some of them exactly.
@@ -62,21 +63,7 @@ def in_file_units(instance: TspInstance, total: int, scale: int) -> Exact:
     return math.ceil(value) if is_whole(instance) else value
 
 
-class WholeMatrix(NamedTuple):
-    """A matrix of decimals or reals as one of whole numbers, rounded down where 62 bits are too few.
-
-    Attributes
-    ----------
-    instance : TspInstance
-    unit : Fraction
-        What is 1 in it, in file units.
-    """
-
-    instance: TspInstance
-    unit: Fraction
-
-
-def whole_matrix(instance: TspInstance) -> WholeMatrix:
+def whole_matrix(instance: TspInstance) -> WholeLengths:
     """Make an instance with a matrix whole, so that bounds compare with tours exactly."""
     numbers = instance.exact_matrix
     units, shift = numbers.units, 0
@@ -84,4 +71,4 @@ def whole_matrix(instance: TspInstance) -> WholeMatrix:
         shift = max(int(abs(units).max()).bit_length() - _WHOLE_BITS, 0)
         units = (units >> shift).astype(np.int64)
     whole = TspInstance(edge_weight_type="EXPLICIT", matrix=units)
-    return WholeMatrix(whole, Fraction(1 << shift, numbers.denominator))
+    return WholeLengths(whole, Fraction(1 << shift, numbers.denominator))
