@@ -259,6 +259,7 @@ def build(target_names: Sequence[str], into: Path, jobs: int) -> None:
 
     folders = SOURCES, SOURCES.parent / "checkpoints"
     files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in (".py", ".json"))
+    files = [file for file in files if into not in file.parents]
     stamp = " ".join([*target_names, digest_of(files), _tools()])
     if (into / "stamp").exists() and (into / "stamp").read_text() == stamp:
         return

@@ -12,6 +12,7 @@ import contextvars
 import pickle
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -114,17 +115,17 @@ def compile_later(batch: Batch) -> None:
         work = pickle.dumps((batch.tasks[:1], settings))
     except (pickle.PicklingError, AttributeError, TypeError):  # a user's module
         return
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "nsa_cli.solver.detached"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    assert process.stdin is not None
-    with contextlib.suppress(OSError), process.stdin:
-        process.stdin.write(work)
-    process.returncode = 0  # nobody waits for it
+    with contextlib.suppress(OSError), tempfile.TemporaryFile() as file:
+        file.write(work)  # not a pipe: its other end is read only once Python has started
+        file.seek(0)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "nsa_cli.solver.detached"],
+            stdin=file,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        process.returncode = 0  # nobody waits for it
 
 
 def _guarded(batch: Batch, flags: Flags) -> Batch:
