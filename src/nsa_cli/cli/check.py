@@ -23,6 +23,7 @@ from nsa_cli.cli.options import (
     Thousands,
     To,
     check_output,
+    reading_options,
     record_keys,
 )
 from nsa_cli.core.errors import InfeasibleError, UsageError
@@ -62,6 +63,7 @@ def check(
     quiet: Quiet = False,
 ) -> int:
     """Check SOLUTION of INSTANCE: feasible or why not (exit code 3), exact cost, bound and gap."""
+    reading = reading_options(locals())
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.solutions import read_answers
     from nsa_cli.report.text import format_evaluations
@@ -74,16 +76,7 @@ def check(
     check_output(output, inputs=(instance, solution))
     console = Console(quiet)
     with memory_limit(parse_bytes("max_memory", max_memory)):
-        tasks = read(
-            instance,
-            problem,
-            record_keys(set_, capacity, open_, from_, to),
-            columns=columns,
-            separator=separator,
-            decimal=decimal,
-            thousands=thousands,
-            ignore=ignore,
-        )
+        tasks = read(instance, problem, record_keys(set_, capacity, open_, from_, to), **reading)
         answers = read_answers(read_source(solution), tasks[0].problem)
     pairs = pair(tasks, answers, solution)
     if len(pairs) < len(tasks):

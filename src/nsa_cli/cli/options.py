@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -173,6 +173,11 @@ Verbose = Annotated[
     bool,
     typer.Option("-v", "--verbose", help="Say on stderr what was chosen.", rich_help_panel=OUTPUT),
 ]
+
+
+def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Pick the options that say how files are to be read, see `nsa_cli.core.reading.Reading`."""
+    return {name: options[name] for name in ("columns", "separator", "decimal", "thousands", "ignore")}
 
 
 def record_keys(

@@ -21,6 +21,7 @@ from nsa_cli.cli.options import (
     Thousands,
     To,
     check_output,
+    reading_options,
     record_keys,
 )
 from nsa_cli.core.errors import UsageError
@@ -115,6 +116,7 @@ def solution(
     max_memory: MaxMemory = None,
 ) -> int:
     """Draw a solution of an instance, both from files."""
+    reading = reading_options(locals())
     from nsa_cli.problems.files import read_solution
     from nsa_cli.report.plots import check_picture, drawing_of, save_solution
 
@@ -124,16 +126,7 @@ def solution(
 
     limit = parse_bytes("max_memory", max_memory)
     with memory_limit(limit):
-        tasks = read(
-            instance,
-            problem,
-            record_keys(set_, capacity, open_, from_, to),
-            columns=columns,
-            separator=separator,
-            decimal=decimal,
-            thousands=thousands,
-            ignore=ignore,
-        )
+        tasks = read(instance, problem, record_keys(set_, capacity, open_, from_, to), **reading)
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
     task = tasks[0]

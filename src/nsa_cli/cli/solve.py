@@ -30,6 +30,7 @@ from nsa_cli.cli.options import (
     To,
     Verbose,
     check_destination,
+    reading_options,
     record_keys,
 )
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
@@ -99,9 +100,9 @@ def solve(
     console = Console(quiet, verbose)
     check_destination(output, files)
     limit = parse_bytes("max_memory", max_memory)
-    reading = {name: options[name] for name in ("columns", "separator", "decimal", "thousands", "ignore")}
     with memory_limit(limit):
-        items = read_each(files, problem, record_keys(set_, capacity, open_, from_, to), **reading)
+        keys = record_keys(set_, capacity, open_, from_, to)
+        items = read_each(files, problem, keys, **reading_options(options))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
