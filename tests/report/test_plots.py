@@ -313,3 +313,18 @@ def test_names_with_formulas_and_foreign_scripts_are_drawn(tmp_path, capfd):
     instance = problem.from_record(record)
     plots.save_solution(str(tmp_path / "named.png"), problem.drawing(), instance, np.arange(3))
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("metric", "unit"), [("great circle km", "km"), ("great circle m", "m")])
+def test_cities_in_decimal_degrees_are_on_a_map(metric, unit):
+    """As those of TSPLIB's GEO are: longitude to the right, and the length has its unit."""
+    problem = find_problem("tsp")
+    coords = [[48.85, 2.35], [52.52, 13.4], [41.9, 12.5], [40.4, -3.7]]
+    instance = problem.from_record({"coords": coords, "edge_weight_type": metric})
+    figure = Figure()
+    plots.drawing_of(problem).solution(figure, instance, np.arange(4))
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("longitude", "latitude")
+    assert f" {unit} through" in axes.get_title()
+    low, high = axes.get_xlim()
+    assert low < -3.7 < 13.4 < high

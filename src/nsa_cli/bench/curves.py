@@ -69,6 +69,9 @@ def _panel(axes: Axes, rows: Sequence[SummaryRow], names: Sequence[str], shown: 
         style = {"color": colour, "marker": marker, "markersize": 4.5, "lw": 1.6, "clip_on": False}
         one = len(mine) == 1
         shown[name] = axes.errorbar(x, y, yerr=half, **style) if one else axes.plot(x, y, **style)[0]
+        if one:  # the point may lie on the border, its interval not beyond
+            for bar in shown[name][2]:
+                bar.set_clip_on(True)
         axes.fill_between(x, y - half, y + half, color=colour, alpha=0.15, lw=0)
     _scale_times(axes, seconds)
     _scale_gaps(axes, gaps)

@@ -23,6 +23,7 @@ from nsa_cli.core.drawing import (
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.measures import MEASURES
 from nsa_cli.problems.tsp.two_opt.batch import pack
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class TspDrawing(Drawing[TspInstance]):
         route = instance.route
         line = points[solution if route.open else np.append(solution, solution[0])]
         fine = min(1.0, (100 / size) ** 0.5)
-        on_globe = instance.edge_weight_type == "GEO"
+        on_globe = _on_globe(instance) is not None
         style = {"color": BLUE, "lw": max(1.8 * fine, 0.5), "zorder": 1, "solid_joinstyle": "round"}
         for part in _lines(line, around=on_globe):
             axes.plot(*part.T, **style)
@@ -64,7 +65,7 @@ class TspDrawing(Drawing[TspInstance]):
                 axes.plot(*part.T, **style | {"color": ORANGE})
         axes.scatter(*points.T, s=max(26 * fine**2, 1.5), color=BLACK, zorder=2, linewidths=0)
         length = number(instance.objective(solution))
-        unit = " km" if on_globe else ""
+        unit = "" if not on_globe else " m" if instance.measure == "HAVERSINE_M" else " km"
         cities = "1 city" if size == 1 else f"{size:,} cities"
         what = "open path" if route.open else "tour"
         axes.set_title(title(instance.name, f"{what} of length {length}{unit} through {cities}"))
@@ -96,14 +97,23 @@ def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float]:
     """Places to draw the cities at, float64[N, 2], and the height of a unit of y in units of x."""
     if instance.coords is None and instance.display is None:
         return pack([instance]).points[0].astype(np.float64), 1.0
-    if instance.edge_weight_type == "GEO":
-        latitude, longitude = np.degrees(instance.measured).T
+    if (degrees := _on_globe(instance)) is not None:
+        latitude, longitude = degrees
         longitude = _together(longitude)
         middle = np.radians((latitude.min() + latitude.max()) / 2)
         return np.stack([longitude, latitude], 1), float(1 / max(np.cos(middle), 0.1))
     places = instance.display if instance.coords is None else instance.coords
     assert places is not None
     return places[:, :2].astype(np.float64), 1.0
+
+
+def _on_globe(instance: TspInstance) -> NDArray[np.float64] | None:
+    """Latitudes and longitudes in degrees, float64[2, N], where lengths are along great circles."""
+    if instance.edge_weight_type == "GEO":
+        return np.degrees(instance.measured).T
+    if instance.places is not None and MEASURES[instance.measure or ""].on_globe:
+        return instance.places.T.astype(np.float64)
+    return None
 
 
 def _frame(points: NDArray[np.float64], stretch: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -146,7 +156,7 @@ def _together(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _name_axes(axes: Axes, instance: TspInstance) -> None:
-    if instance.edge_weight_type == "GEO":
+    if _on_globe(instance) is not None:
         from matplotlib.ticker import MaxNLocator
 
         for axis in (axes.xaxis, axes.yaxis):
@@ -161,7 +171,8 @@ def _name_axes(axes: Axes, instance: TspInstance) -> None:
     else:
         coords = instance.coords
         seen = ", seen along z" if coords is not None and coords.shape[1] > 2 else ""
-        unit = "display data of the file" if coords is None else f"file's units{seen}"
+        shown = coords is None and instance.places is None
+        unit = "display data of the file" if shown else f"file's units{seen}"
         axes.set(xlabel=f"x ({unit})", ylabel="y")
 
 
