@@ -84,7 +84,6 @@ class Vocabulary:
             ("problem", *problem.settings, *required, *problem.keys, *problem.words)
         )
         self._axes |= {**problem.arrays, **dict.fromkeys(self.columns, 1), **dict.fromkeys(_EVERYWHERE, 0)}
-        self._axes |= {} if "edge_weight_type" not in self._axes else {"edge_weight_type": 0}
         self._keys: defaultdict[str, list[str]] = defaultdict(list)
         self._spelt: dict[str, tuple[str, ...]] = {}
         for key in self._axes:
@@ -199,7 +198,7 @@ class Vocabulary:
         sizes = {
             key: len(data[word])
             for key, word in bound.items()
-            if key in ("coords", "matrix", *self.columns) and axes_of(data[word])
+            if self._axes[key] and axes_of(data[word])
         }
         for word in counts:
             if not sizes:

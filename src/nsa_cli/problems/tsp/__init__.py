@@ -87,7 +87,7 @@ class Tsp(Problem[TspInstance]):
         **dict.fromkeys(listed("closed, symmetric, round trip, return to start, return to depot"), (True,)),
         **dict.fromkeys(listed("open, asymmetric, open tour, directed"), (False,)),
     }
-    arrays = {"coords": 2, "matrix": 2}
+    arrays = {"coords": 2, "matrix": 2, "edge_weight_type": 0}
     formats = (
         FileFormat("tsplib", (".tsp",), tsplib.recognises, tsplib.read, tsplib.write),
         FileFormat("labelled", (), labelled.recognises, labelled.read),
