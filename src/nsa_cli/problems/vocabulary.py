@@ -196,9 +196,7 @@ class Vocabulary:
         self, bound: Mapping[str, str], counts: list[str], data: Mapping[str, Any], fail: Fail
     ) -> None:
         sizes = {
-            key: len(data[word])
-            for key, word in bound.items()
-            if self._axes[key] and axes_of(data[word])
+            key: len(data[word]) for key, word in bound.items() if self._axes[key] and axes_of(data[word])
         }
         for word in counts:
             if not sizes:
