@@ -84,10 +84,10 @@ class Runs:
     def __init__(self, path: Path) -> None:
         self.path, self.all = path, dict[Key, Run]()
         if path.exists():
+            if not (text := path.read_text(encoding="utf-8")).endswith("\n"):
+                path.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")  # a run that was ended
             with path.open(newline="", encoding="utf-8") as file:
                 for row in csv.DictReader(file):
-                    if None in row.values():  # the last line of a run that was ended
-                        continue
                     key = Key(*(row[f] for f in FIELDS[:4]), float(row["limit"]), int(row["seed"]))
                     self.all[key] = Run(*(float(row[f]) for f in FIELDS[6:9]), row["note"])
 
