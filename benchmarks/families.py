@@ -310,8 +310,8 @@ def member(family: Family, size: int, number: int) -> Member:
     if family.whole:
         made = made - made.min(axis=0)
         scale = SIDE / made.max() / (1.5 if family.metric == "MAN_2D" else 1.0)
-        # Lattices and boards keep their ties: a unit is a whole number.
-        scale = math.floor(2 * scale) / 2 if np.array_equal(2 * made, np.rint(2 * made)) else scale
+        if np.array_equal(2 * made, np.rint(2 * made)):  # lattices and boards keep their ties
+            scale = 2 * math.floor(scale / 2)
         made = np.rint(made * scale).astype(np.int64)
         if family.make is square_lattice:  # each city has a neighbour at a spacing, and none nearer
             optimum = len(made) * scale

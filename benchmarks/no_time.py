@@ -66,7 +66,8 @@ def two_opt(
             for side in (1, -1):
                 beside = tour[(place[city] + side) % size]
                 old = _length(coords, city, beside)
-                for other in near[city]:
+                for neighbour in near[city]:
+                    other = np.int64(neighbour)  # all ends of one type
                     new = _length(coords, city, other)
                     if new >= old:
                         break

@@ -7,8 +7,8 @@
 
 Everyone has one thread and the same seconds, in turn on each instance; clocks are told in `contestants`. Each
 run is a row of a CSV file as soon as it is ready, and the same command makes only those that are missing. A
-version of ours is what its sources hold: after an edit only ours runs again. Every tour is checked and
-measured exactly, whatever its solver was given.
+version of ours is what its sources hold: after an edit only ours runs again. (After one of `families`, begin
+with other files.) Every tour is checked and measured exactly, whatever its solver was given.
 
 Gaps are in per cent to the optimum where it is known (TSPLIB, full lattices), else to the shortest tour in
 the references or the CSV file. Means are over instances, of each the mean of its seeds, with a 95 % interval

@@ -69,6 +69,8 @@ def test_the_optimum_of_a_lattice_is_a_tour():
     snake = [*cities[0], *(row for k in range(1, rows) for row in cities[k, 1:][:: (-1) ** k])]
     tour = np.array([*snake, *cities[1:, 0][::-1]])
     assert made.instance.objective(tour) == made.optimum
+    lengths = made.instance.edges(*np.triu_indices(made.instance.size, 1))
+    assert lengths.min() * made.instance.size == made.optimum  # no tour is shorter
 
 
 def test_choosing_has_references_for_their_names(tmp_path):
