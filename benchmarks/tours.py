@@ -339,8 +339,8 @@ def main() -> None:
         for solver in solvers:
             solver.close()
     if options.make_references is not None:
-        names, seen = {case.name for case in cases if case.optimum is None}, runs.shortest()
-        best = {name: min(seen.get(name, np.inf), kept.get(name, np.inf)) for name in names | set(kept)}
+        seen, unknown = runs.shortest(), {case.name for case in cases if case.optimum is None}
+        best = kept | {name: min(seen[name], kept.get(name, np.inf)) for name in unknown & set(seen)}
         options.references.write_text(json.dumps(dict(sorted(best.items())), indent=0) + "\n")
         print(f"{options.references}: best lengths of {len(best)} instances")
         return
