@@ -205,7 +205,7 @@ class Batch:
     def _course(self) -> Schedule | AdaptiveSchedule:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
         schedule = self.plan.schedule
-        if self._by_time:
+        if self._by_time and self.deadline is not None:
             schedule = TimedSchedule.of(schedule, time.monotonic(), self.deadline)
         return AdaptiveSchedule(schedule) if schedule.kind == "adaptive" else schedule
 
