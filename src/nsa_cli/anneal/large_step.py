@@ -253,6 +253,11 @@ class LargeStepChains:
         self.step += count
 
     @property
+    def is_settling(self) -> bool:
+        """Whether local search has still to improve first solutions."""
+        return bool(self._unsettled)
+
+    @property
     def phase(self) -> str:
         """What is done now."""
         return next((population.phase for population in self._populations.values()), CHAIN)

@@ -174,7 +174,8 @@ class Batch:
         began, rows = time.monotonic(), self.plan.chains
         tasks, bounds = zip(*pairs, strict=True)
         instances = [task.instance for task in tasks for _ in range(rows)]
-        chains = self.plan.search.start(instances, x, keys, rows, self._steps())
+        left = None if self.deadline is None else self.deadline - began
+        chains = self.plan.search.start(instances, x, keys, rows, self._steps(), left)
         ready = time.monotonic()
         end = run_chains(
             chains,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +47,9 @@ class UserLargeStep:
         """Temperatures are in units of the mean change of a random move."""
         return Budget(max(min(50 * instance.size, 5_000), 1_000), 0.3, 0.03, chains=8)
 
-    def runs(self, instances: Sequence[UserInstance], x: NDArray[Any]) -> list[LargeStepRun]:
+    def runs(
+        self, instances: Sequence[UserInstance], x: NDArray[Any], seconds: float = math.inf
+    ) -> list[LargeStepRun]:
         """Put chains at their first solutions."""
         batch = self._fused.arrays(instances, None)
         return [_run(batch, row, np.ascontiguousarray(first)) for row, first in enumerate(x)]

@@ -68,20 +68,28 @@ class Setting(NamedTuple):
 
 
 def prepare(
-    instance: TspInstance, start: Solution, settings: LargeStepSettings = LargeStepSettings()
+    instance: TspInstance,
+    start: Solution,
+    settings: LargeStepSettings = LargeStepSettings(),
+    *,
+    hurried: bool = False,
 ) -> Setting:
-    """Make an instance ready: candidates and scales; edges of the first tour int64[N] are among them."""
+    """Make an instance ready: candidates and scales; edges of the first tour int64[N] are among them.
+
+    Hurried, the candidates are the nearest cities, not those of the best alpha-nearness.
+    """
     sites, metric, neighbours, distances = neighbour_lists(instance)
     size, order = len(sites.numbers), sites.order(start)
     scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
     if isinstance(instance, ClosedTour):  # whose surcharges are no distances; each city has a fixed edge
         scale, candidates = instance.spacing, candidates + instance.outer.route.directed
-    if instance.matrix is None and instance.points.shape[1] == 2 and size > _FEW:
+    hurried = hurried or size > _WEIGHED_UP_TO
+    if not hurried and instance.matrix is None and instance.points.shape[1] == 2 and size > _FEW:
         neighbours = with_quadrants(instance.points[sites.numbers], neighbours)
     graph = graph_of(metric, neighbours, order)
     steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
     scores = graph.lengths
-    if size <= _WEIGHED_UP_TO:
+    if not hurried:
         scores = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
     chosen = choose(graph, scores, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
