@@ -1,7 +1,7 @@
-"""Pages that the documentation's build makes: from the commands' help, the package's exports, and other folders.
+"""Pages that the documentation's build makes from the commands' help, the exports, and files elsewhere.
 
-`mkdocs.yml` names this file. Nothing here is written by hand twice: the commands' page is their help, the
-Python page is `nsa_cli.__all__` with its docstrings, and results, policies, security and changes are the files of
+`mkdocs.yml` names this file. Nothing is written by hand twice: the commands' page is their help, the Python
+page is `nsa_cli.__all__` with its docstrings, and results, policies, security and changes are the files of
 the repository.
 """
 
@@ -30,6 +30,9 @@ ELSEWHERE = {
     "CHANGELOG.md": "CHANGELOG.md",
 }
 
+#: What is wanted most, first on the Python page.
+FIRST = ("solve", "solve_many", "read", "read_each", "generate", "Result", "Settings", "UserProblem")
+
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made."""
@@ -41,7 +44,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Turn links to files elsewhere in the repository, which work where it is browsed, into links to pages."""
+    """Turn links to files elsewhere, which work where the repository is browsed, into links to pages."""
     for source, page in ELSEWHERE.items():
         markdown = markdown.replace(f"](../{source}", f"]({page}")
     return markdown
@@ -85,7 +88,7 @@ def python_page() -> Iterator[str]:
     """Name every export for mkdocstrings, which writes its docstring there."""
     yield "# Python\n"
     yield "What `import nsa_cli as nsa` gives. Everything is typed; nothing is printed.\n"
-    names = sorted(nsa_cli.__all__)
+    names = [*(name for name in FIRST if name in nsa_cli.__all__), *sorted({*nsa_cli.__all__} - {*FIRST})]
     kinds = {
         "Functions": [name for name in names if name.islower()],
         "Classes": [name for name in names if not name.islower() and not name.endswith("Error")],

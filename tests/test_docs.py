@@ -1,18 +1,20 @@
 """Code blocks of the README and of the documentation run, and print what is shown.
 
-Blocks of a page run in order, in one folder that begins with `examples/`, and share Python's names. What is marked above
-a block, ``<!-- test: … -->``, is one of: ``slow`` (only with ``-m slow``), ``needs PROGRAM``, and ``skip: REASON``.
+Blocks of a page run in order, in one folder that begins with `examples/`, and share Python's names. A mark
+above a block, ``<!-- test: … -->``, is one of: ``slow`` (only with ``-m slow``), ``needs PROGRAM``, and
+``skip: REASON``.
 
-- ``sh``: a line each, or a script for bash where there is more in it than calls of `nsa`. Solves without steps
-  and without a limit get half a second.
-- ``console``: lines that begin with ``$`` are run as they are, and give the output below them, where ``…`` stands for
-  anything. ``# exit code N`` says that it is not 0. Solves show tables, as on a terminal.
+- ``sh``: a line each, or a script for bash where there is more in it than calls of `nsa`. Solves without
+  steps and without a limit get half a second.
+- ``console``: lines that begin with ``$`` are run as they are, and give the output below them, where ``…``
+  stands for anything. ``# exit code N`` says that it is not 0. Solves show tables, as on a terminal.
 - ``python``: run as it is; of what it prints nothing is compared.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shlex
@@ -102,7 +104,9 @@ def test_a_block_runs(page, k, capsys, tmp_path_factory, request):
     slow_too = block.mark == "slow"
     with contextlib.chdir(page.folder):
         for number, other in enumerate(page.blocks[: k + 1]):
-            if number not in page.ran and (not other.mark or number == k or (slow_too and other.mark == "slow")):
+            if number not in page.ran and (
+                not other.mark or number == k or (slow_too and other.mark == "slow")
+            ):
                 page.ran.add(number)
                 run(page, other, capsys)
 
@@ -216,14 +220,54 @@ def test_options_on_pages_exist():
 
 def test_every_option_of_solve_is_on_its_page():
     """The page explains each in a table, and no others."""
-    rows = [line for line in (ROOT / "docs" / "options.md").read_text().splitlines() if line.startswith("| `-")]
+    rows = [
+        line for line in (ROOT / "docs" / "options.md").read_text().splitlines() if line.startswith("| `-")
+    ]
     told = options_in("\n".join(row.split(" | ")[0] for row in rows))
     assert told == options_of("solve") - {"--help"}
 
 
+def fields_on(heading, text):
+    """Collect the fields that the table below a heading explains."""
+    rows = text[text.index(heading) :].split("\n\n|", 1)[1].split("\n\n", 1)[0].splitlines()
+    return {word for row in rows for word in re.findall(r"`(\w+)`", row.split(" | ")[0])}
+
+
+def test_every_field_of_a_result_is_on_its_page(tmp_path, capsys):
+    """Those of all problems, of paths and of checks, and no others."""
+    text = (ROOT / "docs" / "result.md").read_text()
+    common = fields_on("## Fields", text)
+    rows = re.findall(r"^\| (?:tsp|knapsack|bin|rosenbrock) \| (.*?) \|", text, re.MULTILINE)
+    told = common.union(*(re.findall(r"`(\w+)`", row) for row in rows))
+    bound = fields_on("The object `bound`", text)
+    route = {"from": 1, "to": 2, "fixed_edges": [[3, 4]], "asymmetric": True}
+    instances = [
+        {"problem": "tsp", "matrix": [[abs(i - j) + (i > j) for i in range(5)] for j in range(5)], **route},
+        {"problem": "knapsack", "values": [3, 2], "weights": [2, 1], "capacity": 2},
+        {"problem": "bin", "weights": [0.5, 0.7, 0.2]},
+        {"problem": "rosenbrock", "a": 1, "b": 10},
+    ]
+    written, (instance, solution) = set(), (tmp_path / "instance.json", tmp_path / "solution.json")
+    for record in instances:
+        instance.write_text(json.dumps(record))
+        assert exit_code(["solve", str(instance), "--time-limit", "200ms", "-o", str(solution)]) == 0
+        result = json.loads(solution.read_text())
+        assert common <= set(result)
+        assert set(result["bound"] or bound) == bound  # Rosenbrock's may have no time for one
+        written |= set(result)
+    assert written == told
+    capsys.readouterr()
+    assert exit_code(["check", str(instance), str(solution), "--format", "json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) - common == fields_on("`nsa check --format json`", text)
+
+
 def test_links_lead_to_files():
     """Links within the repository; the documentation's build checks those between pages again."""
-    for path in [*(page.path for page in PAGES), *(ROOT / "benchmarks").rglob("*.md"), ROOT / "checkpoints/README.md"]:
+    for path in [
+        *(page.path for page in PAGES),
+        *(ROOT / "benchmarks").rglob("*.md"),
+        ROOT / "checkpoints/README.md",
+    ]:
         for target in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
             if "://" not in target and target not in ("commands.md", "python.md"):  # these two are made
                 assert (path.parent / target).exists(), f"{path.name}: {target}"

@@ -24,7 +24,7 @@ class GroupedCommand(TyperCommand):
 
 
 def grouped(command: Any, context: Any) -> list[tuple[str, list[tuple[str, str]]]]:
-    """List the headings of a command's help, each with its parameters: how they are written, what they mean."""
+    """List the headings of a command's help, each with its parameters: spelling and meaning."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
