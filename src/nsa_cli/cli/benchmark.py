@@ -33,34 +33,59 @@ def benchmark(
             autocompletion=completion(problem_names),
         ),
     ],
-    sizes: Annotated[str | None, typer.Option("--sizes", help="Sizes of instances: 50,100.")] = None,
+    sizes: Annotated[
+        str | None, typer.Option("--sizes", metavar="SIZES", help="Sizes of instances: 50,100.")
+    ] = None,
     budget: Annotated[
         str | None,
-        typer.Option("--budget", metavar="TIMES", help="Quality against time: 5ms,20ms,1s an instance."),
+        typer.Option(
+            "--budget", metavar="TIMES", help="Measure by time instead of steps: 5ms,20ms,1s an instance."
+        ),
     ] = None,
     steps: Annotated[
-        str, typer.Option("--steps", help="Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.")
+        str,
+        typer.Option(
+            "--steps",
+            metavar="FACTORS",
+            help="Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.",
+        ),
     ] = "10",
-    seeds: Annotated[str, typer.Option("--seeds", help="1..5, or 1,2,3.")] = "1",
-    count: Annotated[int, typer.Option("--count", help="Instances of each size, at most.")] = 100,
+    seeds: Annotated[
+        str, typer.Option("--seeds", metavar="SEEDS", help="Runs of each instance: 1..5, or 1,2,3.")
+    ] = "1",
+    count: Annotated[
+        int, typer.Option("--count", metavar="N", help="Instances of each size, at most.")
+    ] = 100,
     policies: Annotated[
-        str | None, typer.Option("--policies", help="Names or files; none; all shipped ones by default.")
+        str | None,
+        typer.Option(
+            "--policies", metavar="NAMES", help="Names or files, or none. Default: all shipped ones."
+        ),
     ] = None,
     neighbourhood: Annotated[
         str | None,
-        typer.Option("--neighbourhood", help="Uniform proposals in this one, too: nearest:10 for tours."),
+        typer.Option(
+            "--neighbourhood",
+            metavar="NAME",
+            help="Uniform proposals in this one, too: nearest:10 for tours.",
+        ),
     ] = None,
     candidates: Candidates = None,
     against: Annotated[
-        str | None, typer.Option("--against", help="Peers, other projects' solvers, by name; or all.")
+        str | None,
+        typer.Option("--against", metavar="NAMES", help="Peers, other projects' solvers, by name; or all."),
     ] = None,
     time_limit: Annotated[
         str,
-        typer.Option("--time-limit", metavar="TIME", help="Of peers, for each instance: 10, 500ms, 2m."),
+        typer.Option("--time-limit", metavar="TIME", help="Time of a peer for each instance: 10, 500ms, 2m."),
     ] = "1",
     references: Annotated[
         str | None,
-        typer.Option("--references", metavar="DIR", help="Reference objectives; for files, a list of them."),
+        typer.Option(
+            "--references",
+            metavar="DIR",
+            help="Folder of reference objectives; for files, a list NAME : OBJECTIVE.",
+        ),
     ] = None,
     device: Device = "auto",
     out: Annotated[

@@ -53,12 +53,14 @@ def check(
     thousands: Thousands = None,
     ignore: Ignore = None,
     max_memory: MaxMemory = None,
-    no_bound: Annotated[bool, typer.Option("--no-bound", help="Check and evaluate only.")] = False,
+    no_bound: Annotated[
+        bool, typer.Option("--no-bound", help="Check and evaluate only, without a bound.")
+    ] = False,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
     ] = None,
     fmt: Annotated[
-        str, typer.Option("--format", help="text, or json: an object, one a line if several.")
+        str, typer.Option("--format", metavar="text|json", help="json: an object, one a line if several.")
     ] = "text",
     quiet: Quiet = False,
 ) -> int:

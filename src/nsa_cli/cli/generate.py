@@ -23,9 +23,10 @@ _INSTANCE_BYTES, _ELEMENT_BYTES = 1_000, 8
 
 def generate(
     problem: ProblemName,
-    size: Annotated[int, typer.Option("-n", "--size", help="Cities, items or dimensions.")],
+    size: Annotated[int, typer.Option("-n", "--size", metavar="N", help="Cities, items or dimensions.")],
     count: Annotated[
-        int | None, typer.Option("--count", help="How many instances; with --paper the first so many.")
+        int | None,
+        typer.Option("--count", metavar="N", help="How many instances; with --paper the first so many."),
     ] = None,
     seed: Seed = None,
     paper: Annotated[
@@ -37,11 +38,11 @@ def generate(
             "-o",
             "--output",
             metavar="FILE|DIR",
-            help="File, - for stdout, or a directory for one file an instance.",
+            help="Where to write; - is stdout; DIR/: a file for each instance.",
         ),
     ] = None,
     fmt: Annotated[
-        str | None, typer.Option("--format", help="json, jsonl, csv, or tsplib for tours.")
+        str | None, typer.Option("--format", metavar="json|jsonl|csv|tsplib", help="tsplib is for tours.")
     ] = None,
 ) -> int:
     """Write random instances of PROBLEM, or the test sets of the paper's tables."""

@@ -38,7 +38,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
 
 app = typer.Typer(
     name="nsa",
-    help="Neural simulated annealing: tours, knapsacks, bins, and problems of your own.",
+    help="Solve tours, knapsacks, bins, and problems of your own by annealing.",
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

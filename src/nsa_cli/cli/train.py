@@ -19,19 +19,32 @@ _SHOWN = ("cost", "validation", "acceptance")
 
 def train(
     problem: ProblemName,
-    method: Annotated[str, typer.Option("--method", help="ppo or es.")] = "es",
-    preset: Annotated[str, typer.Option("--preset", help="paper (the published recipe) or best.")] = "best",
-    size: Annotated[int | None, typer.Option("-n", "--size", help="Size of the training instances.")] = None,
-    epochs: Annotated[int | None, typer.Option("--epochs", help="Updates.")] = None,
-    features: Annotated[str | None, typer.Option("--features", help="Feature set.")] = None,
+    method: Annotated[str, typer.Option("--method", metavar="es|ppo", help="How to train.")] = "es",
+    preset: Annotated[
+        str,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="best, or paper (the published recipe), or another of the problem's.",
+        ),
+    ] = "best",
+    size: Annotated[
+        int | None, typer.Option("-n", "--size", metavar="N", help="Size of training instances.")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", metavar="N", help="Updates of the policy.")
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option("--features", metavar="NAME", help="What the network sees.")
+    ] = None,
     neighbourhood: Neighbourhood = None,
     candidates: Candidates = None,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same policy.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Same seed, same policy.")] = 0,
     device: Device = "cpu",
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the policy goes.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from FILE's state.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the state beside FILE.")] = False,
     tensorboard: Annotated[
         str | None, typer.Option("--tensorboard", metavar="DIR", help="Write the log for TensorBoard, too.")
     ] = None,
