@@ -24,8 +24,8 @@ BELOW = {
     "anneal": {"core"},
     "train": {"core", "io", "anneal", "policy", "version"},
     "report": {"core", "io", "anneal"},
-    "solver": {"core", "problems", "policy", "anneal", "version"},
-    "api": {"core", "io", "problems", "solver"},
+    "solver": {"core", "problems", "policy", "anneal", "report", "version"},
+    "api": {"core", "io", "problems", "report", "solver"},
     "contract": {"core", "io", "policy", "problems", "api", "user"},
     "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report", "version"},
     "cli": {

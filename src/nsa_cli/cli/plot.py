@@ -25,6 +25,7 @@ from nsa_cli.cli.options import (
     record_keys,
 )
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import need
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
 from nsa_cli.core.problem import Problem
@@ -66,6 +67,7 @@ def policy(
 
     owner = find_problem(problem or problem_of(name))
     drawing = drawing_of(owner)
+    need("torch", "the picture of a policy")
     from nsa_cli.report.plots import save_policy
 
     save_policy(output, drawing, _view(owner, name, size, steps, parse_seed("seed", seed)))

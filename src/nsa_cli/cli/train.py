@@ -11,6 +11,7 @@ import typer
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
+from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
 
 #: Columns of the log that the progress line shows.
@@ -46,6 +47,7 @@ def train(
     found = find_problem(problem)
     out = out or f"{found.name}-{method}-{preset}.json"
     check_output(out)
+    need("torch", "training")
     import torch
 
     from nsa_cli.solver.choose import choose_device
