@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.stop import Interrupt, Progress
 from nsa_cli.core.draws import draw_seed
-from nsa_cli.core.errors import InputError, NsaError, UsageError
+from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
@@ -263,7 +263,10 @@ def solve_keys(keys: Mapping[str, Any], elements: Sequence[str], options: RunOpt
     options : RunOptions
     """
     given = {key: plain_data(value, key) for key, value in keys.items() if value is not None}
-    rows = next((given[key] for key in elements if key in given), None)
+    counted = next((key for key in elements if key in given), None)
+    rows = None if counted is None else given[counted]
+    if rows == []:
+        raise DataError(f"{counted}: expected at least one element, got none", counted)
     if isinstance(rows, list) and not given.keys() & {"names", "copies"}:
         given["ids"] = list(range(len(rows)))
     return solve(given, **options)
@@ -309,15 +312,15 @@ def _task(
     keys = None if data is None else plain_data(data, "data")
     if isinstance(given, str | Path):
         tasks = read(given, problem, keys, max_memory=max_memory, **reading)
-        what = str(given)
+        what, help_ = str(given), "solve_many takes those of read"
     else:
         owner = find_problem(problem) if problem else None
         records = data_records(plain_data(given), owner, _reading(reading))
         tasks = _tasks(read_each_record(records, owner, keys))
         check_settings([task.problem for task in tasks], keys or {})
-        what = "the data"
+        what, help_ = "data", "solve each"
     if len(tasks) != 1:
-        raise UsageError(f"{what}: expected one instance, got {len(tasks)}; use solve_many on each")
+        raise UsageError(f"{what}: expected one instance, got {len(tasks)}; {help_}")
     return tasks[0]
 
 

@@ -219,7 +219,7 @@ def data_records(
     """
     owners = [problem] if problem else all_problems()
     source = Source("", "", "", None, reading or Reading())
-    _refuse_columns(source, "are data in memory")
+    _refuse_columns(source, "is data in memory")
     if isinstance(data, Mapping):
         claim = data.get("problem")
         if problem is not None and claim not in (None, problem.name):
