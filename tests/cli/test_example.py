@@ -41,7 +41,7 @@ def test_an_example_goes_to_stdout_or_a_folder(nsa, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("capitals",), "there is no example 'capitals'; the nearest is capitals.csv"),
+        (("capitals",), "there is no example 'capitals'; the nearest is capitals."),
         (("zzz",), "there is no example 'zzz'; capitals.csv, "),
         (("../README.md",), "there is no example '../README.md'"),
         (("valley.json", "-o", "/nowhere/x"), "--output: /nowhere/x: cannot be written: "),
