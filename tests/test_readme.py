@@ -58,4 +58,4 @@ def test_the_python_example_runs(monkeypatch, capsys):
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     monkeypatch.chdir(ROOT)
     exec(code.replace('"10N2"', "50").replace("count=100", "count=3"), {})
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert len(capsys.readouterr().out.splitlines()) == 3

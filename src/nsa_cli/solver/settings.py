@@ -56,7 +56,7 @@ class SettingOptions(TypedDict, total=False):
     t_end: float | Literal["auto"] | None
     schedule: Kind
     reheat: int
-    acceptance: Literal["metropolis", "hastings", "threshold"]
+    acceptance: str
     init: str | ArrayLike | None
     time_limit: float | str | None
     target: float | None
