@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -363,3 +366,41 @@ def test_a_handler_of_somebody_else_stays(monkeypatch):
         assert calls
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_terminal_shows_a_bar_that_fits_and_goes():
+    """On standard error, within the terminal's columns, and erased in the end."""
+    pty = pytest.importorskip("pty")
+    code = "import nsa_cli as nsa; nsa.rosenbrock(time_limit=1, seed=1, progress=True)"
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "70", "LINES": "20"}
+    with subprocess.Popen([sys.executable, "-c", code], stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how the end of a terminal is told
+            while some := os.read(ours, 65536):
+                shown += some
+        os.close(ours)
+        assert process.wait(30) == 0
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in shown.decode().split("\r")]
+    assert any("best" in line for line in lines)
+    assert max(len(line.strip("\n")) for line in lines) <= 70
+    assert shown.rstrip().endswith(b"\x1b[2K")
+
+
+def test_a_notebook_shows_a_bar_without_widgets(monkeypatch):
+    """Updated in place, and emptied in the end."""
+    shown = []
+
+    class Handle:
+        def update(self, page):
+            shown.append(page)
+
+    display = SimpleNamespace(HTML=str, display=lambda page, display_id: Handle())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=display))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    nsa.rosenbrock(time_limit=0.6, seed=1, progress=True)
+    assert shown[0].startswith('<progress value="')
+    assert "best" in shown[0]
+    assert shown[-1] == ""

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import generate, read
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import (
     Capacity,
     Columns,
@@ -21,6 +22,7 @@ from nsa_cli.cli.options import (
     Thousands,
     To,
     check_output,
+    policy_names,
     reading_options,
     record_keys,
 )
@@ -42,7 +44,14 @@ _CHAINS = 64
 
 
 def policy(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A shipped policy, or a file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A shipped policy, or a file.",
+            autocompletion=completion(policy_names),
+        ),
+    ],
     output: Picture,
     problem: Annotated[
         str | None,

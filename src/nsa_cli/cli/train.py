@@ -10,6 +10,7 @@ import typer
 
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
 from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
@@ -20,8 +21,20 @@ _SHOWN = ("cost", "validation", "acceptance")
 
 def train(
     problem: ProblemName,
-    method: Annotated[str, typer.Option("--method", help="ppo or es.")] = "es",
-    preset: Annotated[str, typer.Option("--preset", help="paper (the published recipe) or best.")] = "best",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method", metavar="ppo|es", help="How to train.", autocompletion=completion(("ppo", "es"))
+        ),
+    ] = "es",
+    preset: Annotated[
+        str,
+        typer.Option(
+            "--preset",
+            help="paper (the published recipe) or best.",
+            autocompletion=completion(("paper", "best")),
+        ),
+    ] = "best",
     size: Annotated[int | None, typer.Option("-n", "--size", help="Size of the training instances.")] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Updates.")] = None,
     features: Annotated[str | None, typer.Option("--features", help="Feature set.")] = None,

@@ -12,8 +12,8 @@ from nsa_cli.anneal.stop import Progress
 from nsa_cli.core.bound import relative_gap
 from nsa_cli.core.task import Task
 
-#: Seconds between two pictures of a bar, and characters beside it.
-_EVERY, _WIDTH = 0.1, 90
+#: Seconds between two pictures of a bar; columns of a bar, and of the words beside it in a notebook.
+_EVERY, _BAR, _WORDS = 0.1, 20, 90
 
 
 class Snapshot:
@@ -183,7 +183,7 @@ class ProgressBar:
         progress = progress._replace(acceptance=recent_acceptance(progress, last))
         deadline = None if self._deadline is None else self._deadline - self._began
         snapshot = Snapshot(progress, now - self._began, self._tasks, deadline)
-        self._display.show(snapshot.share, snapshot.line(_WIDTH))
+        self._display.show(snapshot.share, snapshot.line(self._display.width))
 
 
 class _TerminalBar:
@@ -192,7 +192,8 @@ class _TerminalBar:
     def __init__(self, console: Any) -> None:
         from rich.progress import BarColumn, Progress, TextColumn
 
-        columns = (BarColumn(20), TextColumn("{task.description}", markup=False))
+        self.width = max(console.width - _BAR - 2, 20)
+        columns = (BarColumn(_BAR), TextColumn("{task.description}", markup=False))
         self._bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
         self._row = self._bar.add_task("", total=1.0)
         self._bar.start()
@@ -212,7 +213,7 @@ class _NotebookBar:
     def __init__(self) -> None:
         from IPython.display import HTML, display
 
-        self._html = HTML
+        self._html, self.width = HTML, _WORDS
         self._handle = display(HTML(""), display_id=True)
 
     def show(self, share: float, line: str) -> None:
