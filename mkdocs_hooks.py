@@ -1,8 +1,8 @@
 """Pages that the documentation's build makes from the commands' help, the exports, and files elsewhere.
 
 `mkdocs.yml` names this file. Nothing is written by hand twice: the commands' page is their help, the Python
-page is `nsa_cli.__all__` with its docstrings, and results, policies, security and changes are the files of
-the repository.
+page is what `nsa_cli` exports, with its docstrings, and results, policies, security and changes are files
+of the repository.
 """
 
 from __future__ import annotations
@@ -27,11 +27,25 @@ ELSEWHERE = {
     **{f"benchmarks/results/{p.name}": f"results/{p.name}" for p in ROOT.glob("benchmarks/results/*.md")},
     "checkpoints/README.md": "POLICIES.md",
     "SECURITY.md": "SECURITY.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
 }
 
 #: What is wanted most, first on the Python page.
-FIRST = ("solve", "solve_many", "read", "read_each", "generate", "Result", "Settings", "UserProblem")
+FIRST = (
+    "solve",
+    "tsp",
+    "knapsack",
+    "bin_packing",
+    "rosenbrock",
+    "solve_many",
+    "read",
+    "read_each",
+    "generate",
+    "Result",
+    "Settings",
+    "UserProblem",
+)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -88,7 +102,8 @@ def python_page() -> Iterator[str]:
     """Name every export for mkdocstrings, which writes its docstring there."""
     yield "# Python\n"
     yield "What `import nsa_cli as nsa` gives. Everything is typed; nothing is printed.\n"
-    names = [*(name for name in FIRST if name in nsa_cli.__all__), *sorted({*nsa_cli.__all__} - {*FIRST})]
+    exports = {name for name in dir(nsa_cli) if not name.startswith("_")}
+    names = [*(name for name in FIRST if name in exports), *sorted(exports - {*FIRST})]
     kinds = {
         "Functions": [name for name in names if name.islower()],
         "Classes": [name for name in names if not name.islower() and not name.endswith("Error")],

@@ -13,6 +13,7 @@ from nsa_cli.cli.console import Console, Signals, Status, emit, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_names
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import is_installed
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers, parse_seconds
 
@@ -129,13 +130,12 @@ def _run(request: Request, out: str | None, console: Console) -> int:
     from nsa_cli.bench.benchmark import prepare
     from nsa_cli.bench.solvers import Monitor
     from nsa_cli.bench.tables import format_rows
-    from nsa_cli.report.plots import has_matplotlib
 
     timed = request.budget is not None
     with Signals() as signals:
         ready = prepare(request)
         directory = None if out is None else files.make_directory(out)
-        if directory is not None and timed and not has_matplotlib():
+        if directory is not None and timed and not is_installed("matplotlib"):
             console.warn("no picture: it needs matplotlib: pip install 'nsa-cli[plot]'")
         about = files.circumstances(ready.packages()) | {"device": request.device}
         status, runs, written = Status(console), list["MeasuredRun"](), float("-inf")
@@ -153,7 +153,7 @@ def _run(request: Request, out: str | None, console: Console) -> int:
                     written = time.monotonic()
         finally:
             status.clear()
-            write(picture=timed and has_matplotlib())
+            write(picture=timed and is_installed("matplotlib"))
         if runs:
             emit(format_rows(ready.rows(runs), ready.caption(runs), by_seconds=timed), None)
         if signals.received:

@@ -8,6 +8,7 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import (
     Capacity,
     Columns,
@@ -60,7 +61,13 @@ def check(
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
     ] = None,
     fmt: Annotated[
-        str, typer.Option("--format", metavar="text|json", help="json: an object, one a line if several.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="text|json",
+            help="json: an object, one a line if several.",
+            autocompletion=completion(("text", "json")),
+        ),
     ] = "text",
     quiet: Quiet = False,
 ) -> int:

@@ -9,6 +9,7 @@ import typer
 
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import ProblemName, Seed, check_destination, file_in, is_directory
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import UsageError
@@ -42,7 +43,13 @@ def generate(
         ),
     ] = None,
     fmt: Annotated[
-        str | None, typer.Option("--format", metavar="json|jsonl|csv|tsplib", help="tsplib is for tours.")
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="json|jsonl|csv|tsplib",
+            help="tsplib is for tours.",
+            autocompletion=completion(("json", "jsonl", "csv", "tsplib")),
+        ),
     ] = None,
 ) -> int:
     """Write random instances of PROBLEM, or the test sets of the paper's tables."""

@@ -10,7 +10,9 @@ import typer
 
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
+from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
 
 #: Columns of the log that the progress line shows.
@@ -19,13 +21,19 @@ _SHOWN = ("cost", "validation", "acceptance")
 
 def train(
     problem: ProblemName,
-    method: Annotated[str, typer.Option("--method", metavar="es|ppo", help="How to train.")] = "es",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method", metavar="es|ppo", help="How to train.", autocompletion=completion(("ppo", "es"))
+        ),
+    ] = "es",
     preset: Annotated[
         str,
         typer.Option(
             "--preset",
             metavar="NAME",
             help="best, or paper (the published recipe), or another of the problem's.",
+            autocompletion=completion(("paper", "best")),
         ),
     ] = "best",
     size: Annotated[
@@ -59,6 +67,7 @@ def train(
     found = find_problem(problem)
     out = out or f"{found.name}-{method}-{preset}.json"
     check_output(out)
+    need("torch", "training")
     import torch
 
     from nsa_cli.solver.choose import choose_device
