@@ -45,7 +45,7 @@ def generate(
         str | None, typer.Option("--format", metavar="json|jsonl|csv|tsplib", help="tsplib is for tours.")
     ] = None,
 ) -> int:
-    """Write random instances of PROBLEM, or the test sets of the paper's tables."""
+    """Write random instances of PROBLEM. Or, with --paper, the test sets of the paper's tables."""
     from nsa_cli.problems import find_problem
     from nsa_cli.problems.files import write_instances
 
