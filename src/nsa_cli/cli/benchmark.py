@@ -96,7 +96,7 @@ def benchmark(
     max_memory: MaxMemory = None,
     quiet: Quiet = False,
 ) -> int:
-    """Measure annealing, heuristics and peers on the paper's test sets of PROBLEM, or on files."""
+    """Measure solvers on test sets or files. Annealing, heuristics, and peers if they are named."""
     if count < 1:
         raise UsageError(f"expected at least 1, got {count}", option="count")
     seconds = parse_seconds("time_limit", time_limit)

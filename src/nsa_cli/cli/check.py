@@ -71,7 +71,7 @@ def check(
     ] = "text",
     quiet: Quiet = False,
 ) -> int:
-    """Check SOLUTION of INSTANCE: feasible or why not (exit code 3), exact cost, bound and gap."""
+    """Check a SOLUTION of an INSTANCE. Feasible or why not (exit code 3), exact cost, bound and gap."""
     reading = reading_options(locals())
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.solutions import read_answers

@@ -52,7 +52,7 @@ def generate(
         ),
     ] = None,
 ) -> int:
-    """Write random instances of PROBLEM, or the test sets of the paper's tables."""
+    """Write random instances of PROBLEM. Or, with --paper, the test sets of the paper's tables."""
     from nsa_cli.problems import find_problem
     from nsa_cli.problems.files import write_instances
 

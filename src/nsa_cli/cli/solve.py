@@ -93,7 +93,7 @@ def solve(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
-    """Solve the instances of all FILEs and print the best solutions found."""
+    """Solve FILEs and print the best solutions found."""
     options, started = locals(), began()
     set_log_format(log_format)
     console = Console(quiet, verbose)

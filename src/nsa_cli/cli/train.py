@@ -61,7 +61,7 @@ def train(
     config: str | None = None,  # this and the next are filled by nsa_cli.cli.config
     context: typer.Context,
 ) -> int:
-    """Train a policy for PROBLEM; log and state lie beside it, Ctrl-C saves."""
+    """Train a policy for PROBLEM. Its log and its state lie beside it; Ctrl-C saves them."""
     from nsa_cli.problems import find_problem
 
     found = find_problem(problem)
