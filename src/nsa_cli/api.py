@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from nsa_cli.anneal.stop import Interrupt, Progress
 from nsa_cli.core.draws import draw_seed
@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 #: What `solve` takes: a file, an instance, or data: a mapping with the keys of the JSON form, or an array.
-Given: TypeAlias = str | Path | Instance | Task | Mapping[str, Any] | NDArray[Any] | Sequence[Any]
+Given: TypeAlias = str | Path | Instance | Task | Mapping[str, Any] | ArrayLike
 
 
 @with_options(ReadingOptions)
