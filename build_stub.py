@@ -38,4 +38,6 @@ def _functions(path: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    (PACKAGE / "__init__.pyi").write_text(stub(), encoding="utf-8")
+    file = PACKAGE / "__init__.pyi"
+    if not file.exists() or file.read_text(encoding="utf-8") != stub():  # a source may be read-only
+        file.write_text(stub(), encoding="utf-8")

@@ -123,6 +123,16 @@ def test_wrong_data_are_an_error_of_one_line_that_names_the_key(call, message):
     assert "\n" not in str(caught.value)
 
 
+def test_of_several_the_one_at_fault_is_named():
+    """By its place in the list, and the key."""
+    with pytest.raises(nsa.InputError) as caught:
+        nsa.solve_many([{"coords": XY}, XY, {"coords": NAN}])
+    assert str(caught.value) == "instances[2]: coords, element 2: expected a finite number, got nan"
+    results = nsa.solve_many([{"coords": XY}, XY, EXAMPLES / "packing.csv"], **FAST)
+    assert results[0].ids == results[1].ids
+    assert [r.problem for r in results] == ["tsp", "tsp", "knapsack"]
+
+
 # --- options
 
 

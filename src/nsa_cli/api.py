@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from nsa_cli.anneal.stop import Interrupt, Progress
 from nsa_cli.core.draws import draw_seed
@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 #: What `solve` takes: a file, an instance, or data: a mapping with the keys of the JSON form, or an array.
-Given: TypeAlias = str | Path | Instance | Task | Mapping[str, Any] | NDArray[Any] | Sequence[Any]
+Given: TypeAlias = str | Path | Instance | Task | Mapping[str, Any] | ArrayLike
 
 
 @with_options(ReadingOptions)
@@ -241,7 +241,7 @@ def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> lis
 
     if isinstance(instances, str | Path | Mapping):
         raise UsageError("expected a list of instances, got one; use solve")
-    tasks = [_task(instance) for instance in instances]
+    tasks = [_task(instance, where=f"instances[{i}]") for i, instance in enumerate(instances)]
     given: dict[str, Any] = {**options}
     progress, on_progress = given.pop("progress", False), given.pop("on_progress", None)
     given["init"] = _first_solution(given.get("init"), tasks)
@@ -299,11 +299,12 @@ def _task(
     given: Given,
     problem: str | None = None,
     *,
+    where: str = "",
     data: Mapping[str, Any] | None = None,
     max_memory: int | str | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Task:
-    """Make a task of what a user gives."""
+    """Make a task of what a user gives; `where` names data among others."""
     if isinstance(given, Task | Instance):
         unused = [*(["data"] if data else []), *(name for name, value in reading.items() if value)]
         if unused:
@@ -315,10 +316,10 @@ def _task(
         what, help_ = str(given), "solve_many takes those of read"
     else:
         owner = find_problem(problem) if problem else None
-        records = data_records(plain_data(given), owner, _reading(reading))
+        records = data_records(plain_data(given, where or "data"), owner, _reading(reading), where)
         tasks = _tasks(read_each_record(records, owner, keys))
         check_settings([task.problem for task in tasks], keys or {})
-        what, help_ = "data", "solve each"
+        what, help_ = where or "data", "solve each"
     if len(tasks) != 1:
         raise UsageError(f"{what}: expected one instance, got {len(tasks)}; {help_}")
     return tasks[0]

@@ -200,7 +200,7 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
 
 
 def data_records(
-    data: Any, problem: Problem[Any] | None = None, reading: Reading | None = None
+    data: Any, problem: Problem[Any] | None = None, reading: Reading | None = None, where: str = ""
 ) -> list[Record | InputError]:
     """Make records of data in memory: a mapping with the keys of the JSON form, or lists of numbers.
 
@@ -211,6 +211,8 @@ def data_records(
     problem : Problem, optional
         Recognised by default.
     reading : Reading, optional
+    where : str
+        Place that errors name, as a file's.
 
     Raises
     ------
@@ -218,7 +220,7 @@ def data_records(
         If they are no data of the problem, or of any.
     """
     owners = [problem] if problem else all_problems()
-    source = Source("", "", "", None, reading or Reading())
+    source = Source(where, "", "", None, reading or Reading())
     _refuse_columns(source, "is data in memory")
     if isinstance(data, Mapping):
         claim = data.get("problem")
