@@ -21,8 +21,8 @@ from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import draw_seed, start_draws, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
-from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
+from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of, solved
 from nsa_cli.solver.bounds import bounds_of
 from nsa_cli.solver.goals import goals_of

@@ -30,7 +30,7 @@ from nsa_cli.anneal.stop import Progress, first_reason
 from nsa_cli.core.abandon import ABANDONED
 from nsa_cli.core.kernel import is_compiling
 from nsa_cli.core.options import Steps
-from nsa_cli.core.result import Result
+from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of
 from nsa_cli.solver.batch import Batch, LateError
 

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any
+from os import PathLike
+from typing import Any, Literal, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.schedule import KINDS, Kind
@@ -34,6 +36,35 @@ from nsa_cli.core.options import (
 
 METHODS = ("auto", "anneal", "large-step")
 BACKENDS = ("auto", "torch", "numba")
+
+
+class SettingOptions(TypedDict, total=False):
+    """Fields of `Settings` as keyword arguments of Python, which take what the command line takes, too."""
+
+    steps: int | float | str | Steps | None
+    seed: int | None
+    device: str
+    method: Literal["auto", "anneal", "large-step"]
+    backend: Literal["auto", "torch", "numba"]
+    threads: int | None
+    chains: int | Literal["auto"] | None
+    policy: str | PathLike[str] | None
+    neighbourhood: str | None
+    candidates: int | None
+    greedy: bool
+    t_start: float | Literal["auto"] | None
+    t_end: float | Literal["auto"] | None
+    schedule: Kind
+    reheat: int
+    acceptance: str
+    init: str | ArrayLike | None
+    time_limit: float | str | None
+    target: float | None
+    gap: float | str | None
+    no_improvement: int | str | Patience | None
+    bound: bool
+    unit: float | None
+    started: float
 
 
 @dataclass(frozen=True, kw_only=True)

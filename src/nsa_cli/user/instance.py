@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nsa_cli.core.errors import DataError, shown
+from nsa_cli.core.extras import need
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.user.calls import call, mistake
@@ -64,6 +65,7 @@ class UserInstance(Instance):
         return start_of(self.owner, self.data, lambda n: np.full(n, 0.5))
 
     def objective(self, solution: Solution) -> Number:
+        need("torch", f"{self.owner.name}, whose methods take tensors,")
         import torch
 
         from nsa_cli.user.batch import batch_of

@@ -82,8 +82,8 @@ def test_answers_are_the_best_of_all_permutations(seed):
                     nsa.solve(instance, **QUICK, **options)
                 continue
             result = nsa.solve(instance, **QUICK, **options)
-            assert instance.violation(result.solution) is None
-            assert result.unrounded == wanted == instance.exact_objective(result.solution)
+            assert instance.violation(result.raw) is None
+            assert result.unrounded == wanted == instance.exact_objective(result.raw)
             assert result.status == ("feasible" if options else "optimal")
             assert sorted(instance.from_ids(result.to_dict()["solution"])) == list(range(instance.size))
             count += 1
