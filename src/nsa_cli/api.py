@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack, cast
 
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from nsa_cli.anneal.stop import Interrupt, Progress
 from nsa_cli.core.draws import draw_seed
-from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
+from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
@@ -239,8 +239,8 @@ def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> lis
     """
     from nsa_cli.solver.solve import solve_all
 
-    if isinstance(instances, str | Path | Mapping):
-        raise UsageError("expected a list of instances, got one; use solve")
+    if isinstance(instances, str | Path | Mapping | Instance | Task) or not isinstance(instances, Iterable):
+        raise UsageError(f"expected a list of instances, got {shown(instances)}; solve takes one")
     tasks = [_task(instance, where=f"instances[{i}]") for i, instance in enumerate(instances)]
     given: dict[str, Any] = {**options}
     progress, on_progress = given.pop("progress", False), given.pop("on_progress", None)
