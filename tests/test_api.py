@@ -158,6 +158,34 @@ def test_a_misspelt_option_is_refused_with_the_nearest():
         nsa.tsp(XY, zzz=1)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"greedy": "no"}, "greedy: expected True or False, got 'no'"),
+        ({"bound": None}, "bound: expected True or False, got None"),
+        ({"unit": "1"}, "unit: expected a number, got '1'"),
+        ({"on_progress": 5}, "on_progress: expected a function, got 5"),
+        ({"data": 5}, "data: expected keys with their values, got 5"),
+        ({"time_limit": -1}, "time_limit: expected seconds >= 0"),
+        ({"init": "/nowhere"}, "init: tsp has no '/nowhere'"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_the_options_name(options, message):
+    """Nothing is guessed."""
+    with pytest.raises(nsa.UsageError) as caught:
+        nsa.solve({"coords": XY}, **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_what_an_instance_has_no_use_for_is_refused():
+    """An option that would be left out in silence."""
+    task = nsa.generate("tsp", 5)[0]
+    with pytest.raises(nsa.UsageError, match="decimal: is for files and data, got an instance"):
+        nsa.solve(task, decimal=",")
+    with pytest.raises(nsa.UsageError, match="expected a task of bin, got one of tsp"):
+        nsa.solve(task, "bin")
+
+
 def test_keyword_types_say_what_there_is():
     """Keywords are the fields of the settings, and what completion shows is all of them."""
     assert set(SettingOptions.__annotations__) == set(Settings.__dataclass_fields__)
