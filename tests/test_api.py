@@ -128,6 +128,9 @@ def test_of_several_the_one_at_fault_is_named():
     with pytest.raises(nsa.InputError) as caught:
         nsa.solve_many([{"coords": XY}, XY, {"coords": NAN}])
     assert str(caught.value) == "instances[2]: coords, element 2: expected a finite number, got nan"
+    for one in ("a.tsp", {"coords": XY}, 5, nsa.generate("tsp", 5)[0]):
+        with pytest.raises(nsa.UsageError, match="expected a list of instances, got "):
+            nsa.solve_many(one)
     results = nsa.solve_many([{"coords": XY}, XY, EXAMPLES / "packing.csv"], **FAST)
     assert results[0].ids == results[1].ids
     assert [r.problem for r in results] == ["tsp", "tsp", "knapsack"]
@@ -153,6 +156,34 @@ def test_a_misspelt_option_is_refused_with_the_nearest():
         nsa.read(EXAMPLES / "packing.csv", decimals=",")
     with pytest.raises(nsa.UsageError, match="has no argument 'zzz'; it has acceptance, "):
         nsa.tsp(XY, zzz=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"greedy": "no"}, "greedy: expected True or False, got 'no'"),
+        ({"bound": None}, "bound: expected True or False, got None"),
+        ({"unit": "1"}, "unit: expected a number, got '1'"),
+        ({"on_progress": 5}, "on_progress: expected a function, got 5"),
+        ({"data": 5}, "data: expected keys with their values, got 5"),
+        ({"time_limit": -1}, "time_limit: expected seconds >= 0"),
+        ({"init": "/nowhere"}, "init: tsp has no '/nowhere'"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_the_options_name(options, message):
+    """Nothing is guessed."""
+    with pytest.raises(nsa.UsageError) as caught:
+        nsa.solve({"coords": XY}, **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_what_an_instance_has_no_use_for_is_refused():
+    """An option that would be left out in silence."""
+    task = nsa.generate("tsp", 5)[0]
+    with pytest.raises(nsa.UsageError, match="decimal: is for files and data, got an instance"):
+        nsa.solve(task, decimal=",")
+    with pytest.raises(nsa.UsageError, match="expected a task of bin, got one of tsp"):
+        nsa.solve(task, "bin")
 
 
 def test_keyword_types_say_what_there_is():

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from nsa_cli.solver.choose import choose_device
+
 ROOT = Path(__file__).parents[1]
 
 #: A process in which torch is not installed, as far as Python can tell.
@@ -102,6 +104,27 @@ def test_what_needs_torch_asks_for_it_in_a_line(command, start, tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.replace(f"{tmp_path}/", "") == start + HINT + "\n"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data.json", "examples", "own.py"]
+
+
+def test_policies_without_a_kernel_ask_for_torch():
+    """As the reference implementation is all that runs them."""
+    code = """
+from nsa_cli.cli.main import exit_code
+from nsa_cli.problems.knapsack.flip import FlipItem
+FlipItem.kernel = lambda self: None
+sys.exit(exit_code(["solve", "examples/packing.csv", "--steps", "10", "--policy", "uniform", "--no-bound"]))
+"""
+    done = run(code=code)
+    assert (done.returncode, done.stdout) == (2, "")
+    why = "knapsack has no kernel for uniform proposals, and the reference implementation needs PyTorch"
+    assert done.stderr == f"nsa: error: {why}: {HINT}\n"
+
+
+def test_a_gpu_is_left_alone_where_torch_is_not(monkeypatch):
+    """`auto` is then the CPU."""
+    monkeypatch.setattr("nsa_cli.solver.choose._may_have_cuda", lambda: True)
+    monkeypatch.setattr("nsa_cli.solver.choose.is_installed", lambda package: package != "torch")
+    assert choose_device("auto") == "cpu"
 
 
 def test_python_functions_do_without_torch():

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack, cast
 
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from nsa_cli.anneal.stop import Interrupt, Progress
 from nsa_cli.core.draws import draw_seed
-from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
+from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
@@ -239,11 +239,13 @@ def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> lis
     """
     from nsa_cli.solver.solve import solve_all
 
-    if isinstance(instances, str | Path | Mapping):
-        raise UsageError("expected a list of instances, got one; use solve")
+    if isinstance(instances, str | Path | Mapping | Instance | Task) or not isinstance(instances, Iterable):
+        raise UsageError(f"expected a list of instances, got {shown(instances)}; solve takes one")
     tasks = [_task(instance, where=f"instances[{i}]") for i, instance in enumerate(instances)]
     given: dict[str, Any] = {**options}
     progress, on_progress = given.pop("progress", False), given.pop("on_progress", None)
+    if on_progress is not None and not callable(on_progress):
+        raise UsageError(f"expected a function, got {shown(on_progress)}", option="on_progress")
     given["init"] = _first_solution(given.get("init"), tasks)
     settings = Settings(**given)
     with _shown(tasks, settings, progress, on_progress) as show, Interruptible() as interruptible:
@@ -309,7 +311,11 @@ def _task(
         unused = [*(["data"] if data else []), *(name for name, value in reading.items() if value)]
         if unused:
             raise UsageError("is for files and data, got an instance", option=unused[0])
+        if isinstance(given, Task) and problem and find_problem(problem) is not given.problem:
+            raise UsageError(f"expected a task of {problem}, got one of {given.problem.name}")
         return given if isinstance(given, Task) else Task(_owner(given, problem), given)
+    if data is not None and not isinstance(data, Mapping):
+        raise UsageError(f"expected keys with their values, got {shown(data)}", option="data")
     keys = None if data is None else plain_data(data, "data")
     if isinstance(given, str | Path):
         tasks = read(given, problem, keys, max_memory=max_memory, **reading)

@@ -143,6 +143,8 @@ class Result(Evaluation):
         What it takes to get the result again; see `nsa_cli.core.manifest`.
     drawing : callable
         Gives the problem's pictures; None if it has none.
+    remarks : tuple of str
+        Warnings about the data, and what was decided in reading them.
     """
 
     objective: Number

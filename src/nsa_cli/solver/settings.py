@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.schedule import KINDS, Kind
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import (
     Patience,
@@ -25,6 +25,7 @@ from nsa_cli.core.options import (
     parse_count,
     parse_device,
     parse_gap,
+    parse_number,
     parse_patience,
     parse_seconds,
     parse_seed,
@@ -161,6 +162,9 @@ class Settings:
     def __post_init__(self) -> None:
         for name, parse in _PARSERS.items():
             object.__setattr__(self, name, parse(name, getattr(self, name)))
+        for name in ("greedy", "bound"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise UsageError(f"expected True or False, got {shown(getattr(self, name))}", option=name)
         if self.gap is not None and not self.bound:
             raise UsageError("is relative to the bound", option="gap", drop={"bound": False})
         if self.reheat and self.schedule == "adaptive":
@@ -210,4 +214,5 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "target": parse_target,
     "gap": parse_gap,
     "no_improvement": parse_patience,
+    "unit": partial(parse_number, minimum=0.0),
 }
