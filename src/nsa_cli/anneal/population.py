@@ -93,7 +93,8 @@ def mate(
         recombine(data, state, members[ring[following]], at_step(key, number + place))
         note(data, state)
         energies[place] = energy(data, state)
-        children[place] = state.best
+        for k in range(len(state.best)):
+            children[place, k] = state.best[k]
 
 
 class Population:
