@@ -108,7 +108,9 @@ def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | N
         found = []
         for task, (start, *_) in zip(batch.tasks, np.split(rows, len(batch.tasks)), strict=True):
             if large_step.fits(task.instance) and time.monotonic() < until:
-                chains = LargeStepChains(large_step.runs([task.instance], start[None], 0.0), batch.keys[:1])
+                chains = LargeStepChains(
+                    large_step.runs([task.instance], start[None], 0.0, hurried=True), batch.keys[:1]
+                )
                 while chains.is_settling and time.monotonic() < until:
                     chains.advance(np.zeros(0))
                 start = chains.best[0]
