@@ -93,9 +93,9 @@ def test_a_population_beats_a_chain_of_as_many_steps():
     assert with_population.best_energy.sum() < without.best_energy.sum()
 
 
-@pytest.mark.parametrize(("used", "phase"), [(0.0, STARTS), (0.05, STARTS), (0.06, CHAIN), (0.6, CHAIN)])
+@pytest.mark.parametrize(("used", "phase"), [(0.0, STARTS), (0.03, STARTS), (0.04, CHAIN), (0.6, CHAIN)])
 def test_by_time_the_first_solution_tells_whether_there_is_enough(used, phase):
-    """Nine solutions in half the time, or none."""
+    """Fifteen solutions in half the time, or none."""
     population = population_of()
     population.advance(1, used, map)
     assert population.phase == phase
