@@ -221,7 +221,10 @@ def _draw_run(
     figure: Figure, rows: Sequence[Row], name: str | None, reference: tuple[str, Number] | None
 ) -> None:
     data = np.array([row[:-1] for row in rows], dtype=np.float64)
-    step, _, temperature, acceptance, mean, current, best = data.T
+    step, seconds, temperature, acceptance, mean, current, best = data.T
+    steps, across = step, "step of each chain"
+    if any(step[begin] == step[end] for begin, end in _phases(rows)):  # phases that take time, and no steps
+        step, across = seconds, "seconds"
     top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(2.4, 1, 1))
     style = {"marker": "o", "markersize": 3.5} if len(step) < 3 else {}
     top.plot(step, mean, color=SKY, lw=1.2, label="chains, mean", **style)
@@ -232,7 +235,7 @@ def _draw_run(
     values = np.concatenate([mean, current, best])
     if np.nanmin(values) > 0 and np.nanmax(values) > 100 * np.nanmin(values):
         top.set_yscale("log")
-    what = f"best {number(float(f'{best[-1]:.10g}'))} after {number(step[-1])} steps"
+    what = f"best {number(float(f'{best[-1]:.10g}'))} after {number(steps[-1])} steps"
     top.set(title=title(name, what), ylabel="objective (file's units)")
     figure.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4)
     middle.plot(step, temperature, color=RED, lw=1.5, **style)
@@ -243,21 +246,26 @@ def _draw_run(
     bottom.plot(step, 100 * acceptance, color=GREY, lw=0.8, **style)
     bottom.plot(step, 100 * _smooth(acceptance), color=BLACK, lw=1.5)
     bottom.set_ylim(bottom=0)
-    bottom.set(xlabel="step of each chain", ylabel="accepted\n(% of proposals)")
+    bottom.set(xlabel=across, ylabel="accepted\n(% of proposals)")
     for axes in (top, middle, bottom):
         axes.grid(True)
         axes.margins(x=0.01)
         if axes.get_yscale() == "linear":
             axes.ticklabel_format(useOffset=False)
-    _shade_phases(top, rows)
+    _shade_phases(top, rows, step)
     figure.align_ylabels()
 
 
-def _shade_phases(axes: Any, rows: Sequence[Row]) -> None:
-    """Name the phases of a run, if it has several, and shade every other one."""
+def _phases(rows: Sequence[Row]) -> list[tuple[int, int]]:
+    """First rows of the phases of a run and of what follows; none if there is one phase only."""
     begins = [k for k in range(len(rows)) if k == 0 or rows[k].phase != rows[k - 1].phase]
-    for place, (begin, end) in enumerate(pairwise([*begins, len(rows) - 1]) if len(begins) > 1 else ()):
-        left, right = rows[begin].step, rows[end].step
+    return list(pairwise([*begins, len(rows) - 1])) if len(begins) > 1 else []
+
+
+def _shade_phases(axes: Any, rows: Sequence[Row], across: np.ndarray) -> None:
+    """Name the phases of a run at their places, float64[K], and shade every other one."""
+    for place, (begin, end) in enumerate(_phases(rows)):
+        left, right = across[begin], across[end]
         if place % 2:
             axes.axvspan(left, right, color=GREY, alpha=0.15, lw=0)
         axes.annotate(
