@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -110,6 +110,8 @@ class TimedSchedule(Schedule):
 
     began: float
     until: float
+    #: Fraction of the time used when the first step began; what comes before steps is no part of their pace.
+    _steps_begin: list[float] = field(default_factory=lambda: [0.0], init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, curve: Schedule, began: float, until: float) -> TimedSchedule:
@@ -126,5 +128,8 @@ class TimedSchedule(Schedule):
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps from now on, at the pace so far, float64[last - first]; in a few levels."""
         used, each = self._used(), max(-(-(last - first) // _LEVELS), 1)
-        ahead = np.arange(0, last - first, each) * (used / first if first else 0.0)
+        if first == 0:
+            self._steps_begin[0] = used
+        pace = (used - self._steps_begin[0]) / first if first else 0.0
+        ahead = np.arange(0, last - first, each) * pace
         return np.repeat(self.at(np.minimum(used + ahead, 1.0)), each)[: last - first]
