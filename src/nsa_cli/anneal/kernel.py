@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.acceptance import COLD, RULES
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.hooks import apply, delta, energy, load, propose, reverse, store
-from nsa_cli.core.kernel.jit import generic, kernel, uncached, variant
+from nsa_cli.core.kernel.jit import generic, kernel, variant
 
 
 class ChainArrays(NamedTuple):
@@ -156,7 +156,3 @@ def advance(
         store(batch, work, chains.x[row], False)
         chains.energy[row], chains.best_energy[row] = current, best
         chains.accepted[row] += accepted
-
-
-#: Both by `Fused.kept`: hooks of a user's module are compiled in each process again.
-LOOPS = {True: (begin_chains, advance), False: (uncached(begin_chains), uncached(advance))}

@@ -12,7 +12,8 @@ from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload
 
-from nsa_cli.core.kernel.disk_cache import CheckedFiles, cache_folder
+from nsa_cli.core.kernel.disk_cache import cache_folder
+from nsa_cli.core.kernel.numba_files import CheckedFiles
 
 # nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
 # branch for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be
