@@ -39,6 +39,8 @@ BELOW = {
         "report",
         "solver",
         "api",
+        "user",
+        "contract",
         "version",
     },
     "version": set(),

@@ -22,7 +22,7 @@ from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 from nsa_cli.problems import as_problem, builtin_names, find_problem
 
 from helpers import random_instances, starts_of
-from user_problems import MAXCUT, Teams
+from user_problems import ALL, MAXCUT, QAP
 
 #: Sizes around the width of a vector, and beside it.
 SIZES = (1, 2, 3, 4, 5, 15, 16, 17, 33, 50, 100)
@@ -35,15 +35,15 @@ NEAR = 2e-5
 OTHERS = tuple(f"{p}:{n.name}" for p in builtin_names() for n in find_problem(p).neighbourhoods[1:])
 
 #: Problems of users: their kernels are compiled from scalar functions.
-USERS = ("maxcut", "teams")
+OWN = {"maxcut": MAXCUT, "qap": QAP, **{cls.name: cls for cls in ALL}}
+USERS = tuple(OWN)
 
 
 @cache
 def problem_of(name: str) -> Any:
-    """Find a problem, once: what users write is compiled again for each class."""
-    if name == "maxcut":
-        return find_problem(MAXCUT)
-    return as_problem(Teams) if name == "teams" else find_problem(name.partition(":")[0])
+    """Find a problem, once."""
+    own = OWN.get(name, name.partition(":")[0])
+    return find_problem(own) if isinstance(own, str) else as_problem(own)
 
 
 def neighbourhood_of(name: str) -> Any:

@@ -158,6 +158,17 @@ class DiscreteOperations(Operations[InstanceT, BatchT]):
         A chain without allowed candidates stays where it is.
         """
 
+    def from_kernel(self, pairs: Tensor) -> Action:
+        """Give the actions that a kernel has recorded, int64[B, 2]."""
+        return tuple(pairs[:, slot] for slot in range(self.slots))
+
+    def candidates(self, batch: BatchT, chosen: Action) -> Tensor | None:
+        """Count the candidates of the next choice, int64[B], where kernels draw one of all first; see `allowed`.
+
+        Only where that one is not allowed they look at all. None where they look at all in any case.
+        """
+        return None
+
 
 class ContinuousOperations(Operations[InstanceT, BatchT]):
     """Operations of a problem whose action is a displacement, float64[B, D]."""

@@ -13,6 +13,7 @@ import inspect
 import os
 import pkgutil
 import sys
+from collections.abc import Sequence
 from importlib.machinery import FileFinder, SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -78,9 +79,10 @@ def _from_file(spec: str) -> Problem[Any]:
         return as_problem(getattr(module, attribute), spec)
     own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
     problems = [c for c in own if issubclass(c, Problem | UserProblem)]
+    problems = [c for c in problems if not any(d is not c and issubclass(d, c) for d in problems)]
     if len(problems) != 1:
         raise UsageError(f"{path}: defines {len(problems)} problems; name one as {path}:CLASS")
-    return as_problem(problems[0], spec)
+    return as_problem(problems[0], f"{path}:{problems[0].__name__}")
 
 
 def _import_file(file: Path) -> ModuleType:
@@ -94,8 +96,8 @@ def _import_file(file: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     folder = file.resolve().parent
-    beside, before = FileFinder(str(folder), (_SourceOnly, [".py"])), set(sys.modules)
-    sys.meta_path.append(beside)
+    beside, before = _Beside(folder), set(sys.modules)
+    sys.meta_path.append(beside)  # type: ignore[arg-type]  # by its form
     try:
         exec(compile(file.read_bytes(), str(spec.origin), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
@@ -107,6 +109,17 @@ def _import_file(file: Path) -> ModuleType:
             if isinstance(getattr(sys.modules[name], "__loader__", None), _SourceOnly):
                 del sys.modules[name]
     return module
+
+
+class _Beside:
+    """Finder of modules beside a file, for what is found nowhere else."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
+        """As `importlib.abc.MetaPathFinder` has it."""
+        return FileFinder((path or [self._folder])[0], (_SourceOnly, [".py"])).find_spec(name)
 
 
 class _SourceOnly(SourceFileLoader):
@@ -133,7 +146,9 @@ def as_problem(found: object, spec: str = "problem") -> Problem[Any]:
     if isinstance(found, UserProblem):
         found = type(found)
     if inspect.isclass(found) and issubclass(found, UserProblem):
-        return AdaptedProblem(Model(found, spec if ":" in spec else class_place(found)))
+        path = os.path.abspath(inspect.getfile(found)) if ":" in spec else ""
+        home = (find_problem, (f"{path}:{found.__name__}",)) if path else None
+        return AdaptedProblem(Model(found, spec if path else class_place(found), home))
     if inspect.isclass(found) and issubclass(found, Problem):
         try:
             found = found()

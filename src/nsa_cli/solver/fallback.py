@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.stop import Progress, first_reason
 from nsa_cli.core.abandon import ABANDONED
-from nsa_cli.core.kernel import is_compiling
+from nsa_cli.core.kernel import has_compiled, is_compiling
 from nsa_cli.core.options import Steps
 from nsa_cli.core.result import Result
 from nsa_cli.solver.answers import result_of
@@ -71,7 +71,7 @@ def solve_in_time(batch: Batch) -> list[Result]:
         return in_time(guarded.solve, partial(_reason, batch), flags)
     except LateError as late:
         setup = guarded.setup
-        if is_compiling():
+        if has_compiled():
             compile_later(batch)
         ends = [
             InstanceEnd(late.reason, 0, start, np.zeros(len(start), np.int64))

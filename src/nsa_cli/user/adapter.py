@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -70,20 +70,23 @@ class AdaptedProblem(Problem[UserInstance]):
     Parameters
     ----------
     model : Model
-    spec : str or None
-        ``FILE.py:CLASS``, where that makes the same problem in another process.
     """
 
     prefers_large_steps = built_in = False
     instant_start = "descent"
 
-    def __init__(self, model: Model, spec: str | None = None) -> None:
-        self.model, self.spec, cls = model, spec, model.cls
+    def __init__(self, model: Model) -> None:
+        self.model, cls = model, model.cls
         self.name, self.summary, self.sense = model.name, cls.summary or model.name, cls.sense  # type: ignore[misc]
         self.record_keys = tuple((key,) for key in model.keys)  # type: ignore[misc]
         self.starts = {"initial": self._initial, "paper": self._initial}  # type: ignore[misc]
         self.neighbourhoods = (UserNeighbourhood(model),)  # type: ignore[misc]
         self.settings = (*model.keys, *Problem.settings)  # type: ignore[misc]
+
+    def __reduce__(self) -> Any:
+        if self.model.home is None:
+            raise TypeError(f"{self.model.spec}: is no file that another process could read")
+        return self.model.home
 
     def _initial(self, instance: UserInstance, draws: Draws) -> Solution:
         return instance.start(draws)
@@ -102,7 +105,10 @@ class AdaptedProblem(Problem[UserInstance]):
                 raise DataError(f"{key} is missing; {self.name} needs it")
         arrays = {key: _array(data[key], key) for key in self.model.keys}
         instance = UserInstance(
-            **UserInstance.read_head(data), model=self.model, data=SimpleNamespace(**arrays, scale=1.0)
+            **UserInstance.read_head(data),
+            model=self.model,
+            data=SimpleNamespace(**arrays, scale=1.0),
+            compiled=_compiled_costs,
         )
         if instance.counts.max() > 1 << CHOICE_BITS:
             most = 1 << CHOICE_BITS
@@ -134,16 +140,8 @@ class AdaptedProblem(Problem[UserInstance]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        function, what = self.model.function("bound"), f"{self.model.cls.__name__}.bound"
-        if function is None:
-            return None
-        value = call(function, what, instance.data)
-        if value is None:
-            return None
-        number = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(number, int | float) or isinstance(number, bool) or not math.isfinite(number):
-            raise mistake(function, what, "a finite number or None", value)
-        return Bound(value=number, method=f"{self.name}.bound")
+        value = instance.bound()
+        return None if value is None else Bound(value=value, method=f"{self.name}.bound")
 
     def broken(self, why: str, **hints: Any) -> Exception:
         return MistakeError(f"{self.name}: its functions do not go together: {why}", **hints)
@@ -155,6 +153,12 @@ class AdaptedProblem(Problem[UserInstance]):
         return UserLargeStep(self.model)
 
 
+def _compiled_costs(instance: UserInstance, solutions: Sequence[Solution]) -> NDArray[np.float64]:
+    from nsa_cli.user.kernel import compiled_costs
+
+    return compiled_costs(instance, solutions)
+
+
 def _array(value: Any, key: str) -> NDArray[Any]:
     """Make an array of nested lists of finite numbers, not to be written to."""
     try:
@@ -163,7 +167,7 @@ def _array(value: Any, key: str) -> NDArray[Any]:
         raise DataError(f"{key}: expected lists of equal lengths", key) from None
     if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         raise DataError(f"{key}: expected finite numbers, got {shown(value)}", key)
-    if array.dtype.kind != "f" and array.size and abs(array.astype(object)).max() >= 2**63:
+    if array.dtype.kind == "u" and array.size and int(array.max()) >= 2**63:
         raise DataError(f"{key}: expected whole numbers of at most 64 bits", key)
     array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
     if array.ndim == 0:

@@ -55,6 +55,9 @@ def attempt(work: Callable[[], Any], file: str, what: str) -> Any:
         raise
     except (Exception, SystemExit) as error:
         place = line_of(error, file) or file
+        if isinstance(error, ValueError) and "read-only" in str(error):
+            message = f"{what}: changes the data, which are the same for all solutions; change x only"
+            raise MistakeError(f"{place}: {message}") from error
         raise MistakeError(f"{place}: {what} fails: {reason(error)}") from error
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Draws
-from nsa_cli.user.calls import call, mistake
+from nsa_cli.user.calls import call, kind_of, mistake
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import LEVELS, Elements, Normal
 from nsa_cli.user.solutions import count_of
@@ -36,11 +36,17 @@ class UserInstance(Instance):
         int64 or float64 arrays under the problem's keys, not to be written to; and `scale`, 1.
     scales : list of float
         The mean change of a random move, once it is known.
+    compiled : callable, optional
+        Evaluates costs of solutions by compiled code, see `nsa_cli.user.kernel.compiled_costs`.
     """
 
     model: Model
     data: SimpleNamespace
     scales: list[float] = field(default_factory=list)
+    compiled: Callable[[Any, Sequence[Solution]], Any] | None = None
+
+    def __reduce__(self) -> Any:
+        return _again, (self.model.home, self.record())
 
     @property
     def size(self) -> int:
@@ -130,18 +136,32 @@ class UserInstance(Instance):
             If it fails, or is no finite number.
         """
         function, what = self.model.functions["cost"], f"{self.model.cls.__name__}.cost"
-        if self.size > FEW:
-            from nsa_cli.user.kernel import evaluate
-
-            found: Any = evaluate(self, solution)
+        if self.size > FEW and self.compiled is not None:
+            found: Any = self.compiled(self, [solution])[0]
         else:
             found = call(function, what, self.data, solution)
         cost = found.item() if isinstance(found, np.generic) else found
         if isinstance(cost, bool) or not isinstance(cost, int | float):
-            raise mistake(function, what, "a number", found)
+            raise mistake(function, what, "a number", kind_of(found))
         if not math.isfinite(cost):
             raise mistake(function, what, "a finite number", f"{cost}")
         return cost
+
+    def bound(self) -> Number | None:
+        """Bound of the objective by the user's function; None without one.
+
+        Raises
+        ------
+        MistakeError
+            If it fails, or gives something else.
+        """
+        function, what = self.model.function("bound"), f"{self.model.cls.__name__}.bound"
+        if function is None or (value := call(function, what, self.data)) is None:
+            return None
+        number = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(number, int | float) or isinstance(number, bool) or not math.isfinite(number):
+            raise mistake(function, what, "a finite number or None", kind_of(value))
+        return number
 
     @functools.cached_property
     def _is_whole(self) -> bool:
@@ -192,3 +212,9 @@ class UserInstance(Instance):
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         return ["element", "value"], [[i, x] for i, x in enumerate(self.to_ids(solution), start=1)]
+
+
+def _again(home: tuple[Callable[..., Any], tuple[str]], record: dict[str, Any]) -> Any:
+    """Make an instance in another process."""
+    make, arguments = home
+    return make(*arguments).from_record(record)

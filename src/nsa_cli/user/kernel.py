@@ -6,6 +6,7 @@ for them, with no registration for each problem; what is compiled is kept by `ns
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Sequence
 from functools import cache
@@ -20,8 +21,11 @@ from nsa_cli.core.kernel import hooks, slots
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import kernel, variant
+from nsa_cli.user.calls import mistake
+from nsa_cli.user.check import check_changes, check_first_moves, close
+from nsa_cli.user.check import walk as walk_in_python
 from nsa_cli.user.compile import check_functions
-from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.instance import FEW, UserInstance
 from nsa_cli.user.model import CHOICE_BITS, Model
 from nsa_cli.user.rules import FORWARD, KNOWN, NOW, THEN, Rules, rules_of
 
@@ -132,7 +136,7 @@ def _propose_learnt(
     )
     if code < 0:
         return (np.int64(-1), np.int64(-1)), -np.inf
-    return (code, kind), log_probability
+    return (code, kind), log_probability - math.log(batch.kinds)
 
 
 @variant(hooks.energy, batch=UserArrays)
@@ -231,6 +235,8 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
     batch = UserArrays(made(*stacks, scales), which, scales[which], counts, len(model.moves), rules)
     for array in batch.data[:-1]:
         array.setflags(write=False)
+    if unique[0].size <= FEW:
+        check_first_moves(unique[0])
     check_functions(model, batch, unique[0].typical)
     for k, instance in enumerate(unique):
         scales[k] = float(unit) if unit is not None else _scale_of(instance, batch, k)
@@ -251,16 +257,32 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
         keys = stream_keys(0, np.arange(_STARTS))
         x = np.stack([instance.start(lambda n, key=key: uniforms(key[None], -1, n)[:, 0]) for key in keys])
         one = batch._replace(which=np.full(_STARTS, place))
-        changes, work = np.full((_STARTS, _MOVES), np.nan), _workspace(x[0], 0, 1)
-        walk(one, work, x, keys, changes)
+        changes, sums = np.full((_STARTS, _MOVES), np.nan), np.zeros((_STARTS, 2))
+        walk(one, _workspace(x[0], 0, 1), x, keys, changes, sums)
+        _check_sums(instance, sums)
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
         instance.scales.append(float(sizes.mean()) if len(sizes) else 1.0)
     return instance.scales[0]
 
 
+def _check_sums(instance: UserInstance, sums: NDArray[np.float64]) -> None:
+    """Refuse changes that do not add up to the costs after some moves."""
+    for by_changes, cost in sums.tolist():
+        if not close(by_changes, cost):
+            for state in walk_in_python(instance, 10 * _MOVES):
+                check_changes(state)
+            where, name = instance.model.moves[0].delta, instance.model.cls.__name__
+            raise mistake(
+                where or instance.model.functions["cost"],
+                f"{name}.delta",
+                f"changes that add up to the cost, {cost:g}",
+                f"{by_changes:g} after {_MOVES} moves at size {instance.size}",
+            )
+
+
 @kernel
-def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any) -> None:
+def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any, sums: Any) -> None:
     """Make random moves.
 
     Parameters
@@ -272,19 +294,24 @@ def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any) -> None
     keys : int64[B]
     changes : float64[B, K]
         Written: what each move adds to the cost; left where there is none.
+    sums : float64[B, 2]
+        Written: the cost at the end, by all changes and by itself.
     """
     for row in range(len(keys)):
         which = batch.which[row]
         data, counts = batch.rules.row(batch.data, which), batch.counts[which]
         work.numbers[KNOWN] = 0.0
+        sums[row, 0] = batch.rules.cost(data, x[row])
         for k in range(changes.shape[1]):
             at = at_step(keys[row], k)
             kind = np.int64(uniform(at, 0) * batch.kinds) if batch.kinds > 1 else np.int64(0)
             code = batch.rules.propose(kind, data, x[row], counts, at)
             if code >= 0:
                 changes[row, k] = batch.rules.delta(kind, data, x[row], code, work)
+                sums[row, 0] += changes[row, k]
                 batch.rules.apply(kind, data, x[row], code)
                 work.numbers[KNOWN] = 0.0
+        sums[row, 1] = batch.rules.cost(data, x[row])
 
 
 @kernel
@@ -294,8 +321,8 @@ def costs(batch: UserArrays, x: Any, found: Any) -> None:
         found[row] = batch.rules.cost(batch.rules.row(batch.data, batch.which[row]), x[row])
 
 
-def evaluate(instance: UserInstance, x: Any) -> float:
-    """Evaluate the cost of a solution by compiled code."""
-    found = np.zeros(1)
-    costs(arrays_of(instance.model, [instance], 1.0), np.ascontiguousarray(x)[None], found)
-    return float(found[0])
+def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:
+    """Evaluate the costs of solutions by compiled code, float64[B]."""
+    found = np.zeros(len(solutions))
+    costs(arrays_of(instance.model, [instance] * len(found), 1.0), np.stack(solutions), found)
+    return found

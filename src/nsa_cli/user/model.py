@@ -69,6 +69,8 @@ class Model:
         Of a `UserProblem`.
     spec : str
         Where it comes from, for messages.
+    home : tuple, optional
+        Function and arguments that give the `AdaptedProblem` in another process, as pickles have them.
 
     Raises
     ------
@@ -76,8 +78,10 @@ class Model:
         If something is missing, is of the wrong kind, or has a name that means nothing.
     """
 
-    def __init__(self, cls: type[UserProblem], spec: str) -> None:
-        self.cls, self.spec = cls, spec
+    def __init__(
+        self, cls: type[UserProblem], spec: str, home: tuple[Callable[..., Any], tuple[str]] | None = None
+    ) -> None:
+        self.cls, self.spec, self.home = cls, spec, home
         self._require("name", str, "a text")
         self._require("keys", tuple, "a tuple of texts, such as ('weights',)")
         self._require("solution", SolutionKind, "permutation(…), subset(…), assignment(…) or reals(…)")

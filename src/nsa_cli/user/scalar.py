@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nsa_cli.user.calls import call, mistake
+from nsa_cli.user.calls import call, kind_of, mistake
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import MoveModel
 from nsa_cli.user.moves import LEVELS, Normal
@@ -54,7 +54,7 @@ class Scalars:
         value = found.item() if isinstance(found, np.generic) else found
         if isinstance(value, bool) or not isinstance(value, int | float):
             what = f"{self.model.cls.__name__}.{function.__name__}"
-            raise mistake(function, what, "a number", found)
+            raise mistake(function, what, "a number", kind_of(found))
         return value
 
     def cost(self, x: Any) -> float:

@@ -14,3 +14,12 @@ calls: list[None] = []
 def is_compiling() -> bool:
     """Tell whether a kernel is compiled now, or one that was compiled by Numba is run."""
     return bool(calls)
+
+
+#: Whether anything was compiled in this process that a user has to wait for.
+compiled: list[None] = []
+
+
+def has_compiled() -> bool:
+    """Tell whether this process has had to compile a kernel, or is at it."""
+    return bool(compiled) or is_compiling()

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nsa_cli.core.kernel import calls
+from nsa_cli.core.kernel import calls, compiled
 from nsa_cli.core.kernel.disk_cache import cache_folder, read_checked, write_checked
 
 #: Called once in a process, before the first kernel is compiled: there is something to wait for.
@@ -24,8 +24,6 @@ on_compile: list[Callable[[], None]] = []
 
 #: Beginnings of names that are not of the C library: what calls them runs in the process that compiled it only.
 _PYTHON = ("Py", "_Py", "numba", "NRT")
-
-_told: list[None] = []
 
 
 #: Beginning of a hash of a user's functions, see `nsa_cli.core.kernel.jit.Function`.
@@ -63,8 +61,8 @@ def object_of(
 
 def tell() -> None:
     """Say that something is compiled, once."""
-    if not _told:
-        _told.append(None)
+    if not compiled:
+        compiled.append(None)
         for listener in on_compile:
             listener()
 
