@@ -326,3 +326,32 @@ def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[
     found = np.zeros(len(solutions))
     costs(arrays_of(instance.model, [instance] * len(found), 1.0), np.stack(solutions), found)
     return found
+
+
+@kernel
+def look(batch: UserArrays, x: Any, heats: Any, choice: int, codes: Any, seen: Any, needs: Any) -> None:
+    """Look at the candidates of a choice, chain by chain.
+
+    Parameters
+    ----------
+    batch : UserArrays
+        Of B rows.
+    x : [B, N]
+    heats : float64[B]
+        Temperatures in normalised units.
+    choice : int
+        Counted over all types of moves.
+    codes : int64[B]
+        Choices made before; -1 for chains that are left out.
+    seen : float32[B, F, C]
+        Written: features.
+    needs : int64[B, C]
+        Written: `slots.ALWAYS` where a candidate is allowed.
+    """
+    for row in range(len(codes)):
+        which = batch.which[row]
+        if codes[row] >= 0:
+            data = batch.rules.row(batch.data, which)
+            batch.rules.look(
+                choice, data, x[row], batch.counts[which], heats[row], seen[row], needs[row], codes[row]
+            )

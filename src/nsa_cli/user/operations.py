@@ -10,11 +10,16 @@ import torch
 from torch import Tensor
 
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.kernel import slots
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.kernel import arrays_of
+from nsa_cli.user.kernel import UserArrays, arrays_of, look
 from nsa_cli.user.model import CHOICE_BITS, Model, MoveModel
 from nsa_cli.user.scalar import PlainMove, Scalars
+
+
+#: Candidates of all rows from which on compiled code looks at them.
+_MANY = 2_000
 
 
 class UserBatch:
@@ -24,14 +29,18 @@ class UserBatch:
     ----------
     rows : list of Scalars
     scale : float64[B]
+    arrays : nsa_cli.user.kernel.UserArrays
+        The same for kernels.
     """
 
-    def __init__(self, rows: list[Scalars], scale: Tensor) -> None:
-        self.rows, self.scale = rows, scale
+    def __init__(self, rows: list[Scalars], scale: Tensor, arrays: UserArrays) -> None:
+        self.rows, self.scale, self.arrays = rows, scale, arrays
 
     def select(self, rows: Tensor) -> UserBatch:
         """Make a batch of some rows; see `nsa_cli.core.operations.select`."""
-        return UserBatch([self.rows[row] for row in rows.tolist()], self.scale[rows])
+        which, some = self.arrays.which[rows.cpu().numpy()], self.scale[rows]
+        arrays = self.arrays._replace(which=which, scale=some.cpu().numpy())
+        return UserBatch([self.rows[row] for row in rows.tolist()], some, arrays)
 
 
 class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
@@ -52,10 +61,11 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
     def pack(
         self, instances: Sequence[UserInstance], device: torch.device | str = "cpu", unit: float | None = None
     ) -> UserBatch:
-        scale = arrays_of(self.model, instances, unit).scale
+        arrays = arrays_of(self.model, instances, unit)
+        scale = arrays.scale
         made = {(id(i), s): Scalars(i, s) for i, s in zip(instances, scale.tolist(), strict=True)}
         rows = [made[id(i), s] for i, s in zip(instances, scale.tolist(), strict=True)]
-        return UserBatch(rows, torch.from_numpy(scale.copy()).to(device))
+        return UserBatch(rows, torch.from_numpy(scale.copy()).to(device), arrays)
 
     def cost(self, batch: UserBatch, x: Tensor) -> Tensor:
         pairs = zip(batch.rows, x.cpu().numpy(), strict=True)
@@ -103,6 +113,9 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
     def allowed(self, batch: UserBatch, x: Tensor, chosen: Action) -> Tensor:
         counts = self.candidates(batch, chosen).cpu()
         found = torch.arange(int(counts.max()))[None] < counts[:, None]
+        if found.numel() > _MANY and self.model.learns and (self.model.several <= len(chosen)):
+            needs, _ = self._looked(batch, x, chosen, torch.zeros(len(x)), found.shape[1])
+            return (found & (torch.from_numpy(needs == slots.ALWAYS))).to(x.device)
         for row, (s, solution) in enumerate(zip(batch.rows, x.cpu().numpy(), strict=True)):
             if (m := self._made_by(chosen, row)) is not None and m[0].allowed:
                 before = self._before(m[0], chosen, row)
@@ -114,6 +127,9 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
         if not self.model.learns:
             raise UsageError(f"{self.model.spec}: has no features, which a policy sees")
         allowed, heats = self.allowed(batch, x, chosen).cpu(), temperature.expand(len(x)).tolist()
+        if allowed.numel() > _MANY:
+            _, seen = self._looked(batch, x, chosen, temperature.expand(len(x)), allowed.shape[1])
+            return torch.from_numpy(seen.swapaxes(1, 2).copy()).to(x.device)
         found = np.zeros((*allowed.shape, self.model.widths[len(chosen)]), np.float32)
         for row, (s, solution) in enumerate(zip(batch.rows, x.cpu().numpy(), strict=True)):
             if (m := self._made_by(chosen, row)) is not None:
@@ -121,6 +137,24 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
                 for c in allowed[row].nonzero()[:, 0].tolist():
                     found[row, c] = s.features(solution, m[0], before, c, heats[row])
         return torch.from_numpy(found).to(x.device)
+
+    def _looked(self, batch: UserBatch, x: Tensor, chosen: Action, heats: Tensor, width: int) -> tuple[Any, Any]:
+        """Look at all candidates by compiled code: int64[B, width], float32[B, F, width]."""
+        place, rows = len(chosen), len(x)
+        (m,) = [m for m in self.model.moves if m.first <= place < m.first + len(m.choices)]
+        codes = np.zeros(rows, np.int64)
+        for k, index in enumerate(chosen[m.first :]):
+            codes |= index.cpu().numpy() << k * CHOICE_BITS
+        kind = self.model.moves.index(m)
+        others = chosen[0].cpu().numpy() != kind if self.model.several else np.zeros(rows, np.bool_)
+        codes[others] = -1
+        needs = np.full((rows, width), slots.NEVER)
+        needs[others, 0] = slots.ALWAYS
+        seen = np.zeros((rows, len(self.model.cls.feature_names), width), np.float32)
+        temperatures = heats.double().cpu().numpy().copy()
+        solutions = np.ascontiguousarray(x.cpu().numpy())
+        look(batch.arrays, solutions, temperatures, place - int(self.model.several), codes, seen, needs)
+        return needs, seen
 
     def _made_by(self, chosen: Action, row: int) -> tuple[MoveModel, int] | None:
         """Give the type of moves that the next choice of a row belongs to, and which choice of it that is."""

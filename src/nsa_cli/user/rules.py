@@ -47,6 +47,9 @@ class Rules(NamedTuple):
         ``chance(kind, data, x, counts, code)``: log-probability of such a proposal.
     propose_learnt : function
         ``(kind, data, x, counts, heat, policy, member, work, at, given)``: code and log-probability by networks.
+    look : function
+        ``look(choice, data, x, counts, heat, seen, needs, code)``: see `_MoveRules.looking`; choices are counted over
+        all types of moves.
     delta : function
         ``delta(kind, data, x, code, work)``.
     apply : function
@@ -61,6 +64,7 @@ class Rules(NamedTuple):
     propose_from: Any
     chance: Any
     propose_learnt: Any
+    look: Any
     delta: Any
     apply: Any
     reverse: Any
@@ -78,7 +82,10 @@ def rules_of(model: Model, row: Callable[..., Any]) -> Rules:
     cost = compiled(model.function("cost"))
     width = len(model.cls.feature_names)
     moves = [_MoveRules(m, cost, width, several=model.several) for m in model.moves]
-    learnt = [m.propose_learnt() for m in moves] if model.learns else [_inlined(_unlearnt)]
+    learnt, looks = [_inlined(_unlearnt)], [_inlined(_unlearnt)]
+    if model.learns:
+        learnt = [m.propose_learnt() for m in moves]
+        looks = [m.looking(s) for m, known in zip(moves, model.moves, strict=True) for s in range(len(known.choices))]
 
     def for_all(functions: Sequence[Any]) -> Any:
         return reduce(lambda others, k: _either(k, functions[k], others), range(len(functions) - 1), functions[-1])
@@ -90,6 +97,7 @@ def rules_of(model: Model, row: Callable[..., Any]) -> Rules:
         for_all([_any(m.propose_from) for m in moves]),
         for_all([_any(m.chance) for m in moves]),
         for_all([_any(f) for f in learnt]),
+        for_all([_any(f) for f in looks]),
         for_all([_any(m.delta(k)) for k, m in enumerate(moves)]),
         for_all([_any(m.apply) for m in moves]),
         for_all([_any(m.reverse) for m in moves]),
@@ -378,11 +386,30 @@ class _MoveRules:
 
         return _inlined(propose)
 
+    def looking(self, s: int) -> Any:
+        """Make ``look(data, x, counts, heat, seen, needs, code)``: which candidates are allowed, and their features.
+
+        Of those that are not, the features are 0: not what another chain has left there.
+        """
+        fits, value, place = self._fits[s] or _inlined(_always), self._values[s], self._model.first + s
+        chosen = _unpacked(self._values, s, self._model.choices)
+        features, put = compiled(self._model.features), _putting(self._width)
+
+        def look(data: Any, x: Any, counts: Any, heat: Any, seen: Any, needs: Any, code: Any) -> None:
+            for c in range(len(needs)):
+                needs[c] = slots.NEVER
+                if c < counts[place] and fits(data, x, code, np.int64(c)):
+                    needs[c] = slots.ALWAYS
+                    put(features(data, x, chosen(code), value(np.int64(c)), heat), seen, c)
+                else:
+                    for f in range(seen.shape[0]):
+                        seen[f, c] = 0.0
+
+        return uncached(look)
+
     def _scoring(self, s: int) -> Any:
         """Make the choice s by a network, which adds it to a code and to a log-probability."""
-        fits, value, place, shift = self._fits[s], self._values[s], self._model.first + s, s * CHOICE_BITS
-        chosen = _unpacked(self._values, s, self._model.choices)
-        features, put, test = compiled(self._model.features), _putting(self._width), fits or _inlined(_always)
+        look, place, shift = self.looking(s), self._model.first + s, s * CHOICE_BITS
         network = place - int(self._several)
 
         def choose(
@@ -398,20 +425,12 @@ class _MoveRules:
             code: Any,
             log_probability: Any,
         ) -> Any:
-            seen, needs, space, weights = work.seen, work.needs, work.slot, policy.networks[network]
-            count = counts[place]
-            for c in range(len(needs)):
-                needs[c] = slots.NEVER
-                if c < count and test(data, x, code, np.int64(c)):
-                    needs[c] = slots.ALWAYS
-                    put(features(data, x, chosen(code), value(np.int64(c)), heat), seen, c)
-                else:
-                    for f in range(seen.shape[0]):
-                        seen[f, c] = 0.0  # not what another chain has left there
+            needs, space, weights = work.needs, work.slot, policy.networks[network]
+            look(data, x, counts, heat, work.seen, needs, code)
             for h in range(HIDDEN):
                 space.floor[h] = -weights.bias[member, h]
             blocks = space.sums.shape[0]
-            sum_features(seen, work.shifts, weights.first[member], space.sums, 0, blocks)
+            sum_features(work.seen, work.shifts, weights.first[member], space.sums, 0, blocks)
             largest = score_sums(space.sums, space.floor, weights.second[member], space.logits, 0, blocks)
             wanted = np.int64(-1)
             if given >= 0:
