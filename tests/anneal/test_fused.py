@@ -28,7 +28,7 @@ from user_problems import ALL, MAXCUT, QAP
 SIZES = (1, 2, 3, 4, 5, 15, 16, 17, 33, 50, 100)
 
 #: Sizes, chains and steps for problems of users, whose reference is plain Python.
-OWN_SIZES, OWN_ROWS, OWN_STEPS = (2, 5, 17), 4, 12
+OWN_SIZES, OWN_ROWS, OWN_STEPS = (2, 5, 17), 2, 8
 
 #: How near to the border between two candidates float32 sums may decide otherwise.
 NEAR = 2e-5
