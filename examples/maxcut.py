@@ -9,7 +9,7 @@ from nsa_cli.user import UserProblem, flip, subset
 
 
 def gain(weights, x, vertex):
-    """Weight from a vertex to its own colour less weight to the other: what is cut more when it is flipped."""
+    """Weight from a vertex to its own colour less weight to the other: the gain of a flip."""
     total = 0
     for other in range(len(x)):
         total += weights[vertex, other] if x[other] == x[vertex] else -weights[vertex, other]

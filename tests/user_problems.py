@@ -27,8 +27,8 @@ MAXCUT, QAP = f"{EXAMPLES / 'maxcut.py'}:MaxCut", f"{EXAMPLES / 'qap.py'}:QAP"
 class Teams(UserProblem):
     """Put people into teams, each of whom has a cost in each team; those who are fixed stay.
 
-    Two choices of different kinds, a plain number among the data, forbidden candidates, and a move that another
-    one undoes.
+    Two choices of different kinds, a plain number among the data, forbidden candidates, and a move that
+    another one undoes.
     """
 
     name = "teams"
@@ -58,7 +58,12 @@ class Teams(UserProblem):
         if person < 0:
             return data.costs[candidate, x[candidate]], x[candidate] / 10, 0.0, temperature
         own = data.costs[person, x[person]]
-        return data.costs[person, candidate], own, (data.costs[person, candidate] - own) / data.scale, temperature
+        return (
+            data.costs[person, candidate],
+            own,
+            (data.costs[person, candidate] - own) / data.scale,
+            temperature,
+        )
 
 
 class Row(UserProblem):
@@ -153,7 +158,7 @@ def rise(data, x, move):
 
 
 class Purses(UserProblem):
-    """Coins in purses, near to what is wished for: a move of three choices of one's own, and one without a way back."""
+    """Coins in purses, near to what is wished for: moves of one's own, of three choices; no way back."""
 
     name = "purses"
     keys = ("wishes", "most")

@@ -104,7 +104,7 @@ class Case(NamedTuple):
 def check_problem(
     problem: Problem[Any] | UserProblem | type[Problem[Any] | UserProblem], size: int = 8, seed: int = 0
 ) -> None:
-    """Run all checks on random instances of one size, in the paper's neighbourhood; of an own problem all faults.
+    """Run all checks on random instances, in the paper's neighbourhood.
 
     Raises
     ------

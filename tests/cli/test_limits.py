@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 
-
 @pytest.fixture
 def cities(tmp_path):
     path = tmp_path / "cities.json"
@@ -125,7 +124,7 @@ def test_bounds_take_a_fifth_of_their_batchs_time(nsa, tmp_path, monkeypatch):
     assert asked[0] < asked[1] < asked[2] < asked[3] <= 0.2 * 1000  # what one leaves over, the next ones have
 
 
-BOUNDED = '''
+BOUNDED = """
 import numpy as np
 from nsa_cli.user import UserProblem, flip, subset
 
@@ -138,7 +137,7 @@ class Ones(UserProblem):
             total -= data.prices[i] * x[i]
         return total
     def bound(data): return VALUE
-'''
+"""
 
 
 @pytest.mark.parametrize(

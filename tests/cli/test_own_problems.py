@@ -53,56 +53,142 @@ class Halves(UserProblem):
 """
 
 MOVES = "moves = (flip,)"
-OWN_MOVE = '''@move(number=elements)
+OWN_MOVE = """@move(number=elements)
 def turn(data, x, move):
     x[move[0]] = not x[move[0]]
 
 
-class Halves'''
+class Halves"""
 
-#: What is replaced by what, words of the message, and text at the line that is named. Of each: solving and checking.
+#: What is replaced by what, words of the message, and text at the line that is named. Of each: solving and
+#: checking.
 MISTAKES = {
-    "no return": ("return abs(total)\n", "abs(total)\n", "Halves.cost: expected a number, got None; is its return", "def cost"),
-    "a key": ("total += data.numbers[i] if", "total += data.numbrs[i] if", "has no attribute 'numbrs'", "numbrs"),
-    "a text": ("return abs(total)\n", "return 'low'\n", "Halves.cost: expected a number, got str", "def cost"),
+    "no return": (
+        "return abs(total)\n",
+        "abs(total)\n",
+        "Halves.cost: expected a number, got None; is its return",
+        "def cost",
+    ),
+    "a key": (
+        "total += data.numbers[i] if",
+        "total += data.numbrs[i] if",
+        "has no attribute 'numbrs'",
+        "numbrs",
+    ),
+    "a text": (
+        "return abs(total)\n",
+        "return 'low'\n",
+        "Halves.cost: expected a number, got str",
+        "def cost",
+    ),
     "not finite": ("return abs(total)\n", "return total / 0.0 if total else 1e999\n", "Halves.cost", None),
     "division": ("return abs(total)\n", "return 1 // (total - total)\n", "Halves.cost", "(total - total)"),
     "exit": ("return abs(total)\n", "raise SystemExit\n", "SystemExit", "raise SystemExit"),
-    "self": ("def cost(data, x)", "def cost(self, data, x)", "functions of a problem take no self", "def cost(self"),
-    "wrong parameters": ("def delta(data, x, move)", "def delta(data, x)", "expected delta(data, x, move)", "def delta"),
-    "a typing error": ("def delta(", "def detla(", "no such function of a problem; the nearest is delta", "def detla"),
+    "self": (
+        "def cost(data, x)",
+        "def cost(self, data, x)",
+        "functions of a problem take no self",
+        "def cost(self",
+    ),
+    "wrong parameters": (
+        "def delta(data, x, move)",
+        "def delta(data, x)",
+        "expected delta(data, x, move)",
+        "def delta",
+    ),
+    "a typing error": (
+        "def delta(",
+        "def detla(",
+        "no such function of a problem; the nearest is delta",
+        "def detla",
+    ),
     "no cost": ("def cost(", "def _cost(", "has no cost(data, x)", None),
     "no moves": (MOVES, "", "has no moves", None),
     "no comma": (MOVES, "moves = (flip)", "moves: expected a tuple", None),
     "another's move": (MOVES, "moves = (swap, flip, flip)", "two are called flip", None),
-    "a move that does not fit": ('subset("numbers")', 'permutation("numbers")', "flip is for solutions that are subset", None),
+    "a move that does not fit": (
+        'subset("numbers")',
+        'permutation("numbers")',
+        "flip is for solutions that are subset",
+        None,
+    ),
     "no such key": ('subset("numbers")', 'subset("numbrs")', "there is no key 'numbrs'", None),
     "no solution": ('solution = subset("numbers")', "solution = 3", "solution: expected permutation", None),
-    "start": ("return draws(len(data.numbers)) < 0.5", "pass", "Halves.start: expected an array of", "def start"),
-    "a start of another length": ("len(data.numbers)) < 0.5", "3) < 0.5", "expected a solution, got one of which", "def start"),
+    "start": (
+        "return draws(len(data.numbers)) < 0.5",
+        "pass",
+        "Halves.start: expected an array of",
+        "def start",
+    ),
+    "a start of another length": (
+        "len(data.numbers)) < 0.5",
+        "3) < 0.5",
+        "expected a solution, got one of which",
+        "def start",
+    ),
     "texts": ("return draws(len(data.numbers)) < 0.5", "return ['a']", "Halves.start", "def start"),
     "allowed": ("        return True\n", "        return candidate > 10_000\n", "no move is allowed", None),
     "check": ("return None", "return True", "Halves.check: expected None, or a text", "def check"),
     "infeasible": ("return None", "return 'never'", "never", None),
     "bound": ("return 0\n", "return 'x'\n", "Halves.bound", None),
     "a false bound": ("return 0\n", "return 10**6\n", "bound", None),
-    "new cost": ("- abs(total)\n", "\n", "Halves.delta: expected the change of cost by the move", "def delta"),
-    "index": ("i = move[0]\n", "i = move[0] + 1000\n", "Halves.delta fails: IndexError", "data.numbers[i] if x[i] else 2"),
+    "new cost": (
+        "- abs(total)\n",
+        "\n",
+        "Halves.delta: expected the change of cost by the move",
+        "def delta",
+    ),
+    "index": (
+        "i = move[0]\n",
+        "i = move[0] + 1000\n",
+        "Halves.delta fails: IndexError",
+        "data.numbers[i] if x[i] else 2",
+    ),
     "data are changed": ("total = 0\n", "total = 0; data.numbers[0] += 1\n", "changes the data", "+= 1"),
-    "x is changed": ("change = -2", "x[0] = not x[0]; change = -2", "Halves.delta: expected x as it was", "def delta"),
+    "x is changed": (
+        "change = -2",
+        "x[0] = not x[0]; change = -2",
+        "Halves.delta: expected x as it was",
+        "def delta",
+    ),
     "an array": ("total = 0\n", "total = np.zeros(3).sum()\n", "it makes an array", "np.zeros(3)"),
     "syntax": ("def cost(data", "def cost(data,,", "cannot be imported: SyntaxError", "def cost(data,,"),
     "import": ("import numpy as np\n", "import numbra\n", "ModuleNotFound", "import numbra"),
     "exit of the file": ("import numpy as np\n", "raise SystemExit\n", "SystemExit", "raise System"),
-    "an own move": ("class Halves", OWN_MOVE.replace("not x[move[0]]", "not x[move[0] + 99]"), "IndexError", "+ 99"),
+    "an own move": (
+        "class Halves",
+        OWN_MOVE.replace("not x[move[0]]", "not x[move[0] + 99]"),
+        "IndexError",
+        "+ 99",
+    ),
 }
 
 #: Seen by checking only.
 CHECKED = {
-    "features that are NaN": ("candidate] / data.scale", "candidate] * float('nan')", "expected a finite number, got nan", "def features"),
-    "too few features": ("/ data.scale, temperature", "/ data.scale", "expected a tuple of 2 numbers (number, temperature)", "def features"),
-    "a key is left out": ('"numbers": rng', '"nummers": rng', "Halves.generate: expected a dict with the keys numbers", "def generate"),
-    "other random numbers": ("rng.integers(", "np.random.default_rng().integers(", "the same data from the same rng", "def generate"),
+    "features that are NaN": (
+        "candidate] / data.scale",
+        "candidate] * float('nan')",
+        "expected a finite number, got nan",
+        "def features",
+    ),
+    "too few features": (
+        "/ data.scale, temperature",
+        "/ data.scale",
+        "expected a tuple of 2 numbers (number, temperature)",
+        "def features",
+    ),
+    "a key is left out": (
+        '"numbers": rng',
+        '"nummers": rng',
+        "Halves.generate: expected a dict with the keys numbers",
+        "def generate",
+    ),
+    "other random numbers": (
+        "rng.integers(",
+        "np.random.default_rng().integers(",
+        "the same data from the same rng",
+        "def generate",
+    ),
     "no generate": ("def generate(", "def _generate(", "has no generate(size, rng)", None),
 }
 

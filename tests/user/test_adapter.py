@@ -54,7 +54,9 @@ def test_each_kind_of_solutions_and_moves_gets_to_its_optimum(cls, optimum):
     if cls is Teams:
         kept, costs = instance.data.fixed == 1, instance.data.costs
         fixed = 1.5 * costs[np.arange(6), result.solution][kept].sum()
-    assert result.objective == pytest.approx(optimum(instance.data, 6) + fixed, abs=1.0 if cls is Purses else 2e-3)
+    assert result.objective == pytest.approx(
+        optimum(instance.data, 6) + fixed, abs=1.0 if cls is Purses else 2e-3
+    )
     assert instance.violation(result.solution) is None
 
 
@@ -103,7 +105,7 @@ def test_a_fault_in_a_problem_is_found_and_named(name):
     """The check says which function does not do what it should."""
     cls, functions = FAULTS[name]
     spoiled = type("Spoiled", (cls,), functions)
-    with pytest.raises((ContractError, MistakeError), match="Spoiled|flip"):
+    with pytest.raises((ContractError, MistakeError), match=r"Spoiled|flip"):
         check_problem(as_problem(spoiled), size=2)
 
 
@@ -149,7 +151,13 @@ def test_answers_of_another_kind_are_refused(kind, wrong):
     cls = type(
         "Any",
         (UserProblem,),
-        {"name": "any", "keys": ("n",), "solution": kind, "moves": (_any_move(kind),), "cost": lambda data, x: 0},
+        {
+            "name": "any",
+            "keys": ("n",),
+            "solution": kind,
+            "moves": (_any_move(kind),),
+            "cost": lambda data, x: 0,
+        },
     )
     instance = as_problem(cls).from_record({"n": 3})
     assert instance.violation(instance.typical) is None
@@ -192,6 +200,6 @@ def test_what_a_problem_does_not_have_is_refused_by_name():
             return x[0]
 
     problem = as_problem(Least)
-    with pytest.raises(nsa.UsageError, match="has no generate"):
+    with pytest.raises(nsa.UsageError, match=r"has no generate"):
         problem.generate(3, np.random.default_rng(0))
     assert nsa.solve(nsa.Task(problem, problem.from_record({"n": 5})), steps=100, seed=1).objective == 0

@@ -72,15 +72,24 @@ def test_a_second_process_compiles_nothing(picks):
     assert told == ""
     assert again["objective"] == first["objective"] == -15
     assert quick < slow
-    check = "import sys; from nsa_cli.cli.main import exit_code; exit_code(sys.argv[1:]); assert 'numba' not in sys.modules"
+    check = "import sys; from nsa_cli.cli.main import exit_code; exit_code(sys.argv[1:]); "
+    check += "assert 'numba' not in sys.modules"
     folder = picks.cache.parent
-    command = [sys.executable, "-c", check, "solve", folder / "values.json", "-p", f"{folder / 'picks.py'}:Picks"]
+    command = [
+        sys.executable,
+        "-c",
+        check,
+        "solve",
+        folder / "values.json",
+        "-p",
+        f"{folder / 'picks.py'}:Picks",
+    ]
     environment = {**os.environ, "XDG_CACHE_HOME": str(picks.cache), "PYTHONPATH": str(SOURCE)}
     subprocess.run(command, env=environment, capture_output=True, check=True)
 
 
 def test_an_edit_is_never_missed(picks):
-    """Of the file, of a function beside it, of a constant beside it; within a second and of the same length."""
+    """Of the file, of a function or a constant beside it; within a second, of the same length."""
     assert picks()[0]["objective"] == -15
     assert picks(prices=PRICES.replace("value - 5", "value - 3"))[0]["objective"] == -6
     assert picks(prices=PRICES.replace("FACTOR = 1", "FACTOR = 2"))[0]["objective"] == -30

@@ -22,7 +22,9 @@ def chains_of(problem: Any, instance: Any, count: int, seed: int = 1, threads: i
     return LargeStepChains(runs, stream_keys(seed, np.arange(count)), threads=threads)
 
 
-@pytest.fixture(scope="module", params=[MAXCUT, *(f"{inspect.getsourcefile(c)}:{c.__name__}" for c in (Teams, Jobs))])
+@pytest.fixture(
+    scope="module", params=[MAXCUT, *(f"{inspect.getsourcefile(c)}:{c.__name__}" for c in (Teams, Jobs))]
+)
 def problem(request: Any) -> Any:
     """One choice a move; two of different kinds, some forbidden; three types of moves without `delta`."""
     return find_problem(request.param)

@@ -13,6 +13,9 @@ from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.hooks import apply, delta, energy, load, propose, reverse, store
 from nsa_cli.core.kernel.jit import generic, kernel, variant
 
+#: Below the logarithm of any draw, which need not be drawn then.
+_NEVER = -37.0
+
 
 class ChainArrays(NamedTuple):
     """Chains between two chunks, as arrays that a kernel advances in place.
@@ -138,7 +141,7 @@ def advance(
                 _, backward = propose(batch, policy, work, row, member, shown[k], at, back)
                 apply(batch, policy, work, row, member, back)
             ratio = log_ratio(rule, change, max(temperatures[k] * scale, COLD), forward, backward)
-            if ratio < 0.0 and not math.log(uniform(at, draws)) < ratio:
+            if ratio < _NEVER or (ratio < 0.0 and not math.log(uniform(at, draws)) < ratio):
                 continue
             lower = current + change < best
             if fresh and not lower:

@@ -23,19 +23,21 @@ def check_problem(
     seed: Seed = None,
     quiet: Quiet = False,
 ) -> int:
-    """Check that the functions of PROBLEM go together; each fault is a line, with the smallest case that shows it."""
+    """Check that the functions of PROBLEM go together; a line each fault, with the smallest case."""
     from nsa_cli.api import read
     from nsa_cli.problems import find_problem
 
     found = find_problem(problem)
     announce_compiling(Console(quiet))
-    if not hasattr(found, "model"):
+    from nsa_cli.user.adapter import AdaptedProblem
+
+    if not isinstance(found, AdaptedProblem):
         if found.built_in and not problem.partition(":")[2]:
             raise UsageError(f"{problem}: is built in, and checked by its tests; give FILE.py:CLASS")
         return _check_tensors(found)
     from nsa_cli.user.contract import faults
 
-    given = [task.instance for file in instances or () for task in read(file, problem)]
+    given: list[Any] = [task.instance for file in instances or () for task in read(file, problem)]
     done, wrong = faults(found, given, seed=parse_seed("seed", seed or 0))
     return _report(found, done, wrong, sizes=[i.size for i in given])
 

@@ -178,8 +178,8 @@ def _run(
             console.tell(told)
         if compiled_late:
             console.warn(
-                "there was no time to compile the kernels for this machine: the answer is a start, as good as "
-                "can be without them; "
+                "there was no time to compile the kernels for this machine: the answer is a start, as good "
+                "as can be without them; "
                 "they are compiled in the background now, and the next run has them"
             )
         return signals.exit_code or writer.exit_code

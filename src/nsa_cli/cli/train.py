@@ -10,8 +10,8 @@ import typer
 
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, announce_compiling, say
-from nsa_cli.cli.progress import duration
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
+from nsa_cli.cli.progress import duration
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import parse_seed
 
@@ -154,4 +154,6 @@ def _verdict(run: Any) -> str:
     if abs(mean) <= half:
         return f"{about} it makes no difference that can be told {where}: {mean:+.2g} % ± {half:.2g}"
     verb = "beats" if mean > 0 else "does not beat"
-    return f"{about} the policy {verb} uniform proposals {where}: {'better' if mean > 0 else 'worse'} {interval}"
+    return (
+        f"{about} the policy {verb} uniform proposals {where}: {'better' if mean > 0 else 'worse'} {interval}"
+    )

@@ -163,7 +163,7 @@ class DiscreteOperations(Operations[InstanceT, BatchT]):
         return tuple(pairs[:, slot] for slot in range(self.slots))
 
     def candidates(self, batch: BatchT, chosen: Action) -> Tensor | None:
-        """Count the candidates of the next choice, int64[B], where kernels draw one of all first; see `allowed`.
+        """Count the candidates of the next choice, int64[B], where kernels draw one of all first.
 
         Only where that one is not allowed they look at all. None where they look at all in any case.
         """

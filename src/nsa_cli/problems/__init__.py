@@ -88,8 +88,8 @@ def _from_file(spec: str) -> Problem[Any]:
 def _import_file(file: Path) -> ModuleType:
     """Run a file as a module of its own; modules that it imports may lie beside it.
 
-    From their text, never from compiled files, which an edit within the same second would leave as they are; and
-    for this file alone, since another folder may have modules of the same names.
+    From their text, never from compiled files, which an edit within the same second would leave as they are;
+    and for this file alone, since another folder may have modules of the same names.
     """
     spec = importlib.util.spec_from_file_location(f"nsa_user_{file.stem}", file)
     assert spec is not None
@@ -97,7 +97,7 @@ def _import_file(file: Path) -> ModuleType:
     sys.modules[spec.name] = module
     folder = file.resolve().parent
     beside, before = _Beside(folder), set(sys.modules)
-    sys.meta_path.append(beside)  # type: ignore[arg-type]  # by its form
+    sys.meta_path.append(beside)
     try:
         exec(compile(file.read_bytes(), str(spec.origin), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:

@@ -55,8 +55,9 @@ class Comparison(NamedTuple):
 def compare(run: Training, policy: LearntPolicy) -> Comparison | None:
     """Anneal new instances with a policy and with uniform proposals, each for as long.
 
-    The policy has the temperatures of its training; uniform proposals have those that a sample of their own moves
-    gives, as ``t_start="auto"`` does. None where there is no kernel, whose times are what a user would have.
+    The policy has the temperatures of its training; uniform proposals have those that a sample of their own
+    moves gives, as ``t_start="auto"`` does. None where there is no kernel, whose times are what a user would
+    have.
     """
     if run.fused is None:
         return None
@@ -111,7 +112,7 @@ def _uniform(run: Training, instances: list[Instance], x: Any, keys: Any) -> Fus
 
 
 def temperatures_of(run: Training, instances: list[Instance]) -> tuple[float, float] | None:
-    """Estimate temperatures from the moves of some instances, as geometric means; None where none gets worse."""
+    """Estimate temperatures from moves of instances, geometric means; None where none gets worse."""
     found = []
     for instance in instances[:_SAMPLED]:
         keys = stream_keys(0, np.arange(_CHAINS))
@@ -131,7 +132,9 @@ def find_temperatures(run: Training) -> None:
     if config.t_start is not None and config.t_end is not None:
         return
     if run.fused is None:
-        raise UsageError("t_start and t_end cannot be estimated without a kernel; give both in a configuration")
+        raise UsageError(
+            "t_start and t_end cannot be estimated without a kernel; give both in a configuration"
+        )
     found = temperatures_of(run, run.drawn(_STREAM - 1, config.size, _SAMPLED)) or (1.0, 0.1)
     first, last = (float(f"{t:.3g}") for t in found)
     run.config = replace(

@@ -175,7 +175,8 @@ class Training:
     def temperatures(self) -> tuple[float, float]:
         """First and last temperature of a rollout."""
         first, last = self.config.t_start, self.config.t_end
-        assert first is not None and last is not None, "estimated by train.compare.find_temperatures"
+        assert first is not None, "see train.compare.find_temperatures"
+        assert last is not None, "see train.compare.find_temperatures"
         return first, last
 
     def instances(self, epoch: int) -> list[Instance]:
@@ -319,9 +320,9 @@ class Training:
         """Say that nothing is learnt, and what to try."""
         kept = f"the best policy so far is in {self.out}" if self.out.exists() else "there is no policy yet"
         return (
-            f"for {_IDLE} epochs the gradient was exactly 0: whatever is proposed, rollouts end alike, and nothing is "
-            "learnt; try larger instances, fewer steps, or features that tell candidates apart; in a configuration a "
-            f"larger sigma, or learning_rate; {kept}"
+            f"for {_IDLE} epochs the gradient was exactly 0: whatever is proposed, rollouts end alike, and "
+            "nothing is learnt; try larger instances, fewer steps, features that tell candidates apart, or "
+            f"in a configuration a larger sigma; {kept}"
         )
 
     @property

@@ -248,13 +248,23 @@ def _steps(
 ) -> Iterator[tuple[engine.StepInfo, Tensor]]:
     """Step chains through an epoch: by the kernel all at once, or by the reference one by one."""
     operations = run.operations
-    if isinstance(operations, DiscreteOperations) and (chains := run.chains(policy, instances, x, keys)) is not None:
+    if (
+        isinstance(operations, DiscreteOperations)
+        and (chains := run.chains(policy, instances, x, keys)) is not None
+    ):
         moves = chains.record(temperatures.numpy())
         action, log_prob, change, accepted = map(torch.from_numpy, moves[1:])
         for k in range(len(temperatures)):
-            yield engine.StepInfo(operations.from_kernel(action[k]), log_prob[k] > -torch.inf, accepted[k], change[k]), log_prob[k]
+            yield (
+                engine.StepInfo(
+                    operations.from_kernel(action[k]), log_prob[k] > -torch.inf, accepted[k], change[k]
+                ),
+                log_prob[k],
+            )
         return
-    draws = uniforms_torch(torch.from_numpy(keys).to(run.device), 0, len(temperatures), policy.draws(operations, x) + 1)
+    draws = uniforms_torch(
+        torch.from_numpy(keys).to(run.device), 0, len(temperatures), policy.draws(operations, x) + 1
+    )
     state = engine.start(operations, batch, x)
     for temperature, u in zip(temperatures, draws, strict=True):
         before = state

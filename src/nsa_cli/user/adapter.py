@@ -77,7 +77,8 @@ class AdaptedProblem(Problem[UserInstance]):
 
     def __init__(self, model: Model) -> None:
         self.model, cls = model, model.cls
-        self.name, self.summary, self.sense = model.name, cls.summary or model.name, cls.sense  # type: ignore[misc]
+        self.name, self.sense = model.name, cls.sense  # type: ignore[misc]
+        self.summary = cls.summary or model.name  # type: ignore[misc]
         self.record_keys = tuple((key,) for key in model.keys)  # type: ignore[misc]
         self.starts = {"initial": self._initial, "paper": self._initial}  # type: ignore[misc]
         self.neighbourhoods = (UserNeighbourhood(model),)  # type: ignore[misc]
@@ -92,7 +93,7 @@ class AdaptedProblem(Problem[UserInstance]):
         return instance.start(draws)
 
     def start(self, name: str | None = None) -> Start:
-        """Find a start; `instant_start` is for where there is no time to compile, and takes what time it has."""
+        """Find a start; `instant_start` is for where there is no time to compile."""
         if name == self.instant_start:
             from nsa_cli.user.descent import descent
 

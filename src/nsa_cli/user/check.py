@@ -157,7 +157,9 @@ def check_bound(state: State) -> None:
     beaten = objective < value if model.cls.sense == "min" else objective > value
     if beaten:
         way = "at most" if model.cls.sense == "min" else "at least"
-        raise state.wrong(bound, f"{way} the objective of any solution", f"{value:g} where one has {objective:g}")
+        raise state.wrong(
+            bound, f"{way} the objective of any solution", f"{value:g} where one has {objective:g}"
+        )
 
 
 def _untouched(state: State, function: Any, x: Any) -> None:

@@ -58,21 +58,41 @@ def _check(model: Model, batch: Any, x: Any) -> None:
     for m in model.moves:
         kinds = [types.float64 if isinstance(c, Normal) else types.int64 for c in m.choices]
         move = numba.typeof(tuple(0.5 if k is types.float64 else np.int64(0) for k in kinds))
-        _returned(model, f"the move {m.move.name}", m.move.apply, (*state, move), types.NoneType, "nothing: it changes x")
+        _returned(
+            model,
+            f"the move {m.move.name}",
+            m.move.apply,
+            (*state, move),
+            types.NoneType,
+            "nothing: it changes x",
+        )
         if m.delta is not None:
             _returned(model, "delta", m.delta, (*state, move), types.Number, "a number")
         if m.move.reverse is not None:
-            given = _returned(model, f"reverse of {m.move.name}", m.move.reverse, (*state, move), types.BaseTuple, "a move")
+            given = _returned(
+                model, f"reverse of {m.move.name}", m.move.reverse, (*state, move), types.BaseTuple, "a move"
+            )
             if len(given) != len(kinds):
-                raise _wrong(model, f"reverse of {m.move.name}", m.move.reverse, f"{len(kinds)} choices", given)
+                raise _wrong(
+                    model, f"reverse of {m.move.name}", m.move.reverse, f"{len(kinds)} choices", given
+                )
         for kind in dict.fromkeys(kinds):
             for allowed in m.allowed:
-                _returned(model, "allowed", allowed, (*state, move, kind), (types.Boolean, types.Integer), "True or False")
+                _returned(
+                    model,
+                    "allowed",
+                    allowed,
+                    (*state, move, kind),
+                    (types.Boolean, types.Integer),
+                    "True or False",
+                )
             if m.features is not None:
                 more = (*state, move, kind, types.float64)
                 given = _returned(model, "features", m.features, more, types.BaseTuple, "a tuple of numbers")
                 wanted = model.cls.feature_names
-                if len(given) != len(wanted) or not all(isinstance(t, types.Number | types.Boolean) for t in given):
+                if len(given) != len(wanted) or not all(
+                    isinstance(t, types.Number | types.Boolean) for t in given
+                ):
                     expected = f"{len(wanted)} numbers ({', '.join(wanted)})"
                     raise _wrong(model, "features", m.features, expected, given)
 
@@ -89,7 +109,9 @@ def _returned(
         made.compile(arguments)
     except Exception as error:  # Numba's own, and whatever else its passes may trip over
         place, why = _place_of(error, function), _reason(error)
-        raise UsageError(f"{place}: {model.cls.__name__}: {name} cannot be compiled by Numba: {why}") from None
+        raise UsageError(
+            f"{place}: {model.cls.__name__}: {name} cannot be compiled by Numba: {why}"
+        ) from None
     given = made.overloads[arguments].signature.return_type
     if not isinstance(given, kind):
         raise _wrong(model, name, function, meaning, given)
@@ -105,7 +127,11 @@ def _wrong(model: Model, name: str, function: Any, expected: str, given: Any) ->
 def _place_of(error: Exception, function: Any) -> str:
     """Find the line of the user's file that an error is about, else where the function is defined."""
     file = function.__code__.co_filename
-    lines = [line for found, line in _LINE.findall(str(error)) if file.endswith(found.lstrip("./")) or found == file]
+    lines = [
+        line
+        for found, line in _LINE.findall(str(error))
+        if file.endswith(found.lstrip("./")) or found == file
+    ]
     return f"{file}:{lines[-1]}" if lines else definition_of(function)
 
 
@@ -115,7 +141,18 @@ def _reason(error: Exception) -> str:
         return "it makes an array; write a loop over numbers"
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     lines = [" ".join(line.split()) for line in text.partition(" Raised from")[0].splitlines()]
-    boring = ("Failed in", "During:", "File ", ">>>", "- Resolution", "^", "Overload", "There are", "<source", "Please")
+    boring = (
+        "Failed in",
+        "During:",
+        "File ",
+        ">>>",
+        "- Resolution",
+        "^",
+        "Overload",
+        "There are",
+        "<source",
+        "Please",
+    )
     told = [line for line in lines if line and not line.startswith(boring)]
     if "readonly" in text or "read-only" in text.lower() or "Cannot modify" in text:
         return "it changes the data, which belong to all chains; change x only"

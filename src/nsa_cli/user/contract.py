@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,24 +59,23 @@ def faults(
     found: list[NsaError] = []
     instances: list[UserInstance] = list(given)
     for size in () if given else sizes:
-        if (made := _caught(found, lambda size=size: _generated(problem, size, seed))) is None:
+        if (made := _caught(found, partial(_generated, problem, size, seed))) is None:
             return ["generate"], found
         instances.append(made)
     instances.sort(key=lambda i: i.size)
     done, broken = ["data", "start"], set[Any]()
     for instance in instances:
-        _caught(found, lambda instance=instance: _check_start(instance))
+        _caught(found, partial(_check_start, instance))
         if found:
             return done, found
-        states: list[State] = []
-        _caught(found, lambda instance=instance, states=states: states.extend(walk(instance, _MOVES, seed)))
-        if found:
+        states: list[State] | None = _caught(found, partial(_walked, instance, seed))
+        if states is None:
             return [*done, "moves"], found
         for check in CHECKS:
             if check in broken:
                 continue
             for state in states:
-                if _caught(found, lambda check=check, state=state: check(state) or True) is None:
+                if not _caught(found, partial(_passes, check, state)):
                     broken.add(check)
                     break
             if check is check_costs and broken:
@@ -84,7 +84,7 @@ def faults(
             found.append(MistakeError(f"{problem.model.spec}: no move is allowed, from whatever start"))
     done += ["moves", "cost", *(f for f in problem.model.functions if f not in ("cost", "start", "generate"))]
     if not found:
-        _caught(found, lambda: _check_compiled(instances[-1]))
+        _caught(found, partial(_check_compiled, instances[-1]))
         done.append("compiled code")
     return done, found
 
@@ -122,6 +122,15 @@ def _check_compiled(instance: UserInstance) -> None:
         if not close(cost, expected):
             function = state.scalars.model.functions["cost"]
             raise state.wrong(function, f"{expected:g}, as in Python", f"{cost:g} in compiled code")
+
+
+def _walked(instance: UserInstance, seed: int) -> list[State]:
+    return list(walk(instance, _MOVES, seed))
+
+
+def _passes(check: Callable[[State], None], state: State) -> bool:
+    check(state)
+    return True
 
 
 def _caught(found: list[NsaError], work: Callable[[], Any]) -> Any:

@@ -21,7 +21,7 @@ def plain(function: Any) -> Any:
 
 
 def compiled(function: Any) -> Function[Any]:
-    """Make a function for kernels; functions that it calls, of its own file or folder, are compiled with it."""
+    """Make a function for kernels, with the functions of its own file or folder that it calls."""
     return _compiled(plain(function), {})
 
 
@@ -37,9 +37,7 @@ def _compiled(function: FunctionType, made: dict[FunctionType, Function[Any]]) -
         scope = dict(function.__globals__)
         scope |= {name: served(scope[name]) for name in _names(function.__code__) if name in scope}
         cells = tuple(CellType(served(cell.cell_contents)) for cell in function.__closure__ or ())
-        copy = FunctionType(
-            function.__code__, scope, function.__name__, function.__defaults__, cells or None
-        )
+        copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
         copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
         made[function] = uncached(copy)  # type: ignore[assignment]
     return made[function]
@@ -54,10 +52,10 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def digest_of(*values: Any) -> str:
-    """Hash functions with all they refer to: code, functions that they call, constants, modules of their folder.
+    """Hash functions with all they refer to: code, functions, constants, modules of their folder.
 
-    What Numba compiles depends on nothing else, so that after an edit of a file, or of one that it imports from,
-    no old code is found. Comments do not count.
+    What Numba compiles depends on nothing else, so that after an edit of a file, or of one that it imports
+    from, no old code is found. Comments do not count.
     """
     digest, seen = hashlib.sha256(), set[int]()
     for value in values:

@@ -71,11 +71,15 @@ class UserInstance(Instance):
         number = found.item() if isinstance(found, np.generic | np.ndarray) and np.ndim(found) == 0 else found
         if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
             if isinstance(count, str):
-                raise DataError(f"{count}: expected a list or a whole number from 1 on, got {shown(number)}", count)
+                raise DataError(
+                    f"{count}: expected a list or a whole number from 1 on, got {shown(number)}", count
+                )
             if callable(count):
                 expected = "a whole number from 1 on"
                 raise mistake(count, f"{self.model.cls.__name__}: {what}", expected, shown(number))
-            raise UsageError(f"{self.model.spec}: {what}: expected a whole number from 1 on, got {shown(number)}")
+            raise UsageError(
+                f"{self.model.spec}: {what}: expected a whole number from 1 on, got {shown(number)}"
+            )
         return int(number)
 
     @functools.cached_property

@@ -1,7 +1,8 @@
 """Fused kernel of a user's problem: the hooks of annealing from the functions of `nsa_cli.user.rules`.
 
-Numba has a type of its own for each function. So a batch that holds a user's functions makes the loop be compiled
-for them, with no registration for each problem; what is compiled is kept by `nsa_cli.core.kernel.own`.
+Numba has a type of its own for each function. So a batch that holds a user's functions makes the loop be
+compiled for them, with no registration for each problem; what is compiled is kept by
+`nsa_cli.core.kernel.own`.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.draws import LANES, stream_keys, uniforms
+from nsa_cli.core.draws import LANES, start_draws, stream_keys
 from nsa_cli.core.errors import DataError
 from nsa_cli.core.kernel import hooks, slots
 from nsa_cli.core.kernel.draws import at_step, uniform
@@ -197,7 +198,8 @@ def _workspace(x: Any, width: int, widest: int) -> Work:
     """Allocate for a chain, with features of so many candidates."""
     padded = slots.blocks_of(widest) * LANES if width else LANES
     return Work(
-        *(np.zeros(x.shape, x.dtype) for _ in range(2)),
+        np.zeros(x.shape, x.dtype),
+        np.zeros(x.shape, x.dtype),
         np.zeros(4),
         np.full(2, -1, np.int64),
         slots.never(padded),
@@ -229,7 +231,9 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
     made, rules = _compiled(model)
     counts = np.stack([i.counts for i in unique])
     if counts.max() > 1 << CHOICE_BITS:
-        raise DataError(f"a choice of a move has {counts.max()} candidates; expected at most {1 << CHOICE_BITS}")
+        raise DataError(
+            f"a choice of a move has {counts.max()} candidates; expected at most {1 << CHOICE_BITS}"
+        )
     stacks = [np.stack([getattr(i.data, key) for i in unique]) for key in model.keys]
     scales = np.ones(len(unique))
     batch = UserArrays(made(*stacks, scales), which, scales[which], counts, len(model.moves), rules)
@@ -255,7 +259,7 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
     """Mean absolute change of cost by a random move, on walks from random starts; the same each time."""
     if not instance.scales:
         keys = stream_keys(0, np.arange(_STARTS))
-        x = np.stack([instance.start(lambda n, key=key: uniforms(key[None], -1, n)[:, 0]) for key in keys])
+        x = np.stack([instance.start(partial(start_draws, key)) for key in keys])
         one = batch._replace(which=np.full(_STARTS, place))
         changes, sums = np.full((_STARTS, _MOVES), np.nan), np.zeros((_STARTS, 2))
         walk(one, _workspace(x[0], 0, 1), x, keys, changes, sums)

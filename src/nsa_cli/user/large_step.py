@@ -111,10 +111,8 @@ def _run(batch: UserArrays, firsts: NDArray[np.int64], row: int, first: NDArray[
     moves = MoveSet(
         data_of(batch, row), batch.counts[which], firsts, batch.rules, most, scale, _ROUNDING * scale
     )
-    copies = (first.copy() for _ in range(3))
-    chain = MoveChain(
-        *copies, np.full(2, np.nan), first.copy(), np.zeros(4), np.full(2, -1, np.int64)
-    )
+    x, before, best, spare = (first.copy() for _ in range(4))
+    chain = MoveChain(x, before, best, np.full(2, np.nan), spare, np.zeros(4), np.full(2, -1, np.int64))
     return LargeStepRun(moves, chain, chain.x.copy, chain.best.copy)
 
 

@@ -156,7 +156,9 @@ class Model:
                 raise self._fail(f"keys: expected names that Python can have, got {shown(key)}")
             if key.startswith("_") or key == "scale":
                 raise self._fail(f"keys: {key!r} is taken; give it another name")
-        for name, count in [("solution", getattr(self.kind, n, None)) for n in ("size", "values", "low", "high")]:
+        for name, count in [
+            ("solution", getattr(self.kind, n, None)) for n in ("size", "values", "low", "high")
+        ]:
             if isinstance(count, str) and count not in self.keys:
                 raise self._fail(f"{name}: there is no key {count!r}; there are {', '.join(self.keys)}")
         names = self.cls.feature_names
@@ -174,14 +176,18 @@ class Model:
             if not isinstance(self.kind, move.kinds):
                 kinds = " or ".join(kind.__name__.lower() for kind in move.kinds)
                 raise self._fail(
-                    f"moves: {move.name} is for solutions that are {kinds}, got {type(self.kind).__name__.lower()}"
+                    f"moves: {move.name} is for solutions that are {kinds}, "
+                    f"got {type(self.kind).__name__.lower()}"
                 )
             if not 1 <= len(move.choices) <= MOST_CHOICES:
                 raise self._fail(
                     f"moves: {move.name}: expected 1 to {MOST_CHOICES} choices, got {len(move.choices)}"
                 )
             for choice in move.choices.values():
-                if isinstance(values_of(choice, self.kind), str) and values_of(choice, self.kind) not in self.keys:
+                if (
+                    isinstance(values_of(choice, self.kind), str)
+                    and values_of(choice, self.kind) not in self.keys
+                ):
                     raise self._fail(f"moves: {move.name}: there is no key {choice!r}")
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
@@ -202,7 +208,9 @@ class Model:
                 near = nearest(name, known)
                 hint = f"; the nearest is {near}" if near else ""
                 message = f"{self.cls.__name__}.{name}: there is no such function of a problem{hint}"
-                raise self._fail(f"{message}; begin the name of one of your own with _", definition_of(function))
+                raise self._fail(
+                    f"{message}; begin the name of one of your own with _", definition_of(function)
+                )
             self._check_parameters(function, name, FUNCTIONS[known[name]])
             found[name] = function
         if "cost" not in found:

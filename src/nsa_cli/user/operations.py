@@ -17,7 +17,6 @@ from nsa_cli.user.kernel import UserArrays, arrays_of, look
 from nsa_cli.user.model import CHOICE_BITS, Model, MoveModel
 from nsa_cli.user.scalar import PlainMove, Scalars
 
-
 #: Candidates of all rows from which on compiled code looks at them.
 _MANY = 2_000
 
@@ -104,7 +103,8 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
 
     def candidates(self, batch: UserBatch, chosen: Action) -> Tensor:
         counts = [
-            1 if (m := self._made_by(chosen, row)) is None else s.count(*m) for row, s in enumerate(batch.rows)
+            1 if (m := self._made_by(chosen, row)) is None else s.count(*m)
+            for row, s in enumerate(batch.rows)
         ]
         if self.model.several and not chosen:
             counts = [len(self.model.moves)] * len(batch.rows)
@@ -138,7 +138,9 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
                     found[row, c] = s.features(solution, m[0], before, c, heats[row])
         return torch.from_numpy(found).to(x.device)
 
-    def _looked(self, batch: UserBatch, x: Tensor, chosen: Action, heats: Tensor, width: int) -> tuple[Any, Any]:
+    def _looked(
+        self, batch: UserBatch, x: Tensor, chosen: Action, heats: Tensor, width: int
+    ) -> tuple[Any, Any]:
         """Look at all candidates by compiled code: int64[B, width], float32[B, F, width]."""
         place, rows = len(chosen), len(x)
         (m,) = [m for m in self.model.moves if m.first <= place < m.first + len(m.choices)]

@@ -13,9 +13,9 @@ class UserProblem:
     """Base class of a problem in a file, which is named as ``FILE.py:CLASS``.
 
     A class of attributes and functions. The functions take no ``self``: each is for one solution `x` of one
-    instance, whose data are ``data.KEY``: numbers, or NumPy arrays of int64 or float64, not to be changed. Those of
-    the second list are plain loops over numbers, which make no arrays: Numba compiles them, with the functions
-    of the same folder that they call.
+    instance, whose data are ``data.KEY``: numbers, or NumPy arrays of int64 or float64, not to be changed.
+    Those of the second list are plain loops over numbers, which make no arrays: Numba compiles them, with the
+    functions of the same folder that they call.
 
     Attributes
     ----------
@@ -27,15 +27,15 @@ class UserProblem:
     solution : SolutionKind
         ``permutation("flow")``, or `subset`, `assignment`, `reals`.
     moves : tuple of Move
-        Ready-made ones (`swap`, `insert`, `reverse`, `flip`, `reassign`, `gaussian`), or of one's own (`move`). Of
-        several types each is proposed as often.
+        Ready-made ones (`swap`, `insert`, `reverse`, `flip`, `reassign`, `gaussian`), or of one's own
+        (`move`). Of several types each is proposed as often.
     feature_names : tuple of str
         What a learnt policy sees of each candidate; `features` gives one number for each.
     generate : function, for training and for ``nsa generate``
         ``generate(size, rng)`` draws the data of a random instance, as a dict.
     start : function, optional
-        ``start(data, draws)`` makes a first solution; ``draws(n)`` gives n uniform numbers of this chain's own. By
-        default a random solution.
+        ``start(data, draws)`` makes a first solution; ``draws(n)`` gives n uniform numbers of this chain's
+        own. By default a random solution.
     check : function, optional
         ``check(data, x)`` gives the reason why a solution of the right kind is infeasible, or None.
     bound : function, optional
@@ -47,11 +47,11 @@ class UserProblem:
         ``delta(data, x, move)``: what the move would add to the cost, where it can be had cheaper than by two
         costs. Of several types of moves that choose different things: ``delta_NAME``. So for the next two.
     allowed : function, optional
-        ``allowed(data, x, chosen, candidate)``: whether a candidate leads to feasible solutions; `chosen` has the
-        choices of the move made before, and -1 for others. By default all do.
+        ``allowed(data, x, chosen, candidate)``: whether a candidate leads to feasible solutions; `chosen` has
+        the choices of the move made before, and -1 for others. By default all do.
     features : function, for policies
-        ``features(data, x, chosen, candidate, temperature)`` gives a tuple of numbers; ``data.scale`` is the mean change
-        of cost of a random move, in whose units costs look alike for instances of any size.
+        ``features(data, x, chosen, candidate, temperature)`` gives a tuple of numbers; ``data.scale`` is the
+        mean change of cost of a random move, in whose units costs look alike for instances of any size.
     """
 
     name: ClassVar[str]

@@ -1,7 +1,7 @@
 """Functions of a user's problem put together for kernels: one of each kind for all types of moves.
 
-A move is packed into a *code*, `CHOICE_BITS` bits a choice, and the number of its type. The parts are closures over
-compiled functions, which LLVM makes one function of.
+A move is packed into a *code*, `CHOICE_BITS` bits a choice, and the number of its type. The parts are
+closures over compiled functions, which LLVM makes one function of.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from nsa_cli.user.moves import LEVELS, Normal
 
 _MASK = (1 << CHOICE_BITS) - 1
 
-#: Indices of a chain's `numbers`: cost of the current solution, whether it is known, cost after the last change
-#: that was weighed, and the log-probability of a proposal whose reverse is weighed.
+#: Indices of a chain's `numbers`: cost of the current solution, whether it is known, cost after the last
+#: change that was weighed, and the log-probability of a proposal whose reverse is weighed.
 NOW, KNOWN, THEN, FORWARD = range(4)
 
 _inlined: Callable[..., Any] = partial(uncached, inline=True)
@@ -46,10 +46,11 @@ class Rules(NamedTuple):
     chance : function
         ``chance(kind, data, x, counts, code)``: log-probability of such a proposal.
     propose_learnt : function
-        ``(kind, data, x, counts, heat, policy, member, work, at, given)``: code and log-probability by networks.
+        ``(kind, data, x, counts, heat, policy, member, work, at, given)``: code and log-probability by
+        networks.
     look : function
-        ``look(choice, data, x, counts, heat, seen, needs, code)``: see `_MoveRules.looking`; choices are counted over
-        all types of moves.
+        ``look(choice, data, x, counts, heat, seen, needs, code)``: see `_MoveRules.looking`; choices are
+        counted over all types of moves.
     delta : function
         ``delta(kind, data, x, code, work)``.
     apply : function
@@ -85,10 +86,16 @@ def rules_of(model: Model, row: Callable[..., Any]) -> Rules:
     learnt, looks = [_inlined(_unlearnt)], [_inlined(_unlearnt)]
     if model.learns:
         learnt = [m.propose_learnt() for m in moves]
-        looks = [m.looking(s) for m, known in zip(moves, model.moves, strict=True) for s in range(len(known.choices))]
+        looks = [
+            m.looking(s)
+            for m, known in zip(moves, model.moves, strict=True)
+            for s in range(len(known.choices))
+        ]
 
     def for_all(functions: Sequence[Any]) -> Any:
-        return reduce(lambda others, k: _either(k, functions[k], others), range(len(functions) - 1), functions[-1])
+        return reduce(
+            lambda others, k: _either(k, functions[k], others), range(len(functions) - 1), functions[-1]
+        )
 
     return Rules(
         Function(row, inline=True, digest=f"own {model.digest}"),
@@ -145,7 +152,7 @@ def _value(choice: Any) -> Any:
 
 
 def _unpacked(values: Sequence[Any], made: int, choices: Sequence[Any]) -> Any:
-    """Make the function from a code to the tuple of the first `made` choices; others are -1, or NaN of steps."""
+    """Make the function from a code to its first `made` choices; others are -1, or NaN of steps."""
 
     def part(place: int) -> Any:
         if place >= made:
@@ -187,9 +194,7 @@ def _packing(count: int) -> Any:
         return np.int64(move[0]) | np.int64(move[1]) << CHOICE_BITS
 
     def three(move: Any) -> Any:
-        return (
-            np.int64(move[0]) | np.int64(move[1]) << CHOICE_BITS | np.int64(move[2]) << (2 * CHOICE_BITS)
-        )
+        return np.int64(move[0]) | np.int64(move[1]) << CHOICE_BITS | np.int64(move[2]) << (2 * CHOICE_BITS)
 
     return _inlined((one, two, three)[count - 1])
 
@@ -233,8 +238,8 @@ class _MoveRules:
     def _choosing(self, s: int) -> Any:
         """Make ``choose(data, x, counts, code, at)``, which adds a uniform choice to a code.
 
-        Where the first draw is forbidden, the digits behind its point choose among all that are allowed: so these
-        are as likely as each other, and no list of them is made as a rule.
+        Where the first draw is forbidden, the digits behind its point choose among all that are allowed: so
+        these are as likely as each other, and no list of them is made as a rule.
         """
         fits, place, shift = self._fits[s], self._model.first + s, s * CHOICE_BITS
 
@@ -253,13 +258,13 @@ class _MoveRules:
             if fits(data, x, code, c):
                 return code | c << shift
             rest, open_ = share - c, 0
-            for c in range(count):
-                open_ += fits(data, x, code, np.int64(c))
+            for k in range(count):
+                open_ += fits(data, x, code, np.int64(k))
             rank = np.int64(rest * open_)
-            for c in range(count):
-                if fits(data, x, code, np.int64(c)):
+            for k in range(count):
+                if fits(data, x, code, np.int64(k)):
                     if rank == 0:
-                        return code | np.int64(c) << shift
+                        return code | np.int64(k) << shift
                     rank -= 1
             return np.int64(-1)
 
@@ -367,7 +372,7 @@ class _MoveRules:
         return uncached(difference)
 
     def propose_learnt(self) -> Any:
-        """Make the proposal by networks; of several types of moves, which is proposed is no network's choice."""
+        """Make the proposal by networks; the type of move is chosen before, and uniformly."""
         steps = [self._scoring(s) for s in range(len(self._values))]
         choose = reduce(_then_learnt, steps)
 
@@ -387,7 +392,7 @@ class _MoveRules:
         return _inlined(propose)
 
     def looking(self, s: int) -> Any:
-        """Make ``look(data, x, counts, heat, seen, needs, code)``: which candidates are allowed, and their features.
+        """Make ``look(data, x, counts, heat, seen, needs, code)``: allowed candidates, their features.
 
         Of those that are not, the features are 0: not what another chain has left there.
         """
@@ -491,9 +496,7 @@ def _then_learnt(first: Any, second: Any) -> Any:
         code: Any,
         log_probability: Any,
     ) -> Any:
-        chosen, total = first(
-            data, x, counts, heat, policy, member, work, at, given, code, log_probability
-        )
+        chosen, total = first(data, x, counts, heat, policy, member, work, at, given, code, log_probability)
         if chosen < 0:
             return chosen, total
         return second(data, x, counts, heat, policy, member, work, at, given, chosen, total)

@@ -89,7 +89,8 @@ class Scalars:
     def random_move(self, x: Any, rng: np.random.Generator, kind: int | None = None) -> PlainMove | None:
         """Draw a move; None where a choice has no candidate."""
         kind = int(rng.integers(len(self.model.moves))) if kind is None else kind
-        m, chosen = self.model.moves[kind], ()
+        m = self.model.moves[kind]
+        chosen: tuple[int, ...] = ()
         for k in range(len(m.choices)):
             tried = (int(c) for c in rng.integers(self.count(m, k), size=self._tries))
             found = next((c for c in tried if self.is_allowed(x, m, chosen, c)), None)

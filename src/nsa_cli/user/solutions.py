@@ -10,7 +10,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-#: A number of elements: a number, a key whose list's length it is (or whose number), or a function of the data.
+#: A number of elements: a number, a key whose list's length it is (or whose number), or a function of the
+#: data.
 Count: TypeAlias = int | str | Callable[[Any], Any]
 
 

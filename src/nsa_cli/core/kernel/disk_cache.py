@@ -1,7 +1,7 @@
 """Folder and files of compiled kernels: private, and checked before they are run.
 
-What is read from there is executed. So the folder must be the user's own, with nobody else able to write to it
-or to a folder above it; a file that is empty, cut or garbled is as none, and is made again.
+What is read from there is executed. So the folder must be the user's own, with nobody else able to write to
+it or to a folder above it; a file that is empty, cut or garbled is as none, and is made again.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class Fused:
     draws : int or None
         Random numbers of a proposal; None for one an element of the solution.
     policies : mapping
-        What makes a policy's NamedTuple of its networks and mode, as a rule its class, by the feature set that
-        it sees; `Gaussian` of a continuous problem is under ``gaussian``.
+        What makes a policy's NamedTuple of its networks and mode, as a rule its class, by the feature set
+        that it sees; `Gaussian` of a continuous problem is under ``gaussian``.
     features : mapping
         By feature set, features of each network.
     order : mapping

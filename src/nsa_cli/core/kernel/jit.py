@@ -54,8 +54,8 @@ class Function(Generic[ReturnT]):
     reordered : bool
         Whether sums may be taken in any order, as vectors.
     digest : str, optional
-        Hash of a user's functions. A kernel that has such a function among its arguments is theirs: it is kept
-        under that hash (`nsa_cli.core.kernel.own`).
+        Hash of a user's functions. A kernel that has such a function among its arguments is theirs: it is
+        kept under that hash (`nsa_cli.core.kernel.own`).
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Object files of kernels for problems of users: compiled once, kept in the private folder of `disk_cache`.
 
-A kernel is known by its name, which has the hash of the user's functions in it, and by the processor. No pickle
-is read; a file that is not what was written is as none.
+A kernel is known by its name, which has the hash of the user's functions in it, and by the processor. No
+pickle is read; a file that is not what was written is as none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from nsa_cli.core.kernel.disk_cache import cache_folder, read_checked, write_che
 #: Called once in a process, before the first kernel is compiled: there is something to wait for.
 on_compile: list[Callable[[], None]] = []
 
-#: Beginnings of names that are not of the C library: what calls them runs in the process that compiled it only.
+#: Beginnings of names that are not of the C library: what calls them runs in the process that compiled it
+#: only.
 _PYTHON = ("Py", "_Py", "numba", "NRT")
 
 
@@ -33,7 +34,7 @@ OWN = "own "
 def object_of(
     function: Callable[..., Any], name: str, arguments: Sequence[Any], parts: int
 ) -> tuple[bytes, str]:
-    """Read a kernel's object for types of arguments, and the type of its result; compile it where there is none.
+    """Read a kernel's object, and the type of its result; compile it where there is none.
 
     Parameters
     ----------

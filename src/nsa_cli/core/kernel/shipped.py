@@ -3,8 +3,8 @@
 An object file for each kernel and types of arguments, for the usual processors. LLVM loads it in a
 millisecond, and it is called without Numba. Each is known by a hash of the sources it was made from: after
 an edit, on a processor or system that is not listed, and for types that nobody foresaw, Numba compiles.
-The environment variable ``NSA_KERNELS`` chooses: ``jit`` for Numba always, ``shipped`` to refuse it; kernels of users' problems are always
-compiled (`nsa_cli.core.kernel.own`).
+The environment variable ``NSA_KERNELS`` chooses: ``jit`` for Numba always, ``shipped`` to refuse it; kernels
+of users' problems are always compiled (`nsa_cli.core.kernel.own`).
 """
 
 from __future__ import annotations
