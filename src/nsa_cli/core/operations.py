@@ -146,6 +146,9 @@ class DiscreteOperations(Operations[InstanceT, BatchT]):
     #: The feature sets by name; ``paper`` is the paper's. All have the same slots.
     feature_sets: Mapping[str, FeatureSet]
 
+    #: Whether the first choice is that of the type of moves, which no network makes.
+    chooses_type: bool = False
+
     @property
     def slots(self) -> int:
         """Number of choices that make an action."""

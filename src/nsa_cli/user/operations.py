@@ -53,7 +53,7 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
     """
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        self.model, self.chooses_type = model, model.several
         slots = tuple(map(Slot, model.choice_names, model.widths))
         self.feature_sets = {"paper": FeatureSet(slots, self._features)}
 
