@@ -96,7 +96,7 @@ def _tools() -> str:
 
 def _files(function: Any, types: Sequence[Any]) -> set[Path]:
     """Give the modules of a kernel, of the classes of its arguments, and of variants for these."""
-    from nsa_cli.core.kernel.jit import variants
+    from nsa_cli.core.kernel import variants
 
     modules = {function.__module__} | {x.__module__ for x in types if isinstance(x, type)}
     modules |= {variant.function.__module__ for variant in variants if {*variant.classes} & {*types}}

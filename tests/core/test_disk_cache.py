@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nsa_cli.core.kernel import disk_cache
+from nsa_cli.core.kernel import disk_cache, numba_files
 from nsa_cli.core.kernel.disk_cache import cache_folder, is_private
 
 #: Prints a compiled number, how often something was compiled, and the folder.
@@ -123,7 +123,7 @@ def test_broken_files_are_made_again(tmp_path, suffix, what):
 
 def test_without_room_nothing_is_kept(tmp_path, monkeypatch):
     """And the run goes on."""
-    files = disk_cache.CheckedFiles(str(tmp_path), "name", "stamp")
+    files = numba_files.CheckedFiles(str(tmp_path), "name", "stamp")
     files.save("key", "data")
     assert files.load("key") == "data"
 

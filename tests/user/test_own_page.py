@@ -39,7 +39,7 @@ def bash(tmp_path):
 
 
 def test_every_block_of_the_page_works(bash):
-    """From top to bottom; the answer of the small instance is the optimum, and what is not checked there is sound."""
+    """From top to bottom; the small instance is solved to its optimum."""
     for kind, text in BLOCKS:
         if kind == "sh":
             out = bash(text)

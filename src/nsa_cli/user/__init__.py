@@ -4,7 +4,7 @@
 """
 
 from nsa_cli.user.moves import (
-    Move,
+    MoveType,
     elements,
     flip,
     gaussian,
@@ -19,7 +19,7 @@ from nsa_cli.user.problem import UserProblem
 from nsa_cli.user.solutions import assignment, permutation, reals, subset
 
 __all__ = [
-    "Move",
+    "MoveType",
     "UserProblem",
     "assignment",
     "elements",

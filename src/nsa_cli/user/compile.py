@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.kernel import calls, own
+from nsa_cli.core.kernel import calls, own, variants
 from nsa_cli.user.calls import definition_of
 from nsa_cli.user.functions import compiled
 from nsa_cli.user.model import Model
@@ -102,7 +102,6 @@ def _returned(
 ) -> Any:
     """Compile a function for types of arguments; give the type of its result."""
     from nsa_cli.core.kernel.compiler import dispatcher
-    from nsa_cli.core.kernel.jit import variants
 
     made = dispatcher(compiled(function), variants)
     try:

@@ -18,10 +18,10 @@ from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.user.calls import call, kind_of, mistake
 from nsa_cli.user.model import Model
-from nsa_cli.user.moves import LEVELS, Elements, Normal
+from nsa_cli.user.moves import LEVELS, AnyElement, Normal
 from nsa_cli.user.solutions import count_of
 
-#: Elements up to which functions are run in Python where a few calls are enough.
+#: AnyElement up to which functions are run in Python where a few calls are enough.
 FEW = 100
 
 
@@ -89,7 +89,7 @@ class UserInstance(Instance):
         counts = [len(model.moves)] if model.several else []
         for m in model.moves:
             for choice in m.choices:
-                if isinstance(choice, Elements):
+                if isinstance(choice, AnyElement):
                     counts.append(self.size)
                 elif isinstance(choice, Normal):
                     counts.append(LEVELS)

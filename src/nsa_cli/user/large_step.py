@@ -18,7 +18,7 @@ from nsa_cli.user.kernel import UserArrays, arrays_of, data_of
 from nsa_cli.user.model import Model
 from nsa_cli.user.rules import KNOWN, NOW, THEN, Rules
 
-#: Elements at least; moves of a kick at least, and at most as a share of the elements.
+#: AnyElement at least; moves of a kick at least, and at most as a share of the elements.
 _LEAST, FEWEST, _SHARE = 4, 2, 0.2
 
 #: Rises up to this, in typical changes of a move, are rounding errors.

@@ -13,7 +13,7 @@ from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.words import nearest
 from nsa_cli.user.calls import class_place, definition_of
 from nsa_cli.user.functions import digest_of, parameters_of, plain
-from nsa_cli.user.moves import Move, values_of
+from nsa_cli.user.moves import MoveType, values_of
 from nsa_cli.user.problem import UserProblem
 from nsa_cli.user.solutions import Reals, SolutionKind
 
@@ -42,17 +42,17 @@ class MoveModel:
 
     Attributes
     ----------
-    move : Move
+    move : MoveType
     first : int
         Place of its first choice among those of all moves.
     delta, features : callable or None
     allowed : tuple of callable
         All of which must agree.
     choices : tuple
-        Of what each one is: `Elements`, `Normal`, or a count.
+        Of what each one is: `AnyElement`, `Normal`, or a count.
     """
 
-    move: Move
+    move: MoveType
     first: int
     delta: Callable[..., Any] | None
     features: Callable[..., Any] | None
@@ -168,7 +168,7 @@ class Model:
     def _check_moves(self) -> None:
         names: set[str] = set()
         for move in self.cls.moves:
-            if not isinstance(move, Move):
+            if not isinstance(move, MoveType):
                 raise self._fail(f"moves: expected moves such as swap, got {shown(move)}")
             if move.name in names:
                 raise self._fail(f"moves: two are called {move.name}; give them names of their own")
@@ -197,7 +197,7 @@ class Model:
         found: dict[str, Callable[..., Any]] = {}
         for name in dir(self.cls):
             value = inspect.getattr_static(self.cls, name)
-            if name.startswith("_") or value is None or isinstance(value, Move | SolutionKind):
+            if name.startswith("_") or value is None or isinstance(value, MoveType | SolutionKind):
                 continue
             function = plain(value)
             if not inspect.isfunction(function):

@@ -45,7 +45,7 @@ def _quantiles() -> Any:
     return np.array([*half, *(-q for q in reversed(half))])
 
 
-class Elements:
+class AnyElement:
     """Choice of an element of the solution."""
 
     def __repr__(self) -> str:
@@ -53,17 +53,17 @@ class Elements:
 
 
 #: As a choice: an element of the solution.
-elements = Elements()
+elements = AnyElement()
 
 #: As a choice: one of so many, an element, a normal step, or a value of an assignment.
-Candidates: TypeAlias = Count | Elements | Normal
+Candidates: TypeAlias = Count | AnyElement | Normal
 
 #: Of a solution that is an assignment, the values.
 _VALUES = "values of an assignment"
 
 
 @dataclass(frozen=True)
-class Move:
+class MoveType:
     """A type of moves.
 
     Attributes
@@ -96,7 +96,7 @@ def move(
     reverse: Callable[..., Any] | None = None,
     allowed: Callable[..., Any] | None = None,
     **choices: Candidates,
-) -> Callable[[Callable[..., Any]], Move]:
+) -> Callable[[Callable[..., Any]], MoveType]:
     """Make a move of the decorated function, which is its `apply`; named after it.
 
     Parameters
@@ -114,8 +114,8 @@ def move(
     ...     x[move[0]] = move[1]
     """
 
-    def made(apply: Callable[..., Any]) -> Move:
-        return Move(apply.__name__, choices, apply, reverse, allowed)
+    def made(apply: Callable[..., Any]) -> MoveType:
+        return MoveType(apply.__name__, choices, apply, reverse, allowed)
 
     return made
 
@@ -192,24 +192,24 @@ _ENDS = {"begin": elements, "end": elements}
 _ORDERS = (Permutation, Labels, Reals, Subset)
 
 #: Two elements change places: ``move`` is ``(i, j)``.
-swap = Move("swap", _TWO, _swap, _itself, _another, _ORDERS)
+swap = MoveType("swap", _TWO, _swap, _itself, _another, _ORDERS)
 
 #: An element goes from position i to position j, those between move up: ``(i, j)``.
-insert = Move("insert", _FROM_TO, _insert, _back, _another, _ORDERS)
+insert = MoveType("insert", _FROM_TO, _insert, _back, _another, _ORDERS)
 
 #: The elements between positions i and j, these included, are reversed: ``(i, j)``.
-reverse = Move("reverse", _ENDS, _reverse, _itself, _another, _ORDERS)
+reverse = MoveType("reverse", _ENDS, _reverse, _itself, _another, _ORDERS)
 
 #: An element comes into the set or leaves it: ``(i,)``.
-flip = Move("flip", {"element": elements}, _flip, _itself, None, (Subset,))
+flip = MoveType("flip", {"element": elements}, _flip, _itself, None, (Subset,))
 
 #: An element gets another value: ``(i, value)``.
-reassign = Move(
+reassign = MoveType(
     "reassign", {"element": elements, "value": _VALUES}, _reassign, _old_value, _another_value, (Labels,)
 )
 
 
-def gaussian(sigma: float, name: str = "gaussian") -> Move:
+def gaussian(sigma: float, name: str = "gaussian") -> MoveType:
     """Add a normal step to one of the numbers: ``move`` is ``(i, step)``.
 
     Parameters
@@ -221,9 +221,9 @@ def gaussian(sigma: float, name: str = "gaussian") -> Move:
         As in ``delta_NAME``.
     """
     choices = {"coordinate": elements, "step": Normal(float(sigma))}
-    return Move(name, choices, _step, None, None, (Reals,), mirrored=True)
+    return MoveType(name, choices, _step, None, None, (Reals,), mirrored=True)
 
 
 def values_of(choice: Any, kind: SolutionKind) -> Any:
-    """Give the count of a choice on a kind of solutions; `Elements` and `Normal` as they are."""
+    """Give the count of a choice on a kind of solutions; `AnyElement` and `Normal` as they are."""
     return kind.values if choice == _VALUES and isinstance(kind, Labels) else choice

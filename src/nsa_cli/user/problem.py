@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
-from nsa_cli.user.moves import Move
+from nsa_cli.user.moves import MoveType
 from nsa_cli.user.solutions import SolutionKind
 
 
@@ -26,7 +26,7 @@ class UserProblem:
         Keys of an instance's data in JSON: numbers, or lists of them nested to any depth.
     solution : SolutionKind
         ``permutation("flow")``, or `subset`, `assignment`, `reals`.
-    moves : tuple of Move
+    moves : tuple of MoveType
         Ready-made ones (`swap`, `insert`, `reverse`, `flip`, `reassign`, `gaussian`), or of one's own
         (`move`). Of several types each is proposed as often.
     feature_names : tuple of str
@@ -59,7 +59,7 @@ class UserProblem:
     sense: ClassVar[Literal["min", "max"]] = "min"
     keys: ClassVar[tuple[str, ...]]
     solution: ClassVar[SolutionKind]
-    moves: ClassVar[tuple[Move, ...]]
+    moves: ClassVar[tuple[MoveType, ...]]
     feature_names: ClassVar[tuple[str, ...]] = ()
     generate: ClassVar[Callable[..., Any] | None] = None
     start: ClassVar[Callable[..., Any] | None] = None

@@ -7,6 +7,12 @@ one for all problems; a problem implements the hooks of `nsa_cli.core.kernel.hoo
 
 from __future__ import annotations
 
+from typing import Any
+
+#: All implementations of generic functions (`nsa_cli.core.kernel.jit.Variant`); the compiler is told of them when
+#: there is something to compile.
+variants: list[Any] = []
+
 #: One entry for each call under way of a kernel that Numba compiles.
 calls: list[None] = []
 

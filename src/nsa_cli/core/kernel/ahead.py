@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 
-from nsa_cli.core.kernel import compiler, jit
+from nsa_cli.core.kernel import compiler, variants
 
 
 def lowered(
@@ -31,7 +31,7 @@ def lowered(
     expected : int
         Parts of the arguments.
     """
-    compiler.dispatcher(jit.Function(function), jit.variants)  # tells Numba of variants
+    compiler.tell(variants)
     options = {**compiler.OPTIONS, "no_cpython_wrapper": True, "forceinline": False}
     compiled = numba.njit(**options)(function)
     signature = tuple(map(numba.typeof, arguments))

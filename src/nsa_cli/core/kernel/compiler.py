@@ -43,12 +43,18 @@ def dispatcher(function: Any, variants: Sequence[Any]) -> Any:
         All, of which Numba is told of the new ones.
     """
     with _lock:
-        for variant in variants[len(_told) :]:
-            overload(variant.generic, jit_options={**_INNER, "forceinline": True})(variant.choose)
-            _told.append(variant)
+        tell(variants)
         if function not in _dispatchers:
             _dispatchers[function] = _made(function)
         return _dispatchers[function]
+
+
+def tell(variants: Sequence[Any]) -> None:
+    """Tell Numba of implementations of generic functions that it does not know yet."""
+    with _lock:
+        for variant in variants[len(_told) :]:
+            overload(variant.generic, jit_options={**_INNER, "forceinline": True})(variant.choose)
+            _told.append(variant)
 
 
 def _made(function: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
-from nsa_cli.core.kernel import calls
+from nsa_cli.core.kernel import calls, variants
 
 ReturnT = TypeVar("ReturnT")
 
@@ -35,10 +35,6 @@ class Variant(NamedTuple):
     function: Callable[..., Any]
     choose: Callable[..., Any]
     classes: tuple[type, ...]
-
-
-#: All that were registered, of which the compiler is told when there is something to compile.
-variants: list[Variant] = []
 
 
 class Function(Generic[ReturnT]):
