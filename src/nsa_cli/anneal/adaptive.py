@@ -48,6 +48,10 @@ class AdaptiveSchedule:
         #: Step at which it next samples the chains' energy.
         self.due = self._borders[0]
 
+    def fractions(self, first: int, last: int) -> NDArray[np.float64]:
+        """As of `Schedule`."""
+        return self._course.fractions(first, last)
+
     def temperatures(self, first: int, last: int) -> NDArray[np.float64]:
         """Temperatures of steps ``first <= k < last``, float64[last - first]; none across the pilot's end."""
         fraction = self._course.fractions(first, last)

@@ -16,11 +16,22 @@ class Chains(Protocol):
         """Steps done."""
 
     @property
+    def phase(self) -> str:
+        """What is done now, where a run has phases; else empty."""
+
+    @property
     def most(self) -> int:
         """Steps that one chunk may have at most."""
 
-    def advance(self, temperatures: NDArray[np.float64]) -> None:
-        """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
+    def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
+        """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units.
+
+        Parameters
+        ----------
+        temperatures : float64[K]
+        used : float
+            Share of the run that is used, for what it is shared out by.
+        """
 
     @property
     def x(self) -> NDArray[Any]:

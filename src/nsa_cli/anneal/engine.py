@@ -149,6 +149,8 @@ class TorchChains:
         One of `nsa_cli.anneal.acceptance.RULES`.
     """
 
+    phase = ""
+
     def __init__(
         self,
         operations: Operations[Any, Any],
@@ -183,7 +185,7 @@ class TorchChains:
         return _numpy(torch.stack(changes))
 
     @torch.inference_mode()
-    def advance(self, temperatures: NDArray[np.float64]) -> None:
+    def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
         for _ in self._steps(temperatures):
             pass
 

@@ -53,6 +53,8 @@ class FusedChains:
         Steps for which the policy sees one temperature, see `nsa_cli.anneal.hold`.
     """
 
+    phase = ""
+
     def __init__(
         self,
         fused: Fused,
@@ -97,7 +99,7 @@ class FusedChains:
     def best_energy(self) -> NDArray[np.float64]:
         return self._objectives(self.state.best_energy)
 
-    def advance(self, temperatures: NDArray[np.float64]) -> None:
+    def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
         """Take all chains through ``len(temperatures)`` steps, at temperatures in normalised units."""
         self._run(temperatures, _proposals(0, 0))
 

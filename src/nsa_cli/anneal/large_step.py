@@ -2,7 +2,8 @@
 
 Iterated local search under a temperature: one compiled loop with a problem's hooks
 (`nsa_cli.core.kernel.steps`), and the chains that it advances. Decisions, draws, counts and the best solution
-are here; a problem says what a kick is, how it is repaired, and how both are undone.
+are here; a problem says what a kick is, how it is repaired, and how both are undone. Where solutions can
+recombine, chains begin at the best of a population.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.acceptance import COLD, RULES, Rule
 from nsa_cli.anneal.kernel import log_ratio
+from nsa_cli.anneal.population import CHAIN, Population
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.jit import inlined, kernel, uncached
-from nsa_cli.core.kernel.steps import energy, keep, kick, note, repair, settle, undo
+from nsa_cli.core.kernel.steps import energy, enter, keep, kick, note, repair, settle, undo
 from nsa_cli.core.problem import LargeStepRun, Partition, Segment
 
 #: Places in `Tally.energies`.
@@ -102,6 +104,14 @@ def run(
     return False
 
 
+@kernel
+def go_on_from(data: Any, state: Any, tally: Tally, solution: Any) -> None:
+    """Put a chain at another solution, all of which is still to settle."""
+    enter(data, state, solution)
+    tally.energies[CURRENT] = energy(data, state)
+    _compare(data, state, tally)
+
+
 @inlined
 def _step(rule: Any, data: Any, state: Any, tally: Tally, temperature: float) -> None:
     draws = at_step(tally.key, tally.counts[STEPS])
@@ -164,6 +174,10 @@ class LargeStepChains:
     acceptance : str
         One of `nsa_cli.anneal.acceptance.RULES` that does not use the reverse move's probability.
     threads : int
+    rows : int
+        Chains of an instance, one after the other, which share a population.
+    steps : int or None
+        Of the run, for the size of populations; None where time ends it, 0 for no population.
 
     Raises
     ------
@@ -181,12 +195,15 @@ class LargeStepChains:
         *,
         acceptance: str = "metropolis",
         threads: int = 1,
+        rows: int = 1,
+        steps: int | None = 0,
     ) -> None:
         rule = large_step_rule(acceptance)
         self.step = 0
         self._runs = runs
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
-        threads = min(threads, sum(1 if run.partition is None else run.partition.count for run in runs))
+        if not any(run.recombination for run in runs):
+            threads = min(threads, sum(1 if run.partition is None else run.partition.count for run in runs))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._loop = partial(_LOOPS[runs[0].kept], rule)
         for run, tally in zip(runs, self._tallies, strict=True):
@@ -194,24 +211,69 @@ class LargeStepChains:
         #: Chains that are still to settle, each with those that start as it does.
         self._unsettled = _alike(runs)
         self._partitioned = [
-            _PartitionedChain(run.partition, tally, self._loop)
-            for run, tally in zip(runs, self._tallies, strict=True)
+            _PartitionedChain(row, run.partition, self._tallies[row], self._loop)
+            for row, run in enumerate(runs)
             if run.partition is not None
         ]
         self._whole = [row for row, run in enumerate(runs) if run.partition is None]
+        #: Those not over yet, by the first chain of their instance.
+        self._populations: dict[int, Population] = {}
+        self._rows = rows
+        for row in range(0, len(runs) if steps != 0 else 0, rows):
+            if (recombination := runs[row].recombination) is not None:
+                self._populations[row] = Population(
+                    recombination, runs[row].data, keys[row], steps=steps, chains=rows, threads=threads
+                )
         # Chains wait for their segments in threads that the segments do not need.
         waits = self._pool is not None and len(self._partitioned) > 1
         self._each_chain = ThreadPoolExecutor(len(self._partitioned)).map if waits else map
         self._go_on_settling()  # some of it in any case: with no time for more, it still is an answer
 
-    def advance(self, temperatures: NDArray[np.float64]) -> None:
+    def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
         """Take all chains through so many steps, unless some have still to settle after this."""
         if self._unsettled:
             self._go_on_settling()
-        if not self._unsettled:
-            self._each(lambda row: self._run(row, temperatures), self._whole)
-            list(self._each_chain(lambda chain: chain.advance(temperatures, self._each), self._partitioned))
-            self.step += len(temperatures)
+        if self._unsettled:
+            return
+        count = len(temperatures)
+        left = dict.fromkeys(range(len(self._runs)), count)
+        for first in list(self._populations):
+            steps = self._populate(first, count, used)
+            left.update(dict.fromkeys(range(first, first + self._rows), steps))
+        self._each(
+            lambda row: self._run(row, temperatures[count - left[row] :]),
+            [row for row in self._whole if left[row]],
+        )
+        list(
+            self._each_chain(
+                lambda chain: chain.advance(temperatures[count - left[chain.row] :], self._each),
+                self._partitioned,
+            )
+        )
+        self.step += count
+
+    @property
+    def phase(self) -> str:
+        """What is done now."""
+        return next((population.phase for population in self._populations.values()), CHAIN)
+
+    def _populate(self, first: int, count: int, used: float) -> int:
+        """Advance a population by up to `count` steps; return how many are left."""
+        population = self._populations[first]
+        runs = population.phase != CHAIN
+        left = population.advance(count, used, self._each)
+        if population.best_energy < self._tallies[first].energies[BEST]:
+            run = self._runs[first]
+            go_on_from(run.data, run.state, self._tallies[first], population.best)
+        if runs and population.phase == CHAIN:
+            while not self._settle_some(first):
+                pass
+            for row in range(first + 1, first + self._rows):
+                _copy(self._runs[first].state, self._runs[row].state)
+                _copy(self._tallies[first].energies, self._tallies[row].energies)
+        if population.is_over:
+            del self._populations[first]
+        return left
 
     def _each(self, work: Callable[[S], T], things: Sequence[S]) -> list[T]:
         return list(map(work, things) if self._pool is None else self._pool.map(work, things))
@@ -272,6 +334,8 @@ class _PartitionedChain:
 
     Parameters
     ----------
+    row : int
+        Its number.
     partition : Partition
     tally : Tally
         Of the whole chain; kept up to date.
@@ -279,7 +343,8 @@ class _PartitionedChain:
         `run` with its rule.
     """
 
-    def __init__(self, partition: Partition, tally: Tally, loop: Callable[..., bool]) -> None:
+    def __init__(self, row: int, partition: Partition, tally: Tally, loop: Callable[..., bool]) -> None:
+        self.row = row
         self._partition, self._whole, self._loop = partition, tally, loop
         keys = stream_keys(int(tally.key), np.arange(partition.count))
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]

@@ -96,7 +96,7 @@ def run_chains(
         due = (schedule.due or schedule.steps, watch.due if goals else schedule.steps)
         last = min(chains.step + next(chunks), schedule.steps, *due)
         temperatures = schedule.temperatures(chains.step, last)
-        chains.advance(temperatures)
+        chains.advance(temperatures, float(schedule.fractions(chains.step, chains.step + 1)[0]))
         progress = _progress(chains, schedule, float(temperatures[-1]), full=full)
         if on_progress is not None:
             on_progress(progress)
@@ -136,6 +136,7 @@ def _progress(
         temperature,
         float(accepted.sum()) / len(accepted) / max(chains.step, 1),
         float(chains.best_energy.min()),
+        phase=chains.phase,
         chains=chains,
     )
     if not full:

@@ -29,6 +29,8 @@ class Progress(NamedTuple):
         Of the chains' current energies, in file units.
     bound : float, optional
         Bound on the objective, in the problem's own sense; None where unknown.
+    phase : str
+        What was done last, see `nsa_cli.anneal.population`; empty where a run has no phases.
     chains : Chains, optional
         The chains themselves, as they are at this moment.
     """
@@ -41,6 +43,7 @@ class Progress(NamedTuple):
     mean: float | None = None
     lowest: float | None = None
     bound: float | None = None
+    phase: str = ""
     chains: Chains | None = None
 
 

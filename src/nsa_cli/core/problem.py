@@ -169,6 +169,30 @@ class Partition(Protocol):
         """
 
 
+class Recombination(Protocol):
+    """Population of solutions for large steps: how they are made, and what that takes.
+
+    Its data have the hooks `enter` and `recombine` of `nsa_cli.core.kernel.steps`.
+
+    Attributes
+    ----------
+    size : int
+        Elements of a solution.
+    making, mating : float
+        Kicks that take as long as to make a solution, and to recombine two.
+    """
+
+    size: int
+    making: float
+    mating: float
+
+    def worker(self) -> Any:
+        """Make a chain's state, with an array ``best``, in which solutions are made."""
+
+    def start(self, number: int, draws: Draws) -> NDArray[Any]:
+        """Draw a start by its number: an array such as ``best`` of a state, before local search."""
+
+
 class LargeStepRun(NamedTuple):
     """A large-step chain's share in the compiled loop, and how to read its solutions.
 
@@ -182,6 +206,8 @@ class LargeStepRun(NamedTuple):
         Whether the compiled loop is kept on disk; not that with a user's hooks.
     partition : Partition, optional
         Where segments are to be advanced, once the first solution has settled.
+    recombination : Recombination, optional
+        Of the instance, where its chains are to go on from a population.
     """
 
     data: Any
@@ -190,6 +216,7 @@ class LargeStepRun(NamedTuple):
     best: Callable[[], Solution]
     kept: bool = True
     partition: Partition | None = None
+    recombination: Recombination | None = None
 
 
 class LargeStep(Protocol):

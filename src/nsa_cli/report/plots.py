@@ -8,6 +8,7 @@ import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,7 @@ def save_run(
 def _draw_run(
     figure: Figure, rows: Sequence[Row], name: str | None, reference: tuple[str, Number] | None
 ) -> None:
-    data = np.array(rows, dtype=np.float64)
+    data = np.array([row[:-1] for row in rows], dtype=np.float64)
     step, _, temperature, acceptance, mean, current, best = data.T
     top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(2.4, 1, 1))
     style = {"marker": "o", "markersize": 3.5} if len(step) < 3 else {}
@@ -199,7 +200,27 @@ def _draw_run(
         axes.margins(x=0.01)
         if axes.get_yscale() == "linear":
             axes.ticklabel_format(useOffset=False)
+    _shade_phases(top, rows)
     figure.align_ylabels()
+
+
+def _shade_phases(axes: Any, rows: Sequence[Row]) -> None:
+    """Name the phases of a run, if it has several, and shade every other one."""
+    begins = [k for k in range(len(rows)) if k == 0 or rows[k].phase != rows[k - 1].phase]
+    for place, (begin, end) in enumerate(pairwise([*begins, len(rows) - 1]) if len(begins) > 1 else ()):
+        left, right = rows[begin].step, rows[end].step
+        if place % 2:
+            axes.axvspan(left, right, color=GREY, alpha=0.15, lw=0)
+        axes.annotate(
+            rows[begin].phase,
+            ((left + right) / 2, 1.0),
+            (0, -3),
+            xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize="small",
+        )
 
 
 def _smooth(values: np.ndarray) -> np.ndarray:

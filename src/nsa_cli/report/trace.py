@@ -44,6 +44,8 @@ class Row(NamedTuple):
         Of the chains' current objectives: their mean, and the best one.
     best : float
         The best so far.
+    phase : str
+        What was done: of large steps `starts`, `recombination` or `chain`; empty where there are no phases.
     """
 
     step: int
@@ -53,6 +55,7 @@ class Row(NamedTuple):
     mean: float
     current_best: float
     best: float
+    phase: str = ""
 
 
 class Trace:
@@ -84,7 +87,9 @@ class Trace:
         energies = (progress.mean, progress.lowest, progress.best)
         objectives = [math.nan if e is None else self._sign * e for e in energies]
         seconds = time.monotonic() - self._began
-        self._rows.append(Row(progress.step, seconds, progress.temperature, accepted, *objectives))
+        self._rows.append(
+            Row(progress.step, seconds, progress.temperature, accepted, *objectives, progress.phase)
+        )
         if self._follow and progress.chains is not None:
             self._places.append(progress.chains.x.copy())
         if len(self._rows) > 2 * self._most:
@@ -118,7 +123,7 @@ def _cells(row: Row) -> list[Any]:
     """Format a row; nan is an empty cell."""
     acceptance = "" if math.isnan(row.acceptance) else round(row.acceptance, 6)
     rest = ("" if math.isnan(x) else x for x in (row.mean, row.current_best, row.best))
-    return [row.step, round(row.seconds, 6), float(f"{row.temperature:.9g}"), acceptance, *rest]
+    return [row.step, round(row.seconds, 6), float(f"{row.temperature:.9g}"), acceptance, *rest, row.phase]
 
 
 def read_trace(path: str) -> list[Row]:
@@ -138,11 +143,14 @@ def read_trace(path: str) -> list[Row]:
         raise InputError(f"is no trace: expected the header {','.join(Row._fields)}, got {got}", path, 1)
     rows = []
     for line, cells in enumerate(lines[1:], start=2):
+        *cells, phase = cells or [""]
         step, *numbers = (math.nan if cell == "" else read_number(cell) for cell in cells or [""])
-        if not isinstance(step, int) or len(cells) != len(Row._fields) or None in numbers:
-            message = f"expected {len(Row._fields)} numbers, got {shown(','.join(cells))}"
+        if not isinstance(step, int) or len(cells) + 1 != len(Row._fields) or None in numbers:
+            message = (
+                f"expected {len(Row._fields) - 1} numbers and a phase, got {shown(','.join([*cells, phase]))}"
+            )
             raise InputError(message, path, line)
-        rows.append(Row(step, *map(float, numbers)))  # type: ignore[arg-type]  # none is None
+        rows.append(Row(step, *map(float, numbers), phase))  # type: ignore[arg-type]  # none is None
     if not rows:
         raise InputError("expected rows, got a header only", path)
     return rows

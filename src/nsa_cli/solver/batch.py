@@ -173,7 +173,8 @@ class Batch:
         """Anneal some instances: each with its chains in consecutive rows of `keys` and `x`."""
         began, rows = time.monotonic(), self.plan.chains
         tasks, bounds = zip(*pairs, strict=True)
-        chains = self.plan.search.start([task.instance for task in tasks for _ in range(rows)], x, keys)
+        instances = [task.instance for task in tasks for _ in range(rows)]
+        chains = self.plan.search.start(instances, x, keys, rows, self._steps())
         ready = time.monotonic()
         end = run_chains(
             chains,
@@ -204,9 +205,19 @@ class Batch:
     def _course(self) -> Schedule | AdaptiveSchedule:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
         schedule = self.plan.schedule
-        if self.deadline is not None and self.settings.steps is None:
+        if self._by_time:
             schedule = TimedSchedule.of(schedule, time.monotonic(), self.deadline)
         return AdaptiveSchedule(schedule) if schedule.kind == "adaptive" else schedule
+
+    def _steps(self) -> int | None:
+        """Steps to share out among populations and chains: None by time, none if a schedule needs them."""
+        if self.plan.schedule.kind == "adaptive":
+            return 0
+        return None if self._by_time else self.plan.schedule.steps
+
+    @property
+    def _by_time(self) -> bool:
+        return self.deadline is not None and self.settings.steps is None
 
     def _optimum(self, task: Task, bound: Bound | None) -> Result:
         """Make the result of an instance whose bound's method met an optimal solution."""

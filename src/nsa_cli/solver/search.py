@@ -49,7 +49,14 @@ class Search(ABC):
         """Steps, temperatures and chains where the user says nothing."""
 
     @abstractmethod
-    def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64]) -> Chains:
+    def start(
+        self,
+        instances: Sequence[Any],
+        x: NDArray[Any],
+        keys: NDArray[np.int64],
+        rows: int = 1,
+        steps: int | None = 0,
+    ) -> Chains:
         """Put chains at their first solutions.
 
         Parameters
@@ -59,6 +66,10 @@ class Search(ABC):
         x : [B, …]
         keys : int64[B]
             Random streams.
+        rows : int
+            Chains of an instance, one after the other.
+        steps : int or None
+            Of the run, as far as it is known how it will be used up; None where time ends it.
         """
 
 
@@ -103,7 +114,14 @@ class CompiledSearch(AnnealingSearch):
     temperature_steps: int = 1
     backend: str = "numba"
 
-    def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64]) -> Chains:
+    def start(
+        self,
+        instances: Sequence[Any],
+        x: NDArray[Any],
+        keys: NDArray[np.int64],
+        rows: int = 1,
+        steps: int | None = 0,
+    ) -> Chains:
         from nsa_cli.anneal.fused import FusedChains
 
         return FusedChains(
@@ -143,11 +161,20 @@ class LargeStepSearch(Search):
             return budget
         return replace(budget, chains=choose(instance, self.seconds, self.threads))
 
-    def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64]) -> Chains:
+    def start(
+        self,
+        instances: Sequence[Any],
+        x: NDArray[Any],
+        keys: NDArray[np.int64],
+        rows: int = 1,
+        steps: int | None = 0,
+    ) -> Chains:
         from nsa_cli.anneal.large_step import LargeStepChains
 
         runs = self.large_step.runs(instances, x)
         if self.threads == 1 and self.seconds is not None:
             # Partitions are for threads. Without a time limit the answer is the same on any number of them.
             runs = [run._replace(partition=None) for run in runs]
-        return LargeStepChains(runs, keys, acceptance=self.acceptance, threads=self.threads)
+        return LargeStepChains(
+            runs, keys, acceptance=self.acceptance, threads=self.threads, rows=rows, steps=steps
+        )

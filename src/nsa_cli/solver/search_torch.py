@@ -44,7 +44,14 @@ class TorchSearch(AnnealingSearch):
         affordable = max(min(_ELEMENTS // (instance.size * budget.chains), _MOST_STEPS), 100)
         return replace(budget, steps=min(budget.steps, affordable))
 
-    def start(self, instances: Sequence[Any], x: NDArray[Any], keys: NDArray[np.int64]) -> Chains:
+    def start(
+        self,
+        instances: Sequence[Any],
+        x: NDArray[Any],
+        keys: NDArray[np.int64],
+        rows: int = 1,
+        steps: int | None = 0,
+    ) -> Chains:
         batch = self.operations.pack(instances, self.device, self.unit)
         first, streams = (torch.from_numpy(array).to(self.device) for array in (x, keys))
         return TorchChains(self.operations, batch, self.module, first, streams, acceptance=self.acceptance)

@@ -1,8 +1,8 @@
-"""Hooks of the large-step loop: *kick*, *repair* and the rest, which a problem implements.
+"""Hooks of large steps: *kick*, *repair*, *recombine* and the rest, which a problem implements.
 
 As with `nsa_cli.core.kernel.hooks`, a problem registers an implementation of each with
 `nsa_cli.core.kernel.jit.variant`, by the NamedTuple class of `data`. The loop over them is
-`nsa_cli.anneal.large_step`.
+`nsa_cli.anneal.large_step`; `enter` and `recombine` are for populations, `nsa_cli.anneal.population`.
 
 `data` is a preprocessed instance, read only, with two fields that the loop reads: ``scale``, the rise that is
 1 at temperature 1, and ``tolerance``, the largest rounding error of a rise. `state` is what a
@@ -71,3 +71,21 @@ def energy(data: Any, state: Any) -> float:
 @generic
 def note(data: Any, state: Any) -> None:
     """Remember the current solution as the best."""
+
+
+@generic
+def enter(data: Any, state: Any, solution: Any) -> None:
+    """Put the chain at a solution, an array such as ``state.best``; all of it is still to settle."""
+
+
+@generic
+def recombine(data: Any, state: Any, other: Any, draws: np.uint64) -> None:
+    """Improve the current solution by what another one does better, and repair it by local search.
+
+    Parameters
+    ----------
+    other : array
+        Such as ``state.best``.
+    draws : uint64
+        For `nsa_cli.core.kernel.draws.uniform`.
+    """

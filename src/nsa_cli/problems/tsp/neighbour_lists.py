@@ -19,6 +19,9 @@ _NEIGHBOURS = 10
 #: Up to this many sites, all pairs are compared: quicker than a k-d tree.
 _FEW = 150
 
+#: So many of the nearest are looked at for two in each quadrant, and where these are not enough, so many.
+_LOOKED_AT = (24, 100)
+
 #: Minkowski's exponent of the metrics that are not Euclidean.
 _EXPONENTS = {"MAN_2D": 1.0, "MAN_3D": 1.0, "MAX_2D": np.inf, "MAX_3D": np.inf}
 
@@ -138,6 +141,77 @@ def nearest_points(
     itself[~itself.any(1), -1] = True
     others: NDArray[np.int64] = found[~itself].reshape(len(points), count)
     return others
+
+
+def with_quadrants(points: NDArray[np.float64], neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add the two nearest points of each quadrant to neighbours (Miller and Pekny 1995).
+
+    Parameters
+    ----------
+    points : float64[N, 2]
+        No two the same.
+    neighbours : int64[N, k]
+
+    Returns
+    -------
+    int64[N, k + 8]
+        -1 where there is none near, or it is among the neighbours already.
+    """
+    from scipy.spatial import cKDTree
+
+    both = np.concatenate([neighbours, np.full((len(points), 8), -1)], axis=1)
+    tree, left = cKDTree(points), np.arange(len(points))
+    for count in _LOOKED_AT:
+        if count < len(points) and len(left):
+            _, near = tree.query(points[left], k=count + 1)
+            left = left[: _put_quadrants(points, near, left, both, neighbours.shape[1])]
+    return both
+
+
+@kernel
+def _put_quadrants(
+    points: NDArray[np.float64],
+    near: NDArray[np.int64],
+    some: NDArray[np.int64],
+    both: NDArray[np.int64],
+    width: int,
+) -> int:
+    """Put the nearest in each quadrant of some points behind `width` neighbours.
+
+    Parameters
+    ----------
+    near : int64[M, c]
+        Nearest points of each of `some`, itself first.
+    some : int64[M]
+        Those that do not have two in each quadrant are moved to the front.
+
+    Returns
+    -------
+    int
+        How many these are.
+    """
+    left = 0
+    for row in range(len(some)):
+        i, full = some[row], True
+        for slot in range(width, width + 8):
+            both[i, slot] = -1
+        for k in range(1, near.shape[1]):
+            j = near[row, k]
+            slot = width + 4 * int(points[j, 0] < points[i, 0]) + 2 * int(points[j, 1] < points[i, 1])
+            if both[i, slot] < 0:
+                both[i, slot] = j
+            elif both[i, slot + 1] < 0:
+                both[i, slot + 1] = j
+        for slot in range(width, width + 8):
+            full = full and both[i, slot] >= 0
+            for k in range(width):
+                if both[i, k] == both[i, slot]:
+                    both[i, slot] = -1
+                    break
+        if not full:
+            some[left] = i
+            left += 1
+    return left
 
 
 def _nearest_in_matrix(matrix: NDArray[Any], cities: NDArray[np.int64], count: int) -> NDArray[np.int64]:

@@ -43,6 +43,7 @@ def graph_of(metric: KernelMetric, neighbours: NDArray[np.int64], tour: NDArray[
     ----------
     metric : KernelMetric
     neighbours : int64[N, k]
+        No city twice in a row; -1 where there are fewer.
     tour : int64[N]
     """
     size, width = neighbours.shape
@@ -68,7 +69,7 @@ def _join_lists(
             edges += 1
         for k in range(width):
             j = neighbours[place, k]
-            if place < j or not _lists(neighbours, j, place):
+            if j >= 0 and (place < j or not _lists(neighbours, j, place)):
                 ends[edges, 0], ends[edges, 1] = place, j
                 edges += 1
     for edge in range(edges):

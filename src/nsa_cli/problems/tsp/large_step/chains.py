@@ -15,10 +15,15 @@ from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step.kicks import start_at
 from nsa_cli.problems.tsp.large_step.partition import TourPartition, part_count
+from nsa_cli.problems.tsp.large_step.population import TourPopulation
 from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
 
 #: Fewer sites than this leave no room for kicks; of a closed tour in place of another fewer nodes do.
 _LEAST, _LEAST_NODES = 13, 8
+
+#: Sizes of which populations are made. Fewer cities are solved as well by a chain alone; to make one tour of
+#: more takes half a second and longer, and an interrupt waits for it.
+_POPULATED = range(150, 200_001)
 
 
 class TspLargeStep:
@@ -76,7 +81,8 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
 
     divided = part_count(len(state.best)) > 1 and not tours.cities.metric.is_matrix
     partition = TourPartition(tours, state) if divided else None
-    return LargeStepRun(tours, state, current, best, partition=partition)
+    population = TourPopulation(instance, tours) if len(state.best) in _POPULATED else None
+    return LargeStepRun(tours, state, current, best, partition=partition, recombination=population)
 
 
 def _goes_in_parts(instance: TspInstance) -> bool:

@@ -1,4 +1,4 @@
-"""Double-bridge kicks (Martin, Otto, Felten 1991), their repair by local search, and the undo.
+"""Double-bridge kicks (Martin, Otto, Felten 1991), their repair by local search, the undo, and crossover.
 
 The hooks of `nsa_cli.core.kernel.steps` for tours. A double bridge reverses the order of three adjacent
 segments, without reversing any. Local search has no such move; of its own moves, such as the swap of two
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import uniform
 from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.problems.tsp.large_step.edge_assembly import Assembly, assemble, new_assembly
 from nsa_cli.problems.tsp.large_step.local_search import (
     QUEUED,
     SEGMENTS,
     Chain,
     Cities,
     apply_move,
+    clear,
     descend,
     forget,
     has_lost_candidates,
@@ -28,6 +30,7 @@ from nsa_cli.problems.tsp.large_step.local_search import (
     new_chain,
     push_ends,
     repair,
+    restart,
     roll_back,
     swap_segments,
 )
@@ -45,6 +48,9 @@ _TRIES = 3
 
 #: Changed segments that are remembered; with more, the whole best tour is copied.
 _CHANGES = 1 << 12
+
+#: Of chains that do not recombine.
+_NO_ASSEMBLY = new_assembly(0)
 
 
 class Tours(NamedTuple):
@@ -83,6 +89,8 @@ class Kicked(NamedTuple):
     counts : int64[2]
     changes : int64[2 * C]
         Where the current tour may differ from the best: first position and size of segments.
+    assembly : Assembly
+        Scratch space for `recombine`.
     """
 
     chain: Chain
@@ -90,6 +98,7 @@ class Kicked(NamedTuple):
     costs: NDArray[np.float64]
     counts: NDArray[np.int64]
     changes: NDArray[np.int64]
+    assembly: Assembly
 
 
 def fitting(longest: int, size: int) -> int:
@@ -97,7 +106,7 @@ def fitting(longest: int, size: int) -> int:
     return max(min(longest, (size - 1) // 3), 1)
 
 
-def start_at(tours: Tours, order: NDArray[np.int64]) -> Kicked:
+def start_at(tours: Tours, order: NDArray[np.int64], assembly: Assembly = _NO_ASSEMBLY) -> Kicked:
     """Put a chain at a tour int64[N]."""
     chain = new_chain(order)
     return Kicked(
@@ -106,7 +115,23 @@ def start_at(tours: Tours, order: NDArray[np.int64]) -> Kicked:
         np.array([tour_length(tours.cities.metric, chain.order), 0.0]),
         np.zeros(2, dtype=np.int64),
         np.empty(2 * _CHANGES, dtype=np.int64),
+        assembly,
     )
+
+
+@variant(steps.enter, data=Tours)
+def _enter(data: Tours, state: Kicked, solution: NDArray[np.uint32]) -> None:
+    restart(state.chain, solution)
+    state.costs[CURRENT] = tour_length(data.cities.metric, state.chain.order)
+    state.counts[CHANGED] = len(state.best)
+
+
+@variant(steps.recombine, data=Tours)
+def _recombine(data: Tours, state: Kicked, other: NDArray[np.uint32], draws: np.uint64) -> None:
+    clear(state.chain)
+    state.costs[CURRENT] -= assemble(data.cities, state.chain, state.assembly, other, draws)
+    state.costs[CURRENT] -= descend(data.cities, state.chain, data.depth, len(state.best))
+    state.counts[CHANGED] = len(state.best)
 
 
 @variant(steps.settle, data=Tours)

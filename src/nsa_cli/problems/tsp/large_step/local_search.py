@@ -136,6 +136,18 @@ def new_chain(order: NDArray[np.int64]) -> Chain:
     )
 
 
+@kernel
+def restart(chain: Chain, order: NDArray[np.uint32]) -> None:
+    """Put the search at another tour, every city queued in its order."""
+    for place in range(len(order)):
+        city = order[place]
+        chain.order[place], chain.position[city] = city, place
+        chain.queue[place], chain.waiting[city] = city, 1
+    chain.counts[HEAD], chain.counts[QUEUED] = 0, len(order)
+    close(chain)
+    forget(chain)
+
+
 @inlined
 def push(chain: Chain, city: int) -> None:
     """Queue a city unless it is queued already."""
@@ -145,6 +157,13 @@ def push(chain: Chain, city: int) -> None:
         place = chain.counts[HEAD] + chain.counts[QUEUED]
         chain.queue[place - size if place >= size else place] = city
         chain.counts[QUEUED] += 1
+
+
+@inlined
+def clear(chain: Chain) -> None:
+    """Leave no city queued."""
+    while chain.counts[QUEUED] > 0:
+        _pop(chain)
 
 
 @inlined
@@ -251,7 +270,7 @@ def apply_move(chain: Chain, move: NDArray[np.int64]) -> None:
         _two_opt(chain, move[_CUT], move[_CUT + 1])
     else:
         _three_opt(chain, move)
-    _close(chain)
+    close(chain)
 
 
 @inlined
@@ -313,7 +332,7 @@ def _three_opt(chain: Chain, move: NDArray[np.int64]) -> None:
 
 
 @inlined
-def _close(chain: Chain) -> None:
+def close(chain: Chain) -> None:
     """Bring the ends of `Chain.around` up to date."""
     chain.around[0] = chain.order[len(chain.order) - 1]
     chain.around[len(chain.order) + 1] = chain.order[0]
@@ -361,7 +380,7 @@ def roll_back(chain: Chain, segments: int) -> None:
         counts[LOGGED] -= count
         _write(chain, chain.segments[2 * k], counts[LOGGED], 1, count)
     counts[SEGMENTS] = segments
-    _close(chain)
+    close(chain)
 
 
 @inlined

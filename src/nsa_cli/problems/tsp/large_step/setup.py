@@ -14,7 +14,7 @@ from nsa_cli.problems.tsp.large_step.alpha_nearness import alpha_nearness, choos
 from nsa_cli.problems.tsp.large_step.kicks import Tours, fitting
 from nsa_cli.problems.tsp.large_step.local_search import Cities
 from nsa_cli.problems.tsp.metric_kernel import tour_length
-from nsa_cli.problems.tsp.neighbour_lists import Sites, lists_of, neighbour_lists
+from nsa_cli.problems.tsp.neighbour_lists import Sites, lists_of, neighbour_lists, with_quadrants
 from nsa_cli.problems.tsp.spanning_tree import graph_of
 
 #: Up to this many cities the set-up weighs more, and half the subgradient steps do.
@@ -55,7 +55,7 @@ class LargeStepSettings:
         fraction of the budget.
     """
 
-    candidates: int = 5
+    candidates: int = 6
     clustered: tuple[int, int, int] = (15, 8, 300)
     subgradient_steps: int = 40
     depth: int = 6
@@ -90,6 +90,8 @@ def prepare(
     if scale * size < _CLUSTERED_BELOW * tour_length(metric, order.astype(np.uint32)):
         wider, candidates, longest = settings.clustered
         neighbours = lists_of(instance, sites, wider).neighbours
+    if instance.matrix is None and instance.points.shape[1] == 2 and size > _FEW:
+        neighbours = with_quadrants(instance.points[sites.numbers], neighbours)
     graph = graph_of(metric, neighbours, order)
     steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
     scores = graph.lengths

@@ -1,0 +1,218 @@
+"""Populations of solutions that recombine, before a large-step chain goes on from the best of them.
+
+A chain keeps the global structure of its start, which kicks do not leave. So a run begins with many solutions
+from different starts, each improved by local search alone. Generation after generation each takes over what
+its neighbour in a random ring does better, until that changes little. What a problem has to offer for it is
+`nsa_cli.core.problem.Recombination`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.draws import start_draws, stream_keys, uniforms
+from nsa_cli.core.kernel.draws import at_step
+from nsa_cli.core.kernel.jit import kernel
+from nsa_cli.core.kernel.steps import energy, enter, note, recombine, settle
+from nsa_cli.core.problem import Recombination
+
+#: Shares of the run after which no more solutions are made, and none recombine.
+_MADE, _RECOMBINED = 0.5, 0.9
+
+#: With fewer solutions the time for them is better spent in a chain; more gain little.
+_FEWEST, _MOST = 9, 300
+
+#: Elements of all solutions at most.
+_ELEMENTS = 20_000_000
+
+#: Generations in a row without a better best solution, after which there are no more.
+_IDLE = 4
+
+#: The random streams of rings and, the next, of matings; those of members count from 0.
+_RINGS = 1 << 20
+
+#: Elements of a slice of work, and of one whose size the number of threads must not change, which has this
+#: many solutions or pairs where elements allow.
+_SLICE, _FIXED_SLICE, _FIXED_COUNTS = 2_000, 160_000, (2, 8)
+
+#: To recombine two takes a fraction of the time to make one: so many times as many are a slice.
+_PAIRS = 8
+
+#: Phases of a run.
+STARTS, RECOMBINATION, CHAIN = "starts", "recombination", "chain"
+
+#: Any number of elements.
+_ALL = 1 << 62
+
+
+@kernel
+def make(data: Any, state: Any, start: Any) -> float:
+    """Improve a start by local search, to ``state.best``; return its energy."""
+    enter(data, state, start)
+    settle(data, state, _ALL)
+    note(data, state)
+    return energy(data, state)
+
+
+@kernel
+def mate(data: Any, state: Any, one: Any, other: Any, key: np.int64, number: int) -> float:
+    """Improve a solution by another one, to ``state.best``; return its energy."""
+    enter(data, state, one)
+    recombine(data, state, other, at_step(key, number))
+    note(data, state)
+    return energy(data, state)
+
+
+class Population:
+    """Solutions of an instance, made and recombined in slices of work that count as steps of its chains.
+
+    By steps, what is done by which step depends on nothing but its number: threads and chunks change nothing.
+
+    Parameters
+    ----------
+    recombination : Recombination
+    data : NamedTuple
+        As in `nsa_cli.core.kernel.steps`.
+    key : int64
+        Random stream.
+    steps : int or None
+        Of the run; None where time ends it.
+    chains : int
+        Chains of the instance, which make each step.
+    threads : int
+    """
+
+    def __init__(
+        self,
+        recombination: Recombination,
+        data: Any,
+        key: np.int64,
+        *,
+        steps: int | None,
+        chains: int,
+        threads: int,
+    ) -> None:
+        self._recombination, self._data, self._key = recombination, data, int(key)
+        self._ring_key, self._mating_key = stream_keys(self._key, np.arange(_RINGS, _RINGS + 2))
+        self._chains, self._threads, self._steps = chains, threads, steps
+        size = recombination.size
+        self._most = min(_MOST, _ELEMENTS // size)
+        if steps is None:
+            self._slice = max(_SLICE // size, threads)
+        else:
+            self._most = min(self._most, int(_MADE * steps * chains / recombination.making))
+            low, high = _FIXED_COUNTS
+            self._slice = max(_SLICE // size, min(max(_FIXED_SLICE // size, low), high))
+        self.phase = STARTS if self._most >= _FEWEST else CHAIN
+        self._workers: SimpleQueue[Any] = SimpleQueue()
+        if self.phase == STARTS:
+            for _ in range(threads):
+                self._workers.put(recombination.worker())
+        self._members: list[NDArray[Any]] = []
+        #: This generation's: members in the order of the ring, and what has become of the first of them.
+        self._ring, self._children = np.zeros(0, np.int64), list[NDArray[Any]]()
+        #: Generations begun, and those in a row without a better best solution.
+        self._generation, self._idle = 0, 0
+        #: Steps that the work so far counts as, and how many of them the run has not taken yet.
+        self._counted = self._ahead = 0.0
+        self.best, self.best_energy = np.zeros(0), math.inf
+
+    def advance(self, count: int, used: float, each: Callable[..., Any]) -> int:
+        """Take up to `count` steps; return how many are left, for the chains.
+
+        Parameters
+        ----------
+        count : int
+        used : float
+            Share of the run that is used, where time ends it.
+        each : callable
+            Applies a function to many things side by side.
+        """
+        while count > 0 and (self.phase != CHAIN or self._ahead >= 1.0):
+            taken = min(int(self._ahead), count)
+            self._ahead -= taken
+            count -= taken
+            if count > 0 and self.phase != CHAIN:
+                if self._steps is not None:
+                    used = self._counted / self._steps
+                self._make_some(used, each) if self.phase == STARTS else self._mate_some(used, each)
+        return count
+
+    @property
+    def is_over(self) -> bool:
+        """Whether chains take all further steps."""
+        return self.phase == CHAIN and self._ahead < 1.0
+
+    def _make_some(self, used: float, each: Callable[..., Any]) -> None:
+        made = len(self._members)
+        # Before the first of them the chains' own start has settled, in about the time of one.
+        if self._steps is None and used * _FEWEST > _MADE * (made or self._threads):
+            self.phase = CHAIN
+            return
+        numbers = range(made, min(made + self._slice, self._most))
+        if used >= _MADE or not numbers:
+            self.phase = RECOMBINATION
+            return
+        self._members += self._spread(self._make, numbers, each)
+        self._count(len(numbers) * self._recombination.making)
+
+    def _mate_some(self, used: float, each: Callable[..., Any]) -> None:
+        size, before = len(self._members), self.best_energy
+        if len(self._children) == len(self._ring):
+            for place, child in zip(self._ring.tolist(), self._children, strict=True):
+                self._members[place] = child
+            draws = uniforms(np.array([self._ring_key]), self._generation, size)
+            self._ring, self._children = np.argsort(draws[:, 0]), []
+            self._generation, self._idle = self._generation + 1, self._idle + 1
+        if used >= _RECOMBINED or self._idle > _IDLE:
+            self.phase = CHAIN
+            return
+        done = len(self._children)
+        places = range(done, min(done + _PAIRS * self._slice, size))
+        self._children += self._spread(self._mate, places, each)
+        self._count(len(places) * self._recombination.mating)
+        if self.best_energy < before:
+            self._idle = 0
+
+    def _spread(
+        self, work: Callable[[Any, int], float], numbers: range, each: Callable[..., Any]
+    ) -> list[NDArray[Any]]:
+        """Do some work of each number side by side; return the solutions."""
+        parts = [numbers[k :: self._threads] for k in range(min(self._threads, len(numbers)))]
+        done = dict(pair for pairs in each(partial(self._do, work), parts) for pair in pairs)
+        for number in numbers:
+            solution, found = done[number]
+            if found < self.best_energy - self._data.tolerance:
+                self.best, self.best_energy = solution, found
+        return [done[number][0] for number in numbers]
+
+    def _do(
+        self, work: Callable[[Any, int], float], numbers: range
+    ) -> list[tuple[int, tuple[NDArray[Any], float]]]:
+        state, done = self._workers.get(), []
+        for number in numbers:
+            found = work(state, number)
+            done.append((number, (state.best.copy(), found)))
+        self._workers.put(state)
+        return done
+
+    def _make(self, state: Any, number: int) -> float:
+        (key,) = stream_keys(self._key, np.array([number]))
+        return make(self._data, state, self._recombination.start(number, partial(start_draws, key)))
+
+    def _mate(self, state: Any, place: int) -> float:
+        following = place + 1 if place + 1 < len(self._ring) else 0
+        one, other = (self._members[self._ring[k]] for k in (place, following))
+        number = self._generation * _MOST + place
+        return mate(self._data, state, one, other, self._mating_key, number)
+
+    def _count(self, kicks: float) -> None:
+        self._counted += kicks / self._chains
+        self._ahead += kicks / self._chains

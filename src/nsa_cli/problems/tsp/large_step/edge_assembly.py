@@ -1,0 +1,415 @@
+"""Edge assembly crossover of tours, in its local form (Nagata and Kobayashi 2013).
+
+The edges that only one of two tours A and B has fall into AB-cycles, which alternate between both. To put the
+edges of B in such a cycle in the place of those of A leaves two edges at each city, but maybe several
+subtours. These are joined, the smallest first, by the best exchange of two edges over candidates. Each cycle
+that shortens A in this way changes it, one after the other; what a cycle costs depends on its edges.
+
+A *cut* is as in `nsa_cli.problems.tsp.large_step.local_search`. Of the segments that cuts leave, number i
+runs from the city after cut i to cut i + 1. Ends of segments are numbered by positions: 2 p is the first city
+of one, at position p, and 2 p + 1 is the last.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.kernel.draws import uniform
+from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.problems.tsp.large_step.local_search import Chain, Cities, close, push
+from nsa_cli.problems.tsp.metric_kernel import length
+
+#: Cuts of an exchange at most, with those of its joins; longer AB-cycles are left.
+_CUTS = 2000
+
+#: A subtour of more cities than this is not joined: it takes long and, being so long, hardly ever pays.
+_SUBTOUR = 500
+
+
+class Assembly(NamedTuple):
+    """Scratch space of a crossover.
+
+    Attributes
+    ----------
+    place : uint32[N]
+        Positions in the other tour.
+    only : uint32[4 * N]
+        Of each city two neighbours in A only, then two in B only.
+    left : uint8[2 * N]
+        How many of them no cycle has yet.
+    differing : uint32[N]
+        Cities that have some.
+    seen : int32[2 * N]
+        Where the walk has left a city by an edge of A, and of B; -1 if not.
+    walk : uint32[2 * N + 2]
+        Cities of the walk, which leaves them by edges of A and B in turns.
+    cycles, starts : uint32[2 * N], int64[N / 2 + 2]
+        AB-cycles, each from a city on that is left by an edge of A, and where they begin.
+    cuts, subtour, sizes, path : int64[C]
+        Positions of the cuts, sorted; the subtour of each segment; cities of each subtour; segments in the
+        order of their subtours, i if it is passed forward, -1 - i if backward.
+    links : uint32[2 * N]
+        To which end an end is joined.
+    rank : uint32[N]
+        Number of the cut at a position.
+    """
+
+    place: NDArray[np.uint32]
+    only: NDArray[np.uint32]
+    left: NDArray[np.uint8]
+    differing: NDArray[np.uint32]
+    seen: NDArray[np.int32]
+    walk: NDArray[np.uint32]
+    cycles: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    cuts: NDArray[np.int64]
+    subtour: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    path: NDArray[np.int64]
+    links: NDArray[np.uint32]
+    rank: NDArray[np.uint32]
+
+
+def new_assembly(size: int) -> Assembly:
+    """Make scratch space for tours of so many cities; with 0 for chains that do not recombine."""
+    cuts = _CUTS + 4 if size else 0
+    return Assembly(
+        place=np.empty(size, np.uint32),
+        only=np.empty(4 * size, np.uint32),
+        left=np.zeros(2 * size, np.uint8),
+        differing=np.empty(size, np.uint32),
+        seen=np.full(2 * size, -1, np.int32),
+        walk=np.empty(2 * size + 2, np.uint32),
+        cycles=np.empty(2 * size, np.uint32),
+        starts=np.zeros(size // 2 + 2, np.int64),
+        cuts=np.empty(cuts, np.int64),
+        subtour=np.empty(cuts, np.int64),
+        sizes=np.empty(cuts, np.int64),
+        path=np.empty(cuts, np.int64),
+        links=np.empty(2 * size, np.uint32),
+        rank=np.empty(size, np.uint32),
+    )
+
+
+@kernel
+def assemble(
+    cities: Cities, chain: Chain, assembly: Assembly, other: NDArray[np.uint32], draws: np.uint64
+) -> float:
+    """Shorten a tour by what another tour uint32[N] does better, and queue the ends; return the gain."""
+    count, gained = _find_cycles(chain, assembly, other, draws), 0.0
+    for k in range(count):
+        gain, cuts = _exchange(cities, chain, assembly, assembly.starts[k], assembly.starts[k + 1])
+        if cuts > 0:
+            gained += gain
+            for i in range(cuts):
+                push(chain, np.int64(chain.order[assembly.cuts[i]]))
+                push(chain, np.int64(chain.order[_after(assembly.cuts[i], len(chain.order))]))
+            _rebuild(chain, assembly, cuts)
+    return gained
+
+
+@inlined
+def _after(place: int, size: int) -> int:
+    return place + 1 if place + 1 < size else 0
+
+
+@inlined
+def _before(place: int, size: int) -> int:
+    return place - 1 if place > 0 else size - 1
+
+
+@inlined
+def _across(end: int, size: int) -> int:
+    """The end on the other side of the cut at an end."""
+    return 2 * _after(end >> 1, size) if end & 1 else 2 * _before(end >> 1, size) + 1
+
+
+@inlined
+def _cut_at(end: int, size: int) -> int:
+    """Position of the cut at an end."""
+    return end >> 1 if end & 1 else _before(end >> 1, size)
+
+
+@kernel
+def _find_cycles(chain: Chain, assembly: Assembly, other: NDArray[np.uint32], draws: np.uint64) -> int:
+    """Split the differing edges into AB-cycles by walks at random; return how many there are."""
+    order, size, place, only, left = chain.order, len(other), assembly.place, assembly.only, assembly.left
+    for p in range(size):
+        place[other[p]] = p
+    differing, waiting = assembly.differing, 0
+    for p in range(size):
+        v = np.int64(order[p])
+        q = np.int64(place[v])
+        a, a1 = order[_before(p, size)], order[_after(p, size)]
+        b, b1 = other[_before(q, size)], other[_after(q, size)]
+        if (a == b and a1 == b1) or (a == b1 and a1 == b):
+            continue
+        mine = theirs = 0
+        if a != b and a != b1:
+            only[4 * v], mine = a, 1
+        if a1 != b and a1 != b1:
+            only[4 * v + mine] = a1
+            mine += 1
+        if b != a and b != a1:
+            only[4 * v + 2], theirs = b, 1
+        if b1 != a and b1 != a1:
+            only[4 * v + 2 + theirs] = b1
+            theirs += 1
+        left[2 * v], left[2 * v + 1] = mine, theirs
+        differing[waiting] = v
+        waiting += 1
+    seen, walk, cycles, starts = assembly.seen, assembly.walk, assembly.cycles, assembly.starts
+    count, filled, drawn = 0, 0, 0
+    while waiting > 0:
+        some = np.int64(uniform(draws, drawn) * waiting)
+        drawn += 1
+        first = np.int64(differing[some])
+        if left[2 * first] == 0:
+            waiting -= 1
+            differing[some] = differing[waiting]
+            continue
+        walk[0], seen[2 * first], steps = first, 0, 0
+        while True:
+            v, kind = np.int64(walk[steps]), steps & 1
+            if left[2 * v + kind] == 0:  # back where it began, and nothing is left there
+                seen[2 * v + kind] = -1
+                break
+            choice = 0
+            if left[2 * v + kind] == 2:
+                choice = np.int64(uniform(draws, drawn) < 0.5)
+                drawn += 1
+            to = np.int64(only[4 * v + 2 * kind + choice])
+            _use(only, left, v, to, kind)
+            _use(only, left, to, v, kind)
+            steps += 1
+            state = 2 * to + (steps & 1)
+            if seen[state] < 0:
+                walk[steps], seen[state] = to, steps
+                continue
+            begin = np.int64(seen[state])
+            for k in range(begin + 1, steps):
+                seen[2 * np.int64(walk[k]) + (k & 1)] = -1
+            # The cycle goes from `begin` to before `steps`, and is kept from an edge of A on.
+            shift = begin & 1
+            for k in range(begin, steps):
+                at = k + shift if k + shift < steps else begin
+                cycles[filled] = walk[at]
+                filled += 1
+            count += 1
+            starts[count] = filled
+            steps = begin
+    return count
+
+
+@inlined
+def _use(only: NDArray[np.uint32], left: NDArray[np.uint8], v: int, to: int, kind: int) -> None:
+    """Take an edge out of those of a city."""
+    at = 4 * v + 2 * kind
+    left[2 * v + kind] -= 1
+    if only[at] == to:
+        only[at] = only[at + left[2 * v + kind]]
+
+
+@kernel
+def _exchange(cities: Cities, chain: Chain, assembly: Assembly, begin: int, end: int) -> tuple[float, int]:
+    """Find out what an AB-cycle gains, with joins; leave it in `Assembly`.
+
+    Returns
+    -------
+    gain, cuts : float, int
+        No cuts where it gains nothing.
+    """
+    size, cycles, links, tolerance = len(chain.order), assembly.cycles, assembly.links, cities.tolerance
+    gain = 0.0
+    for k in range(begin, end, 2):
+        v, w = np.int64(cycles[k]), np.int64(cycles[k + 1])
+        following = np.int64(cycles[k + 2 if k + 2 < end else begin])
+        gain += length(cities.metric, v, w) - length(cities.metric, w, following)
+    if not gain > tolerance or end - begin > 2 * _CUTS:
+        return 0.0, 0
+    count, first, last = 0, np.int64(0), np.int64(-1)
+    for k in range(begin, end, 2):
+        p, q = np.int64(chain.position[cycles[k]]), np.int64(chain.position[cycles[k + 1]])
+        if q == _after(p, size):
+            cut, here, there = p, 2 * p + 1, 2 * q
+        elif p == _after(q, size):
+            cut, here, there = q, 2 * p, 2 * q + 1
+        else:  # a join of another cycle has removed the edge
+            return 0.0, 0
+        count = _insert(assembly, cut, count)
+        if last < 0:
+            first = here
+        else:
+            links[last], links[here] = here, last
+        last = there
+    links[last], links[first] = first, last
+    subtours = _follow(assembly, count, size)
+    while subtours > 1:
+        smallest = 0
+        for k in range(1, subtours):
+            if assembly.sizes[k] < assembly.sizes[smallest]:
+                smallest = k
+        if assembly.sizes[smallest] > _SUBTOUR or count + 2 > _CUTS:
+            return 0.0, 0
+        joined, here, there = _best_join(cities, chain, assembly, count, smallest)
+        gain += joined
+        if not gain > tolerance:
+            return 0.0, 0
+        beyond_here, count = _open(assembly, here, count, size)
+        beyond_there, count = _open(assembly, there, count, size)
+        links[here], links[there] = there, here
+        links[beyond_here], links[beyond_there] = beyond_there, beyond_here
+        subtours = _follow(assembly, count, size)
+    return gain, count
+
+
+@inlined
+def _insert(assembly: Assembly, cut: int, count: int) -> int:
+    """Insert a cut among the sorted ones; return how many there are."""
+    at = count
+    while at > 0 and assembly.cuts[at - 1] > cut:
+        assembly.cuts[at] = assembly.cuts[at - 1]
+        at -= 1
+    assembly.cuts[at] = cut
+    return count + 1
+
+
+@inlined
+def _open(assembly: Assembly, end: int, count: int, size: int) -> tuple[int, int]:
+    """Cut the tour at an end, unless it is cut there; return what the end was joined to, and the cuts."""
+    cut = _cut_at(end, size)
+    at = _first_cut_from(assembly, count, cut)
+    if at < count and assembly.cuts[at] == cut:
+        return np.int64(assembly.links[end]), count
+    return _across(end, size), _insert(assembly, cut, count)
+
+
+@inlined
+def _first_cut_from(assembly: Assembly, count: int, place: int) -> int:
+    """Number of the first cut at a position or after it; `count` if there is none."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if assembly.cuts[middle] < place:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _follow(assembly: Assembly, count: int, size: int) -> int:
+    """Follow the links around all subtours; return how many there are."""
+    cuts, rank, subtour = assembly.cuts, assembly.rank, assembly.subtour
+    for i in range(count):
+        rank[cuts[i]] = i
+        subtour[i] = -1
+    found, filled = 0, 0
+    for begin in range(count):
+        if subtour[begin] >= 0:
+            continue
+        i, forward, cities = begin, True, 0
+        while subtour[i] < 0:
+            subtour[i] = found
+            following = i + 1 if i + 1 < count else 0
+            cities += cuts[following] - cuts[i] + (size if following <= i else 0)
+            assembly.path[filled] = i if forward else -1 - i
+            filled += 1
+            end = 2 * cuts[following] + 1 if forward else 2 * _after(cuts[i], size)
+            entry = np.int64(assembly.links[end])
+            i, forward = np.int64(rank[_cut_at(entry, size)]), entry & 1 == 0
+            if not forward:
+                i = i - 1 if i > 0 else count - 1
+        assembly.sizes[found] = cities
+        found += 1
+    return found
+
+
+@kernel
+def _best_join(
+    cities: Cities, chain: Chain, assembly: Assembly, count: int, subtour: int
+) -> tuple[float, int, int]:
+    """Find the best exchange of an edge of a subtour for one of another, over candidates.
+
+    Returns
+    -------
+    gain, here, there : float, int, int
+        Ends, in the subtour and outside, that are to be joined; minus infinity if there is none.
+    """
+    order, size, width, metric = chain.order, len(chain.order), cities.width, cities.metric
+    best, best_here, best_there = -np.inf, np.int64(0), np.int64(0)
+    for i in range(count):
+        if assembly.subtour[i] != subtour:
+            continue
+        begin = _after(assembly.cuts[i], size)
+        last = assembly.cuts[i + 1 if i + 1 < count else 0]
+        p = begin
+        while True:
+            v = np.int64(order[p])
+            for y in range(v * width, v * width + width):
+                c = np.int64(cities.neighbours[y])
+                q = np.int64(chain.position[c])
+                k = _first_cut_from(assembly, count, q)
+                if assembly.subtour[k - 1 if k > 0 else count - 1] == subtour:
+                    continue
+                first = _after(assembly.cuts[k - 1 if k > 0 else count - 1], size)
+                final = assembly.cuts[k if k < count else 0]
+                for here in range(2 * p, 2 * p + 2):
+                    is_border = p == last if here & 1 else p == begin
+                    at = np.int64(assembly.links[here]) if is_border else _across(here, size)
+                    v1 = np.int64(order[at >> 1])
+                    gain = length(metric, v, v1) - length(metric, v, c)
+                    for there in range(2 * q, 2 * q + 2):
+                        is_border = q == final if there & 1 else q == first
+                        at = np.int64(assembly.links[there]) if is_border else _across(there, size)
+                        c1 = np.int64(order[at >> 1])
+                        total = gain + length(metric, c, c1) - length(metric, v1, c1)
+                        if total > best:
+                            best, best_here, best_there = total, here, there
+            if p == last:
+                break
+            p = _after(p, size)
+    return best, best_here, best_there
+
+
+@kernel
+def _rebuild(chain: Chain, assembly: Assembly, count: int) -> None:
+    """Write the segments in the order of the path; the longest one stays where it is."""
+    cuts, path, order, position, size = (
+        assembly.cuts,
+        assembly.path,
+        chain.order,
+        chain.position,
+        len(chain.order),
+    )
+    longest, most = 0, 0
+    for k in range(count):
+        i = path[k] if path[k] >= 0 else -1 - path[k]
+        following = i + 1 if i + 1 < count else 0
+        cities = cuts[following] - cuts[i] + (size if following <= i else 0)
+        if cities > most:
+            longest, most = k, cities
+    turned = path[longest] < 0
+    stays = -1 - path[longest] if turned else path[longest]
+    target, filled, buffer = cuts[stays + 1 if stays + 1 < count else 0], 0, assembly.walk
+    k = longest
+    for _ in range(count - 1):
+        k = _before(k, count) if turned else _after(k, count)
+        forward = (path[k] >= 0) != turned
+        i = path[k] if path[k] >= 0 else -1 - path[k]
+        begin, last = _after(cuts[i], size), cuts[i + 1 if i + 1 < count else 0]
+        p, end = (begin, last) if forward else (last, begin)
+        while True:
+            buffer[filled] = order[p]
+            filled += 1
+            if p == end:
+                break
+            p = _after(p, size) if forward else _before(p, size)
+    for k in range(filled):
+        target = _after(target, size)
+        order[target] = buffer[k]
+        position[buffer[k]] = target
+    close(chain)

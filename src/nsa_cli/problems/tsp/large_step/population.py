@@ -1,0 +1,51 @@
+"""Starts of a population of tours: noisy greedy edge tours, which differ in their global structure."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.problem import Draws
+from nsa_cli.problems.tsp.greedy_edge import NoisyGreedy
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.large_step.edge_assembly import new_assembly
+from nsa_cli.problems.tsp.large_step.kicks import Kicked, Tours, start_at
+
+#: Lengths are multiplied by exp(noise), of this standard deviation. Measured: from .5 to .7 it is all one.
+_NOISE = 0.5
+
+#: Kicks that take as long as to make a tour, and to recombine two: in any case, and for each city.
+_MAKING, _MATING = (6.0, 0.03), (1.0, 0.001)
+
+
+class TourPopulation:
+    """Population of tours; see `nsa_cli.core.problem.Recombination`.
+
+    Parameters
+    ----------
+    instance : TspInstance
+    tours : Tours
+        Of its sites.
+    """
+
+    def __init__(self, instance: TspInstance, tours: Tours) -> None:
+        self.size = len(tours.cities.neighbours) // tours.cities.width
+        self.making, self.mating = (least + each * self.size for least, each in (_MAKING, _MATING))
+        self._instance, self._tours = instance, tours
+
+    def worker(self) -> Kicked:
+        return start_at(self._tours, np.arange(self.size), new_assembly(self.size))
+
+    def start(self, number: int, draws: Draws) -> NDArray[Any]:
+        """Go along Hilbert's curve, if cities have places; any but the first are greedy on noisy lengths."""
+        if number == 0 and self._instance.matrix is None:
+            return np.arange(self.size, dtype=np.uint32)
+        even = draws(self._greedy.edges)
+        return self._greedy.order(np.exp(_NOISE * np.sqrt(12.0) * (even - 0.5))).astype(np.uint32)
+
+    @cached_property
+    def _greedy(self) -> NoisyGreedy:
+        return NoisyGreedy(self._instance)
