@@ -244,12 +244,14 @@ def test_a_sound_problem_is_solved_and_checked(own):
     assert checked.out.startswith("halves: good, on instances of size 2, 3, 4, 5, 8: ")
 
 
-@pytest.mark.parametrize("how", list(MISTAKES))
+#: What a search does not look for, or meets in another place.
+UNSEEN = ("allowed", "x is changed", "not finite", "a false bound", "infeasible")
+
+
+@pytest.mark.parametrize("how", [how for how in MISTAKES if how not in UNSEEN])
 def test_a_mistake_is_named_in_solving(own, how):
     """What it should give, and the line."""
     text, words, at = spoiled(MISTAKES, how)
-    if how in ("allowed", "x is changed", "not finite", "a false bound", "infeasible"):
-        pytest.skip("a search does not look for it, or meets it in another place")
     assert_named(own(text, "solve"), text, words, at)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +109,7 @@ class AdaptedProblem(Problem[UserInstance]):
             **UserInstance.read_head(data),
             model=self.model,
             data=SimpleNamespace(**arrays, scale=1.0),
-            compiled=_compiled_costs,
+            compiled=_compiled_cost,
         )
         if instance.counts.max() > 1 << CHOICE_BITS:
             most = 1 << CHOICE_BITS
@@ -154,10 +154,10 @@ class AdaptedProblem(Problem[UserInstance]):
         return UserLargeStep(self.model)
 
 
-def _compiled_costs(instance: UserInstance, solutions: Sequence[Solution]) -> NDArray[np.float64]:
-    from nsa_cli.user.kernel import compiled_costs
+def _compiled_cost(instance: UserInstance, solution: Solution) -> float | None:
+    from nsa_cli.user.kernel import compiled_costs, is_compiled
 
-    return compiled_costs(instance, solutions)
+    return float(compiled_costs(instance, [solution])[0]) if is_compiled(instance) else None
 
 
 def _array(value: Any, key: str) -> NDArray[Any]:

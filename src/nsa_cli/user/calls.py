@@ -92,8 +92,8 @@ def mistake(function: Callable[..., Any], what: str, expected: str, got: object)
     got : object
         What it gave, or a text that says so.
     """
-    hint = "; is its return missing?" if got is None else ""
     told = got if isinstance(got, str) else kind_of(got)
+    hint = "; is its return missing?" if told == "None" else ""
     return MistakeError(f"{definition_of(function)}: {what}: expected {expected}, got {told}{hint}")
 
 

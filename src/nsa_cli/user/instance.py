@@ -37,13 +37,13 @@ class UserInstance(Instance):
     scales : list of float
         The mean change of a random move, once it is known.
     compiled : callable, optional
-        Evaluates costs of solutions by compiled code, see `nsa_cli.user.kernel.compiled_costs`.
+        Evaluates the cost of a solution by compiled code; None where that would have to wait.
     """
 
     model: Model
     data: SimpleNamespace
     scales: list[float] = field(default_factory=list)
-    compiled: Callable[[Any, Sequence[Solution]], Any] | None = None
+    compiled: Callable[[Any, Solution], float | None] | None = None
 
     def __reduce__(self) -> Any:
         return _again, (self.model.home, self.record())
@@ -132,7 +132,7 @@ class UserInstance(Instance):
         return int(value) if self._is_whole and value == int(value) else value
 
     def cost(self, solution: Solution) -> Number:
-        """Evaluate the user's cost: in Python, of many elements by compiled code.
+        """Evaluate the user's cost: in Python, of many elements by compiled code where there is some.
 
         Raises
         ------
@@ -140,9 +140,10 @@ class UserInstance(Instance):
             If it fails, or is no finite number.
         """
         function, what = self.model.functions["cost"], f"{self.model.cls.__name__}.cost"
+        found: Any = None
         if self.size > FEW and self.compiled is not None:
-            found: Any = self.compiled(self, [solution])[0]
-        else:
+            found = self.compiled(self, solution)
+        if found is None:
             found = call(function, what, self.data, solution)
         cost = found.item() if isinstance(found, np.generic) else found
         if isinstance(cost, bool) or not isinstance(cost, int | float):

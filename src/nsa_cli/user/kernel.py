@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.draws import LANES, start_draws, stream_keys
 from nsa_cli.core.errors import DataError
-from nsa_cli.core.kernel import hooks, slots
+from nsa_cli.core.kernel import hooks, is_compiling, own, slots
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import kernel, variant
@@ -266,6 +266,8 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
         _check_sums(instance, sums)
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
+        if instance.size > FEW and not own.is_known(mark := _mark(instance)):
+            own.note(mark)
         instance.scales.append(float(sizes.mean()) if len(sizes) else 1.0)
     return instance.scales[0]
 
@@ -318,18 +320,23 @@ def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any, sums: A
         sums[row, 1] = batch.rules.cost(data, x[row])
 
 
-@kernel
-def costs(batch: UserArrays, x: Any, found: Any) -> None:
-    """Fill in the cost of each row's solution, float64[B]."""
-    for row in range(len(found)):
-        found[row] = batch.rules.cost(batch.rules.row(batch.data, batch.which[row]), x[row])
-
-
 def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:
     """Evaluate the costs of solutions by compiled code, float64[B]."""
-    found = np.zeros(len(solutions))
-    costs(arrays_of(instance.model, [instance] * len(found), 1.0), np.stack(solutions), found)
-    return found
+    one = arrays_of(instance.model, [instance] * len(solutions), 1.0)
+    x, sums = np.stack(solutions), np.zeros((len(solutions), 2))
+    keys = np.zeros(len(solutions), np.int64)
+    walk(one, _workspace(x[0], 0, 1), x, keys, np.zeros((len(solutions), 0)), sums)
+    return sums[:, 0]
+
+
+def is_compiled(instance: UserInstance) -> bool:
+    """Tell whether `compiled_costs` needs no compiler, nor has to wait for one."""
+    return not is_compiling() and own.is_known(_mark(instance))
+
+
+def _mark(instance: UserInstance) -> str:
+    kinds = [f"{array.dtype}{array.ndim}" for array in map(np.asarray, vars(instance.data).values())]
+    return f"walk {instance.model.digest} {' '.join(kinds)}"
 
 
 @kernel

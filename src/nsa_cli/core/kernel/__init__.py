@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-#: All implementations of generic functions (`nsa_cli.core.kernel.jit.Variant`); the compiler is told of them when
-#: there is something to compile.
+#: All implementations of generic functions (`nsa_cli.core.kernel.jit.Variant`): the compiler is told of them
+#: when there is something to compile.
 variants: list[Any] = []
 
 #: One entry for each call under way of a kernel that Numba compiles.
