@@ -39,6 +39,9 @@ PARTS = [
     if (problem, part) != ("rosenbrock", "large-step")
 ]
 
+#: Instances of up to so many elements are solved with steps enough for a population.
+_POPULATED = 500
+
 
 class Builder:
     """Compiles kernels ahead of time, in place of `nsa_cli.core.kernel.shipped.find`.
@@ -195,6 +198,8 @@ def _ways(problem: Any, instance: Any, part: str) -> Iterator[Any]:
         if large_step.fits(instance):
             yield Settings(method="large-step", steps=Steps(2), threads=1)
             yield Settings(method="large-step", steps=Steps(2), threads=2, bound=False)
+            if instance.size <= _POPULATED:
+                yield Settings(method="large-step", steps=Steps(1_000), bound=False)
         return
     for neighbourhood in problem.neighbourhoods:
         yield Settings(

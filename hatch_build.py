@@ -1,4 +1,4 @@
-"""Build hook: machine code of the kernels travels in the wheel; see `build_kernels`."""
+"""Build hook: machine code of the kernels and a stub travel in the wheel: `build_kernels`, `build_stub`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class KernelHook(BuildHookInterface):
     """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the objects."""
+        """Make the stub and the objects."""
+        subprocess.run([sys.executable, str(Path(self.root) / "build_stub.py")], check=True)
         if self.target_name != "wheel":
             return
         every = os.environ.get("NSA_TARGETS") == "all"

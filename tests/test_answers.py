@@ -54,7 +54,7 @@ def answer(name):
     problem, settings = RUNS[name]
     task = nsa.generate(problem, SIZES[problem], seed=5)[0]
     result = nsa.solve(task, seed=7, **{"device": "cpu", "bound": False, **settings})
-    solution = hashlib.sha256(np.ascontiguousarray(result.solution).tobytes()).hexdigest()[:16]
+    solution = hashlib.sha256(np.ascontiguousarray(result.raw).tobytes()).hexdigest()[:16]
     return [float(result.objective).hex(), result.steps, result.accepted, solution]
 
 

@@ -24,8 +24,9 @@ BELOW = {
     "anneal": {"core"},
     "train": {"core", "io", "anneal", "policy", "version"},
     "report": {"core", "io", "anneal"},
-    "solver": {"core", "problems", "policy", "anneal", "version"},
-    "api": {"core", "io", "problems", "solver"},
+    "solver": {"core", "problems", "policy", "anneal", "report", "version"},
+    "api": {"core", "io", "problems", "anneal", "report", "solver"},
+    "python": {"core", "report", "api"},
     "contract": {"core", "io", "policy", "problems", "api", "user"},
     "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report", "version"},
     "cli": {
@@ -54,7 +55,9 @@ HEAVY = ("torch", "scipy", "numba", "rich", "matplotlib")
 
 
 def room(path):
-    """The top folder or module that a file is in."""
+    """The top folder or module that a file is in; functions of Python are above the problems."""
+    if path.name == "python.py":
+        return "python"
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 

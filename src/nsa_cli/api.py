@@ -1,48 +1,80 @@
 """Python functions of the program: read, generate, solve.
 
 >>> import nsa_cli as nsa
->>> result = nsa.solve("tour.tsp", steps="10N2", seed=1)     # doctest: +SKIP
->>> result.objective, result.to_dict()["solution"]           # doctest: +SKIP
+>>> result = nsa.solve("tour.tsp", time_limit=2, seed=1)     # doctest: +SKIP
+>>> result.objective, result.gap, result.solution            # doctest: +SKIP
+
+Functions of single problems, in the modules `python` of their folders, make the data and call `solve`.
+Nothing is printed, and several threads may solve at once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, Unpack, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from nsa_cli.anneal.stop import Interrupt, Progress
 from nsa_cli.core.draws import draw_seed
-from nsa_cli.core.errors import InputError, NsaError, UsageError
-from nsa_cli.core.instance import Instance
+from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError, shown
+from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
 from nsa_cli.core.problem import Problem
-from nsa_cli.core.reading import Reading
+from nsa_cli.core.reading import Reading, ReadingOptions
 from nsa_cli.core.record import Record, Source
-from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
+from nsa_cli.io.plain import plain_data
 from nsa_cli.io.source import read_source
 from nsa_cli.problems import all_problems, builtin_names, find_problem
-from nsa_cli.problems.files import Unread, check_settings, read_records
+from nsa_cli.problems.files import (
+    Unread,
+    check_settings,
+    data_records,
+    read_records,
+    read_solution,
+)
 from nsa_cli.problems.files import read_each as read_each_record
 from nsa_cli.problems.sets import find_set, read_set
+from nsa_cli.report.progress import ProgressBar
+from nsa_cli.report.result import Result
+from nsa_cli.solver.interrupt import Interruptible
+from nsa_cli.solver.keywords import RunOptions, SolveOptions, with_options
 from nsa_cli.solver.settings import Settings
 
-__all__ = ["Task", "Unread", "generate", "read", "read_each", "solve", "solve_many"]
+__all__ = [
+    "RunOptions",
+    "SolveOptions",
+    "Task",
+    "Unread",
+    "first_solution",
+    "generate",
+    "read",
+    "read_each",
+    "solve",
+    "solve_keys",
+    "solve_many",
+    "with_options",
+]
+
+#: What `solve` takes: a file, an instance, or data: a mapping with the keys of the JSON form, or an array.
+Given: TypeAlias = str | Path | Instance | Task | Mapping[str, Any] | ArrayLike
 
 
+@with_options(ReadingOptions)
 def read(
     path: str | Path,
     problem: str | None = None,
     settings: Mapping[str, Any] | None = None,
     *,
     max_memory: int | str | None = None,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> list[Task]:
     """Read the instances of a file, or of standard input for ``-``.
 
@@ -74,13 +106,14 @@ def read(
     return tasks
 
 
+@with_options(ReadingOptions)
 def read_each(
     paths: Sequence[str | Path],
     problem: str | None = None,
     settings: Mapping[str, Any] | None = None,
     *,
     max_memory: int | str | None = None,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> list[Task | Unread]:
     """Read the instances of many files; errors take the place of unreadable ones.
 
@@ -97,7 +130,7 @@ def read_each(
         If a setting is none of the problems'.
     """
     with memory_limit(parse_bytes("max_memory", max_memory)):
-        return _read_each(paths, problem, settings or {}, Reading(**reading))
+        return _read_each(paths, problem, settings or {}, _reading(reading))
 
 
 def _read_each(
@@ -159,46 +192,199 @@ def generate(problem: str | Problem[Any], size: int, count: int = 1, seed: int |
     return [Task(found, found.generate(size, np.random.default_rng(s), name)) for s, name in pairs]
 
 
-def solve(
-    instance: str | Path | Instance | Task,
-    problem: str | None = None,
-    *,
-    on_progress: Callable[[Any], None] | None = None,
-    **settings: Any,
-) -> Result:
+@with_options(SolveOptions)
+def solve(instance: Given, problem: str | None = None, **options: Unpack[SolveOptions]) -> Result:
     """Solve one instance.
+
+    The first Ctrl-C in the main thread ends the search with the best so far, whose `status` is
+    ``interrupted``; the second one raises KeyboardInterrupt.
 
     Parameters
     ----------
-    instance : str, Path, Instance or Task
-        A file with one instance, or the instance itself.
+    instance : str, Path, mapping, array, Instance or Task
+        A file with one instance; data with the keys of the JSON form, whose lists may be arrays; an array of
+        coordinates or distances; or an instance.
     problem : str, optional
         As for `read`.
-    on_progress : callable, optional
-        Called with a `Progress` about ten times a second.
-    **settings
-        Fields of `Settings` and, of a file, of `Reading`.
+    **options
+        `SolveOptions`: fields of `Settings`, ``progress``, ``on_progress``; ``data``; fields of `Reading`.
+
+    Raises
+    ------
+    InputError
+        If a file or data make no instance; names the line, or the key.
+    UsageError
+        If an option is unknown, or has a value that cannot be.
     """
-    reading = {f.name: settings.pop(f.name) for f in fields(Reading) if f.name in settings}
-    if isinstance(instance, Task):
-        task = instance
-    elif isinstance(instance, Instance):
-        task = Task(_owner(instance, problem), instance)
-    else:
-        tasks = read(instance, problem, **reading)
-        if len(tasks) != 1:
-            raise UsageError(f"{instance}: holds {len(tasks)} instances; read them and solve each")
-        task = tasks[0]
-    return solve_many([task], on_progress=on_progress, **settings)[0]
+    settings = {name: value for name, value in options.items() if name in _RUN}
+    others: Any = {name: value for name, value in options.items() if name not in _RUN}
+    return solve_many([_task(instance, problem, **others)], **cast(RunOptions, settings))[0]
 
 
-def solve_many(
-    tasks: Sequence[Task], *, on_progress: Callable[[Any], None] | None = None, **settings: Any
-) -> list[Result]:
-    """Solve several instances, those of equal size in one batch; batch mates change no answer."""
+@with_options(RunOptions)
+def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> list[Result]:
+    """Solve several instances, those of equal size in one batch; batch mates change no answer.
+
+    Parameters
+    ----------
+    instances : sequence
+        Of what `solve` takes.
+    **options
+        `RunOptions`: fields of `Settings`, ``progress``, ``on_progress``.
+
+    Returns
+    -------
+    list of Result
+        In the order of `instances`.
+    """
     from nsa_cli.solver.solve import solve_all
 
-    return solve_all(tasks, Settings(**settings), on_progress=on_progress)
+    if isinstance(instances, str | Path | Mapping | Instance | Task) or not isinstance(instances, Iterable):
+        raise UsageError(f"expected a list of instances, got {shown(instances)}; solve takes one")
+    tasks = [_task(instance, where=f"instances[{i}]") for i, instance in enumerate(instances)]
+    given: dict[str, Any] = {**options}
+    progress, on_progress = given.pop("progress", False), given.pop("on_progress", None)
+    if on_progress is not None and not callable(on_progress):
+        raise UsageError(f"expected a function, got {shown(on_progress)}", option="on_progress")
+    given["init"] = _first_solution(given.get("init"), tasks)
+    settings = Settings(**given)
+    with _shown(tasks, settings, progress, on_progress) as show, Interruptible() as interruptible:
+        stop = (Interrupt(lambda: interruptible.asked),)
+        return solve_all(tasks, settings, stop=stop, on_progress=show)
+
+
+def solve_keys(keys: Mapping[str, Any], elements: Sequence[str], options: RunOptions) -> Result:
+    """Solve an instance of data whose elements are numbers from 0, unless they have names.
+
+    Parameters
+    ----------
+    keys : mapping
+        Keys of the JSON form with ``problem``; None for what is not given.
+    elements : sequence of str
+        Keys of which the first that is given has a row an element.
+    options : RunOptions
+    """
+    given = {key: plain_data(value, key) for key, value in keys.items() if value is not None}
+    counted = next((key for key in elements if key in given), None)
+    rows = None if counted is None else given[counted]
+    if rows == []:
+        raise DataError(f"{counted}: expected at least one element, got none", counted)
+    if isinstance(rows, list) and not given.keys() & {"names", "copies"}:
+        given["ids"] = list(range(len(rows)))
+    return solve(given, **options)
+
+
+#: Names of `RunOptions`.
+_RUN = frozenset(RunOptions.__annotations__)
+
+
+@contextlib.contextmanager
+def _shown(
+    tasks: list[Task], settings: Settings, progress: bool, on_progress: Callable[[Progress], None] | None
+) -> Iterator[Callable[[Progress], None] | None]:
+    """Open a bar if asked for; give what is to be called with the progress."""
+    if not progress:
+        yield on_progress
+        return
+    deadline = None if settings.time_limit is None else settings.started + settings.time_limit
+    with ProgressBar(tasks, deadline) as bar:
+
+        def show(progress: Progress) -> None:
+            bar(progress)
+            if on_progress is not None:
+                on_progress(progress)
+
+        yield show
+
+
+def _task(
+    given: Given,
+    problem: str | None = None,
+    *,
+    where: str = "",
+    data: Mapping[str, Any] | None = None,
+    max_memory: int | str | None = None,
+    **reading: Unpack[ReadingOptions],
+) -> Task:
+    """Make a task of what a user gives; `where` names data among others."""
+    if isinstance(given, Task | Instance):
+        unused = [*(["data"] if data else []), *(name for name, value in reading.items() if value)]
+        if unused:
+            raise UsageError("is for files and data, got an instance", option=unused[0])
+        if isinstance(given, Task) and problem and find_problem(problem) is not given.problem:
+            raise UsageError(f"expected a task of {problem}, got one of {given.problem.name}")
+        return given if isinstance(given, Task) else Task(_owner(given, problem), given)
+    if data is not None and not isinstance(data, Mapping):
+        raise UsageError(f"expected keys with their values, got {shown(data)}", option="data")
+    keys = None if data is None else plain_data(data, "data")
+    if isinstance(given, str | Path):
+        tasks = read(given, problem, keys, max_memory=max_memory, **reading)
+        what, help_ = str(given), "solve_many takes those of read"
+    else:
+        owner = find_problem(problem) if problem else None
+        records = data_records(plain_data(given, where or "data"), owner, _reading(reading), where)
+        tasks = _tasks(read_each_record(records, owner, keys))
+        check_settings([task.problem for task in tasks], keys or {})
+        what, help_ = where or "data", "solve each"
+    if len(tasks) != 1:
+        raise UsageError(f"{what}: expected one instance, got {len(tasks)}; {help_}")
+    return tasks[0]
+
+
+def _tasks(found: Sequence[Any]) -> list[Task]:
+    """Make tasks of instances that were not in files.
+
+    Raises
+    ------
+    NsaError
+        Of the first that could not be read.
+    """
+    for item in found:
+        if isinstance(item, Unread):
+            raise item.error
+    return [Task(item.problem, item.instance, notes=item.remarks) for item in found]
+
+
+def _reading(options: ReadingOptions) -> Reading:
+    given: dict[str, Any] = {**options}
+    return Reading(**given)
+
+
+def _first_solution(init: Any, tasks: list[Task]) -> str | Solution | None:
+    """Resolve ``init``: the name of a start, a file, or a solution as `Result.solution` has it."""
+    if init is None or isinstance(init, str | os.PathLike):
+        return first_solution(None if init is None else os.fspath(init), tasks)
+    if len(tasks) != 1:
+        raise UsageError(f"a solution starts one instance, not {len(tasks)}", option="init")
+    return tasks[0].instance.from_array(init)
+
+
+def first_solution(
+    init: str | None, tasks: Sequence[Task], tell: Callable[[str], None] = lambda _: None
+) -> str | Solution | None:
+    """Resolve ``init``: the name of a start, or a solution from a file.
+
+    Parameters
+    ----------
+    init : str, optional
+    tasks : sequence of Task
+    tell : callable
+        As for `read_solution`.
+
+    Raises
+    ------
+    UsageError
+        If there is neither such a start nor such a file, or several instances for one solution.
+    InputError
+        If the file holds no solution.
+    """
+    if init is None or all(init in task.problem.starts for task in tasks):
+        return init
+    if not os.path.exists(init):
+        tasks[0].problem.start(init)  # says which names there are
+    if len(tasks) > 1:
+        raise UsageError(f"a solution file starts one instance, not {len(tasks)}", option="init")
+    return read_solution(read_source(init), tasks[0].problem, tasks[0].instance, tell)
 
 
 def _owner(instance: Instance, problem: str | None) -> Problem[Any]:

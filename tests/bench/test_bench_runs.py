@@ -70,7 +70,7 @@ def test_the_protocol_is_that_of_solve_many(measured):
     [
         ("knapsack", ["greedy-stop", "random-search", "greedy"]),
         ("bin", ["ffd", "bfd"]),
-        ("tsp", ["two-opt", "greedy", "nearest", "strips"]),
+        ("tsp", ["two-opt", "greedy", "nearest", "curve"]),
         ("rosenbrock", ["given"]),
         ("examples/maxcut.py:MaxCut", []),
     ],

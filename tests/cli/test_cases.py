@@ -214,9 +214,7 @@ def test_one_error_for_one_cause(nsa, tmp_path):
     (tmp_path / "f.jsonl").write_text('{"values": [1], "weights": [1]}\n' * 5 + '{"weights": [1]}\n')
     done = nsa("solve", tmp_path / "f.jsonl", *QUICK)
     assert (done.code, done.err.count("\n"), done.out.count("\n")) == (2, 1, 6)
-    assert done.err.endswith(
-        "f.jsonl:1: capacity is missing in the file; use --capacity (and 4 more like it)\n"
-    )
+    assert done.err.endswith("f.jsonl:1: capacity is missing; use --capacity (and 4 more like it)\n")
 
 
 def test_capacity_is_a_number(nsa, tmp_path):

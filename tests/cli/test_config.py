@@ -161,6 +161,9 @@ def test_what_is_in_force_is_a_configuration(nsa, square, write, tmp_path):
         ("nsa solve --policy tsp-es-n", ["tsp-es-nearest"]),
         ("nsa solve --init gr", ["greedy"]),
         ("nsa check --problem t", ["tsp"]),
+        ("nsa plot policy tsp-es-n", ["tsp-es-nearest"]),
+        ("nsa example cap", ["capitals.csv", "capitals.tsp"]),
+        ("nsa train knapsack --method p", ["ppo"]),
     ],
 )
 def test_the_shell_completes(words, expected):

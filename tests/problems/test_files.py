@@ -133,7 +133,7 @@ def test_tables_without_a_header_need_the_problem(
         ('{"a": 1, "b": 1,\n"x0": [1, "z"]}', "", 2, "x0, element 2: expected a number, got 'z'"),
         ('{"a": 1, "b": 1,\n"dim": 1}', "", 2, "dim: expected 2 to 1000000, got 1"),
         ("# capacity = ten\nvalue,weight\n1,2\n", ".csv", 1, "capacity: expected a number, got 'ten'"),
-        ("value,weight\n1,2\n", ".csv", None, "capacity is missing in the file"),
+        ("value,weight\n1,2\n", ".csv", None, "capacity is missing"),
         ("weight\n0.5\n-1\n", ".csv", 3, "weights, element 2: expected a number >= 0, got -1"),
         ("name,weight\na,0.5\nb,1.5\n", ".csv", 3, "item 'b' does not fit any bin: weight 1.5 > capacity 1"),
         ("x,y,id\n1,2,a\n3,4,a\n", ".csv", 3, "ids, element 2: city 'a' occurs twice"),

@@ -142,7 +142,7 @@ def test_reals_are_proved_by_sums_that_are_not_rounded():
         task = nsa.generate("knapsack", size, 1, seed=3)[0]
         result = nsa.solve(task, steps=10)
         assert (result.status, result.bound.exact) == ("optimal", True)
-        taken = result.instance.values[result.solution].tolist()
+        taken = result.instance.values[result.raw].tolist()
         assert result.unrounded == sum(map(Fraction, taken))
         assert result.bound.value == result.objective
 
@@ -155,7 +155,7 @@ def test_claims_of_others_about_whole_numbers_are_compared_exactly():
     task = nsa.generate("knapsack", 200, 1, seed=3)[0]
     result = nsa.solve(task)
     ids = result.to_dict()["solution"]
-    added = float(np.add.accumulate(task.instance.values[result.solution][::-1])[-1])
+    added = float(np.add.accumulate(task.instance.values[result.raw][::-1])[-1])
     assert checked(task.instance, ids, objective=added).remarks == ()
     assert checked(task.instance, ids, objective=added * (1 + 1e-10)).remarks
 

@@ -107,7 +107,7 @@ def run(
 @kernel
 def go_on_from(data: Any, state: Any, tally: Tally, solution: Any) -> None:
     """Put a chain at another solution, all of which is still to settle."""
-    enter(data, state, solution)
+    enter(data, state, solution, False)
     tally.energies[CURRENT] = energy(data, state)
     _compare(data, state, tally)
 
@@ -251,6 +251,11 @@ class LargeStepChains:
             )
         )
         self.step += count
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether local search has still to improve first solutions."""
+        return bool(self._unsettled)
 
     @property
     def phase(self) -> str:

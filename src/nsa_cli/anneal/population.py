@@ -55,19 +55,46 @@ _ALL = 1 << 62
 @kernel
 def make(data: Any, state: Any, start: Any) -> float:
     """Improve a start by local search, to ``state.best``; return its energy."""
-    enter(data, state, start)
+    enter(data, state, start, False)
     settle(data, state, _ALL)
     note(data, state)
     return energy(data, state)
 
 
 @kernel
-def mate(data: Any, state: Any, one: Any, other: Any, key: np.int64, number: int) -> float:
-    """Improve a solution by another one, to ``state.best``; return its energy."""
-    enter(data, state, one)
-    recombine(data, state, other, at_step(key, number))
-    note(data, state)
-    return energy(data, state)
+def mate(
+    data: Any,
+    state: Any,
+    members: Any,
+    ring: NDArray[np.int64],
+    children: Any,
+    energies: NDArray[np.float64],
+    key: np.int64,
+    number: int,
+    places: NDArray[np.int64],
+) -> None:
+    """Improve solutions by those that follow them in a ring.
+
+    Parameters
+    ----------
+    members, children : [M, …]
+        Solutions, and what becomes of those at each place of the ring.
+    ring : int64[M]
+    energies : float64[M]
+        Of the children.
+    key, number : int64, int
+        Random stream, and the step that the first place of the ring has there.
+    places : int64[P]
+        Which ones.
+    """
+    for place in places:
+        following = place + 1 if place + 1 < len(ring) else 0
+        enter(data, state, members[ring[place]], True)
+        recombine(data, state, members[ring[following]], at_step(key, number + place))
+        note(data, state)
+        energies[place] = energy(data, state)
+        for k in range(len(state.best)):
+            children[place, k] = state.best[k]
 
 
 class Population:
@@ -115,9 +142,10 @@ class Population:
         if self.phase == STARTS:
             for _ in range(threads):
                 self._workers.put(recombination.worker())
-        self._members: list[NDArray[Any]] = []
-        #: This generation's: members in the order of the ring, and what has become of the first of them.
-        self._ring, self._children = np.zeros(0, np.int64), list[NDArray[Any]]()
+        self._made: list[NDArray[Any]] = []
+        #: Solutions of this generation; what becomes of them, in the order of the ring; how many are done.
+        self._members = self._children = np.zeros((0, 0))
+        self._ring, self._energies, self._mated = np.zeros(0, np.int64), np.zeros(0), 0
         #: Generations begun, and those in a row without a better best solution.
         self._generation, self._idle = 0, 0
         #: Steps that the work so far counts as, and how many of them the run has not taken yet.
@@ -151,67 +179,87 @@ class Population:
         return self.phase == CHAIN and self._ahead < 1.0
 
     def _make_some(self, used: float, each: Callable[..., Any]) -> None:
-        made = len(self._members)
+        made = len(self._made)
         # Before the first of them the chains' own start has settled, in about the time of one.
         if self._steps is None and used * _FEWEST > _MADE * (made or self._threads):
             self.phase = CHAIN
             return
         numbers = range(made, min(made + self._slice, self._most))
         if used >= _MADE or not numbers:
+            if made < _FEWEST:
+                self.phase = CHAIN
+                return
+            self._members = np.stack(self._made)
+            self._children, self._energies = np.empty_like(self._members), np.empty(made)
+            self._ring = np.zeros(made, np.int64)
+            self._mated = made  # what there is of a generation before the first
             self.phase = RECOMBINATION
             return
-        self._members += self._spread(self._make, numbers, each)
+        for solution, found in self._spread(self._make, numbers, each):
+            self._made.append(solution)
+            self._compare(solution, found)
         self._count(len(numbers) * self._recombination.making)
 
     def _mate_some(self, used: float, each: Callable[..., Any]) -> None:
         size, before = len(self._members), self.best_energy
-        if len(self._children) == len(self._ring):
-            for place, child in zip(self._ring.tolist(), self._children, strict=True):
-                self._members[place] = child
+        if self._mated == size:
+            if self._generation > 0:
+                self._members[self._ring] = self._children
             draws = uniforms(np.array([self._ring_key]), self._generation, size)
-            self._ring, self._children = np.argsort(draws[:, 0]), []
+            self._ring, self._mated = np.argsort(draws[:, 0]), 0
             self._generation, self._idle = self._generation + 1, self._idle + 1
         if used >= _RECOMBINED or self._idle > _IDLE:
             self.phase = CHAIN
             return
-        done = len(self._children)
-        places = range(done, min(done + _PAIRS * self._slice, size))
-        self._children += self._spread(self._mate, places, each)
+        places = range(self._mated, min(self._mated + _PAIRS * self._slice, size))
+        self._spread(self._mate, places, each)
+        self._mated = places.stop
         self._count(len(places) * self._recombination.mating)
+        best = places.start + int(np.argmin(self._energies[places.start : places.stop]))
+        self._compare(self._children[best], float(self._energies[best]))
         if self.best_energy < before:
             self._idle = 0
 
-    def _spread(
-        self, work: Callable[[Any, int], float], numbers: range, each: Callable[..., Any]
-    ) -> list[NDArray[Any]]:
-        """Do some work of each number side by side; return the solutions."""
-        parts = [numbers[k :: self._threads] for k in range(min(self._threads, len(numbers)))]
-        done = dict(pair for pairs in each(partial(self._do, work), parts) for pair in pairs)
-        for number in numbers:
-            solution, found = done[number]
-            if found < self.best_energy - self._data.tolerance:
-                self.best, self.best_energy = solution, found
-        return [done[number][0] for number in numbers]
+    def _compare(self, solution: NDArray[Any], found: float) -> None:
+        if found < self.best_energy - self._data.tolerance:
+            self.best, self.best_energy = solution.copy(), found
 
-    def _do(
-        self, work: Callable[[Any, int], float], numbers: range
-    ) -> list[tuple[int, tuple[NDArray[Any], float]]]:
-        state, done = self._workers.get(), []
-        for number in numbers:
-            found = work(state, number)
-            done.append((number, (state.best.copy(), found)))
+    def _spread(
+        self, work: Callable[[Any, range], list[Any]], numbers: range, each: Callable[..., Any]
+    ) -> list[Any]:
+        """Do some work of each number side by side; return what it gives, in order."""
+        parts = [numbers[k :: self._threads] for k in range(min(self._threads, len(numbers)))]
+        done: list[Any] = [None] * len(numbers)
+        for k, some in enumerate(each(partial(self._do, work), parts)):
+            done[k :: self._threads] = some
+        return done
+
+    def _do(self, work: Callable[[Any, range], list[Any]], numbers: range) -> list[Any]:
+        state = self._workers.get()
+        done = work(state, numbers)
         self._workers.put(state)
         return done
 
-    def _make(self, state: Any, number: int) -> float:
-        (key,) = stream_keys(self._key, np.array([number]))
-        return make(self._data, state, self._recombination.start(number, partial(start_draws, key)))
+    def _make(self, state: Any, numbers: range) -> list[tuple[NDArray[Any], float]]:
+        made = []
+        for number, key in zip(numbers, stream_keys(self._key, np.array(numbers)), strict=True):
+            found = make(self._data, state, self._recombination.start(number, partial(start_draws, key)))
+            made.append((state.best.copy(), found))
+        return made
 
-    def _mate(self, state: Any, place: int) -> float:
-        following = place + 1 if place + 1 < len(self._ring) else 0
-        one, other = (self._members[self._ring[k]] for k in (place, following))
-        number = self._generation * _MOST + place
-        return mate(self._data, state, one, other, self._mating_key, number)
+    def _mate(self, state: Any, places: range) -> list[None]:
+        mate(
+            self._data,
+            state,
+            self._members,
+            self._ring,
+            self._children,
+            self._energies,
+            self._mating_key,
+            self._generation * _MOST,
+            np.array(places),
+        )
+        return [None] * len(places)
 
     def _count(self, kicks: float) -> None:
         self._counted += kicks / self._chains

@@ -13,9 +13,9 @@ from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, TemperaturesBySize, constant
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Problem
-from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourhood_for
 
 
@@ -176,13 +176,25 @@ def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_Labelled
         if stored is None:
             continue  # uniform proposals have rows of their own
         neighbourhood = neighbourhood_for(problem, stored)
-        find_policy(name, problem.name, neighbourhood.operations())
+        _check_weights(problem, stored, neighbourhood)
         label = Path(name).stem.removeprefix(f"{problem.name}-")
         if label in seen:
             message = f"{seen[label]} and {name} would share a row; rename one"
             raise UsageError(message, option="policies")
         seen[label] = name
         yield _LabelledPolicy(name, label, stored, neighbourhood.name)
+
+
+def _check_weights(problem: Problem[Any], stored: Stored, neighbourhood: Neighbourhood[Any]) -> None:
+    """Refuse a damaged policy: by its kernel's features, or where there is no kernel, by the reference's."""
+    fused = neighbourhood.kernel()
+    if fused is not None and stored.feature_set in fused.policies:
+        stored.arrays(fused.features[stored.feature_set])
+        return
+    operations = neighbourhood.operations()
+    from nsa_cli.policy.build import build
+
+    build(stored, operations)
 
 
 def _heuristics(

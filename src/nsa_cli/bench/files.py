@@ -14,6 +14,8 @@ from typing import Any
 from nsa_cli.bench.runs import MeasuredRun
 from nsa_cli.bench.summary import COLUMNS, SummaryRow, run_rows
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import is_installed
+from nsa_cli.core.machine import cores
 from nsa_cli.core.manifest import machine
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.json_text import dumps
@@ -60,8 +62,6 @@ def write_files(
 
 def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:
     """Give date, versions and machine; `packages` are the peers'."""
-    import torch
-
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"nsa-cli": __version__}
@@ -69,10 +69,19 @@ def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:
         "machine": machine()
         | {
             "processor": _processor(),
-            "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+            "cuda": _cuda(),
         },
-        "threads": torch.get_num_threads(),
+        "threads": cores(),
     }
+
+
+def _cuda() -> str | None:
+    """Name of the CUDA device that torch would take, if there is one."""
+    if not is_installed("torch"):
+        return None
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
 def _processor() -> str:

@@ -161,7 +161,7 @@ class NsaSolver(Solver):
         results = solve_all(tasks, settings, stop=stop, on_progress=show if by_steps else None)
         if any(result.stop_reason == "interrupted" for result in results):
             raise Stopped
-        return [Solved(result.solution, result.steps, random=True) for result in results]
+        return [Solved(result.raw, result.steps, random=True) for result in results]
 
 
 @dataclass(frozen=True, kw_only=True)

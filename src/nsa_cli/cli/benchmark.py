@@ -13,6 +13,7 @@ from nsa_cli.cli.console import Console, Signals, Status, emit, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_names
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import is_installed
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers, parse_seconds
 
@@ -33,34 +34,59 @@ def benchmark(
             autocompletion=completion(problem_names),
         ),
     ],
-    sizes: Annotated[str | None, typer.Option("--sizes", help="Sizes of instances: 50,100.")] = None,
+    sizes: Annotated[
+        str | None, typer.Option("--sizes", metavar="SIZES", help="Sizes of instances: 50,100.")
+    ] = None,
     budget: Annotated[
         str | None,
-        typer.Option("--budget", metavar="TIMES", help="Quality against time: 5ms,20ms,1s an instance."),
+        typer.Option(
+            "--budget", metavar="TIMES", help="Measure by time instead of steps: 5ms,20ms,1s an instance."
+        ),
     ] = None,
     steps: Annotated[
-        str, typer.Option("--steps", help="Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.")
+        str,
+        typer.Option(
+            "--steps",
+            metavar="FACTORS",
+            help="Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.",
+        ),
     ] = "10",
-    seeds: Annotated[str, typer.Option("--seeds", help="1..5, or 1,2,3.")] = "1",
-    count: Annotated[int, typer.Option("--count", help="Instances of each size, at most.")] = 100,
+    seeds: Annotated[
+        str, typer.Option("--seeds", metavar="SEEDS", help="Runs of each instance: 1..5, or 1,2,3.")
+    ] = "1",
+    count: Annotated[
+        int, typer.Option("--count", metavar="N", help="Instances of each size, at most.")
+    ] = 100,
     policies: Annotated[
-        str | None, typer.Option("--policies", help="Names or files; none; all shipped ones by default.")
+        str | None,
+        typer.Option(
+            "--policies", metavar="NAMES", help="Names or files, or none. Default: all shipped ones."
+        ),
     ] = None,
     neighbourhood: Annotated[
         str | None,
-        typer.Option("--neighbourhood", help="Uniform proposals in this one, too: nearest:10 for tours."),
+        typer.Option(
+            "--neighbourhood",
+            metavar="NAME",
+            help="Uniform proposals in this one, too: nearest:10 for tours.",
+        ),
     ] = None,
     candidates: Candidates = None,
     against: Annotated[
-        str | None, typer.Option("--against", help="Peers, other projects' solvers, by name; or all.")
+        str | None,
+        typer.Option("--against", metavar="NAMES", help="Peers, other projects' solvers, by name; or all."),
     ] = None,
     time_limit: Annotated[
         str,
-        typer.Option("--time-limit", metavar="TIME", help="Of peers, for each instance: 10, 500ms, 2m."),
+        typer.Option("--time-limit", metavar="TIME", help="Time of a peer for each instance: 10, 500ms, 2m."),
     ] = "1",
     references: Annotated[
         str | None,
-        typer.Option("--references", metavar="DIR", help="Reference objectives; for files, a list of them."),
+        typer.Option(
+            "--references",
+            metavar="DIR",
+            help="Folder of reference objectives; for files, a list NAME : OBJECTIVE.",
+        ),
     ] = None,
     device: Device = "auto",
     out: Annotated[
@@ -70,7 +96,7 @@ def benchmark(
     max_memory: MaxMemory = None,
     quiet: Quiet = False,
 ) -> int:
-    """Measure annealing, heuristics and peers on the paper's test sets of PROBLEM, or on files."""
+    """Measure solvers on test sets or files. Annealing, heuristics, and peers if they are named."""
     if count < 1:
         raise UsageError(f"expected at least 1, got {count}", option="count")
     seconds = parse_seconds("time_limit", time_limit)
@@ -104,13 +130,12 @@ def _run(request: Request, out: str | None, console: Console) -> int:
     from nsa_cli.bench.benchmark import prepare
     from nsa_cli.bench.solvers import Monitor
     from nsa_cli.bench.tables import format_rows
-    from nsa_cli.report.plots import has_matplotlib
 
     timed = request.budget is not None
     with Signals() as signals:
         ready = prepare(request)
         directory = None if out is None else files.make_directory(out)
-        if directory is not None and timed and not has_matplotlib():
+        if directory is not None and timed and not is_installed("matplotlib"):
             console.warn("no picture: it needs matplotlib: pip install 'nsa-cli[plot]'")
         about = files.circumstances(ready.packages()) | {"device": request.device}
         status, runs, written = Status(console), list["MeasuredRun"](), float("-inf")
@@ -128,7 +153,7 @@ def _run(request: Request, out: str | None, console: Console) -> int:
                     written = time.monotonic()
         finally:
             status.clear()
-            write(picture=timed and has_matplotlib())
+            write(picture=timed and is_installed("matplotlib"))
         if runs:
             emit(format_rows(ready.rows(runs), ready.caption(runs), by_seconds=timed), None)
         if signals.received:

@@ -8,6 +8,7 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import (
     Capacity,
     Columns,
@@ -53,16 +54,24 @@ def check(
     thousands: Thousands = None,
     ignore: Ignore = None,
     max_memory: MaxMemory = None,
-    no_bound: Annotated[bool, typer.Option("--no-bound", help="Check and evaluate only.")] = False,
+    no_bound: Annotated[
+        bool, typer.Option("--no-bound", help="Check and evaluate only, without a bound.")
+    ] = False,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
     ] = None,
     fmt: Annotated[
-        str, typer.Option("--format", help="text, or json: an object, one a line if several.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="text|json",
+            help="json: an object, one a line if several.",
+            autocompletion=completion(("text", "json")),
+        ),
     ] = "text",
     quiet: Quiet = False,
 ) -> int:
-    """Check SOLUTION of INSTANCE: feasible or why not (exit code 3), exact cost, bound and gap."""
+    """Check a SOLUTION of an INSTANCE. Feasible or why not (exit code 3), exact cost, bound and gap."""
     reading = reading_options(locals())
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.solutions import read_answers

@@ -9,6 +9,7 @@ import typer
 
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import ProblemName, Seed, check_destination, file_in, is_directory
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import UsageError
@@ -23,9 +24,10 @@ _INSTANCE_BYTES, _ELEMENT_BYTES = 1_000, 8
 
 def generate(
     problem: ProblemName,
-    size: Annotated[int, typer.Option("-n", "--size", help="Cities, items or dimensions.")],
+    size: Annotated[int, typer.Option("-n", "--size", metavar="N", help="Cities, items or dimensions.")],
     count: Annotated[
-        int | None, typer.Option("--count", help="How many instances; with --paper the first so many.")
+        int | None,
+        typer.Option("--count", metavar="N", help="How many instances; with --paper the first so many."),
     ] = None,
     seed: Seed = None,
     paper: Annotated[
@@ -37,14 +39,20 @@ def generate(
             "-o",
             "--output",
             metavar="FILE|DIR",
-            help="File, - for stdout, or a directory for one file an instance.",
+            help="Where to write; - is stdout; DIR/: a file for each instance.",
         ),
     ] = None,
     fmt: Annotated[
-        str | None, typer.Option("--format", help="json, jsonl, csv, or tsplib for tours.")
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="json|jsonl|csv|tsplib",
+            help="tsplib is for tours.",
+            autocompletion=completion(("json", "jsonl", "csv", "tsplib")),
+        ),
     ] = None,
 ) -> int:
-    """Write random instances of PROBLEM, or the test sets of the paper's tables."""
+    """Write random instances of PROBLEM. Or, with --paper, the test sets of the paper's tables."""
     from nsa_cli.problems import find_problem
     from nsa_cli.problems.files import write_instances
 

@@ -18,15 +18,20 @@ class GroupedCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write options under the headings that they were given."""
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
-            if record is not None:
-                groups.setdefault(getattr(parameter, "rich_help_panel", None) or kind, []).append(record)
-        for heading in sorted(groups, key=_ORDER.index):
+        for heading, records in grouped(self, ctx):
             with formatter.section(heading):
-                formatter.write_dl(groups[heading])
+                formatter.write_dl(records)
+
+
+def grouped(command: Any, context: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+    """List the headings of a command's help, each with its parameters: spelling and meaning."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
+        if record is not None:
+            groups.setdefault(getattr(parameter, "rich_help_panel", None) or kind, []).append(record)
+    return [(heading, groups[heading]) for heading in sorted(groups, key=_ORDER.index)]
 
 
 def completion(words: Iterable[str] | Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:

@@ -13,6 +13,7 @@ from nsa_cli.cli.check import check
 from nsa_cli.cli.check_problem import check_problem
 from nsa_cli.cli.config import configurable
 from nsa_cli.cli.console import describe, log_format, say
+from nsa_cli.cli.example import example
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.help import GroupedCommand
 from nsa_cli.cli.plot import policy as plot_policy
@@ -39,13 +40,13 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
 
 app = typer.Typer(
     name="nsa",
-    help="Neural simulated annealing: tours, knapsacks, bins, and problems of your own.",
+    help="Solve tours, knapsacks, bins, and problems of your own by annealing.",
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (solve, check, generate, train, benchmark):
+for _command in (solve, check, generate, train, benchmark, example):
     app.command(cls=GroupedCommand)(configurable(_interruptible(_command)))
 app.command("check-problem", cls=GroupedCommand)(configurable(_interruptible(check_problem)))
 

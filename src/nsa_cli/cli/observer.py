@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nsa_cli.anneal.stop import Progress
     from nsa_cli.core.drawing import Drawing
     from nsa_cli.core.instance import Number
-    from nsa_cli.core.result import Result
+    from nsa_cli.report.result import Result
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class Observer:
         if self._drawing is not None and self._extras.plot is not None:
             from nsa_cli.report.plots import save_solution
 
-            way = None if trace is None else trace.path(result.solution)
-            save_solution(self._extras.plot, self._drawing, result.instance, result.solution, way)
+            way = None if trace is None else trace.path(result.raw)
+            save_solution(self._extras.plot, self._drawing, result.instance, result.raw, way)
         if trace is None or (self._extras.trace is None and self._extras.plot_run is None):
             return
         if not trace.rows():

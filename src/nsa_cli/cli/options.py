@@ -86,7 +86,7 @@ Columns = Annotated[
     typer.Option(
         "--columns",
         metavar="WORDS",
-        help="What a table's columns are, in order, as id,x,y; - leaves one out; matrix: distances.",
+        help="Columns of a table in their order: id,x,y; - leaves one out; matrix: distances.",
         rich_help_panel=READING,
     ),
 ]
@@ -95,7 +95,7 @@ Separator = Annotated[
     typer.Option(
         "--separator",
         metavar="SIGN",
-        help="Between a table's cells: ; , | tab or blank.",
+        help="Sign between the cells of a table: ; , | tab or blank.",
         rich_help_panel=READING,
     ),
 ]
@@ -128,7 +128,7 @@ MaxMemory = Annotated[
     typer.Option(
         "--max-memory",
         metavar="SIZE",
-        help="Memory that reading files may take, as 4GB; 2 GB by default.",
+        help="Memory that reading files may take: 4GB; 2 GB by default.",
         rich_help_panel=READING,
     ),
 ]
@@ -145,7 +145,10 @@ Device = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
-        "--seed", help="Same seed, same answer; drawn and reported if not given.", rich_help_panel=SEARCH
+        "--seed",
+        metavar="N",
+        help="Same seed, same answer; drawn and reported if not given.",
+        rich_help_panel=SEARCH,
     ),
 ]
 Neighbourhood = Annotated[
@@ -154,7 +157,7 @@ Neighbourhood = Annotated[
         "--neighbourhood",
         metavar="NAME",
         help="Moves and energy of annealing: paper; squares (of loads) for bins; nearest:K for tours. "
-        "By default the policy's.",
+        "Default: those the policy was trained with.",
         autocompletion=completion(("paper", "squares", "nearest:10")),
         rich_help_panel=ANNEALING,
     ),
@@ -164,7 +167,7 @@ Candidates = Annotated[
     typer.Option(
         "--candidates",
         metavar="K",
-        help="For tours: the neighbourhood of the K nearest cities.",
+        help="For tours: moves that join a city to one of its K nearest, as nearest:K.",
         rich_help_panel=ANNEALING,
     ),
 ]

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import generate, read
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import (
     Capacity,
     Columns,
@@ -21,10 +22,12 @@ from nsa_cli.cli.options import (
     Thousands,
     To,
     check_output,
+    policy_names,
     reading_options,
     record_keys,
 )
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import need
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
 from nsa_cli.core.problem import Problem
@@ -41,7 +44,14 @@ _CHAINS = 64
 
 
 def policy(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A shipped policy, or a file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A shipped policy, or a file.",
+            autocompletion=completion(policy_names),
+        ),
+    ],
     output: Picture,
     problem: Annotated[
         str | None,
@@ -66,6 +76,7 @@ def policy(
 
     owner = find_problem(problem or problem_of(name))
     drawing = drawing_of(owner)
+    need("torch", "the picture of a policy")
     from nsa_cli.report.plots import save_policy
 
     save_policy(output, drawing, _view(owner, name, size, steps, parse_seed("seed", seed)))

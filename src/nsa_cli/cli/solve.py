@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nsa_cli.api import Task, Unread, read_each
+from nsa_cli.api import Task, Unread, first_solution, read_each
 from nsa_cli.cli import solve_options as option
 from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, say, set_log_format
 from nsa_cli.cli.observer import Extras, Observer
@@ -35,14 +34,14 @@ from nsa_cli.cli.options import (
 )
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
-from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.errors import NsaError
 from nsa_cli.core.kernel import has_compiled
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
-    from nsa_cli.core.result import Result
+    from nsa_cli.report.result import Result
 
 #: Options that are settings as they are.
 _SETTINGS = {f.name for f in fields(Settings)} - {"init", "bound", "started", "unit"}
@@ -94,7 +93,7 @@ def solve(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
-    """Solve the instances of all FILEs and print the best solutions found."""
+    """Solve FILEs and print the best solutions found."""
     options, started = locals(), began()
     set_log_format(log_format)
     console = Console(quiet, verbose)
@@ -113,7 +112,7 @@ def solve(
     extras.check(tasks)
     _report_input(items, console)
     with memory_limit(limit):
-        first = _start(init, tasks, console)
+        first = first_solution(init, tasks, console.warn)
     settings = Settings(
         **{name: options[name] for name in _SETTINGS},
         init=first,
@@ -191,17 +190,3 @@ def _note(console: Console, result: Result) -> None:
         f"{result.backend} on {result.device}, threads {result.threads}"
     )
     console.note(f"{result.steps} steps, {result.chains} chains, schedule {dict(result.schedule)}")
-
-
-def _start(init: str | None, tasks: list[Task], console: Console) -> Any:
-    """Resolve ``--init``: the name of a start, or a solution from a file."""
-    from nsa_cli.io.source import read_source
-    from nsa_cli.problems.files import read_solution
-
-    if init is None or all(init in task.problem.starts for task in tasks):
-        return init
-    if not os.path.exists(init):
-        tasks[0].problem.start(init)  # says which names there are
-    if len(tasks) > 1:
-        raise UsageError(f"a solution file starts one instance, not {len(tasks)}", option="init")
-    return read_solution(read_source(init), tasks[0].problem, tasks[0].instance, console.warn)

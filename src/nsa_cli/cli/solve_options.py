@@ -14,12 +14,17 @@ from nsa_cli.solver.settings import BACKENDS, METHODS
 
 Files = Annotated[
     list[str],
-    typer.Argument(metavar="FILE...", help="Instances; - is stdin. Or a problem's name with --set."),
+    typer.Argument(
+        metavar="FILE...", help="Files of instances; - is stdin. Or a problem's name, with --set."
+    ),
 ]
 Steps = Annotated[
     str | None,
     typer.Option(
-        "--steps", help="Steps of each chain: 20000, 1e6, 10N, 10N2 (N: the size).", rich_help_panel=STOPPING
+        "--steps",
+        metavar="STEPS",
+        help="Steps of each chain: 20000, 1e6, 10N, 10N2 (N: the size). By default they are for annealing.",
+        rich_help_panel=STOPPING,
     ),
 ]
 TimeLimit = Annotated[
@@ -89,6 +94,7 @@ Threads = Annotated[
     int | None,
     typer.Option(
         "--threads",
+        metavar="N",
         help="CPU threads; they change no answer. Default: all cores.",
         rich_help_panel=SEARCH,
     ),
@@ -107,7 +113,7 @@ Policy = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME|FILE|uniform",
-        help="Where proposals come from: a shipped policy, a file, uniform. Default: the best shipped one.",
+        help="Where moves come from: a shipped policy, a file, uniform. Default: for annealing the best one.",
         autocompletion=completion(policy_names),
         rich_help_panel=ANNEALING,
     ),
@@ -115,7 +121,7 @@ Policy = Annotated[
 Greedy = Annotated[
     bool,
     typer.Option(
-        "--greedy", help="Take the policy's most probable move each time.", rich_help_panel=ANNEALING
+        "--greedy", help="Take the policy's most probable move, do not sample.", rich_help_panel=ANNEALING
     ),
 ]
 TStart = Annotated[
@@ -129,7 +135,9 @@ TStart = Annotated[
 ]
 TEnd = Annotated[
     str | None,
-    typer.Option("--t-end", metavar="T|auto", help="Last temperature, likewise.", rich_help_panel=ANNEALING),
+    typer.Option(
+        "--t-end", metavar="T|auto", help="Last temperature, in the same units.", rich_help_panel=ANNEALING
+    ),
 ]
 Schedule = Annotated[str, choice("--schedule", words=KINDS, text="How temperatures fall.", panel=ANNEALING)]
 Reheat = Annotated[
@@ -184,7 +192,7 @@ Format = Annotated[
     choice(
         "--format",
         words=("json", "jsonl", "table", "csv", "tour"),
-        text="tour: of tours. Default: table on a terminal, else json.",
+        text="tour: TSPLIB, of tours only. Default: table on a terminal, else json.",
         panel=OUTPUT,
     ),
 ]
@@ -203,5 +211,5 @@ PlotRun = Annotated[
     typer.Option("--plot-run", metavar="FILE", help="Draw the annealing curve.", rich_help_panel=OUTPUT),
 ]
 LogFormat = Annotated[
-    str, choice("--log-format", words=("text", "json"), text="Of lines on stderr.", panel=OUTPUT)
+    str, choice("--log-format", words=("text", "json"), text="Form of the lines on stderr.", panel=OUTPUT)
 ]

@@ -10,10 +10,12 @@ import typer
 
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, announce_compiling, say
+from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
-from nsa_cli.cli.progress import duration
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
+from nsa_cli.report.progress import duration
 
 #: Columns of the log that the progress line shows.
 _SHOWN = ("cost", "validation", "acceptance")
@@ -21,19 +23,38 @@ _SHOWN = ("cost", "validation", "acceptance")
 
 def train(
     problem: ProblemName,
-    method: Annotated[str, typer.Option("--method", help="ppo or es.")] = "es",
-    preset: Annotated[str, typer.Option("--preset", help="paper (the published recipe) or best.")] = "best",
-    size: Annotated[int | None, typer.Option("-n", "--size", help="Size of the training instances.")] = None,
-    epochs: Annotated[int | None, typer.Option("--epochs", help="Updates.")] = None,
-    features: Annotated[str | None, typer.Option("--features", help="Feature set.")] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method", metavar="es|ppo", help="How to train.", autocompletion=completion(("ppo", "es"))
+        ),
+    ] = "es",
+    preset: Annotated[
+        str,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="best, or paper (the published recipe), or another of the problem's.",
+            autocompletion=completion(("paper", "best")),
+        ),
+    ] = "best",
+    size: Annotated[
+        int | None, typer.Option("-n", "--size", metavar="N", help="Size of training instances.")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", metavar="N", help="Updates of the policy.")
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option("--features", metavar="NAME", help="What the network sees.")
+    ] = None,
     neighbourhood: Neighbourhood = None,
     candidates: Candidates = None,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same policy.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Same seed, same policy.")] = 0,
     device: Device = "cpu",
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the policy goes.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from FILE's state.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the state beside FILE.")] = False,
     tensorboard: Annotated[
         str | None, typer.Option("--tensorboard", metavar="DIR", help="Write the log for TensorBoard, too.")
     ] = None,
@@ -42,7 +63,7 @@ def train(
     config: str | None = None,  # this and the next are filled by nsa_cli.cli.config
     context: typer.Context,
 ) -> int:
-    """Train a policy for PROBLEM; log and state lie beside it, Ctrl-C saves."""
+    """Train a policy for PROBLEM. Its log and its state lie beside it; Ctrl-C saves them."""
     from nsa_cli.problems import find_problem
 
     found = find_problem(problem)
@@ -50,6 +71,7 @@ def train(
     _check_own(found, console)
     out = _destination(out, found.name, f"{method}-{preset}", console)
     check_output(out)
+    need("torch", "training")
     import torch
 
     from nsa_cli.solver.choose import choose_device

@@ -12,9 +12,9 @@ from pathlib import Path
 from nsa_cli.cli.console import MisplacedError, describe, emit, say
 from nsa_cli.cli.options import check_apart, file_in, identities, is_directory
 from nsa_cli.core.errors import NsaError, UsageError
-from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
 from nsa_cli.problems.files import Unread
+from nsa_cli.report.result import Result
 
 #: What file names are made of everywhere.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")

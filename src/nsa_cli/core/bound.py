@@ -31,7 +31,7 @@ def relative_gap(objective: Exact, reference: Exact, sense: str) -> float | None
         return None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Bound:
     """A bound on the optimum, in the objective's sense and units.
 
@@ -60,6 +60,9 @@ class Bound:
     seconds: float = 0.0
     witness: Mapping[str, Any] | None = None
     solution: Solution | None = None
+
+    def __repr__(self) -> str:
+        return f"Bound({self.value}, {self.method!r}, exact={self.exact})"
 
     @classmethod
     def of(cls, limit: Exact, sense: str, *, exact: bool = False, **fields: Any) -> Bound:

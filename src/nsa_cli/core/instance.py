@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nsa_cli.core.errors import DataError, shown, visible
 from nsa_cli.core.exact import Exact, whole
@@ -29,7 +29,7 @@ Number: TypeAlias = int | float
 LARGEST = 1e150
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Instance(ABC):
     """An instance; problems add their data.
 
@@ -42,6 +42,9 @@ class Instance(ABC):
 
     name: str | None = None
     best_known: Number | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(name={self.name!r}, size={self.size})"
 
     @property
     @abstractmethod
@@ -77,6 +80,32 @@ class Instance(ABC):
         DataError
             If an id is unknown, missing or repeated; the message names it.
         """
+
+    def to_array(self, solution: Solution) -> NDArray[Any]:
+        """Write a solution in terms of arrays: numbers, or positions of elements from 0."""
+        return solution
+
+    def from_array(self, values: ArrayLike) -> Solution:
+        """Read a solution written by `to_array`.
+
+        Raises
+        ------
+        DataError
+            If it is none, or not feasible.
+        """
+        return self.checked(number_row(values, "solution", axes=None))
+
+    def checked(self, solution: Solution) -> Solution:
+        """Give a solution back if it is feasible.
+
+        Raises
+        ------
+        DataError
+            If it is not.
+        """
+        if (why := self.violation(solution)) is not None:
+            raise DataError(f"solution: is not feasible: {why}", "solution")
+        return solution
 
     @abstractmethod
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
@@ -160,6 +189,44 @@ def number_array(data: Any, field: str, *, minimum: float | None = None, width: 
             message = f"{place}: {x} has too many digits beside decimals; give integers, or fewer digits"
             raise DataError(message, field, i // width)
     return np.array(numbers, dtype=np.float64)
+
+
+def number_row(values: ArrayLike, field: str, axes: int | None = 1) -> NDArray[Any]:
+    """Make an array of numbers or truth values, with one axis or as many as `axes` says; None: any.
+
+    Raises
+    ------
+    DataError
+        If `values` are something else.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of unequal lengths
+        array = np.empty((), dtype=object)
+    if (axes is not None and array.ndim != axes) or (array.dtype.kind not in "biuf" and array.size):
+        raise DataError(f"{field}: expected an array of numbers, got {shown(values)}", field)
+    return array
+
+
+def positions(values: ArrayLike, field: str, size: int) -> NDArray[np.int64]:
+    """Make an array of positions of elements from 0, each below `size`.
+
+    Raises
+    ------
+    DataError
+        If one is something else; names the first.
+    """
+    array = number_row(values, field)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    right = (array >= 0) & (array < size) & (array == np.floor(array)) if array.dtype.kind in "iuf" else False
+    if not np.all(right):
+        place = int(np.argmin(right)) if np.ndim(right) else 0
+        message = (
+            f"{field}, element {place + 1}: expected a position from 0 to {size - 1}, got {array[place]}"
+        )
+        raise DataError(message, field, place)
+    return array.astype(np.int64)
 
 
 def _plain_array(data: Sequence[Any], minimum: float | None) -> NDArray[Any] | None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from nsa_cli.core.extras import need
 from nsa_cli.core.folder import find_part
 from nsa_cli.core.instance import Instance
 
@@ -81,7 +82,14 @@ class Neighbourhood(ABC, Generic[InstanceT]):
         return self.name.partition(":")[0]
 
     def operations(self) -> Operations[InstanceT, Any]:
-        """Import the reference implementation in torch."""
+        """Import the reference implementation in torch.
+
+        Raises
+        ------
+        UsageError
+            If torch is not installed.
+        """
+        need("torch", "the reference implementation")
         found = find_part(self, "operations", "operations")
         assert found is not None, f"{self.name}: no operations"
         return found

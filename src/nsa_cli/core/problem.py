@@ -231,8 +231,18 @@ class LargeStep(Protocol):
     def budget(self, instance: Any) -> Budget:
         """Choose kicks, temperatures and chains for an instance."""
 
-    def runs(self, instances: Sequence[Any], x: NDArray[Any]) -> list[LargeStepRun]:
-        """Put chains at their first solutions [B, …], one instance a chain."""
+    def runs(
+        self, instances: Sequence[Any], x: NDArray[Any], seconds: float = math.inf
+    ) -> list[LargeStepRun]:
+        """Put chains at their first solutions [B, …], one instance a chain.
+
+        Parameters
+        ----------
+        instances : sequence of Instance
+        x : [B, …]
+        seconds : float
+            Time that is left for all; with little, local search has to be ready soon.
+        """
 
 
 class Problem(ABC, Generic[InstanceT]):

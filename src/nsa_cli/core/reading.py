@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from nsa_cli.core.errors import UsageError, visible
 from nsa_cli.core.options import parse_separator, parse_sign, parse_words
 from nsa_cli.core.words import squeezed
+
+
+class ReadingOptions(TypedDict, total=False):
+    """Fields of `Reading` as keyword arguments of Python."""
+
+    columns: str | Sequence[str] | None
+    separator: str | None
+    decimal: str | None
+    thousands: str | None
+    ignore: str | Sequence[str]
 
 
 @dataclass(frozen=True)

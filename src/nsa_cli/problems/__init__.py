@@ -21,6 +21,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import how_to_install
 from nsa_cli.core.problem import Problem
 from nsa_cli.user.adapter import AdaptedProblem
 from nsa_cli.user.calls import class_place, line_of, reason
@@ -102,6 +103,8 @@ def _import_file(file: Path) -> ModuleType:
         exec(compile(file.read_bytes(), str(spec.origin), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         place = line_of(error, str(spec.origin)) or str(file)
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            raise UsageError(f"{place}: needs {how_to_install('torch')}") from None
         raise UsageError(f"{place}: cannot be imported: {reason(error)}") from error
     finally:
         sys.meta_path.remove(beside)

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Record, Source
 from nsa_cli.core.words import misspellings, nearest, squeezed
 from nsa_cli.io import json_text, table
 from nsa_cli.problems import all_problems, builtin_names
 from nsa_cli.problems.datasets import read_arrays
-from nsa_cli.problems.rows import json_records
+from nsa_cli.problems.rows import json_records, spread_rows
 from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
 from nsa_cli.problems.tables import table_record
 from nsa_cli.problems.vocabulary import axes_of, understood, vocabulary
@@ -196,6 +197,41 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
         "not recognised: expected JSON, CSV with a header, or a text format of "
         f"{', '.join(builtin_names())}; the text begins {shown(source.text.lstrip()[:60])}"
     )
+
+
+def data_records(
+    data: Any, problem: Problem[Any] | None = None, reading: Reading | None = None, where: str = ""
+) -> list[Record | InputError]:
+    """Make records of data in memory: a mapping with the keys of the JSON form, or lists of numbers.
+
+    Parameters
+    ----------
+    data : mapping or list
+        Plain, see `nsa_cli.io.plain`.
+    problem : Problem, optional
+        Recognised by default.
+    reading : Reading, optional
+    where : str
+        Place that errors name, as a file's.
+
+    Raises
+    ------
+    InputError
+        If they are no data of the problem, or of any.
+    """
+    owners = [problem] if problem else all_problems()
+    source = Source(where, "", "", None, reading or Reading())
+    _refuse_columns(source, "is data in memory")
+    if isinstance(data, Mapping):
+        claim = data.get("problem")
+        if problem is not None and claim not in (None, problem.name):
+            raise source.error(f"problem: expected {problem.name}, got {shown(claim)}")
+        return [spread_rows(Record(dict(data), source), owners)]
+    if not isinstance(data, list):
+        raise source.error(f"expected a file, data or an instance, got {shown(data)}")
+    if data and all(isinstance(row, Mapping) for row in data):
+        raise source.error("expected one instance, got a list of mappings; use solve_many")
+    return list(read_arrays(replace(source, arrays=data), owners))
 
 
 def _refuse_columns(source: Source, how: str, *but: str) -> None:

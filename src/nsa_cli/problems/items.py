@@ -62,7 +62,7 @@ CAPACITY = listed(
 )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ItemInstance(Instance):
     """N items whose weights must respect a capacity; filling it exactly is allowed.
 
@@ -118,7 +118,7 @@ class ItemInstance(Instance):
                 raise DataError(f"{key} are missing; expected a list of numbers")
         capacity = number_of(data, "capacity", minimum=0)
         if capacity is None and (capacity := cls.default_capacity) is None:
-            raise DataError("capacity is missing in the file", use={"capacity": None})
+            raise DataError("capacity is missing", use={"capacity": None})
         numbers: dict[str, Any] = {key: number_array(list_of(data, key), key, minimum=0) for key in cls.lists}
         count = len(next(iter(numbers.values())))
         rows = _rows_of_items(data, count)
@@ -243,11 +243,10 @@ class ItemProblem(Problem[ItemT]):
         """1,000 instances from torch's generator with seed 0, one list after the other."""
         if size not in self.paper_sizes:
             return super().paper_set(size, count)
-        import torch
-
-        generator = torch.Generator().manual_seed(0)
-        drawn = [torch.rand(1000, size, generator=generator) for _ in self.instance_class.lists]
-        rows = zip(*(numbers.double().numpy()[:count] for numbers in drawn), strict=True)
+        generator = np.random.RandomState(0)  # torch's generator; of its 32 bits torch takes 24
+        shape = (len(self.instance_class.lists), 1000, size)
+        bits = generator.randint(2**32, size=shape, dtype=np.uint32)[:, :count] & (2**24 - 1)
+        rows = zip(*(bits * 2.0**-24), strict=True)
         return [self._made(f"{self.paper_name}{size}-{i}", row) for i, row in enumerate(rows, start=1)]
 
     def _made(self, name: str | None, numbers: Sequence[NDArray[np.float64]]) -> ItemT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import functools
 import io
 import logging
 import warnings
@@ -16,6 +16,7 @@ import numpy as np
 
 from nsa_cli.core.drawing import BLACK, BLUE, GREY, ORANGE, RED, SKY, Drawing, LearntView, number, title
 from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.extras import how_to_install, is_installed, need
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Problem
 from nsa_cli.io.atomic import write_bytes
@@ -60,11 +61,6 @@ _STYLE: dict[str, Any] = {
 _RUN_SHAPE = (7.5, 7.0)
 
 
-def has_matplotlib() -> bool:
-    """Tell whether pictures can be drawn."""
-    return importlib.util.find_spec("matplotlib") is not None
-
-
 def check_picture(option: str, path: str) -> None:
     """Refuse a picture that cannot be made, before anything is computed.
 
@@ -76,8 +72,8 @@ def check_picture(option: str, path: str) -> None:
     if Path(path).suffix.lower() not in _FORMATS:
         known = ", ".join(_FORMATS)
         raise UsageError(f"expected a file name that ends in {known}, got {shown(path)}", option=option)
-    if not has_matplotlib():
-        raise UsageError("needs the package matplotlib: pip install 'nsa-cli[plot]'", option=option)
+    if not is_installed("matplotlib"):
+        raise UsageError(f"needs {how_to_install('matplotlib')}", option=option)
 
 
 def drawing_of(problem: Problem[Any], option: str | None = None) -> Drawing[Any]:
@@ -88,33 +84,79 @@ def drawing_of(problem: Problem[Any], option: str | None = None) -> Drawing[Any]
     UsageError
         If there is none.
     """
-    drawing = problem.drawing()
+    return need_drawing(problem.drawing(), problem.name, option)
+
+
+def need_drawing(drawing: Drawing[Any] | None, problem: str, option: str | None = None) -> Drawing[Any]:
+    """Insist on a drawing and on what it is made with; `problem` is a name, `option` is named in errors.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or matplotlib is not installed.
+    """
+    need("matplotlib", "a picture", option)
     if drawing is None:
-        raise UsageError(f"there is no picture of {problem.name}", option=option)
+        raise UsageError(f"there is no picture of {problem}", option=option)
     return drawing
 
 
 def save(path: str | Path, shape: tuple[float, float], draw: Callable[[Figure], None]) -> None:
-    """Draw a figure and write it, in the format that the file's ending means.
+    """Draw a figure and write it, in the format that the file's ending means; see `drawn`.
 
     Parameters
     ----------
     path : str or Path
         As `check_picture` wants it.
+    shape, draw
+        As for `drawn`.
+    """
+    write_figure(drawn(shape, draw), path)
+
+
+def drawn(shape: tuple[float, float], draw: Callable[[Figure], None]) -> Figure:
+    """Draw a figure that a notebook shows.
+
+    Parameters
+    ----------
     shape : tuple of float
         Width and height in inches.
     draw : callable
         ``draw(figure)``, on an empty figure with constrained layout.
     """
     from matplotlib import rc_context
+
+    with rc_context(_STYLE), _silence():
+        figure = _notebook_figure()(figsize=shape, layout="constrained")
+        draw(figure)
+    return figure
+
+
+@functools.cache
+def _notebook_figure() -> type[Figure]:
+    """Make the class of figures that notebooks show without pyplot."""
     from matplotlib.figure import Figure
 
-    suffix, buffer = Path(path).suffix.lower(), io.BytesIO()
+    class NotebookFigure(Figure):  # type: ignore[misc,unused-ignore]  # checked with and without matplotlib
+        def _repr_png_(self) -> bytes:
+            return figure_bytes(self)
+
+    return NotebookFigure
+
+
+def figure_bytes(figure: Figure, suffix: str = ".png") -> bytes:
+    """Render a figure in the format of a file name ending."""
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
     with rc_context(_STYLE), _silence():
-        figure = Figure(figsize=shape, layout="constrained")
-        draw(figure)
         figure.savefig(buffer, format=suffix[1:], metadata=_FORMATS[suffix])
-    write_bytes(path, buffer.getvalue())
+    return buffer.getvalue()
+
+
+def write_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure in the format that the file's ending means, whole or not at all."""
+    write_bytes(path, figure_bytes(figure, Path(path).suffix.lower()))
 
 
 @contextlib.contextmanager
@@ -139,8 +181,15 @@ def save_solution(
     way: Solution | None = None,
 ) -> None:
     """Draw a solution into a file."""
+    write_figure(solution_figure(drawing, instance, solution, way), path)
+
+
+def solution_figure(
+    drawing: Drawing[Any], instance: Instance, solution: Solution, way: Solution | None = None
+) -> Figure:
+    """Draw a solution, with the `way` that led to it where the drawing follows one."""
     shape = drawing.shape(instance, solution)
-    save(path, shape, lambda figure: drawing.solution(figure, instance, solution, way))
+    return drawn(shape, lambda figure: drawing.solution(figure, instance, solution, way))
 
 
 def save_policy(path: str, drawing: Drawing[Any], view: LearntView) -> None:

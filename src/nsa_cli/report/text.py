@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.problem import Problem
-from nsa_cli.core.result import Evaluation, Result
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.table import format_table
+from nsa_cli.report.result import Evaluation, Result
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,9 +57,9 @@ def format_results(problem: Problem[Any], results: Sequence[Result], fmt: str) -
     if fmt == "json":
         return _json(result.to_dict())
     if fmt == "csv":
-        return format_table(*result.instance.table(result.solution))
+        return format_table(*result.instance.table(result.raw))
     (write,) = (f.write for f in problem.solution_formats if f.name == fmt)
-    return write(result.instance, result.solution)
+    return write(result.instance, result.raw)
 
 
 def format_evaluations(evaluations: Sequence[Evaluation], fmt: str) -> str:
@@ -114,7 +114,7 @@ def _rows(result: Result) -> list[tuple[str, str]]:
     data = result.to_dict()
     ids = data["solution"]
     more = f" … ({len(ids)} in all; the rest in json)" if len(ids) > _SHOWN else ""
-    own = [(key, str(value)) for key, value in result.instance.details(result.solution).items()]
+    own = [(key, str(value)) for key, value in result.instance.details(result.raw).items()]
     rows = [
         ("problem", result.problem),
         ("name", result.instance.name or "-"),

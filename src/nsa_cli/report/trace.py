@@ -85,10 +85,10 @@ class Trace:
         # Kept as a sum over all steps: rows that are left out later take nothing with them.
         accepted = progress.acceptance * progress.step
         energies = (progress.mean, progress.lowest, progress.best)
-        objectives = [math.nan if e is None else self._sign * e for e in energies]
+        mean, lowest, best = (math.nan if e is None else self._sign * e for e in energies)
         seconds = time.monotonic() - self._began
         self._rows.append(
-            Row(progress.step, seconds, progress.temperature, accepted, *objectives, progress.phase)
+            Row(progress.step, seconds, progress.temperature, accepted, mean, lowest, best, progress.phase)
         )
         if self._follow and progress.chains is not None:
             self._places.append(progress.chains.x.copy())
@@ -150,7 +150,7 @@ def read_trace(path: str) -> list[Row]:
                 f"expected {len(Row._fields) - 1} numbers and a phase, got {shown(','.join([*cells, phase]))}"
             )
             raise InputError(message, path, line)
-        rows.append(Row(step, *map(float, numbers), phase))  # type: ignore[arg-type]  # none is None
+        rows.append(Row(step, *map(float, numbers), phase))  # type: ignore
     if not rows:
         raise InputError("expected rows, got a header only", path)
     return rows

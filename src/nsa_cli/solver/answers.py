@@ -13,8 +13,8 @@ from nsa_cli.core.errors import InfeasibleError
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.manifest import manifest
-from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
+from nsa_cli.report.result import Result
 from nsa_cli.solver.plan import Plan
 from nsa_cli.solver.settings import Settings
 from nsa_cli.version import __version__
@@ -64,7 +64,7 @@ def result_of(
         problem=task.problem.name,
         sense=task.problem.sense,
         instance=instance,
-        solution=solutions[winner],
+        raw=solutions[winner],
         objective=instance.objective(solutions[winner]),
         unrounded=exact,
         bound=bound,
@@ -84,6 +84,7 @@ def result_of(
         version=__version__,
         manifest=manifest(settings.seed or 0, settings.given(), search.digest, task.file),
         found_by=found_by,
+        drawing=task.problem.drawing,
     )
 
 

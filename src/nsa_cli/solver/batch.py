@@ -21,8 +21,8 @@ from nsa_cli.core.bound import Bound
 from nsa_cli.core.draws import draw_seed, start_draws, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
-from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
+from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of, solved
 from nsa_cli.solver.bounds import bounds_of
 from nsa_cli.solver.goals import goals_of
@@ -174,7 +174,8 @@ class Batch:
         began, rows = time.monotonic(), self.plan.chains
         tasks, bounds = zip(*pairs, strict=True)
         instances = [task.instance for task in tasks for _ in range(rows)]
-        chains = self.plan.search.start(instances, x, keys, rows, self._steps())
+        left = None if self.deadline is None else self.deadline - began
+        chains = self.plan.search.start(instances, x, keys, rows, self._steps(), left)
         ready = time.monotonic()
         end = run_chains(
             chains,
@@ -205,7 +206,7 @@ class Batch:
     def _course(self) -> Schedule | AdaptiveSchedule:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
         schedule = self.plan.schedule
-        if self._by_time:
+        if self._by_time and self.deadline is not None:
             schedule = TimedSchedule.of(schedule, time.monotonic(), self.deadline)
         return AdaptiveSchedule(schedule) if schedule.kind == "adaptive" else schedule
 

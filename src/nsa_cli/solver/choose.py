@@ -8,6 +8,7 @@ from typing import Any
 
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import is_installed, need
 from nsa_cli.core.machine import cores
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import parse_device
@@ -24,10 +25,13 @@ def choose_device(name: str) -> str:
     Raises
     ------
     UsageError
-        If it is not there.
+        If it is not there, or torch, which drives it, is not.
     """
-    if parse_device("device", name) == "cpu" or (name == "auto" and not _may_have_cuda()):
+    if parse_device("device", name) == "cpu":
         return "cpu"
+    if name == "auto" and not (_may_have_cuda() and is_installed("torch")):
+        return "cpu"
+    need("torch", name, option="device")
     from nsa_cli.solver.search_torch import cuda_device
 
     return cuda_device(name)
@@ -146,6 +150,9 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
     if settings.backend == "numba":
         why = "runs on a CPU only" if device != "cpu" else "has no kernel for this problem and policy"
         raise UsageError(f"numba {why}", option="backend", use={"backend": "torch"})
+    if settings.backend == "torch":
+        need("torch", settings.backend, option="backend")
+    need("torch", f"{problem.name} has no kernel for {policy} proposals, and the reference implementation")
     from nsa_cli.solver.search_torch import torch_search
 
     return torch_search(problem.name, neighbourhood, policy, settings, device)

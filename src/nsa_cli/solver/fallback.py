@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.goals import InstanceEnd
+from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.anneal.stop import Progress, first_reason
 from nsa_cli.core.abandon import ABANDONED
 from nsa_cli.core.kernel import has_compiled, is_compiling
 from nsa_cli.core.options import Steps
-from nsa_cli.core.result import Result
+from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of
 from nsa_cli.solver.batch import Batch, LateError
 
@@ -43,6 +44,9 @@ _LOOK = 0.02
 
 #: Seconds before the deadline at which an answer without compiled code is begun, or half of the limit.
 _EARLY = 1.0
+
+#: Seconds of local search where there was no time for chains, and elements up to which there is any.
+_MOMENT, _HASTY = 0.4, 200_000
 
 #: Elements above which an instant start is not made to compete with the one that there is.
 _MANY = 10_000
@@ -73,10 +77,8 @@ def solve_in_time(batch: Batch) -> list[Result]:
         setup = guarded.setup
         if has_compiled():
             compile_later(batch)
-        ends = [
-            InstanceEnd(late.reason, 0, start, np.zeros(len(start), np.int64))
-            for start in _starts(batch, setup.x)
-        ]
+        starts = _improved(batch, setup.x) or _starts(batch, setup.x)
+        ends = [InstanceEnd(late.reason, 0, start, np.zeros(len(start), np.int64)) for start in starts]
         solve = (time.monotonic() - began) / len(batch.tasks) - setup.seconds
         seconds = {"setup": setup.seconds, "solve": solve}
         return [
@@ -91,6 +93,33 @@ def _reason(batch: Batch) -> str | None:
         return reason
     late = time.monotonic() > batch.deadline - min(_EARLY, (batch.deadline - batch.settings.started) / 2)
     return "time_limit" if late else None
+
+
+def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | None:
+    """Improve first solutions by local search for a moment; None where it cannot, or is not compiled."""
+    problem, until = batch.tasks[0].problem, time.monotonic() + _MOMENT
+    large_step, size = problem.large_step(), batch.tasks[0].instance.size
+    if large_step is None or has_compiled() or batch.settings.init is not None or size > _HASTY:
+        return None
+    flags = Flags()
+
+    def work() -> list[NDArray[Any]]:
+        rows = batch.starts() if made is None else made
+        found = []
+        for task, (start, *_) in zip(batch.tasks, np.split(rows, len(batch.tasks)), strict=True):
+            if large_step.fits(task.instance) and time.monotonic() < until:
+                chains = LargeStepChains(large_step.runs([task.instance], start[None], 0.0), batch.keys[:1])
+                while chains.is_settling and time.monotonic() < until:
+                    chains.advance(np.zeros(0))
+                start = chains.best[0]
+            found.append(start[None])
+        return found
+
+    try:
+        late = time.monotonic() + 2 * _MOMENT
+        return in_time(work, lambda: "late" if is_compiling() or time.monotonic() > late else None, flags)
+    except LateError:
+        return None
 
 
 def _starts(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]]:

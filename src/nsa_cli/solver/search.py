@@ -6,6 +6,7 @@ import alone takes longer than most solves, so it has a module of its own (`sear
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -56,6 +57,7 @@ class Search(ABC):
         keys: NDArray[np.int64],
         rows: int = 1,
         steps: int | None = 0,
+        seconds: float | None = None,
     ) -> Chains:
         """Put chains at their first solutions.
 
@@ -70,6 +72,8 @@ class Search(ABC):
             Chains of an instance, one after the other.
         steps : int or None
             Of the run, as far as it is known how it will be used up; None where time ends it.
+        seconds : float, optional
+            Time left.
         """
 
 
@@ -121,6 +125,7 @@ class CompiledSearch(AnnealingSearch):
         keys: NDArray[np.int64],
         rows: int = 1,
         steps: int | None = 0,
+        seconds: float | None = None,
     ) -> Chains:
         from nsa_cli.anneal.fused import FusedChains
 
@@ -168,10 +173,11 @@ class LargeStepSearch(Search):
         keys: NDArray[np.int64],
         rows: int = 1,
         steps: int | None = 0,
+        seconds: float | None = None,
     ) -> Chains:
         from nsa_cli.anneal.large_step import LargeStepChains
 
-        runs = self.large_step.runs(instances, x)
+        runs = self.large_step.runs(instances, x, math.inf if seconds is None else seconds)
         if self.threads == 1 and self.seconds is not None:
             # Partitions are for threads. Without a time limit the answer is the same on any number of them.
             runs = [run._replace(partition=None) for run in runs]

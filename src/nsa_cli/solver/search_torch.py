@@ -51,6 +51,7 @@ class TorchSearch(AnnealingSearch):
         keys: NDArray[np.int64],
         rows: int = 1,
         steps: int | None = 0,
+        seconds: float | None = None,
     ) -> Chains:
         batch = self.operations.pack(instances, self.device, self.unit)
         first, streams = (torch.from_numpy(array).to(self.device) for array in (x, keys))

@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any
+from os import PathLike
+from typing import Any, Literal, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.schedule import KINDS, Kind
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import (
     Patience,
@@ -23,6 +25,7 @@ from nsa_cli.core.options import (
     parse_count,
     parse_device,
     parse_gap,
+    parse_number,
     parse_patience,
     parse_seconds,
     parse_seed,
@@ -34,6 +37,35 @@ from nsa_cli.core.options import (
 
 METHODS = ("auto", "anneal", "large-step")
 BACKENDS = ("auto", "torch", "numba")
+
+
+class SettingOptions(TypedDict, total=False):
+    """Fields of `Settings` as keyword arguments of Python, which take what the command line takes, too."""
+
+    steps: int | float | str | Steps | None
+    seed: int | None
+    device: str
+    method: Literal["auto", "anneal", "large-step"]
+    backend: Literal["auto", "torch", "numba"]
+    threads: int | None
+    chains: int | Literal["auto"] | None
+    policy: str | PathLike[str] | None
+    neighbourhood: str | None
+    candidates: int | None
+    greedy: bool
+    t_start: float | Literal["auto"] | None
+    t_end: float | Literal["auto"] | None
+    schedule: Kind
+    reheat: int
+    acceptance: str
+    init: str | ArrayLike | None
+    time_limit: float | str | None
+    target: float | None
+    gap: float | str | None
+    no_improvement: int | str | Patience | None
+    bound: bool
+    unit: float | None
+    started: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +162,9 @@ class Settings:
     def __post_init__(self) -> None:
         for name, parse in _PARSERS.items():
             object.__setattr__(self, name, parse(name, getattr(self, name)))
+        for name in ("greedy", "bound"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise UsageError(f"expected True or False, got {shown(getattr(self, name))}", option=name)
         if self.gap is not None and not self.bound:
             raise UsageError("is relative to the bound", option="gap", drop={"bound": False})
         if self.reheat and self.schedule == "adaptive":
@@ -179,4 +214,5 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "target": parse_target,
     "gap": parse_gap,
     "no_improvement": parse_patience,
+    "unit": partial(parse_number, minimum=0.0),
 }

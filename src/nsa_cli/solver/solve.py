@@ -9,8 +9,8 @@ import numpy as np
 
 from nsa_cli.anneal.stop import Progress, StopRule
 from nsa_cli.core.errors import NoMemoryError, NsaError
-from nsa_cli.core.result import Result
 from nsa_cli.core.task import Task
+from nsa_cli.report.result import Result
 from nsa_cli.solver.batch import Batch, Hooks, batches
 from nsa_cli.solver.fallback import solve_in_time
 from nsa_cli.solver.settings import Settings
@@ -72,11 +72,12 @@ def solve_each(
 
 def _outward(result: Result, task: Task) -> Result:
     """Give a result in terms of the user's instance."""
+    result = replace(result, remarks=tuple(task.remarks()))
     if result.instance is task.instance:
         return result
-    solution = result.instance.outward(result.solution)
+    raw = result.instance.outward(result.raw)
     bound = None if result.bound is None else replace(result.bound, solution=None)
-    return replace(result, instance=task.instance, solution=solution, bound=bound)
+    return replace(result, instance=task.instance, raw=raw, bound=bound)
 
 
 def _solve(batch: Batch) -> Iterator[tuple[int, Result | NsaError]]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import how_to_install
 
 
 @contextmanager
@@ -24,9 +25,7 @@ def board(directory: str | None) -> Iterator[Callable[[Mapping[str, Any]], None]
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise UsageError(
-            "needs the package tensorboard: pip install 'nsa-cli[tensorboard]'", option="tensorboard"
-        ) from None
+        raise UsageError(f"needs {how_to_install('tensorboard')}", option="tensorboard") from None
     try:
         writer: Any = SummaryWriter(directory)
     except OSError as error:

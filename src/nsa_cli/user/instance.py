@@ -21,7 +21,7 @@ from nsa_cli.user.model import Model
 from nsa_cli.user.moves import LEVELS, AnyElement, Normal
 from nsa_cli.user.solutions import count_of
 
-#: AnyElement up to which functions are run in Python where a few calls are enough.
+#: Elements up to which functions are run in Python where a few calls are enough.
 FEW = 100
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from nsa_cli.user.kernel import UserArrays, arrays_of, data_of
 from nsa_cli.user.model import Model
 from nsa_cli.user.rules import KNOWN, NOW, THEN, Rules
 
-#: AnyElement at least; moves of a kick at least, and at most as a share of the elements.
+#: Elements at least; moves of a kick at least, and at most as a share of the elements.
 _LEAST, FEWEST, _SHARE = 4, 2, 0.2
 
 #: Rises up to this, in typical changes of a move, are rounding errors.
@@ -98,7 +99,9 @@ class UserLargeStep:
         """Temperatures are in units of the mean change of a random move."""
         return Budget(max(min(50 * instance.size, 5_000), 1_000), 0.3, 0.03, chains=8)
 
-    def runs(self, instances: Sequence[UserInstance], x: NDArray[Any]) -> list[LargeStepRun]:
+    def runs(
+        self, instances: Sequence[UserInstance], x: NDArray[Any], seconds: float = math.inf
+    ) -> list[LargeStepRun]:
         """Put chains at their first solutions."""
         batch = arrays_of(self._model, instances, None)
         firsts = np.array([m.first for m in self._model.moves], dtype=np.int64)

@@ -152,7 +152,7 @@ def test_uniform_items_reach_their_bound() -> None:
     assert len(worse) == 3
     for result in nsa.solve_many([nsa.Task(problem, instance) for instance in worse], seed=1):
         assert (result.status, result.method) == ("optimal", "large-step")
-        assert result.objective == result.bound.value == result.instance.objective(result.solution)
+        assert result.objective == result.bound.value == result.instance.objective(result.raw)
 
 
 def test_triplets_are_packed_without_a_gap() -> None:
@@ -161,7 +161,7 @@ def test_triplets_are_packed_without_a_gap() -> None:
     assert instance.objective(first_fit_decreasing(instance, no_draws)) > 44
     (result,) = nsa.solve_many([nsa.Task(problem, instance)], seed=1)
     assert (result.objective, result.status) == (40, "optimal")
-    assert instance.violation(result.solution) is None
+    assert instance.violation(result.raw) is None
 
 
 def test_many_items_take_memory_in_proportion() -> None:

@@ -198,7 +198,7 @@ def test_a_capacity_from_outside_wins_and_has_no_line() -> None:
             {"values": [1], "weights": [1]},
             None,
             None,
-            "capacity is missing in the file",
+            "capacity is missing",
         ),
         ({"values": [], "weights": [], "capacity": 1}, "values", None, "expected at least one item"),
         (

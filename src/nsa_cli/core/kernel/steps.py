@@ -74,8 +74,8 @@ def note(data: Any, state: Any) -> None:
 
 
 @generic
-def enter(data: Any, state: Any, solution: Any) -> None:
-    """Put the chain at a solution, an array such as ``state.best``; all of it is still to settle."""
+def enter(data: Any, state: Any, solution: Any, settled: bool) -> None:
+    """Put the chain at a solution, an array such as ``state.best``; all of it is to settle unless it has."""
 
 
 @generic

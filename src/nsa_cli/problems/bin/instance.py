@@ -8,14 +8,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.exact import exact_sum
-from nsa_cli.core.instance import Number, Solution, check_number
+from nsa_cli.core.instance import Number, Solution, check_number, number_row
 from nsa_cli.problems.items import ItemInstance
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BinInstance(ItemInstance):
     """Items that must all be packed into as few bins as possible, none heavier than the capacity.
 
@@ -67,6 +68,20 @@ class BinInstance(ItemInstance):
         packing = np.empty(self.size, dtype=np.int64)
         packing[order] = np.repeat(np.arange(len(ids)), [len(members) for members in ids])
         return np.unique(packing, return_inverse=True)[1].astype(np.int64)  # empty bins close up
+
+    def to_array(self, solution: Solution) -> NDArray[np.int64]:
+        """Give the bin of each item, bins counted from 0 in the order of their first items."""
+        packing = np.empty(self.size, dtype=np.int64)
+        for number, members in enumerate(self.bins(solution)):
+            packing[members] = number
+        return packing
+
+    def from_array(self, values: ArrayLike) -> Solution:
+        """Read the bin of each item; bins may have any numbers."""
+        row = number_row(values, "solution")
+        if row.shape != (self.size,) or row.dtype.kind not in "iu":
+            raise DataError(f"solution: expected the bin of each of {self.size} items, got {shown(values)}")
+        return self.checked(np.unique(row, return_inverse=True)[1].astype(np.int64))
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         rows = [

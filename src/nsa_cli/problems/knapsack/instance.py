@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from nsa_cli.core.errors import DataError
 from nsa_cli.core.exact import Exact, ExactNumbers, exact_numbers, exact_sum, rounded
-from nsa_cli.core.instance import Number, Solution
+from nsa_cli.core.instance import Number, Solution, number_row, positions
 from nsa_cli.problems.items import ItemInstance
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class KnapsackInstance(ItemInstance):
     """Items of which a subset must respect the capacity, as valuable as possible.
 
@@ -57,6 +58,21 @@ class KnapsackInstance(ItemInstance):
         chosen = np.zeros(self.size, dtype=bool)
         chosen[self.items.find(ids)] = True
         return chosen
+
+    def to_array(self, solution: Solution) -> NDArray[np.int64]:
+        """Positions of the chosen items."""
+        return np.flatnonzero(solution)
+
+    def from_array(self, values: ArrayLike) -> Solution:
+        """Read the positions of the chosen items, or a truth value for each item."""
+        row = number_row(values, "solution")
+        if row.dtype == bool:
+            return self.checked(row)
+        chosen = np.zeros(self.size, dtype=bool)
+        chosen[found := positions(row, "solution", self.size)] = True
+        if chosen.sum() < len(found):
+            raise DataError("solution: an item occurs twice", "solution")
+        return self.checked(chosen)
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         taken = np.flatnonzero(solution)

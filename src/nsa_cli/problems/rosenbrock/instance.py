@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nsa_cli.core.errors import DataError
 from nsa_cli.core.instance import (
@@ -19,13 +19,14 @@ from nsa_cli.core.instance import (
     list_of,
     number_array,
     number_of,
+    number_row,
 )
 
 #: Dimensions beyond which an answer is a typing error.
 _LARGEST = 1_000_000
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RosenbrockInstance(Instance):
     """Minimise the sum over i of ``(a - x[i])^2 + b (x[i+1] - x[i]^2)^2`` (section 4.1 for two dimensions).
 
@@ -109,6 +110,9 @@ class RosenbrockInstance(Instance):
         if (why := self.violation(point)) is not None:
             raise DataError(why)
         return point
+
+    def from_array(self, values: ArrayLike) -> Solution:
+        return self.checked(number_row(values, "solution").astype(np.float64))
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         return ["coordinate", "value"], [[i, x] for i, x in enumerate(solution.tolist(), start=1)]

@@ -18,12 +18,12 @@ from nsa_cli.problems.tsp.measures import MEASURES
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
 from nsa_cli.problems.tsp.penalty import tightened
 from nsa_cli.problems.tsp.starts import (
+    curve,
     greedy_edge,
     nearest_neighbour,
     obedient,
     quick,
     random_tour,
-    strips,
 )
 
 
@@ -98,7 +98,7 @@ class Tsp(Problem[TspInstance]):
     starts = {
         "greedy": obedient(greedy_edge),
         "nearest": obedient(nearest_neighbour),
-        "strips": obedient(strips),
+        "curve": obedient(curve),
         "quick": obedient(quick),
         "random": obedient(random_tour),
         "paper": obedient(random_tour),

@@ -76,7 +76,7 @@ class WholeLengths(NamedTuple):
     unit: Fraction
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ClosedTour(TspInstance):
     """A closed symmetric instance whose tours stand for those of another one.
 

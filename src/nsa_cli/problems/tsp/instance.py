@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.exact import Exact, ExactNumbers, binary_total, exact_numbers, rounded
@@ -20,6 +20,7 @@ from nsa_cli.core.instance import (
     list_of,
     number_array,
     number_of,
+    positions,
     text_of,
 )
 from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
@@ -34,7 +35,7 @@ REAL = "EXACT_2D"
 _NO_OVERFLOW = 1e150
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TspInstance(Instance):
     """Cities to be visited once each and a way to measure the edges between them.
 
@@ -304,6 +305,9 @@ class TspInstance(Instance):
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
         return np.array(self.cities.find_all(ids, "is not in the tour"), dtype=np.int64)
+
+    def from_array(self, values: ArrayLike) -> Solution:
+        return self.checked(positions(values, "solution", self.size))
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         following = (

@@ -283,20 +283,10 @@ def hilbert(points: NDArray[np.float64]) -> NDArray[np.int64]:
     side = max(float((points.max(axis=0) - low).max()), 1e-300)
     x, y = ((points - low) / side * 65535.0).astype(np.int64).T
     place = np.zeros(len(x), dtype=np.int64)
-    _put_places(np.ascontiguousarray(x), np.ascontiguousarray(y), 16, place)
+    for level in range(15, -1, -1):
+        right, up = (x >> level) & 1, (y >> level) & 1
+        place = 4 * place + ((3 * right) ^ up)
+        # The lower quarters are the curve turned: axes swapped, and on the right mirrored.
+        turned = np.where((up == 0) & (right == 1), 65535, 0)
+        x, y = np.where(up == 0, y ^ turned, x), np.where(up == 0, x ^ turned, y)
     return place
-
-
-@kernel
-def _put_places(x: NDArray[np.int64], y: NDArray[np.int64], levels: int, place: NDArray[np.int64]) -> None:
-    """Put the places along Hilbert's curve of points of a grid of side 2**levels into zeros."""
-    most = (1 << levels) - 1
-    for i in range(len(x)):
-        a, b = x[i], y[i]
-        for level in range(levels - 1, -1, -1):
-            right, up = (a >> level) & 1, (b >> level) & 1
-            place[i] = 4 * place[i] + ((3 * right) ^ up)
-            if up == 0:  # the lower quarters are the curve turned: axes swapped, and on the right mirrored
-                if right == 1:
-                    a, b = most - a, most - b
-                a, b = b, a

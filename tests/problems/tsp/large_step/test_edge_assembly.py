@@ -6,13 +6,14 @@ import pytest
 from nsa_cli.core.kernel.jit import uncached
 from nsa_cli.problems.tsp import problem
 from nsa_cli.problems.tsp.large_step.edge_assembly import assemble, new_assembly
-from nsa_cli.problems.tsp.large_step.kicks import clear, start_at
+from nsa_cli.problems.tsp.large_step.kicks import start_at
+from nsa_cli.problems.tsp.large_step.local_search import restart
 from nsa_cli.problems.tsp.large_step.setup import prepare
 from nsa_cli.problems.tsp.metric_kernel import tour_length
 from nsa_cli.problems.tsp.starts import greedy_edge
 
 crossover = uncached(assemble)
-empty = uncached(clear)
+again = uncached(restart)
 
 
 def points(size, seed):
@@ -47,7 +48,7 @@ def cross(instance, one, other, step=0):
     """Cross two tours; the child, what it gained, and the metric."""
     _, tours = prepare(instance, greedy_edge(instance, None))
     state = start_at(tours, one, new_assembly(len(one)))
-    empty(state.chain)
+    again(state.chain, one.astype(np.uint32))
     gain = crossover(
         tours.cities, state.chain, state.assembly, other.astype(np.uint32), np.uint64(1234567 * step)
     )

@@ -88,7 +88,7 @@ def test_awkward_instances(kind: str) -> None:
     start = np.random.default_rng(1).permutation(instance.size)
     for first in (None, start):
         result = solved(instance, time_limit=0.2, init=first)
-        assert instance.violation(result.solution) is None
+        assert instance.violation(result.raw) is None
         assert result.objective <= instance.objective(start)
 
 
@@ -133,7 +133,7 @@ def test_every_metric(kind: str) -> None:
             edge_weight_type=kind, coords=rng.uniform(-80, 80, (size, METRICS[kind].axes)).round(2)
         )
         result = solved(instance, method="large-step", steps=400)
-        assert instance.violation(result.solution) is None
+        assert instance.violation(result.raw) is None
         assert result.objective <= instance.objective(greedy(instance))
 
 

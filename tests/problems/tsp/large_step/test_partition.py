@@ -287,7 +287,7 @@ def test_threads_and_onlookers_change_no_answer() -> None:
         some = replace(wanted, threads=threads)
         seen = (lambda progress: progress.best) if looks else None
         results = solve_all(tasks, some, on_progress=seen, looks=looks)
-        ends.append([result.solution.tolist() for result in results])
+        ends.append([result.raw.tolist() for result in results])
     alone = solve_all(tasks[1:], wanted)[0].solution.tolist()
     assert ends[0] == ends[1] == ends[2]
     assert ends[0][1] == alone

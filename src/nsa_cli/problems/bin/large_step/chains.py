@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +40,9 @@ class BinLargeStep:
         chains = 4 if instance.size <= _FOUR_UP_TO else 2
         return Budget(steps, 0.3 / instance.size, 0.003 / instance.size, chains)
 
-    def runs(self, instances: Sequence[BinInstance], x: NDArray[Any]) -> list[LargeStepRun]:
+    def runs(
+        self, instances: Sequence[BinInstance], x: NDArray[Any], seconds: float = math.inf
+    ) -> list[LargeStepRun]:
         """Put chains at their first packings."""
         # A chain that reaches this bound, which takes no time, rests while others of its batch go on.
         least = {id(i): int(bound(i, 0.0).value) for i in instances}

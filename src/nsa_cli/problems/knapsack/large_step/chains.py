@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -51,7 +52,9 @@ class KnapsackLargeStep:
         steps = int(np.clip(2_000 * instance.size, 100_000, 1_000_000))
         return Budget(steps, 0.3, 0.003, chains=4)
 
-    def runs(self, instances: Sequence[KnapsackInstance], x: NDArray[Any]) -> list[LargeStepRun]:
+    def runs(
+        self, instances: Sequence[KnapsackInstance], x: NDArray[Any], seconds: float = math.inf
+    ) -> list[LargeStepRun]:
         """Put chains at their first selections."""
         made = {id(i): prepare(i) for i in {id(i): i for i in instances}.values()}
         return [_run(made[id(i)], chosen) for i, chosen in zip(instances, x, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, pr
 
 #: Fewer sites than this leave no room for kicks; of a closed tour in place of another fewer nodes do.
 _LEAST, _LEAST_NODES = 13, 8
+
+#: Seconds, for each city, with which there is time for good candidates: they take a quarter of it at most.
+_UNHURRIED = 1e-4
 
 #: Sizes of which populations are made. Fewer cities are solved as well by a chain alone; to make one tour of
 #: more takes half a second and longer, and an interrupt waits for it.
@@ -57,12 +61,15 @@ class TspLargeStep:
         """Choose the number of chains for a time limit: as many as keep all threads busy."""
         return max(threads // part_count(instance.size), 1) if _goes_in_parts(instance) else threads
 
-    def runs(self, instances: Sequence[TspInstance], x: NDArray[Any]) -> list[LargeStepRun]:
+    def runs(
+        self, instances: Sequence[TspInstance], x: NDArray[Any], seconds: float = math.inf
+    ) -> list[LargeStepRun]:
         """Put chains at their first tours; the first one of an instance has a say in its candidates."""
         made: dict[int, Setting] = {}
         for instance, tour in zip(instances, x, strict=True):
             if id(instance) not in made:
-                made[id(instance)] = prepare(instance, tour, self.settings)
+                hurried = seconds < _UNHURRIED * sum(len(tour) for tour in x)
+                made[id(instance)] = prepare(instance, tour, self.settings, hurried=hurried)
         return [_run(made[id(i)], i, tour) for i, tour in zip(instances, x, strict=True)]
 
 

@@ -12,7 +12,7 @@ of one, at position p, and 2 p + 1 is the last.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,10 +105,17 @@ def assemble(
         if cuts > 0:
             gained += gain
             for i in range(cuts):
-                push(chain, np.int64(chain.order[assembly.cuts[i]]))
-                push(chain, np.int64(chain.order[_after(assembly.cuts[i], len(chain.order))]))
+                push(chain, _signed(chain.order[assembly.cuts[i]]))
+                push(chain, _signed(chain.order[_after(assembly.cuts[i], len(chain.order))]))
             _rebuild(chain, assembly, cuts)
     return gained
+
+
+@inlined
+def _signed(x: Any) -> int:
+    """Make a number signed: of signed and unsigned ones Numba makes floats."""
+    signed: Any = np.int64(x)
+    return signed
 
 
 @inlined
@@ -141,8 +148,8 @@ def _find_cycles(chain: Chain, assembly: Assembly, other: NDArray[np.uint32], dr
         place[other[p]] = p
     differing, waiting = assembly.differing, 0
     for p in range(size):
-        v = np.int64(order[p])
-        q = np.int64(place[v])
+        v = _signed(order[p])
+        q = _signed(place[v])
         a, a1 = order[_before(p, size)], order[_after(p, size)]
         b, b1 = other[_before(q, size)], other[_after(q, size)]
         if (a == b and a1 == b1) or (a == b1 and a1 == b):
@@ -164,24 +171,24 @@ def _find_cycles(chain: Chain, assembly: Assembly, other: NDArray[np.uint32], dr
     seen, walk, cycles, starts = assembly.seen, assembly.walk, assembly.cycles, assembly.starts
     count, filled, drawn = 0, 0, 0
     while waiting > 0:
-        some = np.int64(uniform(draws, drawn) * waiting)
+        some = _signed(uniform(draws, drawn) * waiting)
         drawn += 1
-        first = np.int64(differing[some])
+        first = _signed(differing[some])
         if left[2 * first] == 0:
             waiting -= 1
             differing[some] = differing[waiting]
             continue
         walk[0], seen[2 * first], steps = first, 0, 0
         while True:
-            v, kind = np.int64(walk[steps]), steps & 1
+            v, kind = _signed(walk[steps]), steps & 1
             if left[2 * v + kind] == 0:  # back where it began, and nothing is left there
                 seen[2 * v + kind] = -1
                 break
             choice = 0
             if left[2 * v + kind] == 2:
-                choice = np.int64(uniform(draws, drawn) < 0.5)
+                choice = _signed(uniform(draws, drawn) < 0.5)
                 drawn += 1
-            to = np.int64(only[4 * v + 2 * kind + choice])
+            to = _signed(only[4 * v + 2 * kind + choice])
             _use(only, left, v, to, kind)
             _use(only, left, to, v, kind)
             steps += 1
@@ -189,9 +196,9 @@ def _find_cycles(chain: Chain, assembly: Assembly, other: NDArray[np.uint32], dr
             if seen[state] < 0:
                 walk[steps], seen[state] = to, steps
                 continue
-            begin = np.int64(seen[state])
+            begin = _signed(seen[state])
             for k in range(begin + 1, steps):
-                seen[2 * np.int64(walk[k]) + (k & 1)] = -1
+                seen[2 * _signed(walk[k]) + (k & 1)] = -1
             # The cycle goes from `begin` to before `steps`, and is kept from an edge of A on.
             shift = begin & 1
             for k in range(begin, steps):
@@ -225,14 +232,14 @@ def _exchange(cities: Cities, chain: Chain, assembly: Assembly, begin: int, end:
     size, cycles, links, tolerance = len(chain.order), assembly.cycles, assembly.links, cities.tolerance
     gain = 0.0
     for k in range(begin, end, 2):
-        v, w = np.int64(cycles[k]), np.int64(cycles[k + 1])
-        following = np.int64(cycles[k + 2 if k + 2 < end else begin])
+        v, w = _signed(cycles[k]), _signed(cycles[k + 1])
+        following = _signed(cycles[k + 2 if k + 2 < end else begin])
         gain += length(cities.metric, v, w) - length(cities.metric, w, following)
     if not gain > tolerance or end - begin > 2 * _CUTS:
         return 0.0, 0
-    count, first, last = 0, np.int64(0), np.int64(-1)
+    count, first, last = 0, 0, -1
     for k in range(begin, end, 2):
-        p, q = np.int64(chain.position[cycles[k]]), np.int64(chain.position[cycles[k + 1]])
+        p, q = _signed(chain.position[cycles[k]]), _signed(chain.position[cycles[k + 1]])
         if q == _after(p, size):
             cut, here, there = p, 2 * p + 1, 2 * q
         elif p == _after(q, size):
@@ -283,7 +290,7 @@ def _open(assembly: Assembly, end: int, count: int, size: int) -> tuple[int, int
     cut = _cut_at(end, size)
     at = _first_cut_from(assembly, count, cut)
     if at < count and assembly.cuts[at] == cut:
-        return np.int64(assembly.links[end]), count
+        return _signed(assembly.links[end]), count
     return _across(end, size), _insert(assembly, cut, count)
 
 
@@ -319,8 +326,8 @@ def _follow(assembly: Assembly, count: int, size: int) -> int:
             assembly.path[filled] = i if forward else -1 - i
             filled += 1
             end = 2 * cuts[following] + 1 if forward else 2 * _after(cuts[i], size)
-            entry = np.int64(assembly.links[end])
-            i, forward = np.int64(rank[_cut_at(entry, size)]), entry & 1 == 0
+            entry = _signed(assembly.links[end])
+            i, forward = _signed(rank[_cut_at(entry, size)]), entry & 1 == 0
             if not forward:
                 i = i - 1 if i > 0 else count - 1
         assembly.sizes[found] = cities
@@ -340,7 +347,7 @@ def _best_join(
         Ends, in the subtour and outside, that are to be joined; minus infinity if there is none.
     """
     order, size, width, metric = chain.order, len(chain.order), cities.width, cities.metric
-    best, best_here, best_there = -np.inf, np.int64(0), np.int64(0)
+    best, best_here, best_there = -np.inf, 0, 0
     for i in range(count):
         if assembly.subtour[i] != subtour:
             continue
@@ -348,10 +355,10 @@ def _best_join(
         last = assembly.cuts[i + 1 if i + 1 < count else 0]
         p = begin
         while True:
-            v = np.int64(order[p])
+            v = _signed(order[p])
             for y in range(v * width, v * width + width):
-                c = np.int64(cities.neighbours[y])
-                q = np.int64(chain.position[c])
+                c = _signed(cities.neighbours[y])
+                q = _signed(chain.position[c])
                 k = _first_cut_from(assembly, count, q)
                 if assembly.subtour[k - 1 if k > 0 else count - 1] == subtour:
                     continue
@@ -359,13 +366,13 @@ def _best_join(
                 final = assembly.cuts[k if k < count else 0]
                 for here in range(2 * p, 2 * p + 2):
                     is_border = p == last if here & 1 else p == begin
-                    at = np.int64(assembly.links[here]) if is_border else _across(here, size)
-                    v1 = np.int64(order[at >> 1])
+                    at = _signed(assembly.links[here]) if is_border else _across(here, size)
+                    v1 = _signed(order[at >> 1])
                     gain = length(metric, v, v1) - length(metric, v, c)
                     for there in range(2 * q, 2 * q + 2):
                         is_border = q == final if there & 1 else q == first
-                        at = np.int64(assembly.links[there]) if is_border else _across(there, size)
-                        c1 = np.int64(order[at >> 1])
+                        at = _signed(assembly.links[there]) if is_border else _across(there, size)
+                        c1 = _signed(order[at >> 1])
                         total = gain + length(metric, c, c1) - length(metric, v1, c1)
                         if total > best:
                             best, best_here, best_there = total, here, there

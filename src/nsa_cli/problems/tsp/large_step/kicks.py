@@ -22,12 +22,12 @@ from nsa_cli.problems.tsp.large_step.local_search import (
     Chain,
     Cities,
     apply_move,
-    clear,
     descend,
     forget,
     has_lost_candidates,
     move_cost,
     new_chain,
+    push_all,
     push_ends,
     repair,
     restart,
@@ -120,15 +120,16 @@ def start_at(tours: Tours, order: NDArray[np.int64], assembly: Assembly = _NO_AS
 
 
 @variant(steps.enter, data=Tours)
-def _enter(data: Tours, state: Kicked, solution: NDArray[np.uint32]) -> None:
+def _enter(data: Tours, state: Kicked, solution: NDArray[np.uint32], settled: bool) -> None:
     restart(state.chain, solution)
+    if not settled:
+        push_all(state.chain)
     state.costs[CURRENT] = tour_length(data.cities.metric, state.chain.order)
     state.counts[CHANGED] = len(state.best)
 
 
 @variant(steps.recombine, data=Tours)
 def _recombine(data: Tours, state: Kicked, other: NDArray[np.uint32], draws: np.uint64) -> None:
-    clear(state.chain)
     state.costs[CURRENT] -= assemble(data.cities, state.chain, state.assembly, other, draws)
     state.costs[CURRENT] -= descend(data.cities, state.chain, data.depth, len(state.best))
     state.counts[CHANGED] = len(state.best)

@@ -138,14 +138,21 @@ def new_chain(order: NDArray[np.int64]) -> Chain:
 
 @kernel
 def restart(chain: Chain, order: NDArray[np.uint32]) -> None:
-    """Put the search at another tour, every city queued in its order."""
+    """Put the search at another tour, no city queued."""
+    while chain.counts[QUEUED] > 0:
+        _pop(chain)
     for place in range(len(order)):
         city = order[place]
         chain.order[place], chain.position[city] = city, place
-        chain.queue[place], chain.waiting[city] = city, 1
-    chain.counts[HEAD], chain.counts[QUEUED] = 0, len(order)
     close(chain)
     forget(chain)
+
+
+@inlined
+def push_all(chain: Chain) -> None:
+    """Queue every city, in the order of the tour."""
+    for place in range(len(chain.order)):
+        push(chain, np.int64(chain.order[place]))
 
 
 @inlined
@@ -157,13 +164,6 @@ def push(chain: Chain, city: int) -> None:
         place = chain.counts[HEAD] + chain.counts[QUEUED]
         chain.queue[place - size if place >= size else place] = city
         chain.counts[QUEUED] += 1
-
-
-@inlined
-def clear(chain: Chain) -> None:
-    """Leave no city queued."""
-    while chain.counts[QUEUED] > 0:
-        _pop(chain)
 
 
 @inlined

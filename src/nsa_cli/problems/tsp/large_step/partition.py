@@ -25,7 +25,7 @@ from nsa_cli.problems.tsp.large_step.local_search import HEAD, QUEUED
 from nsa_cli.problems.tsp.links import follow_links
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, tour_length
 
-#: Parts have this many cities or more, up to twice as many; measured, see benchmarks/RESULTS.md.
+#: Parts have this many cities or more, up to twice as many; measured, see benchmarks/results/tours.md.
 PART_SIZE = 4000
 
 #: But there are at least so many, smaller ones where need be: two of different sizes do not fill two threads.

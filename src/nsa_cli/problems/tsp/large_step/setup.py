@@ -13,8 +13,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step.alpha_nearness import alpha_nearness, choose
 from nsa_cli.problems.tsp.large_step.kicks import Tours, fitting
 from nsa_cli.problems.tsp.large_step.local_search import Cities
-from nsa_cli.problems.tsp.metric_kernel import tour_length
-from nsa_cli.problems.tsp.neighbour_lists import Sites, lists_of, neighbour_lists, with_quadrants
+from nsa_cli.problems.tsp.neighbour_lists import Sites, neighbour_lists, with_quadrants
 from nsa_cli.problems.tsp.spanning_tree import graph_of
 
 #: Up to this many cities the set-up weighs more, and half the subgradient steps do.
@@ -22,10 +21,6 @@ _FEW = 150
 
 #: Beyond so many cities candidates are near ones: alpha-nearness would take the first minute.
 _WEIGHED_UP_TO = 200_000
-
-#: Cities lie in clusters where the mean distance to the nearest neighbour is below this share of a mean edge
-#: of a greedy tour. Measured: 0.75 for uniform cities, 0.4 for the clusters of fl417 and fl1400.
-_CLUSTERED_BELOW = 0.5
 
 #: Sizes of the first and last subgradient step, in units of `Tours.scale`.
 _FIRST_STEP, _LAST_STEP = 0.3, 0.02
@@ -39,10 +34,6 @@ class LargeStepSettings:
     ----------
     candidates : int
         Edges a city that moves may add, by alpha-nearness.
-    clustered : (int, int, int)
-        Neighbours, candidates and `longest` where cities lie in clusters, whose cities have few neighbours
-        outside. Measured on fl1400 in a second: longest segments of 10/30/100/300/460 cities give
-        1.8/1.4/1.7/.35/.29 %, fewer neighbours .2 %.
     subgradient_steps : int
         Half as many for few cities.
     depth : int
@@ -56,7 +47,6 @@ class LargeStepSettings:
     """
 
     candidates: int = 6
-    clustered: tuple[int, int, int] = (15, 8, 300)
     subgradient_steps: int = 40
     depth: int = 6
     longest: int = 80
@@ -78,26 +68,30 @@ class Setting(NamedTuple):
 
 
 def prepare(
-    instance: TspInstance, start: Solution, settings: LargeStepSettings = LargeStepSettings()
+    instance: TspInstance,
+    start: Solution,
+    settings: LargeStepSettings = LargeStepSettings(),
+    *,
+    hurried: bool = False,
 ) -> Setting:
-    """Make an instance ready: candidates and scales; edges of the first tour int64[N] are among them."""
+    """Make an instance ready: candidates and scales; edges of the first tour int64[N] are among them.
+
+    Hurried, the candidates are the nearest cities, not those of the best alpha-nearness.
+    """
     sites, metric, neighbours, distances = neighbour_lists(instance)
     size, order = len(sites.numbers), sites.order(start)
     scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
     if isinstance(instance, ClosedTour):  # whose surcharges are no distances; each city has a fixed edge
         scale, candidates = instance.spacing, candidates + instance.outer.route.directed
-    longest = settings.longest
-    if scale * size < _CLUSTERED_BELOW * tour_length(metric, order.astype(np.uint32)):
-        wider, candidates, longest = settings.clustered
-        neighbours = lists_of(instance, sites, wider).neighbours
-    if instance.matrix is None and instance.points.shape[1] == 2 and size > _FEW:
+    hurried = hurried or size > _WEIGHED_UP_TO
+    if not hurried and instance.matrix is None and instance.points.shape[1] == 2 and size > _FEW:
         neighbours = with_quadrants(instance.points[sites.numbers], neighbours)
     graph = graph_of(metric, neighbours, order)
     steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
     scores = graph.lengths
-    if size <= _WEIGHED_UP_TO:
+    if not hurried:
         scores = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
     chosen = choose(graph, scores, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
     cities = Cities(metric, *chosen, candidates, tolerance)
-    return Setting(sites, Tours(cities, scale, tolerance, settings.depth, fitting(longest, size)))
+    return Setting(sites, Tours(cities, scale, tolerance, settings.depth, fitting(settings.longest, size)))

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import html
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound, relative_gap
+from nsa_cli.core.drawing import Drawing
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.exact import Exact
+from nsa_cli.core.extras import is_installed
 from nsa_cli.core.instance import Instance, Number, Solution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,15 +110,19 @@ class Evaluation:
         }
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+def _no_drawing() -> Drawing[Any] | None:
+    return None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Result(Evaluation):
     """One solved instance.
 
     Attributes
     ----------
     objective : int or float
-    solution : ndarray
-        The best found; see the instance's class for its form.
+    raw : ndarray
+        The best solution found, as searches have it; see the instance's class for its form.
     stop_reason : str
         ``steps``, ``time_limit``, ``interrupted``, ``target``, ``gap``, ``no_improvement``, or ``optimal``
         where the bound was reached.
@@ -126,10 +141,14 @@ class Result(Evaluation):
         ``load``, ``setup``, ``solve``, ``bound``, ``total``; of a batch, the instance's share.
     manifest : mapping
         What it takes to get the result again; see `nsa_cli.core.manifest`.
+    drawing : callable
+        Gives the problem's pictures; None if it has none.
+    remarks : tuple of str
+        Warnings about the data, and what was decided in reading them.
     """
 
     objective: Number
-    solution: Solution
+    raw: Solution
     stop_reason: str
     seed: int
     steps: int
@@ -146,6 +165,80 @@ class Result(Evaluation):
     manifest: Mapping[str, Any] = field(default_factory=dict)
     found_by: str = "annealing"
     method: str = "anneal"
+    drawing: Callable[[], Drawing[Any] | None] = _no_drawing
+
+    def __repr__(self) -> str:
+        return f"Result({', '.join(f'{key}={value}' for key, value in self._summary())})"
+
+    def _summary(self) -> list[tuple[str, str]]:
+        """Words and numbers that say most of a result."""
+        rows: list[tuple[str, object]] = [
+            ("problem", self.problem),
+            ("name", self.instance.name),
+            ("n", self.instance.size),
+        ]
+        rows += [("objective", self.objective), ("bound", None if self.bound is None else self.bound.value)]
+        rows += [("gap", None if self.gap is None else f"{100 * self.gap:.3g}%"), ("status", self.status)]
+        return [(key, str(value)) for key, value in rows if value is not None]
+
+    @property
+    def solution(self) -> NDArray[Any]:
+        """The best solution found in terms of the data, whose elements are counted from 0.
+
+        Of tours the cities in their order, of knapsacks the chosen items, of bins the bin of each item, of
+        functions the point.
+        """
+        return self.instance.to_array(self.raw)
+
+    @property
+    def ids(self) -> list[Any]:
+        """The best solution found by the names, or ids, that the data give to elements."""
+        return self.instance.to_ids(self.raw)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the solution.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write the picture, too: ``.png``, ``.svg`` or ``.pdf``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Apart from pyplot, which need not close it; a notebook shows it.
+
+        Raises
+        ------
+        UsageError
+            If matplotlib is not installed, the problem has no picture, or the file cannot be written.
+        """
+        from nsa_cli.report.plots import check_picture, need_drawing, solution_figure, write_figure
+
+        if path is not None:
+            check_picture("path", str(path))
+        figure = solution_figure(need_drawing(self.drawing(), self.problem), self.instance, self.raw)
+        if path is not None:
+            write_figure(figure, path)
+        return figure
+
+    def _repr_html_(self) -> str:
+        """Show a table, and the picture where there is one, in a notebook."""
+        rows = "".join(f"<tr><th>{key}</th><td>{html.escape(x)}</td></tr>" for key, x in self._summary())
+        return f"<div><table>{rows}</table>{self._picture()}</div>"
+
+    def _picture(self) -> str:
+        """Make an HTML image of the solution; nothing without matplotlib or a drawing of the problem."""
+        if not is_installed("matplotlib") or (drawing := self.drawing()) is None:
+            return ""
+        from nsa_cli.report.plots import figure_bytes, solution_figure
+
+        try:
+            figure = solution_figure(drawing, self.instance, self.raw)
+        except UsageError:  # an instance that has no picture
+            return ""
+        data = base64.b64encode(figure_bytes(figure)).decode()
+        return f'<img alt="solution" src="data:image/png;base64,{data}">'
 
     @property
     def status(self) -> str:
@@ -165,9 +258,9 @@ class Result(Evaluation):
             "stop_reason": self.stop_reason,
             "objective": self.objective,
             "sense": self.sense,
-            **self.instance.details(self.solution),
+            **self.instance.details(self.raw),
             "feasible": True,
-            "solution": self.instance.to_ids(self.solution),
+            "solution": self.ids,
             **self.worth(),
             **{name: getattr(self, name) for name in own},
             "schedule": dict(self.schedule),

@@ -1,0 +1,114 @@
+"""Pages that the documentation's build makes from the commands' help, the exports, and files elsewhere.
+
+`mkdocs.yml` names this file. Nothing is written by hand twice: the commands' page is their help, the Python
+page is what `nsa_cli` exports, with its docstrings, and results, policies, security and changes are files
+of the repository.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from mkdocs.structure.files import File, Files
+
+import nsa_cli
+from nsa_cli.cli.help import grouped
+from nsa_cli.cli.main import app
+
+ROOT = Path(__file__).parent
+
+#: Files elsewhere in the repository, and the pages that they become.
+ELSEWHERE = {
+    "benchmarks/RESULTS.md": "RESULTS.md",
+    **{f"benchmarks/results/{p.name}": f"results/{p.name}" for p in ROOT.glob("benchmarks/results/*.md")},
+    "checkpoints/README.md": "POLICIES.md",
+    "SECURITY.md": "SECURITY.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+}
+
+#: What is wanted most, first on the Python page.
+FIRST = (
+    "solve",
+    "tsp",
+    "knapsack",
+    "bin_packing",
+    "rosenbrock",
+    "solve_many",
+    "read",
+    "read_each",
+    "generate",
+    "Result",
+    "Settings",
+    "UserProblem",
+)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made."""
+    for source, page in ELSEWHERE.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    files.append(File.generated(config, "commands.md", content="\n".join(commands_page())))
+    files.append(File.generated(config, "python.md", content="\n".join(python_page())))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Turn links to files elsewhere, which work where the repository is browsed, into links to pages."""
+    for source, page in ELSEWHERE.items():
+        markdown = markdown.replace(f"](../{source}", f"]({page}")
+    return markdown
+
+
+def commands_page() -> Iterator[str]:
+    """Write the help of every command, a table for each heading."""
+    yield "# All commands\n"
+    yield "What `nsa COMMAND --help` says.\n"
+    root = typer.main.get_command(app)
+    with typer.Context(root, info_name="nsa") as context:
+        yield from _commands(root, context)
+
+
+def _commands(command: Any, context: Any) -> Iterator[str]:
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        with typer.Context(found, info_name=name, parent=context) as inner:
+            if hasattr(found, "list_commands"):
+                yield from _commands(found, inner)
+            else:
+                yield from _command(found, inner)
+
+
+def _command(command: Any, context: Any) -> Iterator[str]:
+    yield f"## {context.command_path}\n\n{html.escape(command.help or '')}\n"
+    yield f"```text\n{' '.join([context.command_path, *command.collect_usage_pieces(context)])}\n```\n"
+    for heading, records in grouped(command, context):
+        yield f"| {heading} | |\n|---|---|"
+        for declaration, text in records:
+            yield f"| <code>{_cell(declaration)}</code> | {_cell(text)} |"
+        yield ""
+
+
+def _cell(text: str) -> str:
+    """Write text into a cell of a table."""
+    return html.escape(text).replace("|", "&#124;").replace("*", "&#42;").replace("\n", " ")
+
+
+def python_page() -> Iterator[str]:
+    """Name every export for mkdocstrings, which writes its docstring there."""
+    yield "# Python\n"
+    yield "What `import nsa_cli as nsa` gives. Everything is typed; nothing is printed.\n"
+    exports = {name for name in dir(nsa_cli) if not name.startswith("_")}
+    names = [*(name for name in FIRST if name in exports), *sorted(exports - {*FIRST})]
+    kinds = {
+        "Functions": [name for name in names if name.islower()],
+        "Classes": [name for name in names if not name.islower() and not name.endswith("Error")],
+        "Errors": [name for name in names if name.endswith("Error")],
+    }
+    for kind, members in kinds.items():
+        yield f"## {kind}\n"
+        yield from (f"::: nsa_cli.{name}\n" for name in members)

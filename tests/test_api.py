@@ -1,0 +1,447 @@
+"""The Python functions: data in memory, one function a problem, results, interrupts, threads."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import nsa_cli as nsa
+from nsa_cli.core.reading import Reading, ReadingOptions
+from nsa_cli.solver.keywords import RunOptions, SolveOptions
+from nsa_cli.solver.settings import SettingOptions, Settings
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+RNG = np.random.default_rng(5)
+XY = RNG.random((25, 2))
+FAST = {"steps": 50, "seed": 1}
+
+
+def length(tour):
+    """Closed length of a tour of `XY`."""
+    return float(np.linalg.norm(XY[tour] - XY[np.roll(tour, -1)], axis=1).sum())
+
+
+# --- data in memory
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"problem": "tsp", "coords": XY},
+        {"coords": XY.tolist()},
+        {"x": XY[:, 0], "y": tuple(XY[:, 1])},
+        {"coords": torch.from_numpy(XY)},
+        {"coords": [row for row in XY]},  # noqa: C416
+        XY,
+        XY.tolist(),
+    ],
+    ids=["array", "lists", "columns", "tensor", "rows", "bare array", "bare lists"],
+)
+def test_whatever_form_data_have_the_answer_is_that_of_the_file(data, tmp_path):
+    """Arrays, lists and tensors are the JSON file that says the same."""
+    path = tmp_path / "same.json"
+    path.write_text(nsa_json(XY))
+    expected = nsa.solve(path, **FAST)
+    result = nsa.solve(data, **FAST)
+    assert (result.objective, result.ids) == (expected.objective, expected.ids)
+
+
+def nsa_json(coords):
+    """Write coordinates as the JSON form."""
+    return json.dumps({"problem": "tsp", "coords": coords.tolist()})
+
+
+def test_objects_in_a_dictionary_are_elements():
+    """As in files."""
+    items = [{"name": "tent", "value": 3, "weight": 2}, {"name": "stove", "value": 1, "weight": 9}]
+    assert nsa.solve({"capacity": 5, "items": items}).ids == ["tent"]
+
+
+def test_keys_beside_data_and_files(tmp_path):
+    """As with --set."""
+    data = {"values": [1, 2], "weights": [3, 4]}
+    assert nsa.solve(data, data={"capacity": np.int64(4)}).objective == 2
+    (tmp_path / "a.csv").write_text("value,weight\n1,3\n2,4\n")
+    assert nsa.solve(tmp_path / "a.csv", data={"capacity": 3}).objective == 1
+
+
+NAN = [[0, 0], [1, float("nan")]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: nsa.solve({"coords": NAN}), "coords, element 2: expected a finite number, got nan"),
+        (lambda: nsa.tsp(XY[:, :1]), "coords, element 1: expected 2 numbers, got 1"),
+        (lambda: nsa.tsp("abc"), "coords: expected a list, got 'abc'"),
+        (lambda: nsa.tsp(np.zeros((0, 2))), "coords: expected at least one element, got none"),
+        (lambda: nsa.tsp(), "expected either coords or matrix, got neither"),
+        (lambda: nsa.tsp(XY, names=["a"]), "names: expected 25 of them, got 1"),
+        (lambda: nsa.tsp(XY, from_city=25), "from: there is no city 25 in the instance, which has 0 to 24"),
+        (lambda: nsa.knapsack([1, 2], [1, 2, 3], 5), "weights: expected 2 as there are values, got 3"),
+        (lambda: nsa.knapsack([1, 2], [1, -2], 5), "weights, element 2: expected a number >= 0, got -2"),
+        (lambda: nsa.knapsack({1, 2}, [1, 2], 5), "values: expected a list, got {1, 2}"),
+        (lambda: nsa.knapsack([1], [1], "x"), "capacity: expected a number, got 'x'"),
+        (
+            lambda: nsa.bin_packing([1, 9], 5),
+            "item 1 does not fit any bin: weight 9 > capacity 5",
+        ),
+        (lambda: nsa.rosenbrock(b=-1), "b: expected a number >= 0, got -1"),
+        (lambda: nsa.solve({"values": [1], "weights": [1]}), "capacity is missing; use capacity"),
+        (lambda: nsa.solve({1: 2}), "data: expected names as keys, got 1"),
+        (lambda: nsa.solve(5), "expected a file, data or an instance, got 5"),
+        (lambda: nsa.solve({"coords": XY}, "bin"), "'coords' is not understood"),
+        (lambda: nsa.solve({"coords": XY, "vehicles": 3}), "'vehicles' 3 is not supported"),
+        (lambda: nsa.solve({"coords": XY}, columns="x,y"), "is data in memory, which has no columns"),
+        (lambda: nsa.solve(RNG.random((3, 4, 2))), "data: expected one instance, got 3; solve each"),
+        (lambda: nsa.tsp(np.ma.masked_greater(XY, 0.9)), "expected a number, got None"),
+    ],
+)
+def test_wrong_data_are_an_error_of_one_line_that_names_the_key(call, message):
+    """And no file."""
+    with pytest.raises(nsa.NsaError) as caught:
+        call()
+    assert str(caught.value).startswith(message) or message in str(caught.value)
+    assert not str(caught.value).startswith(":")
+    assert "\n" not in str(caught.value)
+
+
+def test_of_several_the_one_at_fault_is_named():
+    """By its place in the list, and the key."""
+    with pytest.raises(nsa.InputError) as caught:
+        nsa.solve_many([{"coords": XY}, XY, {"coords": NAN}])
+    assert str(caught.value) == "instances[2]: coords, element 2: expected a finite number, got nan"
+    for one in ("a.tsp", {"coords": XY}, 5, nsa.generate("tsp", 5)[0]):
+        with pytest.raises(nsa.UsageError, match="expected a list of instances, got "):
+            nsa.solve_many(one)
+    results = nsa.solve_many([{"coords": XY}, XY, EXAMPLES / "packing.csv"], **FAST)
+    assert results[0].ids == results[1].ids
+    assert [r.problem for r in results] == ["tsp", "tsp", "knapsack"]
+
+
+# --- options
+
+
+def test_a_misspelt_option_is_refused_with_the_nearest():
+    """By every function that has options; nothing inside sees it."""
+    calls = [
+        lambda **o: nsa.solve({"coords": XY}, **o),
+        lambda **o: nsa.solve_many([{"coords": XY}], **o),
+        lambda **o: nsa.tsp(XY, **o),
+        lambda **o: nsa.knapsack([1], [1], 1, **o),
+        lambda **o: nsa.bin_packing([1], 1, **o),
+        lambda **o: nsa.rosenbrock(**o),
+    ]
+    for call in calls:
+        with pytest.raises(nsa.UsageError, match="has no argument 'time_limt'; the nearest is time_limit"):
+            call(time_limt=3)
+    with pytest.raises(nsa.UsageError, match="the nearest is decimal"):
+        nsa.read(EXAMPLES / "packing.csv", decimals=",")
+    with pytest.raises(nsa.UsageError, match="has no argument 'zzz'; it has acceptance, "):
+        nsa.tsp(XY, zzz=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"greedy": "no"}, "greedy: expected True or False, got 'no'"),
+        ({"bound": None}, "bound: expected True or False, got None"),
+        ({"unit": "1"}, "unit: expected a number, got '1'"),
+        ({"on_progress": 5}, "on_progress: expected a function, got 5"),
+        ({"data": 5}, "data: expected keys with their values, got 5"),
+        ({"time_limit": -1}, "time_limit: expected seconds >= 0"),
+        ({"init": "/nowhere"}, "init: tsp has no '/nowhere'"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_the_options_name(options, message):
+    """Nothing is guessed."""
+    with pytest.raises(nsa.UsageError) as caught:
+        nsa.solve({"coords": XY}, **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_what_an_instance_has_no_use_for_is_refused():
+    """An option that would be left out in silence."""
+    task = nsa.generate("tsp", 5)[0]
+    with pytest.raises(nsa.UsageError, match="decimal: is for files and data, got an instance"):
+        nsa.solve(task, decimal=",")
+    with pytest.raises(nsa.UsageError, match="expected a task of bin, got one of tsp"):
+        nsa.solve(task, "bin")
+
+
+def test_keyword_types_say_what_there_is():
+    """Keywords are the fields of the settings, and what completion shows is all of them."""
+    assert set(SettingOptions.__annotations__) == set(Settings.__dataclass_fields__)
+    assert set(ReadingOptions.__annotations__) == set(Reading.__dataclass_fields__)
+    shown = set(inspect.signature(nsa.solve).parameters)
+    assert shown == {"instance", "problem", *SolveOptions.__annotations__}
+    assert set(RunOptions.__annotations__) < set(inspect.signature(nsa.tsp).parameters)
+    assert inspect.signature(nsa.tsp).parameters["bound"].default is True
+
+
+def test_completion_and_the_stub_know_every_name():
+    """``nsa.<TAB>``, and what type checkers read."""
+    from build_stub import stub
+
+    for name in ("solve", "tsp", "knapsack", "bin_packing", "rosenbrock", "Result", "UsageError"):
+        assert name in dir(nsa)
+    assert set(nsa.__all__) < set(dir(nsa))
+    text = (ROOT / "src" / "nsa_cli" / "__init__.pyi").read_text()
+    assert text == stub(), "run python build_stub.py"
+    assert all(f" as {name}\n" in text for name in dir(nsa) if name != "__version__")
+    with pytest.raises(AttributeError, match="no attribute 'slove'"):
+        _ = nsa.slove
+
+
+# --- results
+
+
+def test_solutions_are_in_terms_of_the_arrays():
+    """Cities in their order, chosen items, the bin of each item: positions from 0, and ids are the same."""
+    tour = nsa.tsp(XY, **FAST)
+    assert length(tour.solution) == pytest.approx(tour.objective, rel=1e-12)
+    assert tour.ids == tour.solution.tolist() == tour.to_dict()["solution"]
+    values, weights = RNG.integers(1, 50, 30), RNG.integers(1, 50, 30)
+    packed = nsa.knapsack(values, weights, 200, seed=1)
+    assert values[packed.solution].sum() == packed.objective
+    assert weights[packed.solution].sum() <= 200
+    assert packed.status == "optimal"
+    assert packed.gap == 0 == packed.objective - packed.bound.value
+    sizes = RNG.integers(1, 50, 30)
+    bins = nsa.bin_packing(sizes, 60, seed=1)
+    assert np.bincount(bins.solution, sizes).max() <= 60
+    assert len(set(bins.solution.tolist())) == bins.objective == max(bins.solution) + 1
+    point = nsa.rosenbrock(steps=100, seed=1)
+    assert point.instance.objective(point.solution) == point.objective
+
+
+def test_paths_matrices_and_names():
+    """What a tour may be in files it may be in Python."""
+    lengths = np.linalg.norm(XY[:, None] - XY, axis=2)
+    path = nsa.tsp(matrix=lengths, from_city=3, to_city=7, seed=1)
+    assert (path.solution[0], path.solution[-1]) == (3, 7)
+    assert nsa.tsp(matrix=lengths, open_path=True, seed=1).objective <= path.objective
+    named = nsa.tsp(XY[:4], names=["a", "b", "c", "d"], **FAST)
+    assert sorted(named.ids) == ["a", "b", "c", "d"]
+    assert [["a", "b", "c", "d"][i] for i in named.solution] == named.ids
+
+
+@pytest.mark.parametrize("name", ["capitals.csv", "packing.csv", "cutting.json", "valley.json"])
+def test_a_solution_is_a_start(name):
+    """In the form in which results have it, of every problem."""
+    first = nsa.solve(EXAMPLES / name, bound=False, **FAST)
+    again = nsa.solve(EXAMPLES / name, init=first.solution, bound=False, steps=1, seed=2)
+    assert again.start == "given"
+    assert (again.objective - first.objective) * (1 if again.sense == "max" else -1) >= 0
+    np.testing.assert_array_equal(first.instance.from_array(first.solution.tolist()).shape, first.raw.shape)
+
+
+@pytest.mark.parametrize(
+    ("data", "init", "message"),
+    [
+        ({"coords": XY}, [0, 1], "the tour has 2 cities, expected 25"),
+        ({"coords": XY}, np.zeros(25), "city 2 is not in the tour"),
+        ({"coords": XY}, np.arange(25) + 0.5, "element 1: expected a position from 0 to 24, got 0.5"),
+        ({"coords": XY}, [*range(24), 99], "element 25: expected a position from 0 to 24, got 99"),
+        ({"coords": XY}, [[0, 1], [2]], "expected an array of numbers"),
+        ({"values": [1, 2], "weights": [1, 2], "capacity": 2}, [0, 1], "exceeds the capacity"),
+        ({"values": [1, 2], "weights": [1, 2], "capacity": 2}, [0, 0], "an item occurs twice"),
+        ({"sizes": [3, 3], "capacity": 5}, [7, 7], "more than the capacity"),
+        ({"sizes": [3, 3], "capacity": 5}, [0.5, 1], "expected the bin of each of 2 items"),
+        ({"a": 1, "b": 2}, [1.0], "expected a point of 2 coordinates"),
+        ({"coords": XY}, "no-such-start", "it has greedy"),
+    ],
+)
+def test_a_wrong_start_is_refused(data, init, message):
+    """Before anything is computed."""
+    with pytest.raises(nsa.NsaError, match=message):
+        nsa.solve(data, init=init)
+
+
+def test_an_infinite_edge_is_named_in_the_remarks():
+    """What was decided about the data is said, though nothing is printed."""
+    lengths = np.where(RNG.random((6, 6)) < 2, 5, 0)
+    np.fill_diagonal(lengths, 0)
+    lengths[0, 1] = lengths[1, 0] = 9_999_999
+    assert "9999999" in " ".join(nsa.tsp(matrix=lengths, **FAST).remarks)
+
+
+def test_repr_is_short_and_plain():
+    """One line, however large the instance."""
+    result = nsa.tsp(RNG.random((500, 2)), name="many", steps=10, seed=1)
+    assert repr(result).startswith("Result(problem=tsp, name=many, n=500, objective=")
+    assert len(repr(result)) < 160
+    assert len(repr(result.instance)) < 80
+    assert len(repr(result.bound)) < 80
+    assert pickle.loads(pickle.dumps(result)).objective == result.objective
+
+
+def test_a_notebook_shows_a_table_and_the_picture(monkeypatch):
+    """Names are no markup; without matplotlib the table alone."""
+    result = nsa.tsp(XY, name="<b>", **FAST)
+    page = result._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "<img" in page
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "<img" not in result._repr_html_()
+    assert "<table>" in result._repr_html_()
+
+
+def test_plot_gives_a_figure_and_writes_it(tmp_path):
+    """A notebook shows the figure without pyplot."""
+    result = nsa.bin_packing([6, 5, 4, 5], 10)
+    figure = result.plot(tmp_path / "bins.svg")
+    assert (tmp_path / "bins.svg").read_text().startswith("<?xml")
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    with pytest.raises(nsa.UsageError, match="path: expected a file name that ends in"):
+        result.plot(tmp_path / "bins.doc")
+
+
+# --- running
+
+
+def test_nothing_is_printed_and_no_handler_stays(capfd):
+    """Progress only if asked for, and then to a terminal or a notebook."""
+    before = signal.getsignal(signal.SIGINT)
+    nsa.tsp(XY, **FAST)
+    nsa.tsp(XY, progress=True, **FAST)
+    assert capfd.readouterr() == ("", "")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_progress_calls_a_function():
+    """As often as it likes, with what is known."""
+    seen = []
+    nsa.tsp(XY, on_progress=seen.append, progress=True, **FAST)
+    assert seen[-1].step == 50
+
+
+def test_eight_threads_give_the_answers_of_one():
+    """Solves share nothing."""
+    instances = [nsa.generate(name, 20, seed=3)[0] for name in ("tsp", "knapsack", "bin")] * 8
+    options = {"seed": 4, "steps": 200, "bound": False, "threads": 1}
+    alone = [nsa.solve(instance, **options).ids for instance in instances]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda instance: nsa.solve(instance, **options).ids, instances))
+    assert together == alone
+
+
+def test_other_threads_leave_signals_alone():
+    """Python hears of them in the main thread only."""
+    before, handlers = signal.getsignal(signal.SIGINT), []
+    look = lambda _: handlers.append(signal.getsignal(signal.SIGINT))  # noqa: E731
+    thread = threading.Thread(target=lambda: nsa.tsp(XY, on_progress=look, **FAST))
+    thread.start()
+    thread.join()
+    assert set(handlers) == {before}
+
+
+INTERRUPTED = """
+import sys, nsa_cli as nsa
+seen = []
+def look(progress):
+    if not seen:
+        seen.append(1)
+        print("running", flush=True)
+try:
+    result = nsa.solve(sys.argv[1], time_limit=60, seed=1, bound=False, on_progress=look)
+    print(result.status, sorted(result.ids) == sorted(result.instance.cities.ids), flush=True)
+except KeyboardInterrupt:
+    print("KeyboardInterrupt", flush=True)
+"""
+
+
+def test_ctrl_c_gives_the_best_so_far():
+    """In the main thread, as on the command line."""
+    command = [sys.executable, "-c", INTERRUPTED, str(EXAMPLES / "capitals.csv")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "running\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted True\n"
+        assert process.wait(10) == 0
+
+
+def test_a_second_ctrl_c_is_pythons():
+    """Whatever the search is doing."""
+    code = """
+import os, signal, time, nsa_cli as nsa
+from nsa_cli.solver.interrupt import Interruptible
+try:
+    with Interruptible() as interruptible:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+        assert interruptible.asked
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+except KeyboardInterrupt:
+    print("KeyboardInterrupt", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "KeyboardInterrupt True\n", done.stderr
+
+
+def test_a_handler_of_somebody_else_stays(monkeypatch):
+    """An event loop, say, has plans of its own."""
+    calls = []
+    before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
+    try:
+        nsa.tsp(XY, on_progress=lambda _: calls or os.kill(os.getpid(), signal.SIGINT), **FAST)
+        assert calls
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_terminal_shows_a_bar_that_fits_and_goes():
+    """On standard error, within the terminal's columns, and erased in the end."""
+    pty = pytest.importorskip("pty")
+    code = "import nsa_cli as nsa; nsa.rosenbrock(steps=20_000, seed=1, progress=True)"
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "70", "LINES": "20"}
+    with subprocess.Popen([sys.executable, "-c", code], stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how the end of a terminal is told
+            while some := os.read(ours, 65536):
+                shown += some
+        os.close(ours)
+        assert process.wait(120) == 0
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in shown.decode().split("\r")]
+    assert any("best" in line for line in lines)
+    assert max(len(line.strip("\n")) for line in lines) <= 70
+    assert shown.rstrip().endswith(b"\x1b[2K")
+
+
+def test_a_notebook_shows_a_bar_without_widgets(monkeypatch):
+    """Updated in place, and emptied in the end."""
+    shown = []
+
+    class Handle:
+        def update(self, page):
+            shown.append(page)
+
+    display = SimpleNamespace(HTML=str, display=lambda page, display_id: Handle())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=display))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    nsa.rosenbrock(steps=20_000, seed=1, progress=True)
+    assert shown[0].startswith('<progress value="')
+    assert "best" in shown[0]
+    assert shown[-1] == ""

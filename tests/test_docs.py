@@ -1,0 +1,273 @@
+"""Code blocks of the README and of the documentation run, and print what is shown.
+
+Blocks of a page run in order, in one folder that begins with `examples/`, and share Python's names. A mark
+above a block, ``<!-- test: … -->``, is one of: ``slow`` (only with ``-m slow``), ``needs PROGRAM``, and
+``skip: REASON``.
+
+- ``sh``: a line each, or a script for bash where there is more in it than calls of `nsa`. Solves without
+  steps and without a limit get half a second.
+- ``console``: lines that begin with ``$`` are run as they are, and give the output below them, where ``…``
+  stands for anything. ``# exit code N`` says that it is not 0. Solves show tables, as on a terminal.
+- ``python``: run as it is; of what it prints nothing is compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from nsa_cli.cli.main import exit_code
+
+ROOT = Path(__file__).parents[1]
+FENCE = re.compile(
+    r"^(?:<!-- test: (?P<mark>.+?) -->\n+)?```(?P<kind>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+RUN = ("sh", "console", "python")
+#: What a shell would do something about; without any of it a line is a call of `nsa`.
+SHELL = re.compile(r"[|<>;&$`(*\\]")
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    line: int
+    kind: str
+    code: str
+    mark: str
+
+
+@dataclass
+class Page:
+    """A page, its blocks, and what running them has left."""
+
+    path: Path
+    blocks: list[Block]
+    folder: Path | None = None
+    names: dict[str, Any] = field(default_factory=dict)
+    ran: set[int] = field(default_factory=set)
+
+
+def pages():
+    """Read the README and all pages."""
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = path.read_text()
+        blocks = [
+            Block(text[: m.start("code")].count("\n") + 1, m["kind"], m["code"], m["mark"] or "")
+            for m in FENCE.finditer(text)
+            if m["kind"] in RUN
+        ]
+        yield Page(path, blocks)
+
+
+PAGES = list(pages())
+
+
+def cases():
+    """Name every block by its page and line; slow ones are marked."""
+    for page in PAGES:
+        for k, block in enumerate(page.blocks):
+            marks = [pytest.mark.slow] if block.mark == "slow" else []
+            yield pytest.param(page, k, marks=marks, id=f"{page.path.name}:{block.line}")
+
+
+def test_marks_are_known_and_give_reasons():
+    """A block that is not run says why."""
+    for page in PAGES:
+        for block in page.blocks:
+            assert re.fullmatch(r"|slow|needs \w+|skip: \w.{9,}", block.mark), (page.path.name, block)
+    assert sum(len(page.blocks) for page in PAGES) > 40
+
+
+@pytest.mark.parametrize(("page", "k"), list(cases()))
+def test_a_block_runs(page, k, capsys, tmp_path_factory, request):
+    """After those before it on its page, which run once."""
+    block = page.blocks[k]
+    if block.mark.startswith("skip"):
+        pytest.skip(block.mark)
+    if block.mark.startswith("needs") and not shutil.which(block.mark.split()[1]):
+        pytest.skip(block.mark)
+    if page.folder is None:
+        page.folder = tmp_path_factory.mktemp(page.path.stem)
+        shutil.copytree(ROOT / "examples", page.folder / "examples", ignore=shutil.ignore_patterns("__*"))
+        (page.folder / "checkpoints").symlink_to(ROOT / "checkpoints")
+    slow_too = block.mark == "slow"
+    with contextlib.chdir(page.folder):
+        for number, other in enumerate(page.blocks[: k + 1]):
+            if number not in page.ran and (
+                not other.mark or number == k or (slow_too and other.mark == "slow")
+            ):
+                page.ran.add(number)
+                run(page, other, capsys)
+
+
+def run(page, block, capsys):
+    """Run one block, and compare what it prints with what the page says."""
+    if block.kind == "python":
+        code = compile("\n" * block.line + block.code, str(page.path), "exec")
+        page.names.setdefault("__name__", "__docs__")
+        exec(code, page.names)
+    elif block.kind == "console":
+        for command, expected in transcript(block.code):
+            remark = re.search(r"# exit code (\d+)", command)
+            code, out, err = call(plain(command), capsys, table=True)
+            assert code == (int(remark[1]) if remark else 0), f"{command}\n{out}{err}"
+            if expected:
+                assert matches(expected, out) or matches(expected, err), f"{command}\n{out}{err}"
+    else:
+        lines = [line for line in map(plain, block.code.splitlines()) if line]
+        simple = all(line.startswith("nsa ") and not SHELL.search(line) for line in lines)
+        for command in lines if simple else [block.code]:
+            code, out, err = call(shortened(command) if simple else command, capsys)
+            assert code == 0, f"{command}\n{out}{err}"
+
+
+def plain(line):
+    """Take the remark off a line."""
+    return re.sub(r"(^|\s+)#\s.*", "", line)
+
+
+def transcript(code):
+    """Split a console block into commands and what they print."""
+    parts = re.split(r"^\$ ", code, flags=re.MULTILINE)
+    assert not parts[0].strip(), "a console block begins with $"
+    for part in parts[1:]:
+        command, _, output = re.sub(r"\\\n\s*", "", part).partition("\n")
+        yield command, output.strip("\n")
+
+
+def shortened(command):
+    """Give a solve that would take as long as it likes half a second."""
+    words = shlex.split(command)
+    if words[1] == "solve" and not {"--steps", "--time-limit", "--config"} & set(words):
+        return f"{command} --time-limit 500ms"
+    return command
+
+
+def call(command, capsys, table=False):
+    """Run a command in this process, or by bash if there is more in it: exit code, stdout, stderr."""
+    if command.startswith("nsa ") and not SHELL.search(command):
+        arguments = shlex.split(command)[1:]
+        if table and arguments[0] == "solve" and not {"--format", "-o"} & set(arguments):
+            arguments += ["--format", "table"]
+        capsys.readouterr()
+        code = exit_code(arguments)
+        return code, *capsys.readouterr()
+    nsa = Path("bin") / "nsa"
+    if not nsa.exists():
+        nsa.parent.mkdir(exist_ok=True)
+        nsa.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nsa_cli "$@"\n')
+        nsa.chmod(0o755)
+    env = os.environ | {"PATH": f"{nsa.parent.absolute()}:{os.environ['PATH']}"}
+    env["PYTHONPATH"] = f"{ROOT / 'src'}:{env.get('PYTHONPATH', '')}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command], env=env, capture_output=True, text=True, timeout=300
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def matches(expected, printed):
+    """Compare line by line but for blanks at their ends; … is anything, over lines, too."""
+    lines = [re.escape(line.rstrip()).replace("…", ".*") for line in expected.splitlines()]
+    return re.fullmatch(r"[ ]*\n".join(lines), printed.strip("\n").rstrip(), re.DOTALL) is not None
+
+
+def test_outputs_are_compared():
+    """A page that shows something else than is printed fails."""
+    assert matches("a  1\n…\nb 2", "a  1\nx\ny\nb 2  \n")
+    assert not matches("a  1\nb 2", "a  1\nb 3\n")
+
+
+def options_of(*commands):
+    """Collect the options that commands' help names."""
+    import typer
+
+    from nsa_cli.cli.main import app
+
+    found = set()
+
+    def collect(command):
+        for name in getattr(command, "commands", {}):
+            collect(command.commands[name])
+        if not commands or command.name in commands:
+            found.update(o for p in command.params for o in p.opts if o.startswith("--"))
+
+    collect(typer.main.get_command(app))
+    return found | {"--help"}
+
+
+def options_in(text):
+    """Collect what looks like an option."""
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
+
+
+def test_options_on_pages_exist():
+    """Whatever page names an option of ours; pip's, mkdocs' and tests' are known."""
+    others = {"--index-url", "--strict", "--install-completion", "--show-completion", "--version"}
+    for page in PAGES:
+        assert options_in(page.path.read_text()) - others <= options_of(), page.path.name
+
+
+def test_every_option_of_solve_is_on_its_page():
+    """The page explains each in a table, and no others."""
+    rows = [
+        line for line in (ROOT / "docs" / "options.md").read_text().splitlines() if line.startswith("| `-")
+    ]
+    told = options_in("\n".join(row.split(" | ")[0] for row in rows))
+    assert told == options_of("solve") - {"--help"}
+
+
+def fields_on(heading, text):
+    """Collect the fields that the table below a heading explains."""
+    rows = text[text.index(heading) :].split("\n\n|", 1)[1].split("\n\n", 1)[0].splitlines()
+    return {word for row in rows for word in re.findall(r"`(\w+)`", row.split(" | ")[0])}
+
+
+def test_every_field_of_a_result_is_on_its_page(tmp_path, capsys):
+    """Those of all problems, of paths and of checks, and no others."""
+    text = (ROOT / "docs" / "result.md").read_text()
+    common = fields_on("## Fields", text)
+    rows = re.findall(r"^\| (?:tsp|knapsack|bin|rosenbrock) \| (.*?) \|", text, re.MULTILINE)
+    told = common.union(*(re.findall(r"`(\w+)`", row) for row in rows))
+    bound = fields_on("The object `bound`", text)
+    route = {"from": 1, "to": 2, "fixed_edges": [[3, 4]], "asymmetric": True}
+    instances = [
+        {"problem": "tsp", "matrix": [[abs(i - j) + (i > j) for i in range(5)] for j in range(5)], **route},
+        {"problem": "knapsack", "values": [3, 2], "weights": [2, 1], "capacity": 2},
+        {"problem": "bin", "weights": [0.5, 0.7, 0.2]},
+        {"problem": "rosenbrock", "a": 1, "b": 10},
+    ]
+    written, (instance, solution) = set(), (tmp_path / "instance.json", tmp_path / "solution.json")
+    for record in instances:
+        instance.write_text(json.dumps(record))
+        assert exit_code(["solve", str(instance), "--time-limit", "200ms", "-o", str(solution)]) == 0
+        result = json.loads(solution.read_text())
+        assert common <= set(result)
+        assert set(result["bound"] or bound) == bound  # Rosenbrock's may have no time for one
+        written |= set(result)
+    assert written == told
+    capsys.readouterr()
+    assert exit_code(["check", str(instance), str(solution), "--format", "json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) - common == fields_on("`nsa check --format json`", text)
+
+
+def test_links_lead_to_files():
+    """Links within the repository; the documentation's build checks those between pages again."""
+    for path in [
+        *(page.path for page in PAGES),
+        *(ROOT / "benchmarks").rglob("*.md"),
+        ROOT / "checkpoints/README.md",
+    ]:
+        for target in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
+            if "://" not in target and target not in ("commands.md", "python.md"):  # these two are made
+                assert (path.parent / target).exists(), f"{path.name}: {target}"

@@ -1,0 +1,80 @@
+"""What the package promises to those who install it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from nsa_cli.version import __version__
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SOURCES = sorted((ROOT / "src" / "nsa_cli").rglob("*.py"))
+
+
+def names(requirements):
+    """Names of packages without versions."""
+    return {re.match(r"[\w-]+", text)[0] for text in requirements}
+
+
+def test_torch_is_an_extra_that_tests_have():
+    """Who only solves downloads none of it."""
+    extras = PROJECT["optional-dependencies"]
+    assert "torch" not in names(PROJECT["dependencies"])
+    assert names(extras["torch"]) == {"torch"}
+    assert "torch" in names(extras["test"])
+
+
+def test_extras_that_errors_name_exist():
+    """``pip install 'nsa-cli[x]'`` is a command that works."""
+    from nsa_cli.core.extras import _EXTRAS
+
+    assert {extra for _, extra in _EXTRAS.values()} <= PROJECT["optional-dependencies"].keys()
+    for path in SOURCES:
+        for extra in re.findall(r"nsa-cli\[(\w+)\]", path.read_text()):
+            assert extra in PROJECT["optional-dependencies"], path
+
+
+def test_classifiers_say_which_pythons():
+    """From the oldest that may install it on."""
+    versions = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    assert PROJECT["requires-python"] == f">={versions[0]}"
+    assert f"{sys.version_info.major}.{sys.version_info.minor}" in versions
+    assert "Typing :: Typed" in PROJECT["classifiers"]
+    assert (ROOT / "src" / "nsa_cli" / "py.typed").exists()
+
+
+def test_the_wheel_is_used_before_a_change_lands():
+    """By the script that runs all checks."""
+    assert ".ci/wheel" in (ROOT / ".ci" / "run").read_text().splitlines()
+
+
+def test_the_citation_is_of_this_version():
+    """And has what the format requires."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert str(cited["version"]) == __version__
+    assert cited["license"] == PROJECT["license"]
+    assert {"cff-version", "title", "message", "authors"} <= cited.keys()
+    assert cited["references"][0]["title"] == "Neural Simulated Annealing"
+
+
+def test_what_contributing_names_is_there():
+    """Files and folders, of the checkout or of the package."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    paths = [p for p in re.findall(r"`([\w./-]+/[\w./-]*|\w+\.py)`", text) if "NAME" not in p]
+    assert len(paths) > 8
+    folders = (ROOT, ROOT / "src" / "nsa_cli", *(ROOT / "src" / "nsa_cli" / "problems").iterdir())
+    for path in paths:
+        assert any((folder / path).exists() for folder in folders), path
+
+
+@pytest.mark.parametrize("module", ["nsa_cli", "nsa_cli.core.extras", "nsa_cli.solver.keywords"])
+def test_modules_can_be_imported_first(module):
+    """In a process of their own, in any order."""
+    subprocess.run([sys.executable, "-c", f"import {module}"], check=True, timeout=60)

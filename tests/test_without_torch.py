@@ -1,0 +1,141 @@
+"""Without torch: all but training, CUDA, and the reference implementation works alike."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nsa_cli.solver.choose import choose_device
+
+ROOT = Path(__file__).parents[1]
+
+#: A process in which torch is not installed, as far as Python can tell.
+BLOCKED = """
+import sys
+sys.modules["torch"] = None
+{code}
+"""
+COMMAND = "from nsa_cli.cli.main import exit_code\nsys.exit(exit_code(sys.argv[1:]))"
+
+
+def run(*arguments, torch=False, code=COMMAND, folder=ROOT):
+    """Run a command, or other code, in a process with or without torch."""
+    text = f"import sys\n{code}" if torch else BLOCKED.format(code=code)
+    command = [sys.executable, "-c", text, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+
+
+def answer(done):
+    """Give what a run tells, without times."""
+    assert done.returncode == 0, done.stderr
+    try:
+        result = json.loads(done.stdout)
+    except ValueError:
+        return done.stdout
+    for key in ("seconds", "bound"):
+        result.pop(key, None)
+    return result
+
+
+SAME = [
+    "solve examples/capitals.csv --seed 1 --threads 1",
+    "solve examples/packing.csv --seed 1 --no-bound --steps 300",
+    "solve examples/cutting.json --seed 1 --neighbourhood squares --steps 300",
+    "solve examples/valley.json --seed 1 --chains 4",
+    "solve examples/capitals.tsp --seed 1 --steps 300 --policy tsp-ppo-best",
+    "solve examples/capitals.csv --seed 1 --steps 300 --candidates 10 --acceptance hastings",
+    "solve examples/cutting.json --seed 1 --steps 300 --t-start auto --t-end auto",
+    "solve examples/capitals.csv --seed 1 --steps 300 --schedule adaptive --device auto",
+    "generate knapsack --size 50 --paper --count 2",
+    "generate bin --size 50 --paper --count 2 --format jsonl",
+    "generate tsp --size 20 --paper --count 2",
+    "generate rosenbrock --size 3 --seed 1",
+]
+
+
+@pytest.mark.parametrize("command", SAME)
+def test_answers_are_the_same(command):
+    """With torch and without it."""
+    words = command.split()
+    assert answer(run(*words)) == answer(run(*words, torch=True))
+
+
+def test_checking_drawing_and_benchmarks(tmp_path):
+    """They need no torch either."""
+    tour, trace = tmp_path / "c.tour", tmp_path / "c.csv"
+    example = "examples/capitals.csv"
+    solved = run("solve", example, "--steps", 100, "-o", tour, "--trace", trace, "--plot", tmp_path / "a.png")
+    assert (solved.returncode, solved.stdout) == (0, ""), solved.stderr
+    for command in (
+        ("check", example, tour),
+        ("plot", "solution", example, tour, "-o", tmp_path / "b.png"),
+        ("plot", "run", trace, "-o", tmp_path / "r.svg"),
+        ("benchmark", "knapsack", "--sizes", 50, "--steps", 1, "--count", 2, "--out", tmp_path / "out"),
+    ):
+        done = run(*command)
+        assert done.returncode == 0, done.stderr
+    assert {p.name for p in tmp_path.iterdir()} == {"c.tour", "c.csv", "a.png", "b.png", "r.svg", "out"}
+
+
+HINT = "pip install 'nsa-cli[torch]'"
+
+
+@pytest.mark.parametrize(
+    ("command", "start"),
+    [
+        ("train knapsack --epochs 1 --out x.json", "nsa: error: training needs PyTorch: "),
+        ("solve examples/capitals.csv --device cuda", "nsa: error: --device: cuda needs PyTorch: "),
+        ("solve examples/capitals.csv --backend torch", "nsa: error: --backend: torch needs PyTorch: "),
+        ("benchmark tsp --sizes 20 --device cuda", "nsa: error: --device: cuda needs PyTorch: "),
+        ("plot policy knapsack-es-best -o x.png", "nsa: error: the picture of a policy needs PyTorch: "),
+        ("solve data.json --problem own.py", "nsa: error: own.py:2: needs PyTorch: "),
+    ],
+)
+def test_what_needs_torch_asks_for_it_in_a_line(command, start, tmp_path):
+    """With the command that installs it, and nothing written."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "own.py").write_text('"""Own."""\nimport torch\n')
+    (tmp_path / "data.json").write_text("{}")
+    done = run(*command.split(), folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.replace(f"{tmp_path}/", "") == start + HINT + "\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data.json", "examples", "own.py"]
+
+
+def test_policies_without_a_kernel_ask_for_torch():
+    """As the reference implementation is all that runs them."""
+    code = """
+from nsa_cli.cli.main import exit_code
+from nsa_cli.problems.knapsack.flip import FlipItem
+FlipItem.kernel = lambda self: None
+sys.exit(exit_code(["solve", "examples/packing.csv", "--steps", "10", "--policy", "uniform", "--no-bound"]))
+"""
+    done = run(code=code)
+    assert (done.returncode, done.stdout) == (2, "")
+    why = "knapsack has no kernel for uniform proposals, and the reference implementation needs PyTorch"
+    assert done.stderr == f"nsa: error: {why}: {HINT}\n"
+
+
+def test_a_gpu_is_left_alone_where_torch_is_not(monkeypatch):
+    """`auto` is then the CPU."""
+    monkeypatch.setattr("nsa_cli.solver.choose._may_have_cuda", lambda: True)
+    monkeypatch.setattr("nsa_cli.solver.choose.is_installed", lambda package: package != "torch")
+    assert choose_device("auto") == "cpu"
+
+
+def test_python_functions_do_without_torch():
+    """And names that need it say so when they are used."""
+    code = """
+import nsa_cli as nsa
+print(nsa.knapsack([60, 100, 120], [10, 20, 30], 50).solution.tolist(), "solve" in dir(nsa))
+try:
+    nsa.tsp([[0, 0], [3, 4], [0, 4], [3, 0]], backend="torch")
+except nsa.UsageError as error:
+    print(error)
+"""
+    done = run(code=code)
+    assert done.stdout == f"[1, 2] True\nbackend: torch needs PyTorch: {HINT}\n", done.stderr
