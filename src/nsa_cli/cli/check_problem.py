@@ -9,6 +9,7 @@ import typer
 from nsa_cli.cli.console import Console, announce_compiling, describe, emit, say
 from nsa_cli.cli.options import ProblemName, Quiet, Seed
 from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
 
 
@@ -56,6 +57,7 @@ def _report(problem: Any, done: list[str], wrong: list[NsaError], sizes: list[in
 
 def _check_tensors(problem: Any) -> int:
     """Check a problem that is written as the built-in ones are, in tensors."""
+    need("torch", "a problem of tensor methods")
     from nsa_cli.contract import check_problem as check
 
     check(problem)
