@@ -22,25 +22,30 @@ def plain(function: Any) -> Any:
 
 def compiled(function: Any) -> Function[Any]:
     """Make a function for kernels, with the functions of its own file or folder that it calls."""
-    return _compiled(plain(function), {})
+    return _compiled(plain(function))
 
 
-def _compiled(function: FunctionType, made: dict[FunctionType, Function[Any]]) -> Function[Any]:
-    if function not in made:
+#: Functions for kernels by those that were written; None while one is made, which may call itself.
+_made: dict[FunctionType, Function[Any] | None] = {}
+
+
+def _compiled(function: FunctionType) -> Any:
+    if function not in _made:
+        _made[function] = None
         folder = str(Path(function.__code__.co_filename).parent)
 
         def served(value: Any) -> Any:
             ours = isinstance(value, FunctionType) and value is not function
             near = ours and str(Path(value.__code__.co_filename).parent).startswith(folder)
-            return _compiled(value, made) if near else value
+            return _compiled(value) or value if near else value
 
         scope = dict(function.__globals__)
         scope |= {name: served(scope[name]) for name in _names(function.__code__) if name in scope}
         cells = tuple(CellType(served(cell.cell_contents)) for cell in function.__closure__ or ())
         copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
         copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
-        made[function] = uncached(copy)  # type: ignore[assignment]
-    return made[function]
+        _made[function] = uncached(copy)  # type: ignore[assignment]
+    return _made[function]
 
 
 def _names(code: CodeType) -> Iterator[str]:
