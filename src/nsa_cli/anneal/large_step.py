@@ -218,7 +218,7 @@ class LargeStepChains:
         self._whole = [row for row, run in enumerate(runs) if run.partition is None]
         #: Those not over yet, by the first chain of their instance.
         self._populations: dict[int, Population] = {}
-        self._rows = rows
+        self._rows, self._by_time = rows, steps is None
         for row in range(0, len(runs) if steps != 0 else 0, rows):
             if (recombination := runs[row].recombination) is not None:
                 self._populations[row] = Population(
@@ -240,6 +240,8 @@ class LargeStepChains:
         for first in list(self._populations):
             steps = self._populate(first, count, used)
             left.update(dict.fromkeys(range(first, first + self._rows), steps))
+        if self._by_time and not all(left.values()):
+            return  # chains wait for the populations of all
         self._each(
             lambda row: self._run(row, temperatures[count - left[row] :]),
             [row for row in self._whole if left[row]],

@@ -86,8 +86,10 @@ def run_chains(
     progress, watch = _progress(chains, schedule, float(first), full=full), GoalWatch(goals, rows)
     if on_progress is not None:
         on_progress(progress)
+    before = -1
     while chains.step < schedule.steps:
-        if goals and chains.step == watch.due and watch.look(chains):
+        # A chunk may have taken no steps: it went on with what comes before them.
+        if goals and chains.step in (watch.due, before) and watch.look(chains):
             return End(list(watch.reached.values())[-1].reason, watch.reached)
         if isinstance(schedule, AdaptiveSchedule) and chains.step >= schedule.due:
             schedule.look(chains)
@@ -96,6 +98,7 @@ def run_chains(
         due = (schedule.due or schedule.steps, watch.due if goals else schedule.steps)
         last = min(chains.step + next(chunks), schedule.steps, *due)
         temperatures = schedule.temperatures(chains.step, last)
+        before = chains.step
         chains.advance(temperatures, float(schedule.fractions(chains.step, chains.step + 1)[0]))
         progress = _progress(chains, schedule, float(temperatures[-1]), full=full)
         if on_progress is not None:

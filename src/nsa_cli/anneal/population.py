@@ -17,17 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.recombination import make, mate
 from nsa_cli.core.draws import start_draws, stream_keys, uniforms
-from nsa_cli.core.kernel.draws import at_step
-from nsa_cli.core.kernel.jit import kernel
-from nsa_cli.core.kernel.steps import energy, enter, note, recombine, settle
-from nsa_cli.core.problem import Recombination
+from nsa_cli.core.problem import LEAST_POPULATION, MADE, Recombination
 
-#: Shares of the run after which no more solutions are made, and none recombine.
-_MADE, _RECOMBINED = 0.5, 0.9
+#: Share of the run after which none recombine.
+_RECOMBINED = 0.9
 
-#: With fewer solutions the time for them is better spent in a chain; more gain little.
-_FEWEST, _MOST = 9, 300
+#: More solutions gain little.
+_MOST = 300
 
 #: Elements of all solutions at most.
 _ELEMENTS = 20_000_000
@@ -47,54 +45,6 @@ _PAIRS = 8
 
 #: Phases of a run.
 STARTS, RECOMBINATION, CHAIN = "starts", "recombination", "chain"
-
-#: Any number of elements.
-_ALL = 1 << 62
-
-
-@kernel
-def make(data: Any, state: Any, start: Any) -> float:
-    """Improve a start by local search, to ``state.best``; return its energy."""
-    enter(data, state, start, False)
-    settle(data, state, _ALL)
-    note(data, state)
-    return energy(data, state)
-
-
-@kernel
-def mate(
-    data: Any,
-    state: Any,
-    members: Any,
-    ring: NDArray[np.int64],
-    children: Any,
-    energies: NDArray[np.float64],
-    key: np.int64,
-    number: int,
-    places: NDArray[np.int64],
-) -> None:
-    """Improve solutions by those that follow them in a ring.
-
-    Parameters
-    ----------
-    members, children : [M, …]
-        Solutions, and what becomes of those at each place of the ring.
-    ring : int64[M]
-    energies : float64[M]
-        Of the children.
-    key, number : int64, int
-        Random stream, and the step that the first place of the ring has there.
-    places : int64[P]
-        Which ones.
-    """
-    for place in places:
-        following = place + 1 if place + 1 < len(ring) else 0
-        enter(data, state, members[ring[place]], True)
-        recombine(data, state, members[ring[following]], at_step(key, number + place))
-        note(data, state)
-        energies[place] = energy(data, state)
-        for k in range(len(state.best)):
-            children[place, k] = state.best[k]
 
 
 class Population:
@@ -134,10 +84,10 @@ class Population:
         if steps is None:
             self._slice = max(_SLICE // size, threads)
         else:
-            self._most = min(self._most, int(_MADE * steps * chains / recombination.making))
+            self._most = min(self._most, int(MADE * steps * chains / recombination.making))
             low, high = _FIXED_COUNTS
             self._slice = max(_SLICE // size, min(max(_FIXED_SLICE // size, low), high))
-        self.phase = STARTS if self._most >= _FEWEST else CHAIN
+        self.phase = STARTS if self._most >= LEAST_POPULATION else CHAIN
         self._workers: SimpleQueue[Any] = SimpleQueue()
         if self.phase == STARTS:
             for _ in range(threads):
@@ -155,6 +105,8 @@ class Population:
     def advance(self, count: int, used: float, each: Callable[..., Any]) -> int:
         """Take up to `count` steps; return how many are left, for the chains.
 
+        Where time ends the run, a slice of work is done instead, and no step is left until all is over.
+
         Parameters
         ----------
         count : int
@@ -163,30 +115,38 @@ class Population:
         each : callable
             Applies a function to many things side by side.
         """
+        if self._steps is None:
+            self._work(used, each)
+            return count if self.phase == CHAIN else 0
         while count > 0 and (self.phase != CHAIN or self._ahead >= 1.0):
             taken = min(int(self._ahead), count)
             self._ahead -= taken
             count -= taken
-            if count > 0 and self.phase != CHAIN:
-                if self._steps is not None:
-                    used = self._counted / self._steps
-                self._make_some(used, each) if self.phase == STARTS else self._mate_some(used, each)
+            if count > 0:
+                self._work(self._counted / self._steps, each)
         return count
+
+    def _work(self, used: float, each: Callable[..., Any]) -> None:
+        """Do a slice of work, if any is left."""
+        if self.phase == STARTS:
+            self._make_some(used, each)
+        elif self.phase == RECOMBINATION:
+            self._mate_some(used, each)
 
     @property
     def is_over(self) -> bool:
         """Whether chains take all further steps."""
-        return self.phase == CHAIN and self._ahead < 1.0
+        return self.phase == CHAIN and (self._steps is None or self._ahead < 1.0)
 
     def _make_some(self, used: float, each: Callable[..., Any]) -> None:
         made = len(self._made)
         # Before the first of them the chains' own start has settled, in about the time of one.
-        if self._steps is None and used * _FEWEST > _MADE * (made or self._threads):
+        if self._steps is None and used * LEAST_POPULATION > MADE * (made or self._threads):
             self.phase = CHAIN
             return
         numbers = range(made, min(made + self._slice, self._most))
-        if used >= _MADE or not numbers:
-            if made < _FEWEST:
+        if used >= MADE or not numbers:
+            if made < LEAST_POPULATION:
                 self.phase = CHAIN
                 return
             self._members = np.stack(self._made)

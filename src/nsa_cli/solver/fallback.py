@@ -99,7 +99,9 @@ def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | N
     """Improve first solutions by local search for a moment; None where it cannot, or is not compiled."""
     problem, until = batch.tasks[0].problem, time.monotonic() + _MOMENT
     large_step, size = problem.large_step(), batch.tasks[0].instance.size
-    if large_step is None or not problem.built_in or is_compiling() or batch.settings.init is not None or size > _HASTY:
+    if not problem.built_in or is_compiling() or large_step is None:
+        return None
+    if batch.settings.init is not None or size > _HASTY:
         return None
     flags = Flags()
 
@@ -108,7 +110,9 @@ def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | N
         found = []
         for task, (start, *_) in zip(batch.tasks, np.split(rows, len(batch.tasks)), strict=True):
             if large_step.fits(task.instance) and time.monotonic() < until:
-                chains = LargeStepChains(large_step.runs([task.instance], start[None], 0.0), batch.keys[:1])
+                chains = LargeStepChains(
+                    large_step.runs([task.instance], start[None], 0.0, hurried=True), batch.keys[:1]
+                )
                 while chains.is_settling and time.monotonic() < until:
                     chains.advance(np.zeros(0))
                 start = chains.best[0]

@@ -6,7 +6,6 @@ import alone takes longer than most solves, so it has a module of its own (`sear
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,9 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+
+#: Seconds of a kick, about; and seconds for each element of all solutions without which set-ups are hurried.
+_KICK_SECONDS, _ELEMENT_SECONDS = 1e-4, 3e-5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -177,7 +179,11 @@ class LargeStepSearch(Search):
     ) -> Chains:
         from nsa_cli.anneal.large_step import LargeStepChains
 
-        runs = self.large_step.runs(instances, x, math.inf if seconds is None else seconds)
+        kicks, hurried = float((steps or 0) * rows), False
+        if steps is None and seconds is not None:
+            kicks = seconds * self.threads / _KICK_SECONDS * rows / len(x)
+            hurried = seconds < _ELEMENT_SECONDS * x.size
+        runs = self.large_step.runs(instances, x, kicks, hurried)
         if self.threads == 1 and self.seconds is not None:
             # Partitions are for threads. Without a time limit the answer is the same on any number of them.
             runs = [run._replace(partition=None) for run in runs]

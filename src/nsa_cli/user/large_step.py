@@ -100,7 +100,11 @@ class UserLargeStep:
         return Budget(max(min(50 * instance.size, 5_000), 1_000), 0.3, 0.03, chains=8)
 
     def runs(
-        self, instances: Sequence[UserInstance], x: NDArray[Any], seconds: float = math.inf
+        self,
+        instances: Sequence[UserInstance],
+        x: NDArray[Any],
+        kicks: float = math.inf,
+        hurried: bool = False,
     ) -> list[LargeStepRun]:
         """Put chains at their first solutions."""
         batch = arrays_of(self._model, instances, None)

@@ -41,7 +41,11 @@ class BinLargeStep:
         return Budget(steps, 0.3 / instance.size, 0.003 / instance.size, chains)
 
     def runs(
-        self, instances: Sequence[BinInstance], x: NDArray[Any], seconds: float = math.inf
+        self,
+        instances: Sequence[BinInstance],
+        x: NDArray[Any],
+        kicks: float = math.inf,
+        hurried: bool = False,
     ) -> list[LargeStepRun]:
         """Put chains at their first packings."""
         # A chain that reaches this bound, which takes no time, rests while others of its batch go on.

@@ -53,7 +53,11 @@ class KnapsackLargeStep:
         return Budget(steps, 0.3, 0.003, chains=4)
 
     def runs(
-        self, instances: Sequence[KnapsackInstance], x: NDArray[Any], seconds: float = math.inf
+        self,
+        instances: Sequence[KnapsackInstance],
+        x: NDArray[Any],
+        kicks: float = math.inf,
+        hurried: bool = False,
     ) -> list[LargeStepRun]:
         """Put chains at their first selections."""
         made = {id(i): prepare(i) for i in {id(i): i for i in instances}.values()}

@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
-from nsa_cli.core.problem import LargeStepRun
+from nsa_cli.core.problem import LEAST_POPULATION, MADE, LargeStepRun
 from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step.kicks import start_at
 from nsa_cli.problems.tsp.large_step.partition import TourPartition, part_count
-from nsa_cli.problems.tsp.large_step.population import TourPopulation
+from nsa_cli.problems.tsp.large_step.population import TourPopulation, kicks_to_make
 from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
 
 #: Fewer sites than this leave no room for kicks; of a closed tour in place of another fewer nodes do.
 _LEAST, _LEAST_NODES = 13, 8
-
-#: Seconds, for each city, with which there is time for good candidates: they take a quarter of it at most.
-_UNHURRIED = 1e-4
 
 #: Sizes of which populations are made. Fewer cities are solved as well by a chain alone; to make one tour of
 #: more takes half a second and longer, and an interrupt waits for it.
@@ -62,18 +59,32 @@ class TspLargeStep:
         return max(threads // part_count(instance.size), 1) if _goes_in_parts(instance) else threads
 
     def runs(
-        self, instances: Sequence[TspInstance], x: NDArray[Any], seconds: float = math.inf
+        self,
+        instances: Sequence[TspInstance],
+        x: NDArray[Any],
+        kicks: float = math.inf,
+        hurried: bool = False,
     ) -> list[LargeStepRun]:
         """Put chains at their first tours; the first one of an instance has a say in its candidates."""
         made: dict[int, Setting] = {}
         for instance, tour in zip(instances, x, strict=True):
             if id(instance) not in made:
-                hurried = seconds < _UNHURRIED * sum(len(tour) for tour in x)
-                made[id(instance)] = prepare(instance, tour, self.settings, hurried=hurried)
-        return [_run(made[id(i)], i, tour) for i, tour in zip(instances, x, strict=True)]
+                made[id(instance)] = prepare(
+                    instance,
+                    tour,
+                    self.settings,
+                    populated=_is_populated(instance.size, kicks),
+                    hurried=hurried,
+                )
+        return [_run(made[id(i)], i, tour, kicks) for i, tour in zip(instances, x, strict=True)]
 
 
-def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepRun:
+def _is_populated(size: int, kicks: float) -> bool:
+    """Tell whether there are to be populations of so many cities."""
+    return size in _POPULATED and MADE * kicks >= LEAST_POPULATION * kicks_to_make(size)
+
+
+def _run(setting: Setting, instance: TspInstance, first: Solution, kicks: float) -> LargeStepRun:
     sites, tours = setting
     state = start_at(tours, sites.order(first))
 
@@ -88,7 +99,7 @@ def _run(setting: Setting, instance: TspInstance, first: Solution) -> LargeStepR
 
     divided = part_count(len(state.best)) > 1 and not tours.cities.metric.is_matrix
     partition = TourPartition(tours, state) if divided else None
-    population = TourPopulation(instance, tours) if len(state.best) in _POPULATED else None
+    population = TourPopulation(instance, tours) if _is_populated(len(state.best), kicks) else None
     return LargeStepRun(tours, state, current, best, partition=partition, recombination=population)
 
 

@@ -18,7 +18,13 @@ from nsa_cli.problems.tsp.large_step.kicks import Kicked, Tours, start_at
 _NOISE = 0.5
 
 #: Kicks that take as long as to make a tour, and to recombine two: in any case, and for each city.
-_MAKING, _MATING = (6.0, 0.03), (1.0, 0.001)
+_MAKING, _MATING = (3.0, 0.035), (0.1, 0.0007)
+
+
+def kicks_to_make(size: int) -> float:
+    """Count the kicks that take as long as to make a tour of so many cities."""
+    least, each = _MAKING
+    return least + each * size
 
 
 class TourPopulation:
@@ -33,7 +39,7 @@ class TourPopulation:
 
     def __init__(self, instance: TspInstance, tours: Tours) -> None:
         self.size = len(tours.cities.neighbours) // tours.cities.width
-        self.making, self.mating = (least + each * self.size for least, each in (_MAKING, _MATING))
+        self.making, self.mating = kicks_to_make(self.size), _MATING[0] + _MATING[1] * self.size
         self._instance, self._tours = instance, tours
 
     def worker(self) -> Kicked:

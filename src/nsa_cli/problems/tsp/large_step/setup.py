@@ -34,6 +34,8 @@ class LargeStepSettings:
     ----------
     candidates : int
         Edges a city that moves may add, by alpha-nearness.
+    wider : int
+        So many more for populations.
     subgradient_steps : int
         Half as many for few cities.
     depth : int
@@ -46,7 +48,8 @@ class LargeStepSettings:
         fraction of the budget.
     """
 
-    candidates: int = 6
+    candidates: int = 5
+    wider: int = 1
     subgradient_steps: int = 40
     depth: int = 6
     longest: int = 80
@@ -72,11 +75,20 @@ def prepare(
     start: Solution,
     settings: LargeStepSettings = LargeStepSettings(),
     *,
+    populated: bool = False,
     hurried: bool = False,
 ) -> Setting:
     """Make an instance ready: candidates and scales; edges of the first tour int64[N] are among them.
 
-    Hurried, the candidates are the nearest cities, not those of the best alpha-nearness.
+    Parameters
+    ----------
+    instance : TspInstance
+    start : int64[N]
+    settings : LargeStepSettings
+    populated : bool
+        Whether there will be a population, which needs more candidates, and from all sides.
+    hurried : bool
+        Whether to take the nearest cities, not those of the best alpha-nearness.
     """
     sites, metric, neighbours, distances = neighbour_lists(instance)
     size, order = len(sites.numbers), sites.order(start)
@@ -84,7 +96,15 @@ def prepare(
     if isinstance(instance, ClosedTour):  # whose surcharges are no distances; each city has a fixed edge
         scale, candidates = instance.spacing, candidates + instance.outer.route.directed
     hurried = hurried or size > _WEIGHED_UP_TO
-    if not hurried and instance.matrix is None and instance.points.shape[1] == 2 and size > _FEW:
+    if populated:
+        candidates += settings.wider
+    if (
+        populated
+        and not hurried
+        and instance.matrix is None
+        and instance.points.shape[1] == 2
+        and size > _FEW
+    ):
         neighbours = with_quadrants(instance.points[sites.numbers], neighbours)
     graph = graph_of(metric, neighbours, order)
     steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
