@@ -66,6 +66,7 @@ class Builder:
     def find(self, function: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
         """Compile a kernel for types of arguments, keep its objects, and load it for this machine."""
         from nsa_cli.core.kernel import shipped, sources
+        from nsa_cli.core.kernel.ahead import lowered
 
         name, files = shipped.name_of(function, types), sources.sources(_files(function, types))
         entry = {
@@ -78,7 +79,7 @@ class Builder:
         if entry.items() <= known.items() and all((self._old / place).exists() for place in objects):
             returns, code = known["returns"], [(self._old / place).read_bytes() for place in objects]
         else:
-            module, returns = _lowered(function, name, arguments)
+            module, returns = lowered(function, name, arguments, shipped.parts_of(arguments))
             bitcode = module.as_bitcode()
             code = [_emitted(bitcode, target) for target in self._targets]
         for place, emitted in zip(objects, code, strict=True):
@@ -98,60 +99,19 @@ def _tools() -> str:
 
 def _files(function: Any, types: Sequence[Any]) -> set[Path]:
     """Give the modules of a kernel, of the classes of its arguments, and of variants for these."""
-    from nsa_cli.core.kernel.jit import variants
+    from nsa_cli.core.kernel import variants
 
     modules = {function.__module__} | {x.__module__ for x in types if isinstance(x, type)}
     modules |= {variant.function.__module__ for variant in variants if {*variant.classes} & {*types}}
     return {Path(sys.modules[name].__file__ or "") for name in modules if name.startswith("nsa_cli.")}
 
 
-def _lowered(function: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, str]:
-    """Type and lower a kernel; the module of all its parts with one entry, and the type of its result."""
-    import llvmlite.binding as llvm
-    import numba
-
-    from nsa_cli.core.kernel import compiler, jit, shipped
-
-    compiler.dispatcher(jit.Function(function), jit.variants)  # tells Numba of variants
-    options = {**compiler.OPTIONS, "no_cpython_wrapper": True, "forceinline": False}
-    compiled = numba.njit(**options)(function)
-    signature = tuple(map(numba.typeof, arguments))
-    compiled.compile(signature)
-    made = compiled.overloads[signature]
-    made.library._ensure_finalized()
-    module = made.library._final_module.clone()
-    inner, returns = made.fndesc.llvm_func_name, str(made.signature.return_type)
-    parts = [str(argument.type) for argument in module.get_function(inner).arguments]
-    key, numbers = [], []
-    for a in arguments:
-        shipped.flatten(a, key, numbers)
-    if len(numbers) != len(parts) - 2:
-        raise RuntimeError(f"{name}: expected {len(parts) - 2} parts of arguments, got {len(numbers)}")
-    loads = "".join(
-        f"  %p{k} = getelementptr i64, ptr %a, i64 {k}\n  %v{k} = load {part}, ptr %p{k}\n"
-        for k, part in enumerate(parts[2:])
-    )
-    passed = ", ".join(["ptr %r", "ptr %e", *(f"{part} %v{k}" for k, part in enumerate(parts[2:]))])
-    result = "  %r = alloca i64\n" if returns == "none" else "  %r = getelementptr i8, ptr %ret, i64 0\n"
-    entry = f"""
-declare i32 @"{inner}"({", ".join(parts)})
-define void @"{name}"(ptr %a, ptr %ret) {{
-  %e = alloca ptr
-{result}{loads}  %s = call i32 @"{inner}"({passed})
-  ret void
-}}
-"""
-    module.link_in(llvm.parse_assembly(entry))
-    for thing in [*module.functions, *module.global_variables]:
-        if not thing.is_declaration and thing.name != name:
-            thing.linkage = "internal"
-    return module, returns
-
-
 def _emitted(bitcode: bytes, target: Any) -> bytes:
     """Optimise a module for a target; its object file."""
     import llvmlite.binding as llvm
     from llvmlite.binding import newpassmanagers as passes
+
+    from nsa_cli.core.kernel.ahead import outside
 
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=3, reloc="pic"
@@ -162,12 +122,7 @@ def _emitted(bitcode: bytes, target: Any) -> bytes:
     tuning.loop_vectorization = True
     builder = passes.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
-    unknown = {
-        f.name
-        for f in module.functions
-        if f.is_declaration and not f.name.startswith("llvm.") and f.name not in LIBRARY
-    }
-    if unknown:
+    if unknown := outside(module) - LIBRARY:
         raise RuntimeError(f"expected code that needs nothing of Numba, got calls of {sorted(unknown)}")
     return machine.emit_object(module)
 

@@ -40,6 +40,8 @@ BELOW = {
         "report",
         "solver",
         "api",
+        "user",
+        "contract",
         "version",
     },
     "version": set(),

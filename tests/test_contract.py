@@ -1,4 +1,6 @@
-"""The contract that every problem keeps, whatever it is; run over all that are there and the example."""
+"""The contract that every problem keeps, whatever it is; run over all that are there and those of users."""
+
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,11 +13,14 @@ from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import read_instances, write_instances
 
 from helpers import random_instances, starts_of
-from user_problems import MAXCUT
+from user_problems import ALL, MAXCUT, QAP
 
-#: Every problem in each of its neighbourhoods, and the example.
+#: Problems of users, in tests.
+OWN = Path(__file__).parent / "user_problems.py"
+
+#: Every problem in each of its neighbourhoods, and those of users.
 CASES = [(name, n.name) for name in builtin_names() for n in find_problem(name).neighbourhoods]
-CASES.append((MAXCUT, "paper"))
+CASES += [(own, "paper") for own in (MAXCUT, QAP, *(f"{OWN}:{cls.__name__}" for cls in ALL))]
 
 #: What a neighbourhood does not promise: a move between near cities may have no way back, and may
 #: turn round the rest of a tour (tests/problems/tsp/test_nearest.py).
@@ -30,6 +35,8 @@ def test_every_problem_keeps_the_contract(name, neighbourhood, check, size):
     problem = find_problem(name)
     if name == "rosenbrock" and size < 2:
         pytest.skip("the function has two variables at least")
+    if ".py:" in name and size not in (2, 5, 17):
+        pytest.skip("in plain Python, some sizes are enough")
     if (neighbourhood, check.__name__) in UNPROMISED:
         pytest.skip("is not promised")
     check(Case(problem, problem.neighbourhood(neighbourhood), size, 1))

@@ -1,4 +1,4 @@
-"""Without torch: all but training, CUDA, the reference implementation and tensor methods works alike."""
+"""Without torch: all but training, CUDA, and the reference implementation works alike."""
 
 from __future__ import annotations
 

@@ -1,119 +1,182 @@
-"""Problems as users write them, in tensors and in scalar functions."""
+"""Problems as users write them: every kind of solutions and moves."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import torch
+from nsa_cli.user import (
+    UserProblem,
+    assignment,
+    elements,
+    flip,
+    gaussian,
+    insert,
+    move,
+    permutation,
+    reals,
+    reassign,
+    reverse,
+    subset,
+    swap,
+)
 
-import nsa_cli as nsa
+EXAMPLES = Path(__file__).parents[1] / "examples"
+MAXCUT, QAP = f"{EXAMPLES / 'maxcut.py'}:MaxCut", f"{EXAMPLES / 'qap.py'}:QAP"
 
-MAXCUT = f"{Path(__file__).parents[1] / 'examples' / 'maxcut.py'}:MaxCut"
 
-
-class Teams(nsa.UserProblem):
+class Teams(UserProblem):
     """Put people into teams, each of whom has a cost in each team; those who are fixed stay.
 
-    Two choices, whole numbers as a solution, a plain number among the data, forbidden candidates, and a move
-    that another one undoes.
+    Two choices of different kinds, a plain number among the data, forbidden candidates, and a move that
+    another one undoes.
     """
 
     name = "teams"
     keys = ("costs", "fixed", "factor")
-    slots = {"person": 3, "team": 4}
+    solution = assignment("fixed", "fixed")
+    moves = (reassign,)
+    feature_names = ("cost", "own", "gain", "temperature")
 
-    def generate(self, size, rng):
+    def generate(size, rng):
         return {"costs": rng.random((size, size)), "fixed": rng.integers(0, 2, size), "factor": 1.5}
 
-    def initial(self, data, draws):
-        return (draws(len(data.fixed)) * len(data.fixed)).astype(np.int64)
-
-    def cost(self, data, x):
-        return data.factor * data.costs.gather(2, x[:, :, None])[:, :, 0].sum(1)
-
-    def allowed(self, data, x, chosen):
-        if not chosen:
-            return data.fixed == 0
-        own = x.gather(1, chosen[0][:, None])
-        return torch.arange(x.shape[1]) != own
-
-    def features(self, data, x, chosen, temperature):
-        heat = temperature.expand(x.shape)
-        if not chosen:
-            return torch.stack([data.costs.gather(2, x[:, :, None])[:, :, 0], x / 10, heat], 2).float()
-        rows = data.costs[torch.arange(len(x)), chosen[0]]
-        own = rows.gather(1, x.gather(1, chosen[0][:, None])).expand(x.shape)
-        return torch.stack([rows, own, (rows - own) / data.scale[:, None], heat], 2).float()
-
-    def apply(self, data, x, action):
-        return x.scatter(1, action[0][:, None], action[1][:, None])
-
-    def reverse(self, data, x, action):
-        return action[0], x.gather(1, action[0][:, None])[:, 0]
-
-    @staticmethod
-    def scalar_cost(data, x):
+    def cost(data, x):
         total = 0.0
         for i in range(len(x)):
             total += data.costs[i, x[i]]
         return data.factor * total
 
-    @staticmethod
-    def scalar_delta(data, x, action):
-        person, team = action
+    def delta(data, x, move):
+        person, team = move
         return data.factor * (data.costs[person, team] - data.costs[person, x[person]])
 
-    @staticmethod
-    def scalar_apply(data, x, action):
-        x[action[0]] = action[1]
+    def allowed(data, x, chosen, candidate):
+        return chosen[0] >= 0 or data.fixed[candidate] == 0
 
-    @staticmethod
-    def scalar_allowed(data, x, chosen, candidate):
-        if chosen[0] < 0:
-            return data.fixed[candidate] == 0
-        return candidate != x[chosen[0]]
-
-    @staticmethod
-    def scalar_features(data, x, chosen, candidate, temperature, out):
+    def features(data, x, chosen, candidate, temperature):
         person = chosen[0]
         if person < 0:
-            out[0] = data.costs[candidate, x[candidate]]
-            out[1] = x[candidate] / 10
-            out[2] = temperature
-        else:
-            own = data.costs[person, x[person]]
-            out[0] = data.costs[person, candidate]
-            out[1] = own
-            out[2] = (out[0] - own) / data.scale
-            out[3] = temperature
-
-    @staticmethod
-    def scalar_reverse(data, x, action):
-        return action[0], x[action[0]]
+            return data.costs[candidate, x[candidate]], x[candidate] / 10, 0.0, temperature
+        own = data.costs[person, x[person]]
+        return (
+            data.costs[person, candidate],
+            own,
+            (data.costs[person, candidate] - own) / data.scale,
+            temperature,
+        )
 
 
-class Row(nsa.UserProblem):
-    """As few and as cheap ones in a row as possible: none. In tensors only; flips of one element."""
+class Row(UserProblem):
+    """As few and as cheap ones in a row as possible: none. No change of cost of its own."""
 
     name = "row"
     keys = ("prices",)
-    slots = {"element": 1}
+    solution = subset("prices")
+    moves = (flip,)
+    feature_names = ("price",)
 
-    def generate(self, size, rng):
+    def generate(size, rng):
         return {"prices": rng.random(size)}
 
-    def initial(self, data, draws):
-        return draws(len(data.prices)) < 0.5
+    def cost(data, x):
+        total = 0.0
+        for i in range(len(x)):
+            if x[i]:
+                total += data.prices[i]
+        return total
 
-    def cost(self, data, x):
-        return (data.prices * x).sum(1)
+    def features(data, x, chosen, candidate, temperature):
+        return (data.prices[candidate],)
 
-    def allowed(self, data, x, chosen):
-        return torch.ones_like(x)
 
-    def features(self, data, x, chosen, temperature):
-        return data.prices[:, :, None].float()
+class Jobs(UserProblem):
+    """Order jobs on one machine: weighted sum of squared ends. Three types of moves on one order."""
 
-    def apply(self, data, x, action):
-        return x.scatter(1, action[0][:, None], ~x.gather(1, action[0][:, None]))
+    name = "jobs"
+    keys = ("times", "weights")
+    solution = permutation("times")
+    moves = (swap, insert, reverse)
+    feature_names = ("time", "weight", "temperature")
+
+    def generate(size, rng):
+        return {"times": rng.integers(1, 10, size), "weights": rng.integers(1, 10, size)}
+
+    def cost(data, x):
+        end, total = 0, 0
+        for i in x:
+            end += data.times[i]
+            total += data.weights[i] * end * end
+        return total
+
+    def features_swap(data, x, chosen, candidate, temperature):
+        return data.times[x[candidate]], data.weights[x[candidate]], temperature
+
+    def features_insert(data, x, chosen, candidate, temperature):
+        return candidate, chosen[0], temperature
+
+    def features_reverse(data, x, chosen, candidate, temperature):
+        return 1, 2, temperature
+
+
+class Bowl(UserProblem):
+    """A quadratic function in a box, by coarse and by fine steps."""
+
+    name = "bowl"
+    keys = ("centre", "top")
+    solution = reals("centre", -1.0, "top")
+    moves = (gaussian(0.5, "coarse"), gaussian(0.01, "fine"))
+
+    def generate(size, rng):
+        return {"centre": rng.random(size), "top": 1.5}
+
+    def cost(data, x):
+        total = 0.0
+        for i in range(len(x)):
+            total += (x[i] - data.centre[i]) ** 2
+        return total
+
+    def delta(data, x, move):
+        i, step = move
+        return step * (step + 2 * (x[i] - data.centre[i]))
+
+
+def _given(data, x, move):
+    i, j, amount = move
+    return j, i, amount
+
+
+@move(giver=elements, taker=elements, amount="most", reverse=_given)
+def transfer(data, x, move):
+    giver, taker, amount = move
+    x[giver] = (x[giver] - amount) % 10
+    x[taker] = (x[taker] + amount) % 10
+
+
+@move(person=elements)
+def rise(data, x, move):
+    x[move[0]] = (x[move[0]] + 1) % 10
+
+
+class Purses(UserProblem):
+    """Coins in purses, near to what is wished for: moves of one's own, of three choices; no way back."""
+
+    name = "purses"
+    keys = ("wishes", "most")
+    solution = assignment("wishes", 10)
+    moves = (transfer, rise)
+
+    def generate(size, rng):
+        return {"wishes": rng.integers(0, 10, size), "most": 4}
+
+    def cost(data, x):
+        total = 0
+        for i in range(len(x)):
+            total += abs(x[i] - data.wishes[i])
+        return total
+
+    def allowed_transfer(data, x, chosen, candidate):
+        return chosen[0] < 0 or chosen[1] >= 0 or candidate != chosen[0]
+
+
+#: With learnt policies, and all.
+LEARNING, ALL = (Teams, Row, Jobs), (Teams, Row, Jobs, Bowl, Purses)

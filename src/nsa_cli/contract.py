@@ -24,6 +24,7 @@ from nsa_cli.policy.build import find_policy
 from nsa_cli.problems import as_problem
 from nsa_cli.problems.files import read_instances
 from nsa_cli.user.adapter import AdaptedProblem
+from nsa_cli.user.contract import SIZES, faults
 from nsa_cli.user.problem import UserProblem
 
 _STEPS = 30
@@ -103,7 +104,7 @@ class Case(NamedTuple):
 def check_problem(
     problem: Problem[Any] | UserProblem | type[Problem[Any] | UserProblem], size: int = 8, seed: int = 0
 ) -> None:
-    """Run all checks on random instances of one size, in the paper's neighbourhood.
+    """Run all checks on random instances, in the paper's neighbourhood.
 
     Raises
     ------
@@ -113,6 +114,10 @@ def check_problem(
         If `problem` is none, or lacks a method.
     """
     adapted = as_problem(problem)
+    if isinstance(adapted, AdaptedProblem):
+        _, found = faults(adapted, sizes=sorted({*SIZES, size}), seed=seed)
+        for fault in found:
+            raise fault
     for check in CHECKS:
         check(Case(adapted, adapted.neighbourhoods[0], size, seed))
 
@@ -184,7 +189,7 @@ def features_are_as_announced(case: Case) -> None:
             continue
         assert isinstance(m.operations, DiscreteOperations)
         for name, feature_set in m.operations.feature_sets.items():
-            for k in range(len(feature_set.slots)):
+            for k in (k for k, slot in enumerate(feature_set.slots) if slot.features):
                 _check_features(case, m, name, m.action[:k])
 
 
@@ -239,83 +244,6 @@ def bounds_are_not_beaten(case: Case) -> None:
         case.insist(again == bound.unrounded, "recompute_bound", f"gives {again}, expected {bound.unrounded}")
 
 
-def scalar_functions_say_what_tensors_say(case: Case) -> None:
-    """Scalar functions equal tensor methods; they are run in Python here, not compiled."""
-    if not isinstance(case.problem, AdaptedProblem) or (kernel := case.neighbourhood.kernel()) is None:
-        return
-    from nsa_cli.user.kernel import data_of
-
-    owner = case.problem.owner
-    steps = list(case.steps())
-    arrays = kernel.arrays(steps[0].instances, None)
-    for m in steps:
-        cost, delta = m.operations.cost(m.batch, m.x), m.operations.delta(m.batch, m.x, m.action)
-        moved = m.operations.apply(m.batch, m.x, m.action)
-        back = m.operations.reverse(m.batch, m.x, m.action)
-        for row in range(len(m.x)):
-            scalars = _Scalars(case, owner, data_of(arrays, row), m.x[row].numpy())
-            scalars.agree("scalar_cost", cost[row])
-            if m.possible[row]:
-                action = _pair(m.action, row)
-                scalars.agree("scalar_delta", delta[row], action)
-                scalars.agree("scalar_apply", moved[row], action)
-                scalars.agree("scalar_reverse", torch.tensor(_pair(back, row)), action)
-        _check_candidates(case, owner, m, arrays)
-
-
-def _check_candidates(case: Case, owner: UserProblem, m: RandomStep, arrays: Any) -> None:
-    """Compare `allowed` and `features` of all candidates, for the first chain that can move."""
-    from nsa_cli.user.kernel import data_of
-
-    assert isinstance(m.operations, DiscreteOperations)
-    for row in m.possible.nonzero()[:1, 0].tolist():
-        scalars = _Scalars(case, owner, data_of(arrays, row), m.x[row].numpy())
-        for k in range(len(m.action)):
-            chosen = m.action[:k]
-            allowed = m.operations.allowed(m.batch, m.x, chosen)[row]
-            seen = m.operations.feature_sets["paper"].compute(m.batch, m.x, chosen, _TEMPERATURE)[row]
-            for c in range(len(allowed)):
-                scalars.agree("scalar_allowed", allowed[c], _pair(chosen, row), c)
-                if allowed[c]:
-                    more = (_pair(chosen, row), c, float(_TEMPERATURE))
-                    scalars.agree("scalar_features", seen[c], *more)
-
-
-def _pair(action: Action, row: int) -> tuple[int, int]:
-    """Give the action of a chain as scalar functions take it."""
-    first, second, *_ = (*(int(index[row]) for index in action), -1, -1)
-    return first, second
-
-
-class _Scalars(NamedTuple):
-    """A user's scalar functions, in Python, for one chain."""
-
-    case: Case
-    owner: UserProblem
-    data: Any
-    x: Any
-
-    def agree(self, name: str, expected: Tensor, *arguments: Any) -> None:
-        """Insist on a function's value, or on its output array."""
-        function = getattr(self.owner, name)
-        if function is None:
-            return
-        x, out = self.x.copy(), np.zeros(expected.shape, np.float32)
-        try:
-            given = function(self.data, x, *arguments, *([out] if name == "scalar_features" else []))
-        except Exception as error:
-            why = f"fails: {type(error).__name__}: {error}"
-            raise ContractError(f"{self.case.problem.name}: {name} {why}") from error
-        said = np.asarray({"scalar_apply": x, "scalar_features": out}.get(name, given), dtype=np.float64)
-        tolerance = 1e-4 if name == "scalar_features" else 1e-9
-        same = np.allclose(said, expected.double().numpy(), rtol=tolerance, atol=tolerance)
-        method = name.removeprefix("scalar_")
-        why = f"gives {said.tolist()}, {method} {expected.tolist()}"
-        self.case.insist(same, name, why)
-        untouched = name == "scalar_apply" or np.array_equal(x, self.x)
-        self.case.insist(untouched, name, "changes the solution it is given")
-
-
 CHECKS: tuple[Callable[[Case], None], ...] = (
     delta_is_the_difference_of_costs,
     cost_is_the_exact_objective,
@@ -326,7 +254,6 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     starts_are_feasible,
     records_and_ids_lose_nothing,
     bounds_are_not_beaten,
-    scalar_functions_say_what_tensors_say,
 )
 
 

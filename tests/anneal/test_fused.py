@@ -22,10 +22,13 @@ from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 from nsa_cli.problems import as_problem, builtin_names, find_problem
 
 from helpers import random_instances, starts_of
-from user_problems import MAXCUT, Teams
+from user_problems import ALL, MAXCUT, QAP
 
 #: Sizes around the width of a vector, and beside it.
 SIZES = (1, 2, 3, 4, 5, 15, 16, 17, 33, 50, 100)
+
+#: Sizes, chains and steps for problems of users, whose reference is plain Python.
+OWN_SIZES, OWN_ROWS, OWN_STEPS = (2, 5, 17), 2, 8
 
 #: How near to the border between two candidates float32 sums may decide otherwise.
 NEAR = 2e-5
@@ -35,15 +38,15 @@ NEAR = 2e-5
 OTHERS = tuple(f"{p}:{n.name}" for p in builtin_names() for n in find_problem(p).neighbourhoods[1:])
 
 #: Problems of users: their kernels are compiled from scalar functions.
-USERS = ("maxcut", "teams")
+OWN = {"maxcut": MAXCUT, "qap": QAP, **{cls.name: cls for cls in ALL}}
+USERS = tuple(OWN)
 
 
 @cache
 def problem_of(name: str) -> Any:
-    """Find a problem, once: what users write is compiled again for each class."""
-    if name == "maxcut":
-        return find_problem(MAXCUT)
-    return as_problem(Teams) if name == "teams" else find_problem(name.partition(":")[0])
+    """Find a problem, once."""
+    own = OWN.get(name, name.partition(":")[0])
+    return find_problem(own) if isinstance(own, str) else as_problem(own)
 
 
 def neighbourhood_of(name: str) -> Any:
@@ -139,11 +142,11 @@ def test_every_single_step_is_that_of_the_reference(name: str, feature_set: str,
     """By every acceptance rule."""
     if RULES[rule].uses_reverse and not neighbourhood_of(name).reversible:
         pytest.skip("its moves cannot all be undone")
-    ties = 0
-    for size in SIZES:
-        pair = Pair(name, feature_set, size, rows=12)
+    ties, own = 0, name in OWN
+    for size in OWN_SIZES if own else SIZES:
+        pair = Pair(name, feature_set, size, rows=OWN_ROWS if own else 12)
         state = pair.start()
-        for step, heat in enumerate(np.geomspace(1.0, 0.01, 40)):
+        for step, heat in enumerate(np.geomspace(1.0, 0.01, OWN_STEPS if own else 40)):
             chains = pair.chains(state, acceptance=rule)
             chains.advance(np.array([heat]))
             u = uniforms_torch(torch.from_numpy(pair.keys), step, step + 1, pair.draws + 1)[0]

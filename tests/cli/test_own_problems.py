@@ -8,145 +8,204 @@ import pytest
 
 from nsa_cli.problems import find_problem
 
-SOUND = """import numba
-import numpy as np
-import torch
-import nsa_cli as nsa
+SOUND = """import numpy as np
+from nsa_cli.user import UserProblem, assignment, elements, flip, move, permutation, subset, swap
 
 
-class Halves(nsa.UserProblem):
+class Halves(UserProblem):
     name = "halves"
     keys = ("numbers",)
-    slots = {"number": 1}
+    solution = subset("numbers")
+    moves = (flip,)
+    feature_names = ("number", "temperature")
 
-    def generate(self, size, rng):
-        return {"numbers": rng.integers(1, 1000, size)}
-
-    def initial(self, data, draws):
-        return draws(len(data.numbers)) < 0.5
-
-    def cost(self, data, x):
-        return (data.numbers * (2 * x.long() - 1)).sum(1).abs()
-
-    def allowed(self, data, x, chosen):
-        return torch.ones_like(x)
-
-    def features(self, data, x, chosen, temperature):
-        return torch.stack([x.float()], 2)
-
-    def apply(self, data, x, action):
-        at = action[0][:, None]
-        return x.scatter(1, at, ~x.gather(1, at))
-
-    def check(self, data, x):
-        return None
-
-    def bound(self, data):
-        return 0
-"""
-
-SCALARS = """
-    @staticmethod
-    def scalar_cost(data, x):
-        total = 0.0
+    def cost(data, x):
+        total = 0
         for i in range(len(x)):
             total += data.numbers[i] if x[i] else -data.numbers[i]
         return abs(total)
 
-    @staticmethod
-    def scalar_delta(data, x, action):
-        total = 0.0
+    def delta(data, x, move):
+        total = 0
         for i in range(len(x)):
             total += data.numbers[i] if x[i] else -data.numbers[i]
-        i = action[0]
+        i = move[0]
         change = -2 * data.numbers[i] if x[i] else 2 * data.numbers[i]
         return abs(total + change) - abs(total)
 
-    @staticmethod
-    def scalar_apply(data, x, action):
-        x[action[0]] = not x[action[0]]
-
-    @staticmethod
-    def scalar_allowed(data, x, chosen, candidate):
+    def allowed(data, x, chosen, candidate):
         return True
+
+    def features(data, x, chosen, candidate, temperature):
+        return data.numbers[candidate] / data.scale, temperature
+
+    def generate(size, rng):
+        return {"numbers": rng.integers(1, 1000, size)}
+
+    def start(data, draws):
+        return draws(len(data.numbers)) < 0.5
+
+    def check(data, x):
+        return None
+
+    def bound(data):
+        return 0
 """
 
-COST = "return (data.numbers * (2 * x.long() - 1)).sum(1).abs()"
-NEW_COST = """    def delta(self, data, x, action):
-        return self.cost(data, self.apply(data, x, action)).double()
+MOVES = "moves = (flip,)"
+OWN_MOVE = """@move(number=elements)
+def turn(data, x, move):
+    x[move[0]] = not x[move[0]]
 
-"""
-START = "return draws(len(data.numbers)) < 0.5"
 
-#: What is replaced by what, the method that is named, words of the message, and text at the line that is.
+class Halves"""
+
+#: What is replaced by what, words of the message, and text at the line that is named. Of each: solving and
+#: checking.
 MISTAKES = {
-    "no return": (COST, f"y = {COST[7:]}", "Halves.cost", "got None; is its return missing", "def cost"),
+    "no return": (
+        "return abs(total)\n",
+        "abs(total)\n",
+        "Halves.cost: expected a number, got None; is its return",
+        "def cost",
+    ),
     "a key": (
-        COST,
-        COST.replace("numbers", "numbrs"),
-        "Halves.cost",
-        "no 'numbrs'; they have numbers",
+        "total += data.numbers[i] if",
+        "total += data.numbrs[i] if",
+        "has no attribute 'numbrs'",
         "numbrs",
     ),
-    "one number": (COST, "return 1.0", "Halves.cost", "one a chain", "def cost"),
-    "a sum of all": (COST, COST.replace("sum(1)", "sum()"), "Halves.cost", "one a chain", "def cost"),
-    "division": (COST, "return x / (1 / 0)", "Halves.cost", "ZeroDivisionError", "1 / 0"),
-    "exit": (COST, "raise SystemExit", "Halves.cost", "SystemExit", "raise SystemExit"),
-    "start": (START, "pass", "Halves.initial", "got None", "def initial"),
-    "texts": (
-        "return draws(len(data.numbers)) < 0.5",
-        "return ['a']",
-        "Halves.initial",
-        "list",
-        "def initial",
+    "a text": (
+        "return abs(total)\n",
+        "return 'low'\n",
+        "Halves.cost: expected a number, got str",
+        "def cost",
     ),
-    "allowed": ("torch.ones_like(x)", "x.long()", "Halves.allowed", "bool[", "def allowed"),
-    "apply": ("return x.scatter(1, at, ~x.gather(1, at))", "x.flip(0)", "Halves.apply", "None", "def apply"),
-    "in place": ("x.scatter(1", "x.scatter_(1", "Halves.apply", "change of its argument", "def apply"),
-    "check": ("return None", "return True", "Halves.check", "a text that says why not", "def check"),
-    "infeasible": ("return None", "return 'never'", "halves", "infeasible", None),
-    "bound": ("return 0\n", "return 'x'\n", "Halves.bound", "a finite number", "def bound"),
-    "a false bound": ("return 0\n", "return 10**6\n", "halves", "beats the bound", None),
-    "new cost": (
-        "    def check",
-        NEW_COST + "    def check",
-        "Halves.delta",
-        "the change of cost",
+    "not finite": ("return abs(total)\n", "return total / 0.0 if total else 1e999\n", "Halves.cost", None),
+    "division": ("return abs(total)\n", "return 1 // (total - total)\n", "Halves.cost", "(total - total)"),
+    "exit": ("return abs(total)\n", "raise SystemExit\n", "SystemExit", "raise SystemExit"),
+    "self": (
+        "def cost(data, x)",
+        "def cost(self, data, x)",
+        "functions of a problem take no self",
+        "def cost(self",
+    ),
+    "wrong parameters": (
+        "def delta(data, x, move)",
+        "def delta(data, x)",
+        "expected delta(data, x, move)",
         "def delta",
     ),
-    "syntax": ("def cost(self", "def cost(self,,", "cannot be imported", "SyntaxError", "def cost(self,,"),
-    "import": ("import numba\n", "import numbra\n", "cannot be imported", "ModuleNotFound", "import numbra"),
-    "exit of the file": (
-        "import numba\n",
-        "raise SystemExit\n",
-        "cannot be imported",
-        "SystemExit",
-        "raise System",
+    "a typing error": (
+        "def delta(",
+        "def detla(",
+        "no such function of a problem; the nearest is delta",
+        "def detla",
+    ),
+    "no cost": ("def cost(", "def _cost(", "has no cost(data, x)", None),
+    "no moves": (MOVES, "", "has no moves", None),
+    "no comma": (MOVES, "moves = (flip)", "moves: expected a tuple", None),
+    "another's move": (MOVES, "moves = (swap, flip, flip)", "two are called flip", None),
+    "a move that does not fit": (
+        'subset("numbers")',
+        'permutation("numbers")',
+        "flip is for solutions that are subset",
+        None,
+    ),
+    "no such key": ('subset("numbers")', 'subset("numbrs")', "there is no key 'numbrs'", None),
+    "no solution": ('solution = subset("numbers")', "solution = 3", "solution: expected permutation", None),
+    "start": (
+        "return draws(len(data.numbers)) < 0.5",
+        "pass",
+        "Halves.start: expected an array of",
+        "def start",
+    ),
+    "a start of another length": (
+        "len(data.numbers)) < 0.5",
+        "3) < 0.5",
+        "expected a solution, got one of which",
+        "def start",
+    ),
+    "texts": ("return draws(len(data.numbers)) < 0.5", "return ['a']", "Halves.start", "def start"),
+    "allowed": ("        return True\n", "        return candidate > 10_000\n", "no move is allowed", None),
+    "check": ("return None", "return True", "Halves.check: expected None, or a text", "def check"),
+    "infeasible": ("return None", "return 'never'", "never", None),
+    "bound": ("return 0\n", "return 'x'\n", "Halves.bound", None),
+    "a false bound": ("return 0\n", "return 10**6\n", "bound", None),
+    "new cost": (
+        "- abs(total)\n",
+        "\n",
+        "Halves.delta: expected the change of cost by the move",
+        "def delta",
+    ),
+    "index": (
+        "i = move[0]\n",
+        "i = move[0] + 1000\n",
+        "Halves.delta fails: IndexError",
+        "data.numbers[i] if x[i] else 2",
+    ),
+    "data are changed": ("total = 0\n", "total = 0; data.numbers[0] += 1\n", "changes the data", "+= 1"),
+    "x is changed": (
+        "change = -2",
+        "x[0] = not x[0]; change = -2",
+        "Halves.delta: expected x as it was",
+        "def delta",
+    ),
+    "an array": ("total = 0\n", "total = np.zeros(3).sum()\n", "it makes an array", "np.zeros(3)"),
+    "syntax": ("def cost(data", "def cost(data,,", "cannot be imported: SyntaxError", "def cost(data,,"),
+    "import": ("import numpy as np\n", "import numbra\n", "ModuleNotFound", "import numbra"),
+    "exit of the file": ("import numpy as np\n", "raise SystemExit\n", "SystemExit", "raise System"),
+    "an own move": (
+        "class Halves",
+        OWN_MOVE.replace("not x[move[0]]", "not x[move[0] + 99]"),
+        "IndexError",
+        "+ 99",
     ),
 }
 
-SCALAR_MISTAKES = {
-    "new cost": ("- abs(total)\n", "\n", "scalar_delta: expected the change of scalar_cost", ""),
-    "index": ("not x[action[0]]\n", "not x[action[0] + 1000]\n", "scalar_apply fails: IndexError", "+ 1000"),
-    "key": (
-        "data.numbers[i] if x[i] else",
-        "data.numbrs[i] if x[i] else",
-        "scalar_cost cannot be compiled",
-        "",
+#: Seen by checking only.
+CHECKED = {
+    "features that are NaN": (
+        "candidate] / data.scale",
+        "candidate] * float('nan')",
+        "expected a finite number, got nan",
+        "def features",
     ),
+    "too few features": (
+        "/ data.scale, temperature",
+        "/ data.scale",
+        "expected a tuple of 2 numbers (number, temperature)",
+        "def features",
+    ),
+    "a key is left out": (
+        '"numbers": rng',
+        '"nummers": rng',
+        "Halves.generate: expected a dict with the keys numbers",
+        "def generate",
+    ),
+    "other random numbers": (
+        "rng.integers(",
+        "np.random.default_rng().integers(",
+        "the same data from the same rng",
+        "def generate",
+    ),
+    "no generate": ("def generate(", "def _generate(", "has no generate(size, rng)", None),
 }
 
 
 @pytest.fixture
-def solved(nsa, tmp_path):
-    """Solve eight numbers with a text as the problem."""
+def own(nsa, tmp_path):
+    """Run a command on a text as the problem."""
+    numbers = tmp_path / "numbers.json"
+    numbers.write_text(json.dumps({"numbers": [221, 403, 968, 753, 670, 32, 455, 22]}))
 
-    def run(text, *words):
-        path, numbers = tmp_path / "mine.py", tmp_path / "numbers.json"
+    def run(text, command):
+        path = tmp_path / "mine.py"
         find_problem.cache_clear()  # the same file with another text
         path.write_text(text)
-        numbers.write_text(json.dumps({"numbers": [221, 403, 968, 753, 670, 32, 455, 22]}))
-        return nsa("solve", numbers, "-p", f"{path}:Halves", "--seed", 1, "--steps", 50, "-q", *words)
+        if command == "check":
+            return nsa("check-problem", f"{path}:Halves")
+        return nsa("solve", numbers, "-p", f"{path}:Halves", "--seed", 1, "--steps", 50, "-q")
 
     return run
 
@@ -155,48 +214,79 @@ def line_of(text, words):
     return next(i for i, line in enumerate(text.splitlines(), start=1) if words in line)
 
 
-def test_a_sound_problem_is_solved(solved):
-    """In both engines."""
-    assert solved(SOUND).code == 0
-    assert solved(SOUND + SCALARS).json["backend"] == "numba"
-
-
-@pytest.mark.parametrize("how", list(MISTAKES))
-def test_a_mistake_is_named(solved, how):
-    """The method, what it should give, and the line."""
-    old, new, method, words, at = MISTAKES[how]
-    text = SOUND.replace(old, new, 1)
+def spoiled(table, how):
+    old, new, words, at = table[how]
+    text = SOUND.replace(old, new) if old in ("total = 0\n",) else SOUND.replace(old, new, 1)
+    if how == "an own move":
+        text = text.replace(MOVES, "moves = (turn,)")
     assert text != SOUND
-    done = solved(text)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    return text, words, at
+
+
+def assert_named(done, text, words, at):
+    assert (done.code, done.out) == (2, "")
     assert "fault of nsa" not in done.err
-    assert method in done.err
-    assert words in done.err
+    assert "Traceback" not in done.err
+    told = [line for line in done.err.splitlines() if "error: " in line]
+    assert any(words in line for line in told), done.err
+    assert all(line.count("error: ") == 1 for line in told)
     if at is not None:
-        assert f"mine.py:{line_of(text, at)}: " in done.err
+        lines = [i for i, line in enumerate(text.splitlines(), start=1) if at in line]
+        assert any(f"mine.py:{i}: " in line for i in lines for line in told), done.err
 
 
-@pytest.mark.parametrize("how", list(SCALAR_MISTAKES))
-@pytest.mark.parametrize("method", ["anneal", "large-step"])
-def test_a_mistake_in_a_scalar_function_is_named(solved, how, method):
-    """Before compiled code runs with it."""
-    old, new, words, at = SCALAR_MISTAKES[how]
-    text = SOUND + SCALARS.replace(old, new, 1)
-    done = solved(text, "--method", method)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert words in done.err
-    assert f"mine.py:{line_of(text, at)}: " in done.err or not at
+def test_a_sound_problem_is_solved_and_checked(own):
+    """By compiled code; the check says what it has looked at."""
+    done = own(SOUND, "solve")
+    assert (done.code, done.json["backend"]) == (0, "numba")
+    checked = own(SOUND, "check")
+    assert checked.code == 0
+    assert checked.out.startswith("halves: good, on instances of size 2, 3, 4, 5, 8: ")
 
 
-def test_the_cases_of_others(nsa, shared):
-    """A cost without its return, a key with a typing error, a change of cost that is the new cost."""
-    cases = shared / "cases" / "second"
-    for name, code, words in (
-        ("ok", 0, ""),
-        ("none", 2, "c12_none.py:21: Halves.cost: expected"),
-        ("typo", 2, "c12_typo.py:22: Halves.cost fails: AttributeError"),
-        ("delta", 2, "Halves.delta: expected the change of cost"),
-    ):
-        done = nsa("solve", cases / "c12.json", "-p", f"{cases}/c12_{name}.py:Halves", "--seed", 1, "-q")
-        assert done.code == code, done.err
-        assert words in done.err
+#: What a search does not look for, or meets in another place.
+UNSEEN = ("allowed", "x is changed", "not finite", "a false bound", "infeasible")
+
+
+@pytest.mark.parametrize("how", [how for how in MISTAKES if how not in UNSEEN])
+def test_a_mistake_is_named_in_solving(own, how):
+    """What it should give, and the line."""
+    text, words, at = spoiled(MISTAKES, how)
+    assert_named(own(text, "solve"), text, words, at)
+
+
+@pytest.mark.parametrize("how", [*MISTAKES, *CHECKED])
+def test_a_mistake_is_named_by_the_check(own, how):
+    """With the smallest case where it takes one."""
+    table = MISTAKES if how in MISTAKES else CHECKED
+    text, words, at = spoiled(table, how)
+    assert_named(own(text, "check"), text, words, at)
+
+
+def test_the_smallest_case_is_shown(own):
+    """Size, solution and move."""
+    text, *_ = spoiled(MISTAKES, "new cost")
+    assert "at size 2, x = [" in own(text, "check").err
+    assert "flip (" in own(text, "check").err
+
+
+def test_several_faults_are_several_lines(own):
+    """A wrong change of cost does not hide wrong features."""
+    text = SOUND.replace("- abs(total)\n", "\n").replace("/ data.scale, temperature", "/ data.scale")
+    assert own(text, "check").err.count("error: ") == 2
+
+
+def test_zeros_are_no_permutation(nsa, tmp_path):
+    """Nobody has to write a check for that."""
+    data, answer = tmp_path / "q.json", tmp_path / "x.txt"
+    data.write_text(json.dumps({"flow": [[0, 1], [1, 0]], "distance": [[0, 2], [2, 0]]}))
+    for text, code in (("0 0", 3), ("1 0", 0), ("0 1 2", 2), ("0 5", 3)):
+        answer.write_text(text)
+        done = nsa("check", data, answer, "-p", "examples/qap.py:QAP")
+        assert (done.code != 0) == (code != 0), (text, done.out, done.err)
+
+
+def test_built_in_problems_are_not_checked(nsa):
+    """In one line that says so."""
+    done = nsa("check-problem", "tsp")
+    assert (done.code, done.err.count("\n")) == (2, 1)

@@ -11,6 +11,7 @@ import pytest
 
 from nsa_cli.core.kernel import disk_cache
 from nsa_cli.core.kernel.disk_cache import cache_folder, is_private
+from nsa_cli.core.kernel.numba_files import CheckedFiles
 
 #: Prints a compiled number, how often something was compiled, and the folder.
 PROBE = """
@@ -123,7 +124,7 @@ def test_broken_files_are_made_again(tmp_path, suffix, what):
 
 def test_without_room_nothing_is_kept(tmp_path, monkeypatch):
     """And the run goes on."""
-    files = disk_cache.CheckedFiles(str(tmp_path), "name", "stamp")
+    files = CheckedFiles(str(tmp_path), "name", "stamp")
     files.save("key", "data")
     assert files.load("key") == "data"
 

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.user_problems import MAXCUT, Row, Teams
+from tests.user_problems import MAXCUT, Jobs, Teams
 
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
-from nsa_cli.core.errors import UsageError
-from nsa_cli.core.kernel.disk_cache import cache_folder
-from nsa_cli.problems import as_problem, find_problem
+from nsa_cli.problems import find_problem
 
 
 def chains_of(problem: Any, instance: Any, count: int, seed: int = 1, threads: int = 1) -> LargeStepChains:
@@ -24,9 +22,11 @@ def chains_of(problem: Any, instance: Any, count: int, seed: int = 1, threads: i
     return LargeStepChains(runs, stream_keys(seed, np.arange(count)), threads=threads)
 
 
-@pytest.fixture(scope="module", params=[MAXCUT, f"{inspect.getsourcefile(Teams)}:Teams"])
+@pytest.fixture(
+    scope="module", params=[MAXCUT, *(f"{inspect.getsourcefile(c)}:{c.__name__}" for c in (Teams, Jobs))]
+)
 def problem(request: Any) -> Any:
-    """One with a choice a move, and one with two, forbidden candidates and numbers as a solution."""
+    """One choice a move; two of different kinds, some forbidden; three types of moves without `delta`."""
     return find_problem(request.param)
 
 
@@ -71,19 +71,3 @@ def test_a_small_cut_is_solved() -> None:
     result = nsa.solve(nsa.Task(problem, instance), seed=1, method="large-step", steps=200, threads=1)
     assert (result.method, result.objective) == ("large-step", max(map(instance.objective, every)))
     assert nsa.solve(nsa.Task(problem, instance), seed=1, steps=10).method == "anneal"
-
-
-def test_without_scalar_functions_there_are_none() -> None:
-    """The error says what to do."""
-    problem = as_problem(Row)
-    task = nsa.Task(problem, problem.generate(8, np.random.default_rng(1)))
-    with pytest.raises(UsageError, match=r"need its scalar_cost, .* and scalar_allowed; use"):
-        nsa.solve(task, method="large-step")
-
-
-def test_nothing_kept_on_disk_knows_a_users_module(problem: Any) -> None:
-    """Another process, with another file, could not read it; and an edit of the file would not be seen."""
-    chains_of(problem, problem.generate(12, np.random.default_rng(0)), 1).advance(np.full(5, 0.1))
-    indices = list(cache_folder().rglob("*.nbi"))
-    assert indices
-    assert [path for path in indices if b"nsa_user_" in path.read_bytes()] == []

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.hold import TemperatureHold
-from nsa_cli.anneal.kernel import LOOPS, ChainArrays, Proposals
+from nsa_cli.anneal.kernel import ChainArrays, Proposals, advance, begin_chains
 from nsa_cli.core.kernel.hooks import Fused, Uniform
 
 #: A thread takes this share of the rows that are left, divided by the threads, but at least all rows by the
@@ -86,8 +86,7 @@ class FusedChains:
         # Kept between chunks: to start threads takes longer than a short chunk. The caller is one more.
         self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         # Features do not matter to an energy: as for uniform proposals, none are computed.
-        begin, advance = LOOPS[fused.kept]
-        begin(batch, Uniform(False), self._spaces[0], self.state)
+        begin_chains(batch, Uniform(False), self._spaces[0], self.state)
         self._advance = partial(
             advance, batch, self.state, rule, rule.uses_reverse or None, self.choices, members
         )

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.acceptance import COLD, RULES
 from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.hooks import apply, delta, energy, load, propose, reverse, store
-from nsa_cli.core.kernel.jit import generic, kernel, uncached, variant
+from nsa_cli.core.kernel.jit import generic, kernel, variant
+
+#: Below the logarithm of any draw, which need not be drawn then.
+_NEVER = -37.0
 
 
 class ChainArrays(NamedTuple):
@@ -138,7 +141,7 @@ def advance(
                 _, backward = propose(batch, policy, work, row, member, shown[k], at, back)
                 apply(batch, policy, work, row, member, back)
             ratio = log_ratio(rule, change, max(temperatures[k] * scale, COLD), forward, backward)
-            if ratio < 0.0 and not math.log(uniform(at, draws)) < ratio:
+            if ratio < _NEVER or (ratio < 0.0 and not math.log(uniform(at, draws)) < ratio):
                 continue
             lower = current + change < best
             if fresh and not lower:
@@ -156,7 +159,3 @@ def advance(
         store(batch, work, chains.x[row], False)
         chains.energy[row], chains.best_energy[row] = current, best
         chains.accepted[row] += accepted
-
-
-#: Both by `Fused.kept`: hooks of a user's module are compiled in each process again.
-LOOPS = {True: (begin_chains, advance), False: (uncached(begin_chains), uncached(advance))}

@@ -61,6 +61,15 @@ class Console:
             say(f"warning: {message}")
 
 
+def announce_compiling(console: Console) -> None:
+    """Say once if functions of a user's problem are compiled: that takes some seconds."""
+    from nsa_cli.core.kernel import own
+
+    own.on_compile[:] = [
+        lambda: console.tell("compiling the functions of this problem, once: some seconds; they are kept")
+    ]
+
+
 def say(message: str) -> None:
     """Write one line to stderr; a closed terminal is no reason to fail."""
     text = visible(" ".join(message.split()))

@@ -10,6 +10,7 @@ import typer
 
 from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.check import check
+from nsa_cli.cli.check_problem import check_problem
 from nsa_cli.cli.config import configurable
 from nsa_cli.cli.console import describe, log_format, say
 from nsa_cli.cli.example import example
@@ -47,6 +48,7 @@ app = typer.Typer(
 )
 for _command in (solve, check, generate, train, benchmark, example):
     app.command(cls=GroupedCommand)(configurable(_interruptible(_command)))
+app.command("check-problem", cls=GroupedCommand)(configurable(_interruptible(check_problem)))
 
 pictures = typer.Typer(help="Draw a policy, a solution or a run.", rich_markup_mode=None)
 pictures.command("policy")(_interruptible(plot_policy))

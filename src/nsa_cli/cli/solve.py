@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nsa_cli.api import Task, Unread, first_solution, read_each
 from nsa_cli.cli import solve_options as option
-from nsa_cli.cli.console import Console, Signals, describe, say, set_log_format
+from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, say, set_log_format
 from nsa_cli.cli.observer import Extras, Observer
 from nsa_cli.cli.options import (
     Candidates,
@@ -35,7 +35,7 @@ from nsa_cli.cli.options import (
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.kernel import is_compiling
+from nsa_cli.core.kernel import has_compiled
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
 from nsa_cli.solver.settings import Settings
@@ -149,6 +149,7 @@ def _run(
     places = [i for i, item in enumerate(items) if isinstance(item, Task)]
     tasks = [item for item in items if isinstance(item, Task)]
     compiled_late, told = False, ""
+    announce_compiling(console)
     with Signals() as signals:
         from nsa_cli.anneal.stop import Interrupt
         from nsa_cli.solver.solve import solve_each
@@ -168,7 +169,7 @@ def _run(
                 if not isinstance(result, NsaError):
                     told = f"objective {result.objective}, {result.status}: {output}"
                     observer.write(result)
-                    compiled_late = compiled_late or (result.found_by == "start" and is_compiling())
+                    compiled_late = compiled_late or (result.found_by == "start" and has_compiled())
         finally:
             observer.end()
             writer.finish()
@@ -176,7 +177,8 @@ def _run(
             console.tell(told)
         if compiled_late:
             console.warn(
-                "there was no time to compile the kernels for this machine: the answer is a start; "
+                "there was no time to compile the kernels for this machine: the answer is a start, as good "
+                "as can be without them; "
                 "they are compiled in the background now, and the next run has them"
             )
         return signals.exit_code or writer.exit_code

@@ -9,11 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.cli.config import option_names
-from nsa_cli.cli.console import Console, Signals, Status, say
+from nsa_cli.cli.console import Console, Signals, Status, announce_compiling, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
+from nsa_cli.report.progress import duration
 
 #: Columns of the log that the progress line shows.
 _SHOWN = ("cost", "validation", "acceptance")
@@ -65,12 +67,15 @@ def train(
     from nsa_cli.problems import find_problem
 
     found = find_problem(problem)
-    out = out or f"{found.name}-{method}-{preset}.json"
+    console = Console(quiet)
+    _check_own(found, console)
+    out = _destination(out, found.name, f"{method}-{preset}", console)
     check_output(out)
     need("torch", "training")
     import torch
 
     from nsa_cli.solver.choose import choose_device
+    from nsa_cli.train.compare import find_temperatures
     from nsa_cli.train.config import choose_config
     from nsa_cli.train.es import train_es
     from nsa_cli.train.loop import Training
@@ -87,14 +92,15 @@ def train(
     chosen = choose_config(
         type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
     )
-    console = Console(quiet)
     status = Status(console)
     with board(tensorboard) as write, Signals() as signals:
 
         def show(row: Mapping[str, Any]) -> None:
             write(row)
             figures = "  ".join(f"{key} {row[key]:.4g}" for key in _SHOWN if isinstance(row.get(key), float))
-            status.update(f"epoch {row['epoch']}/{chosen.epochs}  {row['seconds']:.0f} s  {figures}")
+            left = row["seconds"] / row["epoch"] * (chosen.epochs - row["epoch"])
+            times = f"{row['seconds']:.0f} s, {duration(left)} left"
+            status.update(f"epoch {row['epoch']}/{chosen.epochs}  {times}  {figures}")
 
         run = Training(
             found,
@@ -105,9 +111,71 @@ def train(
             asked_to_stop=lambda: signals.received != 0,
             on_epoch=show,
         )
-        (train_es if method == "es" else train_ppo)(run, resume=resume)
-        status.clear()
+        find_temperatures(run)
+        try:
+            (train_es if method == "es" else train_ppo)(run, resume=resume)
+        finally:
+            status.clear()
     if not quiet:
         how = "stopped; --resume goes on" if signals.received else "done"
         say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
+        if not signals.received:
+            say(_verdict(run))
     return signals.exit_code
+
+
+def _check_own(problem: Any, console: Console) -> None:
+    """Check an own problem before hours go by with a mistake in it.
+
+    Raises
+    ------
+    NsaError
+        For the first fault.
+    """
+    announce_compiling(console)
+    model = getattr(problem, "model", None)
+    if model is None:
+        return
+    from nsa_cli.user.contract import faults
+
+    for name, why in (("features", "what a policy sees"), ("generate", "instances to learn from")):
+        if not model.learns if name == "features" else model.function(name) is None:
+            raise UsageError(f"{model.spec}: has no {name}, {why}; without, solve proposes moves uniformly")
+    for fault in faults(problem)[1]:
+        raise fault
+
+
+def _destination(out: str | None, problem: str, recipe: str, console: Console) -> str:
+    """Give the policy's file; not by the name of a shipped policy, which that name would still mean."""
+    from nsa_cli.policy.checkpoint import available, directories
+
+    shipped = available(problem)
+    if out is None:
+        name = f"{problem}-{recipe}"
+        return f"{name}-own.json" if name in shipped else f"{name}.json"
+    path = Path(out)
+    if path.stem in shipped and path.resolve().parent not in [d.resolve() for d in directories()]:
+        console.warn(f"{path.stem} is a shipped policy, too; yours is meant by its path, --policy ./{out}")
+    return out
+
+
+def _verdict(run: Any) -> str:
+    """Say in words whether the policy is worth its time."""
+    from nsa_cli.bench.statistics import half_width
+    from nsa_cli.policy.build import build
+    from nsa_cli.policy.checkpoint import read
+    from nsa_cli.train.compare import compare
+
+    found = compare(run, build(read(run.out, run.problem.name), run.operations))
+    if found is None:
+        return "not compared with uniform proposals: there is no kernel for both"
+    mean, half = float(found.advantage.mean()) * 100, (half_width(found.advantage) or 0.0) * 100
+    about = f"at equal time ({found.steps} steps to {found.uniform_steps}, {found.seconds:.2g} s a chain)"
+    where = f"on {len(found.advantage)} new instances of size {found.size}"
+    interval = f"by {abs(mean):.2g} %, 95 % interval {abs(mean) - half:.2g} to {abs(mean) + half:.2g} %"
+    if abs(mean) <= half:
+        return f"{about} it makes no difference that can be told {where}: {mean:+.2g} % ± {half:.2g}"
+    verb = "beats" if mean > 0 else "does not beat"
+    return (
+        f"{about} the policy {verb} uniform proposals {where}: {'better' if mean > 0 else 'worse'} {interval}"
+    )

@@ -146,6 +146,9 @@ class DiscreteOperations(Operations[InstanceT, BatchT]):
     #: The feature sets by name; ``paper`` is the paper's. All have the same slots.
     feature_sets: Mapping[str, FeatureSet]
 
+    #: Whether the first choice is that of the type of moves, which no network makes.
+    chooses_type: bool = False
+
     @property
     def slots(self) -> int:
         """Number of choices that make an action."""
@@ -157,6 +160,17 @@ class DiscreteOperations(Operations[InstanceT, BatchT]):
 
         A chain without allowed candidates stays where it is.
         """
+
+    def from_kernel(self, pairs: Tensor) -> Action:
+        """Give the actions that a kernel has recorded, int64[B, 2]."""
+        return tuple(pairs[:, slot] for slot in range(self.slots))
+
+    def candidates(self, batch: BatchT, chosen: Action) -> Tensor | None:
+        """Count the candidates of the next choice, int64[B], where kernels draw one of all first.
+
+        Only where that one is not allowed they look at all. None where they look at all in any case.
+        """
+        return None
 
 
 class ContinuousOperations(Operations[InstanceT, BatchT]):

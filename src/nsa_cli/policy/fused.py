@@ -63,7 +63,7 @@ def _network(weights: Weights, prefix: str, order: Any) -> Any:
     return Network(_padded(first, 2), _padded(bias, 1), _padded(second, 1))
 
 
-def _gaussian(made: type, weights: Weights) -> Any:
+def _gaussian(made: Any, weights: Weights) -> Any:
     first = _members(weights["first.weight"], 2).swapaxes(1, 2)
     second = _members(weights["second.weight"], 2).swapaxes(1, 2)  # [P, H, D]
     bias, offset = (_members(weights[name], 1) for name in ("first.bias", "second.bias"))

@@ -41,6 +41,26 @@ def by_weight(weights: Tensor, u: Tensor) -> Pick:
     return Pick(index.clamp(max=weights.shape[1] - 1), total > 0)
 
 
+def by_retry(allowed: Tensor, counts: Tensor, u: Tensor) -> Pick:
+    """Choose uniformly: one of all candidates, or where that is not allowed, one of those that are.
+
+    The second draw is made of the digits that the first has left.
+
+    Parameters
+    ----------
+    allowed : bool[B, N]
+    counts : int64[B]
+        Candidates of each row.
+    u : float64[B]
+    """
+    share = u * counts
+    first = share.long().clamp(max=allowed.shape[1] - 1)
+    rank = ((share - first) * allowed.sum(1)).long()
+    second = (allowed.cumsum(1) <= rank[:, None]).sum(1).clamp(max=allowed.shape[1] - 1)
+    good = allowed.gather(1, first[:, None])[:, 0]
+    return Pick(torch.where(good, first, second), allowed.any(1))
+
+
 def by_softmax(logits: Tensor, allowed: Tensor, u: Tensor) -> Pick:
     """Choose in proportion to exp(logits) among the allowed candidates.
 

@@ -93,7 +93,11 @@ class UniformSlotPolicy:
         for slot in range(self.draws(operations, x)):
             allowed = operations.allowed(batch, x, chosen)
             if not self.scores(slot):
-                pick = sampling.by_weight(allowed.double(), u[slot])
+                counts = operations.candidates(batch, chosen)
+                if counts is None:
+                    pick = sampling.by_weight(allowed.double(), u[slot])
+                else:
+                    pick = sampling.by_retry(allowed, counts, u[slot])
             else:
                 logits = self.logits(operations, batch, x, chosen, temperature)
                 if self.greedy:

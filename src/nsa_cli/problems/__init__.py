@@ -13,16 +13,19 @@ import inspect
 import os
 import pkgutil
 import sys
+from collections.abc import Sequence
+from importlib.machinery import FileFinder, SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import how_to_install
 from nsa_cli.core.problem import Problem
 from nsa_cli.user.adapter import AdaptedProblem
-from nsa_cli.user.calls import attempt, line_of, reason
+from nsa_cli.user.calls import class_place, line_of, reason
+from nsa_cli.user.model import Model
 from nsa_cli.user.problem import UserProblem
 
 
@@ -77,25 +80,56 @@ def _from_file(spec: str) -> Problem[Any]:
         return as_problem(getattr(module, attribute), spec)
     own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
     problems = [c for c in own if issubclass(c, Problem | UserProblem)]
+    problems = [c for c in problems if not any(d is not c and issubclass(d, c) for d in problems)]
     if len(problems) != 1:
         raise UsageError(f"{path}: defines {len(problems)} problems; name one as {path}:CLASS")
-    return as_problem(problems[0], spec)
+    return as_problem(problems[0], f"{path}:{problems[0].__name__}")
 
 
 def _import_file(file: Path) -> ModuleType:
+    """Run a file as a module of its own; modules that it imports may lie beside it.
+
+    From their text, never from compiled files, which an edit within the same second would leave as they are;
+    and for this file alone, since another folder may have modules of the same names.
+    """
     spec = importlib.util.spec_from_file_location(f"nsa_user_{file.stem}", file)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    folder = file.resolve().parent
+    beside, before = _Beside(folder), set(sys.modules)
+    sys.meta_path.append(beside)
     try:
-        spec.loader.exec_module(module)
+        exec(compile(file.read_bytes(), str(spec.origin), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         place = line_of(error, str(spec.origin)) or str(file)
         if isinstance(error, ModuleNotFoundError) and error.name == "torch":
             raise UsageError(f"{place}: needs {how_to_install('torch')}") from None
         raise UsageError(f"{place}: cannot be imported: {reason(error)}") from error
+    finally:
+        sys.meta_path.remove(beside)
+        for name in set(sys.modules) - before:
+            if isinstance(getattr(sys.modules[name], "__loader__", None), _SourceOnly):
+                del sys.modules[name]
     return module
+
+
+class _Beside:
+    """Finder of modules beside a file, for what is found nowhere else."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
+        """As `importlib.abc.MetaPathFinder` has it."""
+        return FileFinder((path or [self._folder])[0], (_SourceOnly, [".py"])).find_spec(name)
+
+
+class _SourceOnly(SourceFileLoader):
+    """Loader that compiles a module's text each time."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def as_problem(found: object, spec: str = "problem") -> Problem[Any]:
@@ -110,18 +144,19 @@ def as_problem(found: object, spec: str = "problem") -> Problem[Any]:
     Raises
     ------
     UsageError
-        If it is something else, or lacks a method or an attribute.
+        If it is something else, or lacks a function or an attribute.
     """
-    if inspect.isclass(found) and issubclass(found, Problem | UserProblem):
+    if isinstance(found, UserProblem):
+        found = type(found)
+    if inspect.isclass(found) and issubclass(found, UserProblem):
+        path = os.path.abspath(inspect.getfile(found)) if ":" in spec else ""
+        home = (find_problem, (f"{path}:{found.__name__}",)) if path else None
+        return AdaptedProblem(Model(found, spec if path else class_place(found), home))
+    if inspect.isclass(found) and issubclass(found, Problem):
         try:
-            found = attempt(found, found, f"{found.__name__}()") if not inspect.isabstract(found) else found()
+            found = found()
         except TypeError as error:  # abstract methods left out
             raise UsageError(f"{spec}: is not complete: {error}") from None
     if isinstance(found, Problem):
         return found
-    if isinstance(found, UserProblem):
-        lacking = [a for a in ("name", "keys", "slots") if not hasattr(found, a)]
-        if lacking:
-            raise UsageError(f"{spec}: is not complete: the class has no attribute {lacking[0]!r}")
-        return AdaptedProblem(found)
     raise UsageError(f"{spec}: expected a subclass of nsa_cli.UserProblem, got {type(found).__name__}")

@@ -99,7 +99,7 @@ class Snapshot:
             to = "" if self.gap_to == "bound" else f" to {self.gap_to}"
             parts.append((2, f"gap {100 * self.gap:.2f} %{to}"))
         if self.left is not None:
-            parts.append((1, f"{_duration(self.left)} left"))
+            parts.append((1, f"{duration(self.left)} left"))
         while len(text := "  ".join(part for _, part in parts)) > width and len(parts) > 1:
             parts.remove(max(parts, key=lambda part: part[0]))
         return text[:width]
@@ -132,7 +132,7 @@ def _seconds_left(progress: Progress, seconds: float, deadline: float | None) ->
     return left if math.isfinite(left) else None
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Format a duration: 7 s, 1:05, 2:00:00."""
     whole = math.ceil(seconds)
     if whole < 60:

@@ -28,7 +28,7 @@ from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.anneal.stop import Progress, first_reason
 from nsa_cli.core.abandon import ABANDONED
-from nsa_cli.core.kernel import is_compiling
+from nsa_cli.core.kernel import has_compiled, is_compiling
 from nsa_cli.core.options import Steps
 from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of
@@ -75,9 +75,9 @@ def solve_in_time(batch: Batch) -> list[Result]:
         return in_time(guarded.solve, partial(_reason, batch), flags)
     except LateError as late:
         setup = guarded.setup
-        if is_compiling():
+        if has_compiled():
             compile_later(batch)
-        starts = _improved(batch, setup.x) or _starts(batch, setup.x)
+        starts = _improved(batch, setup.x) or _starts(batch, setup.x, late.reason)
         ends = [InstanceEnd(late.reason, 0, start, np.zeros(len(start), np.int64)) for start in starts]
         solve = (time.monotonic() - began) / len(batch.tasks) - setup.seconds
         seconds = {"setup": setup.seconds, "solve": solve}
@@ -99,7 +99,9 @@ def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | N
     """Improve first solutions by local search for a moment; None where it cannot, or is not compiled."""
     problem, until = batch.tasks[0].problem, time.monotonic() + _MOMENT
     large_step, size = problem.large_step(), batch.tasks[0].instance.size
-    if large_step is None or is_compiling() or batch.settings.init is not None or size > _HASTY:
+    if not problem.built_in or is_compiling() or large_step is None:
+        return None
+    if batch.settings.init is not None or size > _HASTY:
         return None
     flags = Flags()
 
@@ -124,9 +126,14 @@ def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | N
         return None
 
 
-def _starts(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]]:
-    """First solutions of each instance: those that were made, or where they are better, instant ones."""
+def _starts(batch: Batch, made: NDArray[Any] | None, why: str) -> list[NDArray[Any]]:
+    """First solutions of each instance: those that were made, or where they are better, instant ones.
+
+    Those of own problems take a moment each, for which somebody who interrupts does not wait.
+    """
     parts, problem = len(batch.tasks), batch.tasks[0].problem
+    if why == "interrupted" and not problem.built_in:
+        return np.split(batch.starts() if made is None else made, parts)
     if made is None:
         return np.split(batch.starts(instant=True), parts)
     many = batch.tasks[0].instance.size > _MANY

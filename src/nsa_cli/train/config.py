@@ -28,8 +28,9 @@ class TrainConfig:
         that one only.
     steps : int
         K of a rollout.
-    t_start, t_end : float
-        Temperatures of a rollout, in normalised units; geometric.
+    t_start, t_end : float or None
+        Temperatures of a rollout, in normalised units; geometric. None takes them from a sample of the moves
+        of random instances (`nsa_cli.anneal.auto`), the default for problems without presets.
     epochs : int
     problems : int
         Instances an epoch, drawn afresh.
@@ -57,8 +58,8 @@ class TrainConfig:
     size: int = 50
     mixed_sizes: tuple[int, ...] = ()
     steps: int = 100
-    t_start: float = 1.0
-    t_end: float = 0.1
+    t_start: float | None = 1.0
+    t_end: float | None = 0.1
     epochs: int = 1000
     problems: int = 256
     neighbourhood: str = "paper"
@@ -78,7 +79,7 @@ class TrainConfig:
         if min(self.mixed_sizes, default=1) < 1:
             raise UsageError(f"mixed_sizes: expected at least 1 each, got {list(self.mixed_sizes)}")
         for name in ("t_start", "t_end"):
-            if not getattr(self, name) > 0:
+            if (heat := getattr(self, name)) is not None and not heat > 0:
                 raise UsageError(f"{name}: expected a temperature above 0, got {getattr(self, name)}")
 
     @property
@@ -182,6 +183,23 @@ class EsConfig(TrainConfig):
             raise UsageError(f"fitness: expected best, log_best or root_best, got {self.fitness!r}")
 
 
+#: Fields of problems without presets: small rollouts, in units of each instance's own moves.
+_OWN: dict[str, Any] = {
+    "unit": None,
+    "t_start": None,
+    "t_end": None,
+    "size": 20,
+    "validation_size": 20,
+    "steps": 200,
+    "epochs": 300,
+    "problems": 64,
+    "validation_problems": 64,
+    "validate_every": 10,
+}
+
+#: Numbers that may be left open.
+_OR_NONE = ("unit", "t_start", "t_end")
+
 METHODS: dict[str, type[TrainConfig]] = {"ppo": PpoConfig, "es": EsConfig}
 
 
@@ -195,7 +213,7 @@ def choose_config(
 ) -> TrainConfig:
     """Build a configuration: the problem's preset, then a file's fields, then `given` ones.
 
-    A problem without presets, such as one in a file, starts from the method's defaults. `options` are names
+    A problem without presets, such as one in a file, starts from defaults of its own. `options` are names
     that the file may have beside fields.
 
     Raises
@@ -222,7 +240,7 @@ def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
     try:
         files = list((resources.files(problem_package) / "presets").iterdir())
     except (ModuleNotFoundError, TypeError, AttributeError, OSError):  # a module, or no such folder
-        return METHODS[method]()
+        return METHODS[method](**_OWN)
     presets = {file.name.removesuffix(".yaml"): str(file) for file in files}
     if (name := f"{method}-{preset}") not in presets:
         raise UsageError(f"there is no {name}; there are {', '.join(sorted(presets))}", option="preset")
@@ -253,9 +271,9 @@ def _typed(
             beside = f", and the options {', '.join(options)}" if options else ""
             raise InputError(f"there is no field {shown(key)}; there are {', '.join(known)}{beside}", source)
         like = known[key]
-        if key == "unit" and value is None:
+        if key in _OR_NONE and value is None:
             pass
-        elif isinstance(like, float) or key == "unit":
+        elif isinstance(like, float) or key in _OR_NONE:
             try:
                 value = float(value)
             except (TypeError, ValueError):

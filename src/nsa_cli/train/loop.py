@@ -45,6 +45,9 @@ from nsa_cli.version import __version__
 #: Beginning of a row of the log.
 _EPOCH = re.compile(r"[0-9]{1,18},")
 
+#: Epochs without a gradient after which a training is ended.
+_IDLE = 10
+
 #: First stream of the validation instances: training uses the epochs' numbers.
 _VALIDATION = 2**40
 
@@ -94,6 +97,7 @@ class Training:
         self.best_score = float("inf")
         self.began = time.monotonic()
         self.seconds_before = 0.0
+        self._idle = 0
         self._validation: list[tuple[list[Instance], Tensor, np.ndarray]] = []
         self.fused = neighbourhood.kernel() if self.device.type == "cpu" and self.backend != "torch" else None
 
@@ -165,14 +169,23 @@ class Training:
     @property
     def schedule(self) -> Schedule:
         """Temperatures of a training rollout."""
-        return Schedule(self.config.steps, self.config.t_start, self.config.t_end)
+        return Schedule(self.config.steps, *self.temperatures)
+
+    @property
+    def temperatures(self) -> tuple[float, float]:
+        """First and last temperature of a rollout."""
+        first, last = self.config.t_start, self.config.t_end
+        assert first is not None, "see train.compare.find_temperatures"
+        assert last is not None, "see train.compare.find_temperatures"
+        return first, last
 
     def instances(self, epoch: int) -> list[Instance]:
         """Draw the instances of an epoch, the same for the same seed."""
         sizes = (self.config.size, *self.config.mixed_sizes)
-        return self._draw(epoch, sizes[epoch % len(sizes)], self.config.problems)
+        return self.drawn(epoch, sizes[epoch % len(sizes)], self.config.problems)
 
-    def _draw(self, stream: int, size: int, count: int) -> list[Instance]:
+    def drawn(self, stream: int, size: int, count: int) -> list[Instance]:
+        """Draw instances of a size from a random stream."""
         rng = np.random.default_rng((self.seed, stream))
         return [self.problem.generate(size, rng) for _ in range(count)]
 
@@ -224,7 +237,13 @@ class Training:
         return torch.from_numpy(self.operations.losses(energy.cpu().numpy(), size)).to(energy.device)
 
     def chains(
-        self, policy: Policy, instances: list[Instance], x: Tensor, keys: np.ndarray, members: int = 1
+        self,
+        policy: Policy,
+        instances: list[Instance],
+        x: Tensor,
+        keys: np.ndarray,
+        members: int = 1,
+        threads: int | None = None,
     ) -> FusedChains | None:
         """Start chains in the fused kernel; None where the policy or the device has none."""
         if self.fused is None or not isinstance(policy, SlotPolicy | GaussianPolicy):
@@ -234,7 +253,9 @@ class Training:
         if layout is None:
             return None
         arrays = self.fused.arrays(instances, self.config.unit)
-        return FusedChains(self.fused, arrays, layout, x.numpy(), keys, members=members, threads=self.threads)
+        return FusedChains(
+            self.fused, arrays, layout, x.numpy(), keys, members=members, threads=threads or self.threads
+        )
 
     def keys(self, epoch: int, count: int) -> np.ndarray:
         """Random streams of an epoch's chains."""
@@ -255,7 +276,7 @@ class Training:
         for instances, x, keys in self._validation:
             steps = parse_steps("validation_steps", config.validation_steps)
             assert steps is not None
-            schedule = Schedule(steps.of(instances[0].size), config.t_start, config.t_end)
+            schedule = Schedule(steps.of(instances[0].size), *self.temperatures)
             energy, _ = self.rollouts(policy, instances, x, keys, schedule)
             scores.append(
                 float(shaped(energy, config.judged).mean()) * config.validation_size / instances[0].size
@@ -263,7 +284,7 @@ class Training:
         return sum(scores) / len(scores)
 
     def _validation_set(self, stream: int, size: int) -> tuple[list[Instance], Tensor, np.ndarray]:
-        instances = self._draw(stream, size, self.config.validation_problems)
+        instances = self.drawn(stream, size, self.config.validation_problems)
         keys = stream_keys(self.seed + _VALIDATION, np.arange(len(instances)))
         return instances, self.starts(instances, keys), keys
 
@@ -283,6 +304,7 @@ class Training:
                 self.best_score = score
                 self.save_policy(policy, epoch)
         row = {"epoch": epoch + 1, "seconds": round(self.seconds, 2), **row}
+        self._idle = 0 if row["gradient_norm"] else self._idle + 1
         self._log(row)
         self.on_epoch(row)
         stopping = self.asked_to_stop()
@@ -290,7 +312,18 @@ class Training:
             self.save_state(epoch + 1, state)
         if stopping and not self.out.exists():
             self.save_policy(policy, epoch)  # without a score: nothing is validated yet
+        if self._idle == _IDLE:
+            raise UsageError(self._dead())
         return stopping
+
+    def _dead(self) -> str:
+        """Say that nothing is learnt, and what to try."""
+        kept = f"the best policy so far is in {self.out}" if self.out.exists() else "there is no policy yet"
+        return (
+            f"for {_IDLE} epochs the gradient was exactly 0: whatever is proposed, rollouts end alike, and "
+            "nothing is learnt; try larger instances, fewer steps, features that tell candidates apart, or "
+            f"in a configuration a larger sigma; {kept}"
+        )
 
     @property
     def seconds(self) -> float:

@@ -13,7 +13,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from nsa_cli.anneal import engine
 from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.instance import Instance
-from nsa_cli.core.operations import ContinuousOperations
+from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import PpoConfig
 from nsa_cli.train.estimators import Targets, advantages, explained_variance, shaped
@@ -248,16 +248,23 @@ def _steps(
 ) -> Iterator[tuple[engine.StepInfo, Tensor]]:
     """Step chains through an epoch: by the kernel all at once, or by the reference one by one."""
     operations = run.operations
-    slots = policy.draws(operations, x)
-    discrete = not isinstance(operations, ContinuousOperations)
-    if discrete and (chains := run.chains(policy, instances, x, keys)) is not None:
+    if (
+        isinstance(operations, DiscreteOperations)
+        and (chains := run.chains(policy, instances, x, keys)) is not None
+    ):
         moves = chains.record(temperatures.numpy())
         action, log_prob, change, accepted = map(torch.from_numpy, moves[1:])
         for k in range(len(temperatures)):
-            chosen = tuple(action[k, :, slot] for slot in range(slots))
-            yield engine.StepInfo(chosen, log_prob[k] > -torch.inf, accepted[k], change[k]), log_prob[k]
+            yield (
+                engine.StepInfo(
+                    operations.from_kernel(action[k]), log_prob[k] > -torch.inf, accepted[k], change[k]
+                ),
+                log_prob[k],
+            )
         return
-    draws = uniforms_torch(torch.from_numpy(keys).to(run.device), 0, len(temperatures), slots + 1)
+    draws = uniforms_torch(
+        torch.from_numpy(keys).to(run.device), 0, len(temperatures), policy.draws(operations, x) + 1
+    )
     state = engine.start(operations, batch, x)
     for temperature, u in zip(temperatures, draws, strict=True):
         before = state

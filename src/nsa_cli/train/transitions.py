@@ -73,7 +73,9 @@ class Critic(nn.Module):
             features = operations.features + 1
         else:
             assert isinstance(operations, DiscreteOperations)
-            features = operations.feature_sets[feature_set].slots[0].features
+            slots = operations.feature_sets[feature_set].slots
+            self.place = 1 if operations.chooses_type else 0
+            features = slots[self.place].features
             if not features:
                 raise UsageError(
                     f"PPO needs a first choice made by a network, {feature_set} has none",
@@ -91,7 +93,9 @@ class Critic(nn.Module):
             features = torch.cat([seen, heat], 1)[:, None]
         else:
             assert isinstance(operations, DiscreteOperations)
-            features = operations.feature_sets[self.feature_set].compute(batch, x, (), temperature)
+            # Where the type of moves is chosen first, values are by the first choice of the first type.
+            chosen = (torch.zeros(len(x), dtype=torch.int64, device=x.device),) * self.place
+            features = operations.feature_sets[self.feature_set].compute(batch, x, chosen, temperature)
         return self.network(features).mean(1) + self.offset
 
 
@@ -113,9 +117,10 @@ def transitions(
     rollout: Trajectories, policy: LearntPolicy, *, by_kernel: bool, threads: int = 1
 ) -> Transitions:
     """Choose kernels where features fit into memory, else tensors."""
-    small = policy.hidden <= HIDDEN
-    if by_kernel and small and isinstance(policy, SlotPolicy) and _bytes(rollout, policy) <= _MOST_BYTES:
-        return KernelTransitions(rollout, policy, threads)
+    if by_kernel and policy.hidden <= HIDDEN and isinstance(policy, SlotPolicy):
+        scored = all(policy.scores(slot) for slot in range(len(rollout.action)))
+        if scored and _bytes(rollout, policy) <= _MOST_BYTES:
+            return KernelTransitions(rollout, policy, threads)
     return TensorTransitions(rollout)
 
 

@@ -11,18 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
-from nsa_cli.core.errors import DataError, shown
+from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
-from nsa_cli.core.problem import Draws, Problem
+from nsa_cli.core.problem import Draws, Problem, Start
 from nsa_cli.user.calls import MistakeError, call, mistake
-from nsa_cli.user.instance import UserInstance, start_of
-from nsa_cli.user.problem import REQUIRED_SCALARS, UserProblem
+from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.model import CHOICE_BITS, Model
 
 if TYPE_CHECKING:
     from nsa_cli.core.kernel.hooks import Fused
-    from nsa_cli.user.large_step.chains import UserLargeStep
+    from nsa_cli.user.large_step import UserLargeStep
     from nsa_cli.user.operations import UserOperations
+
+#: Steps of all chains together that take about two seconds: times elements, or their square without `delta`.
+_WITH_DELTA, _WITHOUT = 500_000_000, 1_000_000_000
+
+#: Chains.
+_CHAINS = 16
 
 
 class UserNeighbourhood(Neighbourhood[UserInstance]):
@@ -30,31 +36,32 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
 
     Parameters
     ----------
-    owner : UserProblem
+    model : Model
     """
 
-    def __init__(self, owner: UserProblem) -> None:
-        self.owner = owner
+    def __init__(self, model: Model) -> None:
+        self.model, self.reversible = model, model.reversible
 
     def operations(self) -> UserOperations:
         from nsa_cli.user.operations import UserOperations
 
-        return UserOperations(self.owner)
+        return UserOperations(self.model)
 
-    def kernel(self) -> Fused | None:
-        if not self.owner.has_scalars():
-            return None
-        from nsa_cli.user.checks import checked
+    def kernel(self) -> Fused:
         from nsa_cli.user.kernel import fused_of
 
-        return checked(self.owner, fused_of(self.owner))
+        return fused_of(self.model)
 
     def budget(self, instance: UserInstance, trained: Trained | None = None) -> Budget:
         """Temperatures in units of the mean change of a random move; a sample of moves gives better ones."""
-        steps = max(min(500 * instance.size, 100_000), 10_000)
+        if all(m.delta is not None for m in self.model.moves):
+            total = _WITH_DELTA // instance.size
+        else:
+            total = _WITHOUT // instance.size**2
+        steps = max(min(total // _CHAINS, 1_000_000), 3_000)
         if trained is not None:
-            return Budget(steps // 10, trained.t_start, trained.t_end, chains=8)
-        return Budget(steps, 1.0, 0.01, chains=16, auto=True)
+            return Budget(max(steps // 20, 1_000), trained.t_start, trained.t_end, chains=8)
+        return Budget(steps, 1.0, 0.01, chains=_CHAINS, auto=True)
 
 
 class AdaptedProblem(Problem[UserInstance]):
@@ -62,46 +69,70 @@ class AdaptedProblem(Problem[UserInstance]):
 
     Parameters
     ----------
-    owner : UserProblem
+    model : Model
     """
 
     prefers_large_steps = built_in = False
-    without_large_steps = (
-        f"large steps need its {', '.join(REQUIRED_SCALARS[:-1])} and {REQUIRED_SCALARS[-1]}"
-    )
+    instant_start = "descent"
 
-    def __init__(self, owner: UserProblem) -> None:
-        self.owner = owner
-        self.name, self.summary, self.sense = owner.name, owner.summary or owner.name, owner.sense  # type: ignore[misc]
-        self.record_keys = tuple((key,) for key in owner.keys)  # type: ignore[misc]
+    def __init__(self, model: Model) -> None:
+        self.model, cls = model, model.cls
+        self.name, self.sense = model.name, cls.sense  # type: ignore[misc]
+        self.summary = cls.summary or model.name  # type: ignore[misc]
+        self.record_keys = tuple((key,) for key in model.keys)  # type: ignore[misc]
         self.starts = {"initial": self._initial, "paper": self._initial}  # type: ignore[misc]
-        self.neighbourhoods = (UserNeighbourhood(owner),)  # type: ignore[misc]
-        self.settings = (*owner.keys, *Problem.settings)  # type: ignore[misc]
+        self.neighbourhoods = (UserNeighbourhood(model),)  # type: ignore[misc]
+        self.settings = (*model.keys, *Problem.settings)  # type: ignore[misc]
+
+    def __reduce__(self) -> Any:
+        if self.model.home is None:
+            raise TypeError(f"{self.model.spec}: is no file that another process could read")
+        return self.model.home
 
     def _initial(self, instance: UserInstance, draws: Draws) -> Solution:
-        return start_of(self.owner, instance.data, draws)
+        return instance.start(draws)
+
+    def start(self, name: str | None = None) -> Start:
+        """Find a start; `instant_start` is for where there is no time to compile."""
+        if name == self.instant_start:
+            from nsa_cli.user.descent import descent
+
+            return descent
+        return super().start(name)
 
     def from_record(self, data: Mapping[str, Any]) -> UserInstance:
-        for key in self.owner.keys:
+        for key in self.model.keys:
             if data.get(key) is None:
                 raise DataError(f"{key} is missing; {self.name} needs it")
-        arrays = {key: _array(data[key], key) for key in self.owner.keys}
-        return UserInstance(
+        arrays = {key: _array(data[key], key) for key in self.model.keys}
+        instance = UserInstance(
             **UserInstance.read_head(data),
-            owner=self.owner,
-            data=SimpleNamespace(**arrays),
+            model=self.model,
+            data=SimpleNamespace(**arrays, scale=1.0),
+            compiled=_compiled_cost,
         )
+        if instance.counts.max() > 1 << CHOICE_BITS:
+            most = 1 << CHOICE_BITS
+            raise DataError(f"expected at most {most} candidates of a choice, got {instance.counts.max()}")
+        return instance
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> UserInstance:
-        data = call(self.owner, "generate", size, rng)
-        if not isinstance(data, Mapping) or not set(self.owner.keys) <= set(data):
-            keys = ", ".join(self.owner.keys)
+        function, what = self.model.function("generate"), f"{self.model.cls.__name__}.generate"
+        if function is None:
+            raise UsageError(f"{self.model.spec}: has no generate(size, rng), which draws random instances")
+        data = call(function, what, size, rng)
+        if not isinstance(data, Mapping) or not set(self.model.keys) <= set(data):
+            keys = ", ".join(self.model.keys)
             got = f"the keys {', '.join(map(str, data))}" if isinstance(data, Mapping) else data
-            raise mistake(self.owner, "generate", f"a mapping with the keys {keys}", got)
-        return self.from_record({"name": name, **data})
+            raise mistake(function, what, f"a dict with the keys {keys}", got)
+        try:
+            return self.from_record({"name": name, **data})
+        except DataError as error:
+            raise mistake(function, what, "data of the problem", f"an error: {error.message}") from None
 
     def group(self, instance: UserInstance) -> Hashable:
-        return tuple(array.shape for array in vars(instance.data).values())
+        shapes = (np.shape(getattr(instance.data, key)) for key in self.model.keys)
+        return tuple(shapes), instance.size
 
     def bound(
         self,
@@ -110,32 +141,37 @@ class AdaptedProblem(Problem[UserInstance]):
         seconds: float = math.inf,
         stop: Callable[[], bool] = lambda: False,
     ) -> Bound | None:
-        value = call(self.owner, "bound", instance.data)
-        if value is None:
-            return None
-        number = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(number, int | float) or not math.isfinite(number):
-            raise mistake(self.owner, "bound", "a finite number or None", value)
-        return Bound(value=number, method=f"{self.name}.bound")
+        value = instance.bound()
+        return None if value is None else Bound(value=value, method=f"{self.name}.bound")
 
     def broken(self, why: str, **hints: Any) -> Exception:
-        return MistakeError(f"{self.name}: its methods do not go together: {why}", **hints)
+        return MistakeError(f"{self.name}: its functions do not go together: {why}", **hints)
 
-    def large_step(self) -> UserLargeStep | None:
-        """Kicks and descents by the problem's own moves, where it has scalar functions."""
-        if not self.owner.has_scalars():
-            return None
-        from nsa_cli.user.large_step.chains import UserLargeStep
+    def large_step(self) -> UserLargeStep:
+        """Kicks and descents by the problem's own moves."""
+        from nsa_cli.user.large_step import UserLargeStep
 
-        return UserLargeStep(self.owner)
+        return UserLargeStep(self.model)
+
+
+def _compiled_cost(instance: UserInstance, solution: Solution) -> float | None:
+    from nsa_cli.user.kernel import compiled_costs, is_compiled
+
+    return float(compiled_costs(instance, [solution])[0]) if is_compiled(instance) else None
 
 
 def _array(value: Any, key: str) -> NDArray[Any]:
-    """Make an array of nested lists of finite numbers."""
+    """Make an array of nested lists of finite numbers, not to be written to."""
     try:
         array = np.array(value)
     except ValueError:
         raise DataError(f"{key}: expected lists of equal lengths", key) from None
     if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         raise DataError(f"{key}: expected finite numbers, got {shown(value)}", key)
-    return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+    if array.dtype.kind == "u" and array.size and int(array.max()) >= 2**63:
+        raise DataError(f"{key}: expected whole numbers of at most 64 bits", key)
+    array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+    if array.ndim == 0:
+        return array[()]  # a plain number
+    array.setflags(write=False)
+    return array

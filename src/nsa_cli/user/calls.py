@@ -14,14 +14,14 @@ class MistakeError(UsageError):
     """A method of a user's problem that fails, or gives something else than it should."""
 
 
-def call(owner: object, name: str, *arguments: Any) -> Any:
-    """Call a method of a user's problem.
+def call(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
+    """Call a function of a user's problem.
 
     Parameters
     ----------
-    owner : UserProblem
-    name : str
-        Of the method.
+    function : callable
+    what : str
+        Its name for the message, with the class.
     *arguments
         Its arguments.
 
@@ -30,17 +30,17 @@ def call(owner: object, name: str, *arguments: Any) -> Any:
     MistakeError
         If it fails; names the line of the user's file.
     """
-    return attempt(lambda: getattr(owner, name)(*arguments), type(owner), f"{type(owner).__name__}.{name}")
+    return attempt(lambda: function(*arguments), function.__code__.co_filename, what)
 
 
-def attempt(work: Callable[[], Any], owner: type, what: str) -> Any:
+def attempt(work: Callable[[], Any], file: str, what: str) -> Any:
     """Do something that runs a user's code.
 
     Parameters
     ----------
     work : callable
-    owner : type
-        The user's class.
+    file : str
+        The user's.
     what : str
         For the message.
 
@@ -54,7 +54,10 @@ def attempt(work: Callable[[], Any], owner: type, what: str) -> Any:
     except (NsaError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
-        place = line_of(error, _file(owner)) or f"{_file(owner)}"
+        place = line_of(error, file) or file
+        if isinstance(error, ValueError) and "read-only" in str(error):
+            message = f"{what}: changes the data, which are the same for all solutions; change x only"
+            raise MistakeError(f"{place}: {message}") from error
         raise MistakeError(f"{place}: {what} fails: {reason(error)}") from error
 
 
@@ -77,23 +80,21 @@ def line_of(error: BaseException, file: str) -> str | None:
     return f"{file}:{frames[-1].lineno}" if frames else None
 
 
-def mistake(owner: object, name: str, expected: str, got: object) -> MistakeError:
-    """Make the error of a method that gives something else than it should.
+def mistake(function: Callable[..., Any], what: str, expected: str, got: object) -> MistakeError:
+    """Make the error of a function that gives something else than it should.
 
     Parameters
     ----------
-    owner : UserProblem
-    name : str
-        Of the method.
+    function : callable
+    what : str
+        Its name for the message, with the class.
     expected : str
     got : object
         What it gave, or a text that says so.
     """
-    hint = "; is its return missing?" if got is None else ""
     told = got if isinstance(got, str) else kind_of(got)
-    return MistakeError(
-        f"{_definition(owner, name)}: {type(owner).__name__}.{name}: expected {expected}, got {told}{hint}"
-    )
+    hint = "; is its return missing?" if told == "None" else ""
+    return MistakeError(f"{definition_of(function)}: {what}: expected {expected}, got {told}{hint}")
 
 
 def kind_of(value: object) -> str:
@@ -104,15 +105,15 @@ def kind_of(value: object) -> str:
     return "None" if value is None else f"{type(value).__name__} {shown(value)}"
 
 
-def _definition(owner: object, name: str) -> str:
-    """Find where a method is defined, as file and line; the file of the class where it has no line."""
-    function = getattr(owner, name)
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return _file(type(owner)) if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+def definition_of(function: Callable[..., Any]) -> str:
+    """Tell where a function is defined, as file and line."""
+    return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
 
 
-def _file(owner: type) -> str:
+def class_place(owner: type) -> str:
+    """Tell where a class is defined, as file and line where that is known."""
     try:
-        return inspect.getsourcefile(owner) or owner.__name__
+        _, line = inspect.getsourcelines(owner)
+        return f"{inspect.getsourcefile(owner)}:{line}"
     except (TypeError, OSError):  # a class that was typed in
         return owner.__name__

@@ -4,106 +4,222 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from numbers import Integral
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.extras import need
+from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Draws
-from nsa_cli.user.calls import call, mistake
-from nsa_cli.user.problem import UserProblem
+from nsa_cli.user.calls import call, kind_of, mistake
+from nsa_cli.user.model import Model
+from nsa_cli.user.moves import LEVELS, AnyElement, Normal
+from nsa_cli.user.solutions import count_of
+
+#: Elements up to which functions are run in Python where a few calls are enough.
+FEW = 100
 
 
-def start_of(owner: UserProblem, data: SimpleNamespace, draws: Draws) -> Solution:
-    """Make a start by a user's method.
-
-    Raises
-    ------
-    MistakeError
-        If it is no array of numbers or truth values.
-    """
-    found = call(owner, "initial", data, draws)
-    try:
-        start = np.asarray(found)
-    except ValueError:  # lists of unequal lengths
-        start = np.empty((), dtype=object)
-    if start.dtype.kind not in "biuf" or start.ndim == 0:
-        raise mistake(owner, "initial", "an array of numbers or truth values", found)
-    return start
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True, frozen=True)
 class UserInstance(Instance):
     """Named arrays of a user's problem.
 
     Attributes
     ----------
-    owner : UserProblem
+    model : Model
     data : SimpleNamespace
-        int64 or float64 arrays under the owner's keys.
+        int64 or float64 arrays under the problem's keys, not to be written to; and `scale`, 1.
+    scales : list of float
+        The mean change of a random move, once it is known.
+    compiled : callable, optional
+        Evaluates the cost of a solution by compiled code; None where that would have to wait.
     """
 
-    owner: UserProblem
+    model: Model
     data: SimpleNamespace
+    scales: list[float] = field(default_factory=list)
+    compiled: Callable[[Any, Solution], float | None] | None = None
+
+    def __reduce__(self) -> Any:
+        return _again, (self.model.home, self.record())
 
     @property
     def size(self) -> int:
-        size = call(self.owner, "size", self.data)
-        if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
-            raise mistake(self.owner, "size", "a number of elements from 1 on", size)
-        return int(size)
+        return self._size
+
+    @functools.cached_property
+    def _size(self) -> int:
+        return self.count(self.model.kind.size, "solution")
+
+    def count(self, count: Any, what: str) -> int:
+        """Evaluate a number of elements or candidates.
+
+        Raises
+        ------
+        UsageError
+            If it is no whole number from 1 on; of a key's number, `DataError`.
+        """
+        if callable(count):
+            found = call(count, f"{self.model.cls.__name__}: {what}", self.data)
+        else:
+            found = count_of(count, self.data)
+        number = found.item() if isinstance(found, np.generic | np.ndarray) and np.ndim(found) == 0 else found
+        if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
+            if isinstance(count, str):
+                raise DataError(
+                    f"{count}: expected a list or a whole number from 1 on, got {shown(number)}", count
+                )
+            if callable(count):
+                expected = "a whole number from 1 on"
+                raise mistake(count, f"{self.model.cls.__name__}: {what}", expected, shown(number))
+            raise UsageError(
+                f"{self.model.spec}: {what}: expected a whole number from 1 on, got {shown(number)}"
+            )
+        return int(number)
+
+    @functools.cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """Candidates of each choice in a row; see `Model.choice_names`."""
+        model = self.model
+        counts = [len(model.moves)] if model.several else []
+        for m in model.moves:
+            for choice in m.choices:
+                if isinstance(choice, AnyElement):
+                    counts.append(self.size)
+                elif isinstance(choice, Normal):
+                    counts.append(LEVELS)
+                else:
+                    counts.append(self.count(choice, f"moves: {m.move.name}"))
+        return np.array(counts, dtype=np.int64)
+
+    def start(self, draws: Draws) -> Solution:
+        """Make a first solution: by the user's function, or a random one.
+
+        Raises
+        ------
+        MistakeError
+            If it is no solution of the problem's kind.
+        """
+        model = self.model
+        make = model.function("start")
+        if make is None:
+            return model.kind.start(self.size, self.data, draws)
+        what = f"{model.cls.__name__}.start"
+        found = call(make, what, self.data, draws)
+        try:
+            start = np.asarray(found)
+        except ValueError:  # lists of unequal lengths
+            start = np.empty((), dtype=object)
+        if start.ndim != 1 or start.dtype.kind not in "biuf":
+            raise mistake(make, what, f"an array of {self.size} numbers", found)
+        if (why := self._wrong_form(start)) is not None:
+            raise mistake(make, what, "a solution", f"one of which {why}")
+        return start.astype(model.kind.dtype)
 
     @functools.cached_property
     def typical(self) -> Solution:
         """A start, for the shape and the type that solutions have."""
-        return start_of(self.owner, self.data, lambda n: np.full(n, 0.5))
+        return self.start(lambda n: np.full(n, 0.5))
 
     def objective(self, solution: Solution) -> Number:
-        need("torch", f"{self.owner.name}, whose methods take tensors,")
-        import torch
+        cost = self.cost(solution)
+        value = cost if self.model.cls.sense == "min" else -cost
+        return int(value) if self._is_whole and value == int(value) else value
 
-        from nsa_cli.user.batch import batch_of
+    def cost(self, solution: Solution) -> Number:
+        """Evaluate the user's cost: in Python, of many elements by compiled code where there is some.
 
-        found = call(self.owner, "cost", batch_of([self.data]), torch.from_numpy(solution)[None])
-        if not isinstance(found, torch.Tensor) or found.shape != (1,):
-            raise mistake(self.owner, "cost", "a tensor of one number for one chain", found)
-        cost = float(found[0].double())
+        Raises
+        ------
+        MistakeError
+            If it fails, or is no finite number.
+        """
+        function, what = self.model.functions["cost"], f"{self.model.cls.__name__}.cost"
+        found: Any = None
+        if self.size > FEW and self.compiled is not None:
+            found = self.compiled(self, solution)
+        if found is None:
+            found = call(function, what, self.data, solution)
+        cost = found.item() if isinstance(found, np.generic) else found
+        if isinstance(cost, bool) or not isinstance(cost, int | float):
+            raise mistake(function, what, "a number", kind_of(found))
         if not math.isfinite(cost):
-            raise mistake(self.owner, "cost", "finite numbers", f"{cost}")
-        value = cost if self.owner.sense == "min" else -cost
-        whole = all(a.dtype == np.int64 for a in vars(self.data).values()) and value == int(value)
-        return int(value) if whole else value
+            raise mistake(function, what, "a finite number", f"{cost}")
+        return cost
+
+    def bound(self) -> Number | None:
+        """Bound of the objective by the user's function; None without one.
+
+        Raises
+        ------
+        MistakeError
+            If it fails, or gives something else.
+        """
+        function, what = self.model.function("bound"), f"{self.model.cls.__name__}.bound"
+        if function is None or (value := call(function, what, self.data)) is None:
+            return None
+        number = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(number, int | float) or isinstance(number, bool) or not math.isfinite(number):
+            raise mistake(function, what, "a finite number or None", kind_of(value))
+        return number
+
+    @functools.cached_property
+    def _is_whole(self) -> bool:
+        return all(np.asarray(getattr(self.data, key)).dtype.kind == "i" for key in self.model.keys)
 
     def violation(self, solution: Solution) -> str | None:
-        if np.shape(solution) != self.typical.shape:
-            return f"expected a solution of the shape {self.typical.shape}, got {np.shape(solution)}"
-        why = call(self.owner, "check", self.data, solution)
+        if (why := self._wrong_form(np.asarray(solution))) is not None:
+            return why
+        check = self.model.function("check")
+        if check is None:
+            return None
+        what = f"{self.model.cls.__name__}.check"
+        why = call(check, what, self.data, solution)
         if why is not None and not isinstance(why, str):
-            raise mistake(self.owner, "check", "None, or a text that says why not", why)
+            raise mistake(check, what, "None, or a text that says why not", why)
         return why
 
+    def _wrong_form(self, x: NDArray[Any]) -> str | None:
+        """Tell why an array is no solution of the problem's kind."""
+        if x.shape != (self.size,):
+            got = len(x) if x.ndim == 1 else f"the shape {list(x.shape)}"
+            return f"expected {self.size} numbers, got {got}"
+        kind = self.model.kind
+        if kind.dtype is not np.float64 and x.dtype.kind == "f" and not (x == np.floor(x)).all():
+            return "expected whole numbers"
+        if kind.dtype is np.bool_ and not np.isin(x, (0, 1)).all():
+            return "expected 0 or 1 for each element"
+        return kind.why_not(self.data, x)
+
     def record(self) -> dict[str, Any]:
-        lists = {key: array.tolist() for key, array in vars(self.data).items()}
-        return {"problem": self.owner.name, **self.head(), **lists}
+        lists = {key: np.asarray(getattr(self.data, key)).tolist() for key in self.model.keys}
+        return {"problem": self.model.name, **self.head(), **lists}
 
     def to_ids(self, solution: Solution) -> list[Any]:
         return [int(x) if isinstance(x, bool) else x for x in solution.tolist()]
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
+        like = shown(self.to_ids(self.typical))
         try:
-            solution = np.array(ids).astype(self.typical.dtype)
+            solution = np.array(ids)
+            if solution.dtype.kind not in "biuf":
+                solution = solution.astype(np.float64)
         except (ValueError, TypeError):
-            like = shown(self.to_ids(self.typical))
             raise DataError(f"expected a solution like {like}, got {shown(ids)}") from None
         if (why := self.violation(solution)) is not None:
             raise DataError(why)
-        return solution
+        return solution.astype(self.model.kind.dtype)
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         return ["element", "value"], [[i, x] for i, x in enumerate(self.to_ids(solution), start=1)]
+
+
+def _again(home: tuple[Callable[..., Any], tuple[str]], record: dict[str, Any]) -> Any:
+    """Make an instance in another process."""
+    make, arguments = home
+    return make(*arguments).from_record(record)

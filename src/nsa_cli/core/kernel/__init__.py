@@ -7,6 +7,12 @@ one for all problems; a problem implements the hooks of `nsa_cli.core.kernel.hoo
 
 from __future__ import annotations
 
+from typing import Any
+
+#: All implementations of generic functions (`nsa_cli.core.kernel.jit.Variant`): the compiler is told of them
+#: when there is something to compile.
+variants: list[Any] = []
+
 #: One entry for each call under way of a kernel that Numba compiles.
 calls: list[None] = []
 
@@ -14,3 +20,12 @@ calls: list[None] = []
 def is_compiling() -> bool:
     """Tell whether a kernel is compiled now, or one that was compiled by Numba is run."""
     return bool(calls)
+
+
+#: Whether anything was compiled in this process that a user has to wait for.
+compiled: list[None] = []
+
+
+def has_compiled() -> bool:
+    """Tell whether this process has had to compile a kernel, or is at it."""
+    return bool(compiled) or is_compiling()

@@ -12,7 +12,8 @@ from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload
 
-from nsa_cli.core.kernel.disk_cache import CheckedFiles, cache_folder
+from nsa_cli.core.kernel.disk_cache import cache_folder
+from nsa_cli.core.kernel.numba_files import CheckedFiles
 
 # nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
 # branch for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be
@@ -42,12 +43,18 @@ def dispatcher(function: Any, variants: Sequence[Any]) -> Any:
         All, of which Numba is told of the new ones.
     """
     with _lock:
-        for variant in variants[len(_told) :]:
-            overload(variant.generic, jit_options={**_INNER, "forceinline": True})(variant.choose)
-            _told.append(variant)
+        tell(variants)
         if function not in _dispatchers:
             _dispatchers[function] = _made(function)
         return _dispatchers[function]
+
+
+def tell(variants: Sequence[Any]) -> None:
+    """Tell Numba of implementations of generic functions that it does not know yet."""
+    with _lock:
+        for variant in variants[len(_told) :]:
+            overload(variant.generic, jit_options={**_INNER, "forceinline": True})(variant.choose)
+            _told.append(variant)
 
 
 def _made(function: Any) -> Any:

@@ -1,28 +1,23 @@
-"""Folder and files of kernels that Numba has compiled: private, and checked before they are run.
+"""Folder and files of compiled kernels: private, and checked before they are run.
 
-What is read from there is unpickled and executed. So the folder must be the user's own, with nobody else able
-to write to it or to a folder above it; a file that is empty, cut or garbled is as none, and is made again.
+What is read from there is executed. So the folder must be the user's own, with nobody else able to write to
+it or to a folder above it; a file that is empty, cut or garbled is as none, and is made again.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import hashlib
 import os
-import pickle
 import shutil
 import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from functools import cache
+from importlib import metadata
 from pathlib import Path
-from typing import Any
-
-import numba
-from numba.core.caching import IndexDataCacheFile
 
 from nsa_cli.core.kernel.sources import digest_of, kernel_sources
 
@@ -41,7 +36,7 @@ def cache_folder() -> Path:
     functions from several files, and an edit of another one would go unnoticed. So the folder is named by a
     hash of all kernels' sources: whatever is edited, an old compilation is never found again.
     """
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(metadata.version("numba").encode())
     digest.update(digest_of(kernel_sources()).encode())
     for parent in _parents():
         folder = parent / f"kernels-{digest.hexdigest()[:16]}"
@@ -92,41 +87,30 @@ def _drop_old(parent: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
-    """Numba's files of a function, each with a hash in front; without room on the disk there are none."""
+def read_checked(path: Path) -> bytes:
+    """Read a file that `write_checked` wrote.
 
-    def save(self, key: Any, data: Any) -> None:
-        """Save an entry, one process at a time."""
-        with contextlib.suppress(OSError), open(Path(self._cache_path) / "index.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            super().save(key, data)
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is not what was written.
+    """
+    content = path.read_bytes()
+    if hashlib.sha256(content[_HASH:]).digest() != content[:_HASH]:
+        raise ValueError(f"{path}: not what was written")
+    return content[_HASH:]
 
-    def _load_index(self) -> dict[Any, Any]:
+
+def write_checked(path: Path, content: bytes) -> None:
+    """Write a file with its hash in front, whole or not at all; none where the disk has no room."""
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         try:
-            version, stamp, overloads = self._read(self._index_path)
-        except (OSError, ValueError):
-            return {}
-        return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
-
-    def _save_index(self, overloads: dict[Any, Any]) -> None:
-        self._write(self._index_path, (self._version, self._source_stamp, overloads))
-
-    def _load_data(self, name: str) -> Any:
-        try:
-            return self._read(self._data_path(name))
-        except ValueError as error:
-            raise FileNotFoundError(name) from error  # as if it were not there
-
-    def _save_data(self, name: str, data: Any) -> None:
-        self._write(self._data_path(name), data)
-
-    def _read(self, path: str) -> Any:
-        content = Path(path).read_bytes()
-        if hashlib.sha256(content[_HASH:]).digest() != content[:_HASH]:
-            raise ValueError(f"{path}: not what was written")
-        return pickle.loads(content[_HASH:])
-
-    def _write(self, path: str, what: Any) -> None:
-        content = self._dump(what)
-        with self._open_for_write(path) as file:
-            file.write(hashlib.sha256(content).digest() + content)
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise

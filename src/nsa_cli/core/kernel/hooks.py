@@ -52,26 +52,23 @@ class Fused:
     draws : int or None
         Random numbers of a proposal; None for one an element of the solution.
     policies : mapping
-        NamedTuple class of a policy by the feature set that it sees; `Gaussian` of a continuous problem is
-        under ``gaussian``.
+        What makes a policy's NamedTuple of its networks and mode, as a rule its class, by the feature set
+        that it sees; `Gaussian` of a continuous problem is under ``gaussian``.
     features : mapping
         By feature set, features of each network.
     order : mapping
         By feature set and slot, the order of features that the class wants, where it is not the set's own.
     objectives : callable
         As `nsa_cli.core.operations.Operations.objectives`.
-    kept : bool
-        Whether the compiled loop is kept on disk; not that with a user's hooks.
     """
 
     arrays: Callable[[Sequence[Any], float | None], Any]
     workspace: Callable[[Any], Any]
     draws: int | None
-    policies: Mapping[str, type]
+    policies: Mapping[str, Callable[..., Any]]
     features: Mapping[str, Sequence[int]]
     order: Mapping[str, Sequence[Sequence[int] | None]] = field(default_factory=dict)
     objectives: Callable[[Any], Any] = lambda energy: energy
-    kept: bool = True
 
 
 @generic

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
-from nsa_cli.core.kernel import calls
+from nsa_cli.core.kernel import calls, variants
 
 ReturnT = TypeVar("ReturnT")
 
@@ -37,10 +37,6 @@ class Variant(NamedTuple):
     classes: tuple[type, ...]
 
 
-#: All that were registered, of which the compiler is told when there is something to compile.
-variants: list[Variant] = []
-
-
 class Function(Generic[ReturnT]):
     """A function of kernels, compiled when it is first called, or first used by one that is.
 
@@ -53,6 +49,9 @@ class Function(Generic[ReturnT]):
         Whether the compiled function is kept on disk.
     reordered : bool
         Whether sums may be taken in any order, as vectors.
+    digest : str, optional
+        Hash of a user's functions. A kernel that has such a function among its arguments is theirs: it is
+        kept under that hash (`nsa_cli.core.kernel.own`).
     """
 
     def __init__(
@@ -62,9 +61,11 @@ class Function(Generic[ReturnT]):
         inline: bool = False,
         kept: bool = False,
         reordered: bool = False,
+        digest: str | None = None,
     ) -> None:
         update_wrapper(cast(Callable[..., Any], self), function)
         self.py_func, self.inline, self.kept, self.reordered = function, inline, kept, reordered
+        self.digest = digest
 
     def __call__(self, *arguments: Any) -> ReturnT:
         if self.inline:
@@ -107,8 +108,7 @@ def kernel(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
 def inlined(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile such a function into its callers.
 
-    It is kept as part of them, and never by itself: its caller may be `uncached`, for types of a user's
-    module, which no other process could read again.
+    It is kept as part of them, and never by itself.
     """
     return Function(function, inline=True)
 
@@ -119,9 +119,9 @@ def reordered(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
 
 
 def uncached(function: Compiled[ReturnT], *, inline: bool = False) -> Compiled[ReturnT]:
-    """Compile without the disk cache: for code that is, or calls, a user's functions.
+    """Compile without a place of its own on the disk: a user's functions, and what calls them.
 
-    No hash of this package's sources knows when those were edited. Such code allocates nothing, either.
+    They are kept as part of kernels. Such code allocates nothing, either.
     """
     return Function(getattr(function, "py_func", function), inline=inline)
 

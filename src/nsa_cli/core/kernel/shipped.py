@@ -3,7 +3,8 @@
 An object file for each kernel and types of arguments, for the usual processors. LLVM loads it in a
 millisecond, and it is called without Numba. Each is known by a hash of the sources it was made from: after
 an edit, on a processor or system that is not listed, and for types that nobody foresaw, Numba compiles.
-The environment variable ``NSA_KERNELS`` chooses: ``jit`` for Numba always, ``shipped`` to refuse it.
+The environment variable ``NSA_KERNELS`` chooses: ``jit`` for Numba always, ``shipped`` to refuse it; kernels
+of users' problems are always compiled (`nsa_cli.core.kernel.own`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.errors import UsageError
+from nsa_cli.core.kernel import own
 from nsa_cli.core.kernel.sources import PACKAGE, digest_of
 
 #: Where the objects are: a folder a target, and an index of all.
@@ -102,8 +104,6 @@ def code_for(
     """
     key: list[Any] = []
     numbers: list[int] = []
-    if _choice() == "jit":
-        return None, numbers
     for argument in arguments:
         flatten(argument, key, numbers)
     types = tuple(key)
@@ -135,7 +135,7 @@ def flatten(value: Any, key: list[Any], numbers: list[int]) -> None:
             flatten(part, key, numbers)
     else:
         letter = _SCALARS.get(type(value))
-        key.append(letter or type(value))
+        key.append(letter or getattr(value, "digest", None) or type(value))
         if letter == "d":
             real, whole = _as_bits
             numbers += whole.unpack(real.pack(value))
@@ -143,6 +143,14 @@ def flatten(value: Any, key: list[Any], numbers: list[int]) -> None:
             numbers.append(int(value.view(np.uint32)))
         else:
             numbers.append(int(value or 0) if letter else 0)
+
+
+def parts_of(arguments: Sequence[Any]) -> int:
+    """Count the parts of arguments."""
+    numbers: list[int] = []
+    for argument in arguments:
+        flatten(argument, [], numbers)
+    return len(numbers)
 
 
 def name_of(function: Callable[..., Any], types: Sequence[Any]) -> str:
@@ -155,14 +163,19 @@ def name_of(function: Callable[..., Any], types: Sequence[Any]) -> str:
 def find(
     function: Callable[..., Any], types: Sequence[Any], arguments: Sequence[Any]
 ) -> Callable[[list[int]], Any] | None:
-    """Load a kernel's code for types of arguments; None where there is none.
+    """Load a kernel's code for types of arguments; None where Numba is to compile it.
 
     Raises
     ------
     UsageError
         If there is none and nothing may be compiled.
     """
-    name, target = name_of(function, types), target_here()
+    name = name_of(function, types)
+    if any(isinstance(x, str) and x.startswith(own.OWN) for x in types):
+        return load(name, *own.object_of(function, name, arguments, parts_of(arguments)))
+    if _choice() == "jit":
+        return None
+    target = target_here()
     entry = _index().get(name)
     if target is not None and entry is not None and _is_current(tuple(entry["sources"]), entry["digest"]):
         return load(name, (OBJECTS / target.name / f"{name}.o").read_bytes(), entry["returns"])

@@ -1,0 +1,144 @@
+"""A finished policy beside uniform proposals, at equal time: what a training was for."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.anneal.auto import sampled_temperatures
+from nsa_cli.anneal.fused import FusedChains
+from nsa_cli.anneal.schedule import Schedule
+from nsa_cli.core.draws import stream_keys
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.instance import Instance
+from nsa_cli.core.options import parse_steps
+from nsa_cli.policy.build import LearntPolicy
+from nsa_cli.policy.fused import uniform
+from nsa_cli.train.loop import Training
+
+#: Streams of the instances: neither training nor validation draws them.
+_STREAM = 2**41
+
+#: Instances, steps that a speed is measured on, and those of the policy at least.
+_INSTANCES, _MEASURED, _LEAST = 64, 200, 1_000
+
+#: Instances and chains of each from which temperatures are estimated.
+_SAMPLED, _CHAINS = 4, 8
+
+
+class Comparison(NamedTuple):
+    """A policy and uniform proposals on the same new instances.
+
+    Attributes
+    ----------
+    size : int
+        Of the instances.
+    steps, uniform_steps : int
+        Of a chain with the policy, and what takes as long with uniform proposals.
+    seconds : float
+        Of a chain, processor time.
+    advantage : float64[B]
+        By how much the policy's energy is the lower one, relative to the mean energy of uniform proposals.
+    """
+
+    size: int
+    steps: int
+    uniform_steps: int
+    seconds: float
+    advantage: NDArray[np.float64]
+
+
+def compare(run: Training, policy: LearntPolicy) -> Comparison | None:
+    """Anneal new instances with a policy and with uniform proposals, each for as long.
+
+    The policy has the temperatures of its training; uniform proposals have those that a sample of their own
+    moves gives, as ``t_start="auto"`` does. None where there is no kernel, whose times are what a user would
+    have.
+    """
+    if run.fused is None:
+        return None
+    size = run.config.validation_size
+    instances = run.drawn(_STREAM, size, _INSTANCES)
+    keys = stream_keys(run.seed + _STREAM, np.arange(len(instances)))
+    x = run.starts(instances, keys)
+
+    def learnt_chains() -> FusedChains | None:
+        return run.chains(policy, instances, x, keys, threads=1)
+
+    def uniform_chains() -> FusedChains:
+        return _uniform(run, instances, x.numpy(), keys)
+
+    if learnt_chains() is None:
+        return None
+    asked = parse_steps("validation_steps", run.config.validation_steps)
+    steps = max(asked.of(instances[0].size) if asked else _LEAST, _LEAST)
+    config = run.config
+    first, last = float(config.t_start or 1.0), float(config.t_end or 0.1)
+    own = temperatures_of(run, instances) or (first, last)
+    times = [_seconds_a_step(make, first) for make in (learnt_chains, uniform_chains)]
+    uniform_steps = max(round(steps * times[0] / times[1]), 1)
+    with_policy = learnt_chains()
+    assert with_policy is not None
+    began = time.process_time()
+    with_policy.advance(Schedule(steps, first, last).temperatures(0, steps))
+    seconds = (time.process_time() - began) / len(instances)
+    without = uniform_chains()
+    without.advance(Schedule(uniform_steps, *own).temperatures(0, uniform_steps))
+    ours, theirs = (chains.best_energy / chains.scale for chains in (with_policy, without))
+    advantage = (theirs - ours) / max(abs(float(theirs.mean())), 1e-300)
+    return Comparison(instances[0].size, steps, uniform_steps, seconds, advantage)
+
+
+def _seconds_a_step(make: Any, heat: float) -> float:
+    """Measure the processor time of a step of a chain, the shorter one of two runs."""
+    found = []
+    for _ in range(2):
+        chains = make()
+        chains.advance(np.full(2, heat))  # compiled by then
+        began = time.process_time()
+        chains.advance(np.full(_MEASURED, heat))
+        found.append(max(time.process_time() - began, 1e-9) / _MEASURED / len(chains.state.energy))
+    return min(found)
+
+
+def _uniform(run: Training, instances: list[Instance], x: Any, keys: Any) -> FusedChains:
+    assert run.fused is not None
+    arrays = run.fused.arrays(instances, run.config.unit)
+    return FusedChains(run.fused, arrays, uniform(), x, keys, threads=1)
+
+
+def temperatures_of(run: Training, instances: list[Instance]) -> tuple[float, float] | None:
+    """Estimate temperatures from moves of instances, geometric means; None where none gets worse."""
+    found = []
+    for instance in instances[:_SAMPLED]:
+        keys = stream_keys(0, np.arange(_CHAINS))
+        several = [instance] * _CHAINS
+        chains = _uniform(run, several, run.starts(several, keys).numpy(), keys)
+        found.append(sampled_temperatures(chains, instance.size))
+    known = [pair for pair in found if pair is not None]
+    if not known:
+        return None
+    first, last = np.exp(np.log(np.array(known)).mean(0)).tolist()
+    return first, last
+
+
+def find_temperatures(run: Training) -> None:
+    """Fill in the temperatures of a training that are not given, from moves of random instances."""
+    config = run.config
+    if config.t_start is not None and config.t_end is not None:
+        return
+    if run.fused is None:
+        raise UsageError(
+            "t_start and t_end cannot be estimated without a kernel; give both in a configuration"
+        )
+    found = temperatures_of(run, run.drawn(_STREAM - 1, config.size, _SAMPLED)) or (1.0, 0.1)
+    first, last = (float(f"{t:.3g}") for t in found)
+    run.config = replace(
+        config,
+        t_start=first if config.t_start is None else config.t_start,
+        t_end=last if config.t_end is None else config.t_end,
+    )

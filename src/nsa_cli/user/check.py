@@ -1,0 +1,185 @@
+"""Checks of a user's functions in one state of a random walk, in plain Python.
+
+Each names the case in which something is wrong, and the line to mend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsa_cli.core.errors import shown
+from nsa_cli.user.calls import MistakeError, mistake
+from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.scalar import PlainMove, Scalars
+
+#: Moves that are looked at in every run.
+FIRST = 8
+
+#: Candidates whose features are looked at, at most.
+_CANDIDATES = 20
+
+#: Relative rounding errors of sums of float64; far below what a wrong formula gives.
+_ROUNDING = 1e-7
+
+#: A temperature to show.
+_HEAT = 0.3
+
+
+class State(NamedTuple):
+    """A solution on a random walk, and a move from there.
+
+    Attributes
+    ----------
+    scalars : Scalars
+    x : array[N]
+    move : PlainMove
+    """
+
+    scalars: Scalars
+    x: Any
+    move: PlainMove
+
+    @property
+    def instance(self) -> UserInstance:
+        """The instance."""
+        return self.scalars.instance
+
+    @property
+    def what(self) -> str:
+        """The case in words."""
+        m = self.scalars.model.moves[self.move.kind]
+        made = ", ".join(f"{value:g}" for value in self.scalars.values(m, self.move.chosen))
+        return f"size {self.instance.size}, x = {shown(self.x.tolist(), 60)}, {m.move.name} ({made})"
+
+    def moved(self) -> Any:
+        """Make the move on a copy."""
+        x = self.x.copy()
+        self.scalars.apply(x, self.move)
+        return x
+
+    def wrong(self, function: Any, expected: str, got: str, mend: str = "") -> MistakeError:
+        """Make the error of a function in this case."""
+        name = f"{self.scalars.model.cls.__name__}.{function.__name__}"
+        return mistake(function, name, expected, f"{got}, at {self.what}{mend}")
+
+
+def walk(instance: UserInstance, count: int, seed: int = 0) -> Iterator[State]:
+    """Give random moves, each made before the next; fewer where there is none."""
+    rng, scalars = np.random.default_rng(seed), Scalars(instance)
+    x = instance.start(lambda n: rng.random(n))
+    for turn in range(count):
+        move = scalars.random_move(x, rng, turn % len(scalars.model.moves))
+        if move is not None:
+            state = State(scalars, x.copy(), move)
+            yield state
+            x = state.moved()
+
+
+def check_changes(state: State) -> None:
+    """`delta` is the difference of costs, by whatever `apply` does."""
+    s, m = state.scalars, state.scalars.model.moves[state.move.kind]
+    if m.delta is None:
+        return
+    x = state.x.copy()
+    said = s.delta(x, state.move)
+    _untouched(state, m.delta, x)
+    before, after = s.cost(state.x), s.cost(state.moved())
+    if not close(said, after - before, before, after):
+        costs = f"{after - before:g} (from {before:g} to {after:g})"
+        mend = "; mend delta, or leave it out"
+        raise state.wrong(m.delta, f"the change of cost by the move, {costs}", f"{said:g}", mend)
+
+
+def check_feasible(state: State) -> None:
+    """Moves lead to solutions."""
+    m = state.scalars.model.moves[state.move.kind]
+    if (why := state.instance.violation(state.moved())) is not None:
+        mend = "; mend the move, or forbid it in allowed"
+        raise state.wrong(m.move.apply, "a solution after an allowed move", f"one of which {why}", mend)
+
+
+def check_costs(state: State) -> None:
+    """Costs are finite numbers, the same each time, and leave the solution alone."""
+    x, cost = state.x.copy(), state.scalars.model.functions["cost"]
+    first, again = state.scalars.cost(x), state.scalars.cost(x)
+    _untouched(state, cost, x)
+    if not np.isfinite(first) or first != again:
+        raise state.wrong(cost, "a finite number, the same each time", f"{first}, then {again}")
+
+
+def check_back(state: State) -> None:
+    """The reverse of a move leads back, and is allowed."""
+    s, m = state.scalars, state.scalars.model.moves[state.move.kind]
+    if m.move.reverse is None and not m.move.mirrored:
+        return
+    back, moved = s.reverse(state.x, state.move), state.moved()
+    function = m.move.reverse or m.move.apply
+    for k, candidate in enumerate(back.chosen):
+        if not 0 <= candidate < s.count(m, k) or not s.is_allowed(moved, m, back.chosen[:k], candidate):
+            raise state.wrong(function, "a move back that is allowed", f"the choices {back.chosen}")
+    s.apply(moved, back)
+    if not np.allclose(moved, state.x, rtol=1e-12):
+        raise state.wrong(function, "the move that leads back", f"one to {shown(moved.tolist(), 60)}")
+
+
+def check_features(state: State) -> None:
+    """Features are as many finite numbers as there are names for."""
+    s, m, chosen = state.scalars, state.scalars.model.moves[state.move.kind], state.move.chosen
+    if m.features is None:
+        return
+    names = s.model.cls.feature_names
+    for k in range(len(chosen)):
+        for c in range(min(s.count(m, k), _CANDIDATES)):
+            if not s.is_allowed(state.x, m, chosen[:k], c):
+                continue
+            x = state.x.copy()
+            found = s.features(x, m, chosen[:k], c, _HEAT)
+            _untouched(state, m.features, x)
+            name = list(m.move.choices)[k]
+            if not isinstance(found, tuple) or len(found) != len(names):
+                expected = f"a tuple of {len(names)} numbers ({', '.join(names)})"
+                raise state.wrong(m.features, expected, f"{shown(found)} of {name} {c}")
+            for feature, value in zip(names, found, strict=True):
+                if not np.isreal(value) or not np.isfinite(value):
+                    raise state.wrong(m.features, f"a finite {feature}", f"{value} of {name} {c}")
+
+
+def check_bound(state: State) -> None:
+    """No solution beats the bound."""
+    model = state.scalars.model
+    bound = model.function("bound")
+    if bound is None or (value := state.instance.bound()) is None:
+        return
+    objective = state.instance.objective(state.x)
+    beaten = objective < value if model.cls.sense == "min" else objective > value
+    if beaten:
+        way = "at most" if model.cls.sense == "min" else "at least"
+        raise state.wrong(
+            bound, f"{way} the objective of any solution", f"{value:g} where one has {objective:g}"
+        )
+
+
+def _untouched(state: State, function: Any, x: Any) -> None:
+    if not np.array_equal(x, state.x):
+        raise state.wrong(function, "x as it was", "a change of x")
+
+
+def close(said: float, expected: float, *sizes: float) -> bool:
+    """Tell whether two changes are the same up to rounding errors of numbers of some sizes."""
+    return abs(said - expected) <= _ROUNDING * max(map(abs, (said, expected, *sizes)))
+
+
+def check_first_moves(instance: UserInstance) -> None:
+    """Look at some moves before a search: what it would do with a wrong change is plausible nonsense.
+
+    Raises
+    ------
+    MistakeError
+        If a move leads to no solution, or its change of cost is wrong.
+    """
+    for state in walk(instance, FIRST):
+        check_feasible(state)
+        check_changes(state)

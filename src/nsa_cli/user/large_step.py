@@ -1,0 +1,225 @@
+"""Large steps of a user's problem: a kick of random moves, then first-improvement descent by its moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.kernel import steps
+from nsa_cli.core.kernel.draws import mix, uniform
+from nsa_cli.core.kernel.jit import uncached, variant
+from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.core.problem import LargeStepRun
+from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.kernel import UserArrays, arrays_of, data_of
+from nsa_cli.user.model import Model
+from nsa_cli.user.rules import KNOWN, NOW, THEN, Rules
+
+#: Elements at least; moves of a kick at least, and at most as a share of the elements.
+_LEAST, FEWEST, _SHARE = 4, 2, 0.2
+
+#: Rises up to this, in typical changes of a move, are rounding errors.
+_ROUNDING = 1e-12
+
+#: Passes over the first choices in a descent at most.
+_PASSES = 8
+
+#: Indices of `MoveChain.energies`.
+CURRENT, BEFORE = range(2)
+
+
+class MoveSet(NamedTuple):
+    """Instance as the chains on it read it, with its moves.
+
+    Attributes
+    ----------
+    data : NamedTuple
+        First argument of a user's functions.
+    counts : int64[C]
+    firsts : int64[K]
+        For each type of moves, the place in `counts` of its first choice.
+    rules : nsa_cli.user.rules.Rules
+    most : int
+        Moves of a kick at most.
+    scale, tolerance : float
+        See `nsa_cli.core.kernel.steps`.
+    """
+
+    data: Any
+    counts: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    rules: Rules
+    most: int
+    scale: float
+    tolerance: float
+
+
+class MoveChain(NamedTuple):
+    """State of a chain.
+
+    Attributes
+    ----------
+    x, before, best : array [N]
+        The current solution, the one before the kick, the best one.
+    energies : float64[2]
+        Of the first two.
+    spare, numbers, weighed
+        As in `nsa_cli.user.kernel.Work`.
+    """
+
+    x: NDArray[Any]
+    before: NDArray[Any]
+    best: NDArray[Any]
+    energies: NDArray[np.float64]
+    spare: NDArray[Any]
+    numbers: NDArray[np.float64]
+    weighed: NDArray[np.int64]
+
+
+class UserLargeStep:
+    """Large-step chains of a user's problem; see `nsa_cli.core.problem.LargeStep`.
+
+    Parameters
+    ----------
+    model : Model
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def fits(self, instance: UserInstance) -> bool:
+        """Whether there are enough elements to kick."""
+        return instance.size >= _LEAST
+
+    def budget(self, instance: UserInstance) -> Budget:
+        """Temperatures are in units of the mean change of a random move."""
+        return Budget(max(min(50 * instance.size, 5_000), 1_000), 0.3, 0.03, chains=8)
+
+    def runs(
+        self,
+        instances: Sequence[UserInstance],
+        x: NDArray[Any],
+        kicks: float = math.inf,
+        hurried: bool = False,
+    ) -> list[LargeStepRun]:
+        """Put chains at their first solutions."""
+        batch = arrays_of(self._model, instances, None)
+        firsts = np.array([m.first for m in self._model.moves], dtype=np.int64)
+        return [_run(batch, firsts, row, np.ascontiguousarray(first)) for row, first in enumerate(x)]
+
+
+def _run(batch: UserArrays, firsts: NDArray[np.int64], row: int, first: NDArray[Any]) -> LargeStepRun:
+    which, scale = batch.which[row], float(batch.scale[row])
+    most = max(int(_SHARE * len(first)), FEWEST + 1)
+    moves = MoveSet(
+        data_of(batch, row), batch.counts[which], firsts, batch.rules, most, scale, _ROUNDING * scale
+    )
+    x, before, best, spare = (first.copy() for _ in range(4))
+    chain = MoveChain(x, before, best, np.full(2, np.nan), spare, np.zeros(4), np.full(2, -1, np.int64))
+    return LargeStepRun(moves, chain, chain.x.copy, chain.best.copy)
+
+
+@uncached
+def _weigh(moves: MoveSet, chain: MoveChain, kind: int, code: Any) -> float:
+    """Compute what a move adds to the cost."""
+    chain.numbers[NOW], chain.numbers[KNOWN] = chain.energies[CURRENT], 1.0
+    return moves.rules.delta(kind, moves.data, chain.x, code, chain)
+
+
+@uncached
+def _make(moves: MoveSet, chain: MoveChain, kind: int, code: Any, change: float) -> None:
+    """Make a move that was just weighed."""
+    whole = chain.weighed[0] == code and chain.weighed[1] == kind
+    chain.weighed[0] = -1
+    moves.rules.apply(kind, moves.data, chain.x, code)
+    chain.energies[CURRENT] = chain.numbers[THEN] if whole else chain.energies[CURRENT] + change
+
+
+@uncached
+def _begin(moves: MoveSet, chain: MoveChain) -> None:
+    """Compute the first solution's cost, unless that is known."""
+    if np.isnan(chain.energies[CURRENT]):
+        chain.energies[CURRENT] = moves.rules.cost(moves.data, chain.x)
+
+
+@uncached
+def _descend(moves: MoveSet, chain: MoveChain, bits: Any) -> None:
+    """Descend by improving moves, each first choice of each type in turn, to a local optimum."""
+    kinds = len(moves.firsts)
+    for turn in range(_PASSES):
+        idle = True
+        for kind in range(kinds):
+            count = moves.counts[moves.firsts[kind]]
+            begin = np.int64(uniform(bits, kind) * count)
+            for k in range(count):
+                first = begin + k
+                first -= count if first >= count else 0
+                at = mix(bits + np.uint64((turn * kinds + kind) * count + k + 1))
+                code = moves.rules.propose_from(kind, moves.data, chain.x, moves.counts, first, at)
+                if code < 0:
+                    continue
+                change = _weigh(moves, chain, kind, code)
+                if change < -moves.tolerance:
+                    _make(moves, chain, kind, code, change)
+                    idle = False
+        if idle:
+            break
+
+
+@variant(steps.settle, data=MoveSet)
+def _settle(data: MoveSet, state: MoveChain, limit: int) -> bool:
+    _begin(data, state)
+    _descend(data, state, np.uint64(0))
+    return True
+
+
+@variant(steps.kick, data=MoveSet)
+def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
+    x = state.x
+    for k in range(len(x)):
+        state.before[k] = x[k]
+    state.energies[BEFORE] = state.energies[CURRENT]
+    wanted = FEWEST + np.int64(uniform(draws, 1) * (data.most - FEWEST + 1))
+    made = 0
+    for k in range(wanted):
+        at = mix(draws + np.uint64(k + 1))
+        kind = np.int64(uniform(at, 0) * len(data.firsts)) if len(data.firsts) > 1 else np.int64(0)
+        code = data.rules.propose(kind, data.data, x, data.counts, at)
+        if code >= 0:
+            _make(data, state, kind, code, _weigh(data, state, kind, code))
+            made += 1
+    return made > 0
+
+
+@variant(steps.repair, data=MoveSet)
+def _repair(data: MoveSet, state: MoveChain, draws: np.uint64) -> float:
+    _descend(data, state, mix(draws))
+    return np.float64(state.energies[CURRENT] - state.energies[BEFORE])
+
+
+@variant(steps.keep, data=MoveSet)
+def _keep(data: MoveSet, state: MoveChain) -> None:
+    pass
+
+
+@variant(steps.undo, data=MoveSet)
+def _undo(data: MoveSet, state: MoveChain) -> None:
+    for k in range(len(state.x)):
+        state.x[k] = state.before[k]
+    state.energies[CURRENT] = state.energies[BEFORE]
+
+
+@variant(steps.energy, data=MoveSet)
+def _energy(data: MoveSet, state: MoveChain) -> float:
+    _begin(data, state)
+    return np.float64(state.energies[CURRENT])
+
+
+@variant(steps.note, data=MoveSet)
+def _note(data: MoveSet, state: MoveChain) -> None:
+    for k in range(len(state.x)):
+        state.best[k] = state.x[k]

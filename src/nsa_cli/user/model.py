@@ -1,0 +1,280 @@
+"""A user's problem, read from its class and checked: moves with their functions, choices in a row."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.words import nearest
+from nsa_cli.user.calls import class_place, definition_of
+from nsa_cli.user.functions import digest_of, parameters_of, plain
+from nsa_cli.user.moves import MoveType, values_of
+from nsa_cli.user.problem import UserProblem
+from nsa_cli.user.solutions import Reals, SolutionKind
+
+#: Functions of a problem and their parameters, required ones first.
+FUNCTIONS = {
+    "cost": ("data", "x"),
+    "delta": ("data", "x", "move"),
+    "allowed": ("data", "x", "chosen", "candidate"),
+    "features": ("data", "x", "chosen", "candidate", "temperature"),
+    "generate": ("size", "rng"),
+    "start": ("data", "draws"),
+    "check": ("data", "x"),
+    "bound": ("data",),
+}
+
+#: Those that each type of moves may have its own of.
+OF_MOVES = ("delta", "allowed", "features")
+
+#: Choices of a move at most, and candidates of a choice: a move is packed into 63 bits.
+MOST_CHOICES, CHOICE_BITS = 3, 21
+
+
+@dataclass(frozen=True)
+class MoveModel:
+    """A type of moves with the functions that serve it.
+
+    Attributes
+    ----------
+    move : MoveType
+    first : int
+        Place of its first choice among those of all moves.
+    delta, features : callable or None
+    allowed : tuple of callable
+        All of which must agree.
+    choices : tuple
+        Of what each one is: `AnyElement`, `Normal`, or a count.
+    """
+
+    move: MoveType
+    first: int
+    delta: Callable[..., Any] | None
+    features: Callable[..., Any] | None
+    allowed: tuple[Callable[..., Any], ...]
+    choices: tuple[Any, ...]
+
+
+class Model:
+    """What a user's class says.
+
+    Parameters
+    ----------
+    cls : type
+        Of a `UserProblem`.
+    spec : str
+        Where it comes from, for messages.
+    home : tuple, optional
+        Function and arguments that give the `AdaptedProblem` in another process, as pickles have them.
+
+    Raises
+    ------
+    UsageError
+        If something is missing, is of the wrong kind, or has a name that means nothing.
+    """
+
+    def __init__(
+        self, cls: type[UserProblem], spec: str, home: tuple[Callable[..., Any], tuple[str]] | None = None
+    ) -> None:
+        self.cls, self.spec, self.home = cls, spec, home
+        self._require("name", str, "a text")
+        self._require("keys", tuple, "a tuple of texts, such as ('weights',)")
+        self._require("solution", SolutionKind, "permutation(…), subset(…), assignment(…) or reals(…)")
+        self._require("moves", tuple, "a tuple of moves, such as (swap,)")
+        self.name: str = cls.name
+        self.keys: tuple[str, ...] = cls.keys
+        self.kind: SolutionKind = cls.solution
+        self._check_keys()
+        self._check_moves()
+        self.functions = self._functions()
+        self.moves = tuple(self._move_models())
+
+    def function(self, name: str) -> Callable[..., Any] | None:
+        """Give a function as it was written, or None."""
+        return self.functions.get(name)
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several types of moves, the choice of which comes first."""
+        return len(self.moves) > 1
+
+    @property
+    def choices(self) -> int:
+        """How many choices there are in a row, of all moves and that of their type."""
+        return self.moves[-1].first + len(self.moves[-1].choices)
+
+    @property
+    def reversible(self) -> bool:
+        """Whether each move is known to be undone by another."""
+        return all(m.move.reverse is not None or m.move.mirrored for m in self.moves)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of features of each choice in a row; 0 for that of the type of move."""
+        width = len(self.cls.feature_names)
+        return (0,) * self.several + (width,) * (self.choices - self.several)
+
+    @property
+    def choice_names(self) -> tuple[str, ...]:
+        """Names of the choices in a row."""
+        names = [name for m in self.moves for name in m.move.choices]
+        if self.several:
+            names = ["move", *(f"{m.move.name} {name}" for m in self.moves for name in m.move.choices)]
+        return tuple(names)
+
+    @property
+    def learns(self) -> bool:
+        """Whether there are features for learnt policies."""
+        return all(m.features is not None for m in self.moves)
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of everything that is compiled."""
+        functions = [self.functions[name] for name in sorted(self.functions)]
+        return digest_of(functions, self.keys, self.kind, self.cls.moves, self.cls.feature_names)
+
+    def _fail(self, message: str, place: str = "") -> UsageError:
+        return UsageError(f"{place or self.spec}: {message}")
+
+    def _require(self, name: str, kind: type, expected: str) -> None:
+        value = getattr(self.cls, name, None)
+        if value is None:
+            raise self._fail(f"is not complete: the class has no {name}; expected {expected}")
+        if isinstance(value, str) and kind is tuple:
+            raise self._fail(f"{name}: expected {expected}, got {shown(value)}; is a comma missing?")
+        if not isinstance(value, kind) or (kind is tuple and not value):
+            raise self._fail(f"{name}: expected {expected}, got {shown(value)}")
+
+    def _check_keys(self) -> None:
+        for key in self.keys:
+            if not isinstance(key, str) or not key.isidentifier() or keyword.iskeyword(key):
+                raise self._fail(f"keys: expected names that Python can have, got {shown(key)}")
+            if key.startswith("_") or key == "scale":
+                raise self._fail(f"keys: {key!r} is taken; give it another name")
+        for name, count in [
+            ("solution", getattr(self.kind, n, None)) for n in ("size", "values", "low", "high")
+        ]:
+            if isinstance(count, str) and count not in self.keys:
+                raise self._fail(f"{name}: there is no key {count!r}; there are {', '.join(self.keys)}")
+        names = self.cls.feature_names
+        if not isinstance(names, tuple) or not all(isinstance(n, str) for n in names):
+            raise self._fail(f"feature_names: expected a tuple of texts, got {shown(names)}")
+
+    def _check_moves(self) -> None:
+        names: set[str] = set()
+        for move in self.cls.moves:
+            if not isinstance(move, MoveType):
+                raise self._fail(f"moves: expected moves such as swap, got {shown(move)}")
+            if move.name in names:
+                raise self._fail(f"moves: two are called {move.name}; give them names of their own")
+            names.add(move.name)
+            if not isinstance(self.kind, move.kinds):
+                kinds = " or ".join(kind.__name__.lower() for kind in move.kinds)
+                raise self._fail(
+                    f"moves: {move.name} is for solutions that are {kinds}, "
+                    f"got {type(self.kind).__name__.lower()}"
+                )
+            if not 1 <= len(move.choices) <= MOST_CHOICES:
+                raise self._fail(
+                    f"moves: {move.name}: expected 1 to {MOST_CHOICES} choices, got {len(move.choices)}"
+                )
+            for choice in move.choices.values():
+                if (
+                    isinstance(values_of(choice, self.kind), str)
+                    and values_of(choice, self.kind) not in self.keys
+                ):
+                    raise self._fail(f"moves: {move.name}: there is no key {choice!r}")
+
+    def _functions(self) -> dict[str, Callable[..., Any]]:
+        """Collect the functions of the class; refuse unknown ones and wrong parameters."""
+        suffixed = {f"{n}_{move.name}": n for n in OF_MOVES for move in self.cls.moves}
+        known = {**{name: name for name in FUNCTIONS}, **suffixed}
+        found: dict[str, Callable[..., Any]] = {}
+        for name in dir(self.cls):
+            value = inspect.getattr_static(self.cls, name)
+            if name.startswith("_") or value is None or isinstance(value, MoveType | SolutionKind):
+                continue
+            function = plain(value)
+            if not inspect.isfunction(function):
+                if name in known or isinstance(value, property | classmethod):
+                    raise self._fail(f"{name}: expected a function, got {shown(value)}")
+                continue
+            if name not in known:
+                near = nearest(name, known)
+                hint = f"; the nearest is {near}" if near else ""
+                message = f"{self.cls.__name__}.{name}: there is no such function of a problem{hint}"
+                raise self._fail(
+                    f"{message}; begin the name of one of your own with _", definition_of(function)
+                )
+            self._check_parameters(function, name, FUNCTIONS[known[name]])
+            found[name] = function
+        if "cost" not in found:
+            raise self._fail("is not complete: the class has no cost(data, x)", class_place(self.cls) or "")
+        return found
+
+    def _check_parameters(self, function: Callable[..., Any], name: str, expected: tuple[str, ...]) -> None:
+        given = parameters_of(function)
+        if len(given) == len(expected):
+            return
+        wanted, got = f"{name}({', '.join(expected)})", f"{name}({', '.join(given)})"
+        why = "; functions of a problem take no self" if given[:1] == ["self"] else ""
+        place = definition_of(function)
+        raise self._fail(f"{self.cls.__name__}.{name}: expected {wanted}, got {got}{why}", place)
+
+    def _move_models(self) -> list[MoveModel]:
+        moves, place = self.cls.moves, len(self.cls.moves) > 1
+        alike = len({tuple(map(str, m.choices)) for m in moves}) == 1
+        found, first = [], int(place)
+        for move in moves:
+            own: dict[str, Any] = {}
+            for name in OF_MOVES:
+                plain_one = self.functions.get(name)
+                own[name] = self.functions.get(f"{name}_{move.name}", plain_one)
+                if plain_one is not None and not alike and own[name] is plain_one:
+                    wanted = ", ".join(f"{name}_{m.name}" for m in moves)
+                    message = f"{name}: the moves choose different things; write {wanted}"
+                    raise self._fail(message, definition_of(plain_one))
+            if own["features"] is not None and not self.cls.feature_names:
+                raise self._fail("feature_names: expected a tuple of texts beside features, got none")
+            allowed = tuple(f for f in (move.allowed, own["allowed"]) if f is not None)
+            if move.mirrored and isinstance(self.kind, Reals):
+                allowed = (within(self.kind), *allowed)
+            choices = tuple(values_of(choice, self.kind) for choice in move.choices.values())
+            found.append(MoveModel(move, first, own["delta"], own["features"], allowed, choices))
+            first += len(choices)
+        return found
+
+
+def within(kind: Reals) -> Callable[..., Any]:
+    """Make the function that keeps a normal step inside the bounds of the solution."""
+    low, high = bound_of(kind.low), bound_of(kind.high)
+
+    def inside(data: Any, x: Any, chosen: Any, candidate: Any) -> Any:
+        if chosen[0] < 0:
+            return True
+        return low(data) <= x[chosen[0]] + candidate <= high(data)
+
+    return inside
+
+
+def bound_of(bound: float | str) -> Callable[[Any], Any]:
+    """Make the function that gives a bound, for kernels."""
+    if isinstance(bound, str):
+        return field_of(bound)
+    number = float(bound)
+
+    def given(data: Any) -> Any:
+        return number
+
+    return given
+
+
+def field_of(key: str) -> Callable[[Any], Any]:
+    """Make the function that gives the data of a key, which is an identifier."""
+    made: Callable[[Any], Any] = eval(compile(f"lambda data: data.{key}", __file__, "eval"))
+    return made

@@ -1,0 +1,229 @@
+"""Moves: what they choose, and how they change a solution; ready-made ones and those of users.
+
+Functions of moves are plain loops over numbers, which Numba compiles: ``apply(data, x, move)`` changes `x`;
+``reverse(data, x, move)`` gives the move that undoes `move`, before that is made; ``allowed(data, x, chosen,
+candidate)`` tells whether a candidate may be chosen after `chosen`, in which choices not yet made are -1.
+`move` and `chosen` are tuples of one number a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from statistics import NormalDist
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nsa_cli.user.solutions import Count, Labels, Permutation, Reals, SolutionKind, Subset
+
+#: Steps that a normal choice draws from: quantiles of as many equal shares.
+LEVELS = 4096
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Choice of a step from a normal distribution, by its quantiles at `LEVELS` equal shares.
+
+    Attributes
+    ----------
+    sigma : float
+    """
+
+    sigma: float
+
+    @property
+    def steps(self) -> Any:
+        """Steps by level, float64[LEVELS]; that of level ``LEVELS - 1 - c`` undoes that of c."""
+        return self.sigma * _quantiles()
+
+
+@cache
+def _quantiles() -> Any:
+    half = [NormalDist().inv_cdf((c + 0.5) / LEVELS) for c in range(LEVELS // 2)]
+    return np.array([*half, *(-q for q in reversed(half))])
+
+
+class AnyElement:
+    """Choice of an element of the solution."""
+
+    def __repr__(self) -> str:
+        return "elements"
+
+
+#: As a choice: an element of the solution.
+elements = AnyElement()
+
+#: As a choice: one of so many, an element, a normal step, or a value of an assignment.
+Candidates: TypeAlias = Count | AnyElement | Normal
+
+#: Of a solution that is an assignment, the values.
+_VALUES = "values of an assignment"
+
+
+@dataclass(frozen=True)
+class MoveType:
+    """A type of moves.
+
+    Attributes
+    ----------
+    name : str
+    choices : mapping of str to Candidates
+        In the order in which they are made; three at most.
+    apply : callable
+    reverse : callable, optional
+        None where no move is known to undo another.
+    allowed : callable, optional
+        None if all candidates are.
+    kinds : tuple of type
+        Solutions that it can be made on.
+    mirrored : bool
+        Whether the last choice is a normal step, and the move is undone by the opposite one.
+    """
+
+    name: str
+    choices: Mapping[str, Any] = field(hash=False)
+    apply: Callable[..., Any]
+    reverse: Callable[..., Any] | None = None
+    allowed: Callable[..., Any] | None = None
+    kinds: tuple[type[SolutionKind], ...] = (SolutionKind,)
+    mirrored: bool = False
+
+
+def move(
+    *,
+    reverse: Callable[..., Any] | None = None,
+    allowed: Callable[..., Any] | None = None,
+    **choices: Candidates,
+) -> Callable[[Callable[..., Any]], MoveType]:
+    """Make a move of the decorated function, which is its `apply`; named after it.
+
+    Parameters
+    ----------
+    reverse, allowed : callable, optional
+        See the module. Without `reverse` there is no Hastings acceptance.
+    **choices : int, str, callable, `elements` or `normal`
+        What is chosen: one of so many (a number, a key with a list or a number, a function of the data), an
+        element of the solution, or a normal step.
+
+    Examples
+    --------
+    >>> @move(customer=elements, route="vehicles")
+    ... def relocate(data, x, move):
+    ...     x[move[0]] = move[1]
+    """
+
+    def made(apply: Callable[..., Any]) -> MoveType:
+        return MoveType(apply.__name__, choices, apply, reverse, allowed)
+
+    return made
+
+
+def normal(sigma: float) -> Normal:
+    """As a choice: a step of standard deviation `sigma`, in the solution's own units."""
+    return Normal(float(sigma))
+
+
+def _another(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
+    return candidate != chosen[0]
+
+
+def _itself(data: Any, x: Any, move: Any) -> Any:
+    return move
+
+
+def _swap(data: Any, x: Any, move: Any) -> None:
+    i, j = move
+    kept = x[i]
+    x[i] = x[j]
+    x[j] = kept
+
+
+def _insert(data: Any, x: Any, move: Any) -> None:
+    i, j = move
+    kept = x[i]
+    if i < j:
+        for k in range(i, j):
+            x[k] = x[k + 1]
+    else:
+        for k in range(i, j, -1):
+            x[k] = x[k - 1]
+    x[j] = kept
+
+
+def _back(data: Any, x: Any, move: Any) -> Any:
+    return move[1], move[0]
+
+
+def _reverse(data: Any, x: Any, move: Any) -> None:
+    low, high = min(move[0], move[1]), max(move[0], move[1])
+    while low < high:
+        kept = x[low]
+        x[low] = x[high]
+        x[high] = kept
+        low += 1
+        high -= 1
+
+
+def _flip(data: Any, x: Any, move: Any) -> None:
+    x[move[0]] = not x[move[0]]
+
+
+def _another_value(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
+    return chosen[0] < 0 or x[chosen[0]] != candidate
+
+
+def _reassign(data: Any, x: Any, move: Any) -> None:
+    x[move[0]] = move[1]
+
+
+def _old_value(data: Any, x: Any, move: Any) -> Any:
+    return move[0], x[move[0]]
+
+
+def _step(data: Any, x: Any, move: Any) -> None:
+    x[move[0]] += move[1]
+
+
+_TWO = {"first": elements, "second": elements}
+_FROM_TO = {"element": elements, "place": elements}
+_ENDS = {"begin": elements, "end": elements}
+_ORDERS = (Permutation, Labels, Reals, Subset)
+
+#: Two elements change places: ``move`` is ``(i, j)``.
+swap = MoveType("swap", _TWO, _swap, _itself, _another, _ORDERS)
+
+#: An element goes from position i to position j, those between move up: ``(i, j)``.
+insert = MoveType("insert", _FROM_TO, _insert, _back, _another, _ORDERS)
+
+#: The elements between positions i and j, these included, are reversed: ``(i, j)``.
+reverse = MoveType("reverse", _ENDS, _reverse, _itself, _another, _ORDERS)
+
+#: An element comes into the set or leaves it: ``(i,)``.
+flip = MoveType("flip", {"element": elements}, _flip, _itself, None, (Subset,))
+
+#: An element gets another value: ``(i, value)``.
+reassign = MoveType(
+    "reassign", {"element": elements, "value": _VALUES}, _reassign, _old_value, _another_value, (Labels,)
+)
+
+
+def gaussian(sigma: float, name: str = "gaussian") -> MoveType:
+    """Add a normal step to one of the numbers: ``move`` is ``(i, step)``.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the step. Several moves, with several of them, serve a search that goes from
+        coarse to fine.
+    name : str
+        As in ``delta_NAME``.
+    """
+    choices = {"coordinate": elements, "step": Normal(float(sigma))}
+    return MoveType(name, choices, _step, None, None, (Reals,), mirrored=True)
+
+
+def values_of(choice: Any, kind: SolutionKind) -> Any:
+    """Give the count of a choice on a kind of solutions; `AnyElement` and `Normal` as they are."""
+    return kind.values if choice == _VALUES and isinstance(kind, Labels) else choice

@@ -1,0 +1,170 @@
+"""Kinds of solutions: what they are checked for, and how a random one is made."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+#: A number of elements: a number, a key whose list's length it is (or whose number), or a function of the
+#: data.
+Count: TypeAlias = int | str | Callable[[Any], Any]
+
+
+def count_of(count: Count, data: Any) -> Any:
+    """Evaluate a count for an instance's data; not checked."""
+    if isinstance(count, str):
+        value = getattr(data, count)
+        return len(value) if np.ndim(value) else value
+    return count(data) if callable(count) else count
+
+
+@dataclass(frozen=True)
+class SolutionKind(ABC):
+    """A kind of solutions, each of which is an array of one axis.
+
+    Attributes
+    ----------
+    size : Count
+        Of its elements.
+    """
+
+    size: Count
+    dtype: ClassVar[Any]
+
+    @abstractmethod
+    def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
+        """Make a random solution; ``draws(n)`` gives float64[n], uniform in (0, 1)."""
+
+    @abstractmethod
+    def why_not(self, data: Any, x: Any) -> str | None:
+        """Tell why an array of the right length is no solution of the kind; None if it is one."""
+
+
+@dataclass(frozen=True)
+class Permutation(SolutionKind):
+    """Each number from 0 to N - 1 once."""
+
+    dtype = np.int64
+
+    def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
+        return np.argsort(draws(size), kind="stable").astype(np.int64)
+
+    def why_not(self, data: Any, x: Any) -> str | None:
+        seen = np.zeros(len(x), np.int64)
+        for value in x.tolist():
+            if not 0 <= value < len(x):
+                return f"expected each number from 0 to {len(x) - 1} once, got {value}"
+            seen[value] += 1
+        if (seen == 1).all():
+            return None
+        twice = int((seen > 1).argmax())
+        return f"expected each number from 0 to {len(x) - 1} once, got {twice} {seen[twice]} times"
+
+
+@dataclass(frozen=True)
+class Subset(SolutionKind):
+    """For each of N elements whether it is in the set."""
+
+    dtype = np.bool_
+
+    def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
+        return draws(size) < 0.5
+
+    def why_not(self, data: Any, x: Any) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Labels(SolutionKind):
+    """For each of N elements a number from 0 to K - 1.
+
+    Attributes
+    ----------
+    values : Count
+        K.
+    """
+
+    values: Count = 2
+    dtype = np.int64
+
+    def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
+        return (draws(size) * count_of(self.values, data)).astype(np.int64)
+
+    def why_not(self, data: Any, x: Any) -> str | None:
+        most = count_of(self.values, data)
+        wrong = ~((x >= 0) & (x < most))
+        if not wrong.any():
+            return None
+        return f"expected numbers from 0 to {most - 1}, got {x[wrong.argmax()]} of element {wrong.argmax()}"
+
+
+@dataclass(frozen=True)
+class Reals(SolutionKind):
+    """N real numbers between two bounds, which are included.
+
+    Attributes
+    ----------
+    low, high : float or str
+        A number, or a key whose number it is.
+    """
+
+    low: float | str = 0.0
+    high: float | str = 1.0
+    dtype = np.float64
+
+    def box(self, data: Any) -> tuple[float, float]:
+        """Evaluate the bounds."""
+        low, high = (getattr(data, b) if isinstance(b, str) else b for b in (self.low, self.high))
+        return float(low), float(high)
+
+    def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
+        low, high = self.box(data)
+        return low + (high - low) * draws(size)
+
+    def why_not(self, data: Any, x: Any) -> str | None:
+        low, high = self.box(data)
+        wrong = ~((x >= low) & (x <= high))
+        if not wrong.any():
+            return None
+        return f"expected numbers from {low:g} to {high:g}, got {x[wrong.argmax()]} at {wrong.argmax()}"
+
+
+def permutation(size: Count) -> Permutation:
+    """Solutions that are an order, or that give each of N things one of N places.
+
+    Parameters
+    ----------
+    size : int, str or callable
+        N: a number, a key (the length of its list, or its number), or a function of the data.
+    """
+    return Permutation(size)
+
+
+def subset(size: Count) -> Subset:
+    """Solutions that choose among N elements, bool[N]; `size` as for `permutation`."""
+    return Subset(size)
+
+
+def assignment(size: Count, values: Count) -> Labels:
+    """Solutions that give each of N elements a number from 0 to K - 1; both as for `permutation`."""
+    return Labels(size, values)
+
+
+def reals(size: Count, low: float | str, high: float | str) -> Reals:
+    """Solutions of N real numbers between two bounds, float64[N]; `size` as for `permutation`.
+
+    Parameters
+    ----------
+    size : int, str or callable
+    low, high : float or str
+        Finite numbers, or keys of numbers.
+    """
+    for name, bound in (("low", low), ("high", high)):
+        if not isinstance(bound, str) and not math.isfinite(bound):
+            raise ValueError(f"{name}: expected a finite number or a key, got {bound}")
+    return Reals(size, low, high)

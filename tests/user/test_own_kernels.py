@@ -1,0 +1,157 @@
+"""Compiled code of own problems: kept on disk, found again, and never that of edited sources."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nsa_cli.user.functions import compiled, digest_of
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+PROBLEM = """from nsa_cli.user import UserProblem, flip, subset
+from prices import FACTOR, price
+
+
+class Picks(UserProblem):
+    name = "picks"
+    keys = ("values",)
+    solution = subset("values")
+    moves = (flip,)
+
+    def cost(data, x):
+        total = 0
+        for i in range(len(x)):
+            if x[i]:
+                total += price(data.values[i])
+        return total * FACTOR
+"""
+
+PRICES = """FACTOR = 1
+
+
+def price(value):
+    return value - 5
+"""
+
+
+@pytest.fixture
+def picks(tmp_path):
+    """Solve ten values in another process; its result, what it says, and its wall time."""
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    (tmp_path / "values.json").write_text(json.dumps({"values": list(range(10))}))
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(SOURCE)}
+
+    def run(problem=PROBLEM, prices=PRICES, *words):
+        (tmp_path / "picks.py").write_text(problem)
+        (tmp_path / "prices.py").write_text(prices)
+        began = time.monotonic()
+        command = [sys.executable, "-m", "nsa_cli", "solve", tmp_path / "values.json", "-p"]
+        command += [f"{tmp_path / 'picks.py'}:Picks", "--seed", "1", "--steps", "200", *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout), done.stderr, time.monotonic() - began
+
+    run.cache = cache
+    return run
+
+
+def test_a_second_process_compiles_nothing(picks):
+    """The first one says once that it does; Numba is not even imported by the second."""
+    first, said, slow = picks()
+    assert said.count("compiling the functions of this problem") == 1
+    again, told, quick = picks()
+    assert told == ""
+    assert again["objective"] == first["objective"] == -15
+    assert quick < slow
+    check = "import sys; from nsa_cli.cli.main import exit_code; exit_code(sys.argv[1:]); "
+    check += "assert 'numba' not in sys.modules"
+    folder = picks.cache.parent
+    command = [
+        sys.executable,
+        "-c",
+        check,
+        "solve",
+        folder / "values.json",
+        "-p",
+        f"{folder / 'picks.py'}:Picks",
+    ]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(picks.cache), "PYTHONPATH": str(SOURCE)}
+    subprocess.run(command, env=environment, capture_output=True, check=True)
+
+
+def test_an_edit_is_never_missed(picks):
+    """Of the file, of a function or a constant beside it; within a second, of the same length."""
+    assert picks()[0]["objective"] == -15
+    assert picks(prices=PRICES.replace("value - 5", "value - 3"))[0]["objective"] == -6
+    assert picks(prices=PRICES.replace("FACTOR = 1", "FACTOR = 2"))[0]["objective"] == -30
+    assert picks(problem=PROBLEM.replace("total * FACTOR", "total * FACTOR * 3"))[0]["objective"] == -45
+    assert picks()[0]["objective"] == -15
+
+
+def test_files_are_private_and_what_was_garbled_is_made_again(picks):
+    """A cut file, a changed one, and one that is no object at all."""
+    assert picks()[0]["objective"] == -15
+    files = sorted(picks.cache.rglob("own-*.o"))
+    assert files
+    for file in files:
+        assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0
+        content = file.read_bytes()
+        file.write_bytes(content[:50] if len(content) > 100 else b"nothing")
+    assert picks()[0]["objective"] == -15
+    for file in files:
+        content = bytearray(file.read_bytes())
+        content[-1] ^= 1
+        file.write_bytes(content)
+    assert picks()[0]["objective"] == -15
+
+
+def test_a_short_limit_on_a_cold_cache_is_no_random_start(picks):
+    """A descent in Python, a warning, and a process that compiles on."""
+    result, said, _ = picks(PROBLEM, PRICES, "--time-limit", "0.8")
+    if result["found_by"] != "start":
+        pytest.skip("a machine that compiles within half a second")
+    assert "they are compiled in the background now" in said
+    assert result["objective"] <= -10
+    end = time.monotonic() + 120
+    while time.monotonic() < end and "start" in (result["found_by"]):
+        time.sleep(1)
+        result, *_ = picks(PROBLEM, PRICES, "--time-limit", "0.8")
+    assert result["found_by"] != "start"
+
+
+def outer(x):
+    return inner(x) + CONSTANT
+
+
+def inner(x):
+    return 2 * x
+
+
+CONSTANT = 3
+
+
+def test_functions_are_known_by_what_they_do(monkeypatch):
+    """Not by their names and comments, but by all they refer to."""
+    begun = digest_of(outer)
+    assert begun == digest_of(outer)
+    monkeypatch.setitem(globals(), "CONSTANT", 4)
+    assert digest_of(outer) != begun
+    monkeypatch.undo()
+    monkeypatch.setitem(globals(), "inner", lambda x: 3 * x)
+    assert digest_of(outer) != begun
+    monkeypatch.undo()
+    assert digest_of(outer) == begun
+
+
+def test_helpers_in_plain_python_are_compiled_too():
+    """With their constants."""
+    assert compiled(outer)(5) == 13
