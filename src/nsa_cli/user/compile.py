@@ -52,7 +52,7 @@ def _check(model: Model, batch: Any, x: Any) -> None:
     import numba
     from numba import types
 
-    data = batch.rules.row.py_func(batch.data, batch.which[0])
+    data = batch.rules.row.py_func(batch.data, batch.which[0], np.zeros(0))
     state = (numba.typeof(data), numba.typeof(x))
     _returned(model, "cost", model.function("cost"), state, types.Number, "a number")
     for m in model.moves:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import mix, uniform
-from nsa_cli.core.kernel.jit import uncached, variant
+from nsa_cli.core.kernel.jit import inlined, uncached, variant
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.kernel import UserArrays, arrays_of, data_of
+from nsa_cli.user.kernel import UserArrays, arrays_of
 from nsa_cli.user.model import Model
 from nsa_cli.user.rules import KNOWN, NOW, THEN, Rules
 
@@ -37,8 +37,10 @@ class MoveSet(NamedTuple):
 
     Attributes
     ----------
-    data : NamedTuple
-        First argument of a user's functions.
+    batch : NamedTuple
+        Data of all instances, see `nsa_cli.user.kernel.UserArrays`.
+    which : int64
+        The instance.
     counts : int64[C]
     firsts : int64[K]
         For each type of moves, the place in `counts` of its first choice.
@@ -49,7 +51,8 @@ class MoveSet(NamedTuple):
         See `nsa_cli.core.kernel.steps`.
     """
 
-    data: Any
+    batch: Any
+    which: np.int64
     counts: NDArray[np.int64]
     firsts: NDArray[np.int64]
     rules: Rules
@@ -67,7 +70,7 @@ class MoveChain(NamedTuple):
         The current solution, the one before the kick, the best one.
     energies : float64[2]
         Of the first two.
-    spare, numbers, weighed
+    spare, scratch, numbers, weighed
         As in `nsa_cli.user.kernel.Work`.
     """
 
@@ -76,6 +79,7 @@ class MoveChain(NamedTuple):
     best: NDArray[Any]
     energies: NDArray[np.float64]
     spare: NDArray[Any]
+    scratch: NDArray[np.float64]
     numbers: NDArray[np.float64]
     weighed: NDArray[np.int64]
 
@@ -116,18 +120,25 @@ def _run(batch: UserArrays, firsts: NDArray[np.int64], row: int, first: NDArray[
     which, scale = batch.which[row], float(batch.scale[row])
     most = max(int(_SHARE * len(first)), FEWEST + 1)
     moves = MoveSet(
-        data_of(batch, row), batch.counts[which], firsts, batch.rules, most, scale, _ROUNDING * scale
+        batch.data, which, batch.counts[which], firsts, batch.rules, most, scale, _ROUNDING * scale
     )
     x, before, best, spare = (first.copy() for _ in range(4))
-    chain = MoveChain(x, before, best, np.full(2, np.nan), spare, np.zeros(4), np.full(2, -1, np.int64))
+    scratch, weighed = np.zeros(batch.room), np.full(2, -1, np.int64)
+    chain = MoveChain(x, before, best, np.full(2, np.nan), spare, scratch, np.zeros(4), weighed)
     return LargeStepRun(moves, chain, chain.x.copy, chain.best.copy)
+
+
+@inlined
+def data_of(moves: MoveSet, chain: MoveChain) -> Any:
+    """Give the data as a user's functions get them."""
+    return moves.rules.row(moves.batch, moves.which, chain.scratch)
 
 
 @uncached
 def _weigh(moves: MoveSet, chain: MoveChain, kind: int, code: Any) -> float:
     """Compute what a move adds to the cost."""
     chain.numbers[NOW], chain.numbers[KNOWN] = chain.energies[CURRENT], 1.0
-    return moves.rules.delta(kind, moves.data, chain.x, code, chain)
+    return moves.rules.delta(kind, data_of(moves, chain), chain.x, code, chain)
 
 
 @uncached
@@ -135,7 +146,7 @@ def _make(moves: MoveSet, chain: MoveChain, kind: int, code: Any, change: float)
     """Make a move that was just weighed."""
     whole = chain.weighed[0] == code and chain.weighed[1] == kind
     chain.weighed[0] = -1
-    moves.rules.apply(kind, moves.data, chain.x, code)
+    moves.rules.apply(kind, data_of(moves, chain), chain.x, code)
     chain.energies[CURRENT] = chain.numbers[THEN] if whole else chain.energies[CURRENT] + change
 
 
@@ -143,7 +154,7 @@ def _make(moves: MoveSet, chain: MoveChain, kind: int, code: Any, change: float)
 def _begin(moves: MoveSet, chain: MoveChain) -> None:
     """Compute the first solution's cost, unless that is known."""
     if np.isnan(chain.energies[CURRENT]):
-        chain.energies[CURRENT] = moves.rules.cost(moves.data, chain.x)
+        chain.energies[CURRENT] = moves.rules.cost(data_of(moves, chain), chain.x)
 
 
 @uncached
@@ -159,7 +170,7 @@ def _descend(moves: MoveSet, chain: MoveChain, bits: Any) -> None:
                 first = begin + k
                 first -= count if first >= count else 0
                 at = mix(bits + np.uint64((turn * kinds + kind) * count + k + 1))
-                code = moves.rules.propose_from(kind, moves.data, chain.x, moves.counts, first, at)
+                code = moves.rules.propose_from(kind, data_of(moves, chain), chain.x, moves.counts, first, at)
                 if code < 0:
                     continue
                 change = _weigh(moves, chain, kind, code)
@@ -188,7 +199,7 @@ def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
     for k in range(wanted):
         at = mix(draws + np.uint64(k + 1))
         kind = np.int64(uniform(at, 0) * len(data.firsts)) if len(data.firsts) > 1 else np.int64(0)
-        code = data.rules.propose(kind, data.data, x, data.counts, at)
+        code = data.rules.propose(kind, data_of(data, state), x, data.counts, at)
         if code >= 0:
             _make(data, state, kind, code, _weigh(data, state, kind, code))
             made += 1

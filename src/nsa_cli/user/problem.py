@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from nsa_cli.user.moves import MoveType
-from nsa_cli.user.solutions import SolutionKind
+from nsa_cli.user.solutions import Count, SolutionKind
 
 
 class UserProblem:
@@ -15,7 +15,7 @@ class UserProblem:
     A class of attributes and functions. The functions take no ``self``: each is for one solution `x` of one
     instance, whose data are ``data.KEY``: numbers, or NumPy arrays of int64 or float64, not to be changed.
     Those of the second list are plain loops over numbers, which make no arrays: Numba compiles them, with the
-    functions of the same folder that they call.
+    functions of the same folder that they call. Room for intermediate results is ``data.scratch``.
 
     Attributes
     ----------
@@ -31,6 +31,9 @@ class UserProblem:
         (`move`). Of several types each is proposed as often.
     feature_names : tuple of str
         What a learnt policy sees of each candidate; `features` gives one number for each.
+    scratch : int, str or callable, optional
+        How many numbers ``data.scratch`` has room for: an array of float64 that functions may write to. What is
+        in it when a function is called is undefined. Counts are as for `solution`.
     generate : function, for training and for ``nsa generate``
         ``generate(size, rng)`` draws the data of a random instance, as a dict.
     start : function, optional
@@ -61,6 +64,7 @@ class UserProblem:
     solution: ClassVar[SolutionKind]
     moves: ClassVar[tuple[MoveType, ...]]
     feature_names: ClassVar[tuple[str, ...]] = ()
+    scratch: ClassVar[Count | None] = None
     generate: ClassVar[Callable[..., Any] | None] = None
     start: ClassVar[Callable[..., Any] | None] = None
     check: ClassVar[Callable[..., Any] | None] = None

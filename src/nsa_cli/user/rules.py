@@ -36,7 +36,7 @@ class Rules(NamedTuple):
     Attributes
     ----------
     row : function
-        ``row(data, i)``: the data of instance i, as a user's functions take them.
+        ``row(data, i, scratch)``: the data of instance i, as a user's functions take them.
     cost : function
         ``cost(data, x)``.
     propose : function

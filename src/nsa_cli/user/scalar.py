@@ -43,9 +43,11 @@ class Scalars:
 
     def __init__(self, instance: UserInstance, scale: float = 1.0) -> None:
         self.instance, self.model = instance, instance.model
-        self.data = type(instance.data)(**{**vars(instance.data), "scale": scale})
+        self.data = instance.given(scale)
 
     def _named(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        if self.model.scratch is not None:
+            self.data.scratch.fill(np.nan)  # so that nobody counts on what was there
         return call(function, f"{self.model.cls.__name__}.{function.__name__}", self.data, *arguments)
 
     def number(self, function: Callable[..., Any], *arguments: Any) -> float:
