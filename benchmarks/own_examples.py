@@ -227,11 +227,11 @@ def best_after(problem: Any, instance: Any, policy: str, method: str, seconds: f
     chains().advance(np.full(2, pair[0]))  # compiles
     running, count, used, began = chains(), 1, 0.0, time.process_time()
     while used < 1.0:
-        before = used
+        before, done = used, running.step
         running.advance(np.full(count, pair[0] * (pair[1] / pair[0]) ** used), used)
         used = (time.process_time() - began) / seconds
-        # Slices of a hundredth of the time.
-        count = max(1, min(2 * count, int(count * 0.01 / max(used - before, 1e-9))))
+        if running.step > done:  # slices of a hundredth of the time; a population takes its own
+            count = max(1, min(2 * count, int(count * 0.01 / max(used - before, 1e-9))))
     return float(running.best_energy.min())
 
 

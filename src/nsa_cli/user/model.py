@@ -22,6 +22,7 @@ FUNCTIONS = {
     "cost": ("data", "x"),
     "delta": ("data", "x", "move"),
     "allowed": ("data", "x", "chosen", "candidate"),
+    "recombine": ("data", "x", "other"),
     "features": ("data", "x", "chosen", "candidate", "temperature"),
     "generate": ("size", "rng"),
     "start": ("data", "draws"),

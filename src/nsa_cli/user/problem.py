@@ -52,6 +52,9 @@ class UserProblem:
     allowed : function, optional
         ``allowed(data, x, chosen, candidate)``: whether a candidate leads to feasible solutions; `chosen` has
         the choices of the move made before, and -1 for others. By default all do.
+    recombine : function, optional
+        ``recombine(data, x, other)`` changes x by what another solution, which stays, does better: large steps
+        then begin with a population. What comes of it is improved by the moves, and given up if it is worse.
     features : function, for policies
         ``features(data, x, chosen, candidate, temperature)`` gives a tuple of numbers; ``data.scale`` is the
         mean change of cost of a random move, in whose units costs look alike for instances of any size.
@@ -72,4 +75,5 @@ class UserProblem:
     cost: ClassVar[Callable[..., Any]]
     delta: ClassVar[Callable[..., Any] | None] = None
     allowed: ClassVar[Callable[..., Any] | None] = None
+    recombine: ClassVar[Callable[..., Any] | None] = None
     features: ClassVar[Callable[..., Any] | None] = None

@@ -112,6 +112,14 @@ class Scalars:
             what = f"{self.model.cls.__name__}: the move {m.move.name}"
             raise mistake(m.move.apply, what, "nothing, for it changes x", found)
 
+    def recombine(self, x: Any, other: Any) -> None:
+        """Recombine a solution with another; `x` is changed."""
+        function = self.model.functions["recombine"]
+        if (found := self._named(function, x, other)) is not None:
+            raise mistake(
+                function, f"{self.model.cls.__name__}.recombine", "nothing, for it changes x", found
+            )
+
     def delta(self, x: Any, move: PlainMove) -> float:
         """Compute what a move adds to the cost."""
         m = self.model.moves[move.kind]
