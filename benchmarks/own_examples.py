@@ -1,11 +1,11 @@
-"""The examples of own problems: uniform annealing, a policy trained here, large steps and a peer, at equal time.
+"""The examples of own problems: uniform annealing, a policy, large steps and a peer at equal time.
 
     python benchmarks/own_examples.py qap          # or flowshop, colouring, maxcut
 
-Trains a policy by evolution strategies, then runs each way for as much time of the processor on one thread, four
-chains, on instances that no training saw. The value of an instance is the mean over the seeds; the interval is
-over instances. Gaps are to the optimum where a construction or the literature gives it, else to the best cost of
-all runs. Compilation and set-up are not counted; heuristics that end by themselves are given their own time.
+Trains a policy by evolution strategies, then runs each way for as much time of the processor on one thread,
+four chains, on instances that no training saw. The value of an instance is the mean over the seeds; the interval
+is over instances. Gaps are to the optimum where a construction or the literature gives it, else to the best cost
+of all runs. Compilation and set-up are not counted; heuristics that end by themselves have their own time.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def neh(data: Any, seconds: float, seed: int) -> float:
 
 
 def colouring_cases() -> Iterator[Case]:
-    """Planted ones; Mycielski's and queens' graphs with as many colours as they need: no conflict is optimal."""
+    """Planted ones, and queens' graphs with as many colours as they need: no conflict is optimal."""
     problem, rng = find_problem(f"{FOLDER}/colouring.py:Colouring"), np.random.default_rng(13)
     for size in (60, 100, 150):
         for _ in range(6):
@@ -141,7 +141,7 @@ def queens(side: int) -> np.ndarray[Any, Any]:
 
 
 def dsatur(data: Any, seconds: float, seed: int) -> float:
-    """Brélaz: the vertex whose neighbours have most colours next; if none is left for it, the least used one."""
+    """Brélaz: the vertex whose neighbours have most colours is next; it gets what fewest of them have."""
     adjacent, colours = data.adjacent > 0, int(data.colours)
     n = len(adjacent)
     near, x = np.zeros((n, colours), np.int64), np.full(n, -1)
@@ -278,14 +278,15 @@ def tell(cases: list[Case], budgets: list[float], ways: list[str], found: Any) -
         rows = [k for k, case in enumerate(cases) if case.set == name]
         best = [found[k].min() if cases[k].optimum is None else cases[k].optimum for k in rows]
         for b, seconds in enumerate(budgets):
-            gaps = np.stack(
-                [(found[k, b] - ref) * (100 / abs(ref) if ref else 1) for k, ref in zip(rows, best, strict=True)]
-            ).mean(2)  # [instances, ways]
+            percent = [100 / abs(ref) if ref else 1.0 for ref in best]
+            pairs = zip(rows, best, percent, strict=True)
+            gaps = np.stack([(found[k, b] - ref) * unit for k, ref, unit in pairs]).mean(
+                2
+            )  # [instances, ways]
             figures = [f"{gaps[:, w].mean():.3g}" for w in range(len(ways))]
             against = gaps[:, 1] - gaps[:, 0]
-            unit = f"{name} ({len(rows)})"
             print(
-                f"| {unit} | {seconds:g} | {' | '.join(figures)} | "
+                f"| {name} ({len(rows)}) | {seconds:g} | {' | '.join(figures)} | "
                 f"{against.mean():+.3g} ± {half_width(against) or 0.0:.2g} |",
                 flush=True,
             )

@@ -34,7 +34,14 @@ def test_an_example_passes_its_check_and_is_trained(path, tmp_path):
     problem = find_problem(path)
     assert faults(problem)[1] == []
     config = EsConfig(
-        size=8, steps=10, problems=4, epochs=2, validation_problems=4, validation_size=8, unit=None, population=2
+        size=8,
+        steps=10,
+        problems=4,
+        epochs=2,
+        validation_problems=4,
+        validation_size=8,
+        unit=None,
+        population=2,
     )
     run = Training(problem, config, 0, tmp_path / "mine.json", threads=1)
     train_es(run)

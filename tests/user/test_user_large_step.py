@@ -84,9 +84,7 @@ def test_a_population_comes_first_where_solutions_recombine() -> None:
     x = np.stack([problem.start()(instance, rng.random) for _ in range(2)])
     for chunk, threads in ((steps, 1), (7, 2), (50, 2)):
         runs = problem.large_step().runs([instance] * 2, x)
-        chains = LargeStepChains(
-            runs, stream_keys(1, np.arange(2)), threads=threads, rows=2, steps=steps
-        )
+        chains = LargeStepChains(runs, stream_keys(1, np.arange(2)), threads=threads, rows=2, steps=steps)
         phases, start = {chains.phase}, float(chains.best_energy.min())
         for begin in range(0, steps, chunk):
             chains.advance(heats[begin : begin + chunk])

@@ -171,7 +171,9 @@ def check_recombined(state: State) -> None:
     other = state.instance.start(lambda n: rng.random(n))
     x, kept = state.x.copy(), other.copy()
     state.scalars.recombine(x, other)
-    case = f"size {state.instance.size}, x = {shown(state.x.tolist(), 60)}, other = {shown(kept.tolist(), 60)}"
+    case = (
+        f"size {state.instance.size}, x = {shown(state.x.tolist(), 60)}, other = {shown(kept.tolist(), 60)}"
+    )
     what = f"{state.scalars.model.cls.__name__}.recombine"
     if not np.array_equal(other, kept):
         raise mistake(function, what, "the other solution as it was", f"a change of it, at {case}")

@@ -159,7 +159,9 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
 
 @variant(hooks.apply, batch=UserArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
-    batch.rules.apply(action[1], batch.rules.row(batch.data, batch.which[row], work.scratch), work.x, action[0])
+    batch.rules.apply(
+        action[1], batch.rules.row(batch.data, batch.which[row], work.scratch), work.x, action[0]
+    )
     known = work.weighed[0] == action[0] and work.weighed[1] == action[1]
     if known:
         work.numbers[NOW] = work.numbers[THEN]

@@ -156,7 +156,16 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
         temperatures = heats.double().cpu().numpy().copy()
         solutions = np.ascontiguousarray(x.cpu().numpy())
         scratch = np.zeros(batch.arrays.room)
-        look(batch.arrays, scratch, solutions, temperatures, place - int(self.model.several), codes, seen, needs)
+        look(
+            batch.arrays,
+            scratch,
+            solutions,
+            temperatures,
+            place - int(self.model.several),
+            codes,
+            seen,
+            needs,
+        )
         return needs, seen
 
     def _made_by(self, chosen: Action, row: int) -> tuple[MoveModel, int] | None:
