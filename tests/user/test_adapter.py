@@ -269,9 +269,13 @@ def test_what_was_in_scratch_is_not_relied_on():
 )
 def test_wrong_scratch_is_named(scratch, why):
     """When the class is read, or when an instance says how much it is."""
-    with pytest.raises(NsaError, match=re.escape(why)):
+
+    def solve():
         problem = as_problem(type("Wrong", (Loads,), {"scratch": scratch}))
         nsa.solve(nsa.Task(problem, problem.generate(5, np.random.default_rng(1))), steps=5)
+
+    with pytest.raises(NsaError, match=re.escape(why)):
+        solve()
 
 
 def test_scratch_is_no_key():

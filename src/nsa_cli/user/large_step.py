@@ -31,8 +31,8 @@ _ROUNDING = 1e-12
 #: Passes over the first choices in a descent at most.
 _PASSES = 8
 
-#: The same of members of a population, and passes in a row without an improvement after which one ends: members
-#: that are no local optima have little to hand on (measured on quadratic assignments: 1, 5 and 15).
+#: The same of members of a population, and passes in a row without an improvement after which one ends:
+#: members that are no local optima have little to hand on (measured on quadratic assignments: 1, 5 and 15).
 _MEMBER_PASSES, _PATIENCE = 100, 15
 
 #: Of `settle`: members settle in one go, whatever that takes.

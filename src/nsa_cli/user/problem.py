@@ -32,8 +32,8 @@ class UserProblem:
     feature_names : tuple of str
         What a learnt policy sees of each candidate; `features` gives one number for each.
     scratch : int, str or callable, optional
-        How many numbers ``data.scratch`` has room for: an array of float64 that functions may write to. What is
-        in it when a function is called is undefined. Counts are as for `solution`.
+        How many numbers ``data.scratch`` has room for, counted as for `solution`: an array of float64 that
+        functions may write to. What is in it when a function is called is undefined.
     generate : function, for training and for ``nsa generate``
         ``generate(size, rng)`` draws the data of a random instance, as a dict.
     start : function, optional
@@ -53,8 +53,8 @@ class UserProblem:
         ``allowed(data, x, chosen, candidate)``: whether a candidate leads to feasible solutions; `chosen` has
         the choices of the move made before, and -1 for others. By default all do.
     recombine : function, optional
-        ``recombine(data, x, other)`` changes x by what another solution, which stays, does better: large steps
-        then begin with a population. What comes of it is improved by the moves, and given up if it is worse.
+        ``recombine(data, x, other)`` changes x by parts of another solution, which stays as it is: large
+        steps then begin with a population. What comes of it is improved, and given up if it is worse.
     features : function, for policies
         ``features(data, x, chosen, candidate, temperature)`` gives a tuple of numbers; ``data.scale`` is the
         mean change of cost of a random move, in whose units costs look alike for instances of any size.
