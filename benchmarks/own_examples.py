@@ -3,9 +3,10 @@
     python benchmarks/own_examples.py qap          # or flowshop, colouring, maxcut
 
 Trains a policy by evolution strategies, then runs each way for as much time of the processor on one thread,
-four chains, on instances that no training saw. The value of an instance is the mean over the seeds; the interval
-is over instances. Gaps are to the optimum where a construction or the literature gives it, else to the best cost
-of all runs. Compilation and set-up are not counted; heuristics that end by themselves have their own time.
+four chains, on instances that no training saw. The value of an instance is the mean over the seeds; the
+interval is over instances. Gaps are to the optimum where a construction or the literature gives it, else to
+the best cost of all runs. Compilation and set-up are not counted; heuristics that end by themselves have
+their own time.
 """
 
 from __future__ import annotations
