@@ -14,14 +14,14 @@ from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import read_instances, write_instances
 
 from helpers import random_instances, starts_of
-from user_problems import ALL, MAXCUT, QAP
+from user_problems import ALL, SHOWN
 
 #: Problems of users, in tests.
 OWN = Path(__file__).parent / "user_problems.py"
 
 #: Every problem in each of its neighbourhoods, and those of users.
 CASES = [(name, n.name) for name in builtin_names() for n in find_problem(name).neighbourhoods]
-CASES += [(own, "paper") for own in (MAXCUT, QAP, *(f"{OWN}:{cls.__name__}" for cls in ALL))]
+CASES += [(own, "paper") for own in (*SHOWN, *(f"{OWN}:{cls.__name__}" for cls in ALL))]
 
 #: What a neighbourhood does not promise: a move between near cities may have no way back, and may
 #: turn round the rest of a tour (tests/problems/tsp/test_nearest.py).

@@ -22,7 +22,7 @@ from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 from nsa_cli.problems import as_problem, builtin_names, find_problem
 
 from helpers import random_instances, starts_of
-from user_problems import ALL, MAXCUT, QAP
+from user_problems import ALL, SHOWN
 
 #: Sizes around the width of a vector, and beside it.
 SIZES = (1, 2, 3, 4, 5, 15, 16, 17, 33, 50, 100)
@@ -38,7 +38,7 @@ NEAR = 2e-5
 OTHERS = tuple(f"{p}:{n.name}" for p in builtin_names() for n in find_problem(p).neighbourhoods[1:])
 
 #: Problems of users: their kernels are compiled from scalar functions.
-OWN = {"maxcut": MAXCUT, "qap": QAP, **{cls.name: cls for cls in ALL}}
+OWN = {**{path.rpartition(":")[2].lower(): path for path in SHOWN}, **{cls.name: cls for cls in ALL}}
 USERS = tuple(OWN)
 
 
