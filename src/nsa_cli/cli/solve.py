@@ -35,7 +35,7 @@ from nsa_cli.cli.options import (
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.kernel import has_compiled
+from nsa_cli.core.kernel import compiled, is_compiling
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
 from nsa_cli.solver.settings import Settings
@@ -148,7 +148,7 @@ def _run(
 ) -> int:
     places = [i for i, item in enumerate(items) if isinstance(item, Task)]
     tasks = [item for item in items if isinstance(item, Task)]
-    compiled_late, told = False, ""
+    compiled_late, told, before = False, "", len(compiled)
     announce_compiling(console)
     with Signals() as signals:
         from nsa_cli.anneal.stop import Interrupt
@@ -169,7 +169,8 @@ def _run(
                 if not isinstance(result, NsaError):
                     told = f"objective {result.objective}, {result.status}: {output}"
                     observer.write(result)
-                    compiled_late = compiled_late or (result.found_by == "start" and has_compiled())
+                    has_compiled = len(compiled) > before or is_compiling()
+                    compiled_late = compiled_late or (result.found_by == "start" and has_compiled)
         finally:
             observer.end()
             writer.finish()

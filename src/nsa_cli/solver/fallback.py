@@ -28,7 +28,7 @@ from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.anneal.stop import Progress, first_reason
 from nsa_cli.core.abandon import ABANDONED
-from nsa_cli.core.kernel import has_compiled, is_compiling
+from nsa_cli.core.kernel import compiled, is_compiling
 from nsa_cli.core.options import Steps
 from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of
@@ -69,13 +69,13 @@ class Flags:
 
 def solve_in_time(batch: Batch) -> list[Result]:
     """Solve a batch; out of time, answer with first solutions."""
-    began, flags = time.monotonic(), Flags()
+    began, flags, before = time.monotonic(), Flags(), len(compiled)
     guarded = _guarded(batch, flags)
     try:
         return in_time(guarded.solve, partial(_reason, batch), flags)
     except LateError as late:
         setup = guarded.setup
-        if has_compiled():
+        if len(compiled) > before or is_compiling():
             compile_later(batch)
         starts = _improved(batch, setup.x) or _starts(batch, setup.x, late.reason)
         ends = [InstanceEnd(late.reason, 0, start, np.zeros(len(start), np.int64)) for start in starts]
@@ -168,13 +168,13 @@ def compile_later(batch: Batch) -> None:
 
 def _guarded(batch: Batch, flags: Flags) -> Batch:
     """Make a batch that ends, and shows nothing, once it is abandoned."""
-    stop, on_progress = batch.hooks.stop, batch.hooks.on_progress
+    stop, on_progress, before = batch.hooks.stop, batch.hooks.on_progress, len(compiled)
 
     def note(progress: Progress) -> str | None:
         # From its first step on the chains' loop sees reasons itself, as it does where it is ending now, and
         # while a population is made and recombined, unless something is still to be compiled.
         ends = progress.chains is not None and first_reason(stop, progress) is not None
-        if progress.step or ends or (progress.phase and not has_compiled()):
+        if progress.step or ends or (progress.phase and len(compiled) == before):
             flags.watching.set()
         return "interrupted" if flags.abandoned.is_set() else None
 

@@ -24,8 +24,3 @@ def is_compiling() -> bool:
 
 #: Whether anything was compiled in this process that a user has to wait for.
 compiled: list[None] = []
-
-
-def has_compiled() -> bool:
-    """Tell whether this process has had to compile a kernel, or is at it."""
-    return bool(compiled) or is_compiling()
