@@ -60,12 +60,27 @@ KICK = 1e-4
 
 
 class Shares(NamedTuple):
-    """What decides how a run shares out its time; the defaults are the rule."""
+    """What decides how a run shares out its time; the defaults are the rule.
+
+    Attributes
+    ----------
+    made : float
+        Share of the run for making members.
+    noise : float
+        Of their starts, as a standard deviation of logarithms.
+    idle : float
+        Generations in a row without a better best tour, after which there are no more.
+    heat : float
+        Factor of the temperatures of the chain that follows.
+    recombined : float
+        Share of the run after which none recombine; no output of the network.
+    """
 
     made: float = 0.5
     noise: float = 0.5
     idle: float = 4.0
     heat: float = 1.0
+    recombined: float = 0.9
 
 
 RULE = Shares()
@@ -162,7 +177,7 @@ def run(some: Case, shares: Shares, seed: int, limit: float | None = None) -> fl
     """Solve an instance, from which nothing is left of earlier runs, and give the tour's length."""
     population.MADE = tour_chains.MADE = shares.made  # type: ignore[attr-defined]
     tour_population._NOISE, population._IDLE = shares.noise, shares.idle  # type: ignore[assignment]
-    HEAT.factor = shares.heat
+    population._RECOMBINED, HEAT.factor = shares.recombined, shares.heat
     fresh = dataclasses.replace(some.instance)
     found = nsa.solve(fresh, time_limit=limit or some.limit, seed=seed, threads=1, bound=False)
     return float(found.objective)
@@ -264,7 +279,8 @@ def test(file: Path, count: int, seeds: int) -> None:
 
 def constants(count: int) -> None:
     """Compare the rule with one constant changed at a time."""
-    others = [Shares(made=m) for m in (0.35, 0.65)] + [Shares(noise=n) for n in (0.35, 0.7)]
+    others = [Shares(made=m) for m in (0.3, 0.4, 0.65)] + [Shares(recombined=r) for r in (0.6, 0.75)]
+    others += [Shares(noise=n) for n in (0.35, 0.7)]
     others += [Shares(idle=i) for i in (2.0, 8.0)] + [Shares(heat=h) for h in (0.5, 2.0)]
     names = {}
     for shares in [RULE, *others]:
