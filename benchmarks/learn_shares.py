@@ -310,7 +310,7 @@ def main() -> None:
         "--reference",
         type=float,
         default=4.0,
-        help="a longer run for the best length, as a multiple; 0: none",
+        help="a longer run for the best length, in limits; 0: none",
     )
     options = parser.parse_args()
     warm_up()
