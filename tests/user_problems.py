@@ -22,6 +22,8 @@ from nsa_cli.user import (
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MAXCUT, QAP = f"{EXAMPLES / 'maxcut.py'}:MaxCut", f"{EXAMPLES / 'qap.py'}:QAP"
+FLOWSHOP, COLOURING = f"{EXAMPLES / 'flowshop.py'}:FlowShop", f"{EXAMPLES / 'colouring.py'}:Colouring"
+SHOWN = (MAXCUT, QAP, FLOWSHOP, COLOURING)
 
 
 class Teams(UserProblem):

@@ -24,13 +24,13 @@ FALLING = np.geomspace(10.0, 0.01, 64)
 class Steps:
     """Chains that do nothing but count, at an energy that a temperature says."""
 
-    most = 1 << 20
+    most, phase = 1 << 20, ""
 
     def __init__(self, energy: Any = lambda t: t) -> None:
         self.step, self.temperatures, self._energy = 0, [], energy
         self.accepted, self.best_energy, self.energy = np.zeros(1), np.zeros(1), np.zeros(1)
 
-    def advance(self, temperatures: Any) -> None:
+    def advance(self, temperatures: Any, used: float = 0.0) -> None:
         self.temperatures += temperatures.tolist()
         self.step += len(temperatures)
 

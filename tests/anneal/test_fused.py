@@ -22,7 +22,7 @@ from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 from nsa_cli.problems import as_problem, builtin_names, find_problem
 
 from helpers import random_instances, starts_of
-from user_problems import ALL, MAXCUT, QAP
+from user_problems import ALL, SHOWN
 
 #: Sizes around the width of a vector, and beside it.
 SIZES = (1, 2, 3, 4, 5, 15, 16, 17, 33, 50, 100)
@@ -38,7 +38,7 @@ NEAR = 2e-5
 OTHERS = tuple(f"{p}:{n.name}" for p in builtin_names() for n in find_problem(p).neighbourhoods[1:])
 
 #: Problems of users: their kernels are compiled from scalar functions.
-OWN = {"maxcut": MAXCUT, "qap": QAP, **{cls.name: cls for cls in ALL}}
+OWN = {**{path.rpartition(":")[2].lower(): path for path in SHOWN}, **{cls.name: cls for cls in ALL}}
 USERS = tuple(OWN)
 
 
@@ -62,9 +62,20 @@ def policies_of(name: str) -> list[str]:
 NAMES = (*builtin_names(), *OTHERS)
 CASES = [(name, policy) for name in (*NAMES, *USERS) for policy in policies_of(name)]
 
-
 #: The proposals of a case with each acceptance rule; for most of them two of the rules are enough.
 RULED = [(*case, rule) for case in CASES for rule in RULES if rule != "threshold" or case[1] == "uniform"]
+
+#: What is always run of problems of users, each of which takes seconds to compile: the rest is slow.
+SOME = {("qap", "uniform"), ("maxcut", "paper")}
+
+
+def marked(cases: list[tuple[str, ...]]) -> list[Any]:
+    """Mark the cases that are slow."""
+    quick = [case[0] not in USERS or (case[:2] in SOME and "hastings" not in case) for case in cases]
+    return [
+        pytest.param(*case, marks=() if fast else pytest.mark.slow)
+        for case, fast in zip(cases, quick, strict=True)
+    ]
 
 
 class Pair:
@@ -137,7 +148,7 @@ def nearby(u: torch.Tensor) -> list[torch.Tensor]:
     return changed
 
 
-@pytest.mark.parametrize(("name", "feature_set", "rule"), RULED)
+@pytest.mark.parametrize(("name", "feature_set", "rule"), marked(RULED))
 def test_every_single_step_is_that_of_the_reference(name: str, feature_set: str, rule: str) -> None:
     """By every acceptance rule."""
     if RULES[rule].uses_reverse and not neighbourhood_of(name).reversible:
@@ -192,7 +203,7 @@ def test_uniform_chains_are_the_same_for_thousands_of_steps(name: str, size: int
     assert (chains.state.accepted == state.accepted.numpy()).all()
 
 
-@pytest.mark.parametrize(("name", "feature_set"), [case for case in CASES if case[1] != "uniform"])
+@pytest.mark.parametrize(("name", "feature_set"), marked([c for c in CASES if c[1] != "uniform"]))
 def test_learnt_chains_stay_together_for_a_thousand_steps(name: str, feature_set: str) -> None:
     pair = Pair(name, feature_set, 33, rows=16)
     temperatures = np.geomspace(0.5, 0.01, 1000)
@@ -210,7 +221,7 @@ def test_learnt_chains_stay_together_for_a_thousand_steps(name: str, feature_set
     )
 
 
-@pytest.mark.parametrize(("name", "feature_set"), CASES)
+@pytest.mark.parametrize(("name", "feature_set"), marked(CASES))
 def test_threads_chunks_and_batch_mates_change_nothing(name: str, feature_set: str) -> None:
     pair = Pair(name, feature_set, 21, rows=11)
     temperatures = np.geomspace(0.5, 0.01, 120)

@@ -101,7 +101,8 @@ def test_by_time_the_first_solution_tells_whether_there_is_enough(used, phase):
     assert population.phase == phase
 
 
-def test_by_time_phases_end_when_their_share_is_used():
+def test_by_time_phases_end_when_their_share_is_used(monkeypatch):
+    monkeypatch.setattr("nsa_cli.anneal.population._MOST", 10_000)
     population, seen = population_of(), {}
     for used in np.linspace(0.0, 1.0, 101):
         population.advance(1, used, map)

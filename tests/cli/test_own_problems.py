@@ -248,14 +248,21 @@ def test_a_sound_problem_is_solved_and_checked(own):
 UNSEEN = ("allowed", "x is changed", "not finite", "a false bound", "infeasible")
 
 
-@pytest.mark.parametrize("how", [how for how in MISTAKES if how not in UNSEEN])
+def sampled(mistakes, each):
+    """Mark all but some as slow: to compile a problem takes seconds."""
+    return [
+        pytest.param(how, marks=() if k % each == 0 else pytest.mark.slow) for k, how in enumerate(mistakes)
+    ]
+
+
+@pytest.mark.parametrize("how", sampled([how for how in MISTAKES if how not in UNSEEN], 5))
 def test_a_mistake_is_named_in_solving(own, how):
     """What it should give, and the line."""
     text, words, at = spoiled(MISTAKES, how)
     assert_named(own(text, "solve"), text, words, at)
 
 
-@pytest.mark.parametrize("how", [*MISTAKES, *CHECKED])
+@pytest.mark.parametrize("how", sampled([*MISTAKES, *CHECKED], 4))
 def test_a_mistake_is_named_by_the_check(own, how):
     """With the smallest case where it takes one."""
     table = MISTAKES if how in MISTAKES else CHECKED

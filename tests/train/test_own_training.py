@@ -27,7 +27,7 @@ def training(problem, tmp_path, config):
     return Training(problem, config, 0, tmp_path / "p.json", threads=1)
 
 
-@pytest.mark.parametrize("cls", [Teams, Jobs])
+@pytest.mark.parametrize("cls", [Teams, pytest.param(Jobs, marks=pytest.mark.slow)])
 def test_policies_of_own_problems_are_trained_by_both_methods(cls, tmp_path):
     """Of one type of moves and of three; by kernels, and the policy serves a solve."""
     problem = as_problem(cls)

@@ -1,5 +1,7 @@
 """Problems in one file: their class under the contract of built-in problems."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,9 @@ import nsa_cli as nsa
 from nsa_cli.contract import ContractError, check_problem
 from nsa_cli.core.errors import NsaError
 from nsa_cli.problems import as_problem, find_problem
-from nsa_cli.user import UserProblem, assignment, flip, permutation, reals, subset, swap
+from nsa_cli.user import UserProblem, assignment, flip, permutation, reals, reassign, subset, swap
 from nsa_cli.user.calls import MistakeError
+from nsa_cli.user.contract import faults
 
 from user_problems import ALL, MAXCUT, QAP, Bowl, Jobs, Purses, Row, Teams
 
@@ -176,7 +179,8 @@ def test_kernels_and_the_reference_serve_each_problem():
         problem = as_problem(cls)
         task = nsa.Task(problem, problem.generate(4, np.random.default_rng(0)))
         found = [
-            nsa.solve(task, steps=40, chains=2, device="cpu", backend=b, seed=1) for b in ("numba", "torch")
+            nsa.solve(task, steps=20, chains=2, t_start=1.0, t_end=0.1, device="cpu", backend=b, seed=1)
+            for b in ("numba", "torch")
         ]
         assert [r.backend for r in found] == ["numba", "torch"]
         assert found[0].objective == pytest.approx(found[1].objective, rel=1e-6), cls
@@ -203,3 +207,78 @@ def test_what_a_problem_does_not_have_is_refused_by_name():
     with pytest.raises(nsa.UsageError, match=r"has no generate"):
         problem.generate(3, np.random.default_rng(0))
     assert nsa.solve(nsa.Task(problem, problem.from_record({"n": 5})), steps=100, seed=1).objective == 0
+
+
+class Loads(UserProblem):
+    """Jobs on machines, the fullest of which counts: a load for each machine."""
+
+    name = "loads"
+    keys = ("times", "machines")
+    solution = assignment("times", "machines")
+    moves = (reassign,)
+    scratch = "machines"
+
+    def generate(size, rng):
+        return {"times": rng.integers(1, 20, size), "machines": 1 + size // 3}
+
+    def cost(data, x):
+        for k in range(data.machines):
+            data.scratch[k] = 0
+        for i in range(len(x)):
+            data.scratch[x[i]] += data.times[i]
+        most = 0.0
+        for k in range(data.machines):
+            most = max(most, data.scratch[k])
+        return most
+
+
+@pytest.mark.parametrize("method", ["anneal", "large-step"])
+def test_functions_have_scratch(method):
+    """Of each chain's own: threads and instances of other sizes do not disturb each other."""
+    problem = as_problem(Loads)
+    assert faults(problem)[1] == []
+    for size in (7, 12):
+        task = nsa.Task(problem, problem.generate(size, np.random.default_rng(size)))
+        found = [
+            nsa.solve(task, method=method, steps=300, chains=4, seed=1, threads=threads) for threads in (1, 2)
+        ]
+        assert found[0].solution.tolist() == found[1].solution.tolist()
+        loads = np.bincount(found[0].solution, task.instance.data.times)
+        assert found[0].objective == loads.max()
+
+
+def test_what_was_in_scratch_is_not_relied_on():
+    """In Python it is NaN before each call, whatever a call has left."""
+
+    def cost(data, x):
+        data.scratch[0] += 1
+        return data.scratch[0]
+
+    found = faults(as_problem(type("Counts", (Loads,), {"cost": cost})))[1]
+    assert any("expected a finite number" in str(fault) for fault in found)
+
+
+@pytest.mark.parametrize(
+    ("scratch", "why"),
+    [
+        (1.5, "scratch: expected a number, a key, or a function of the data, got 1.5"),
+        ("nothing", "scratch: there is no key 'nothing'; there are times, machines"),
+        (0, "scratch: expected a whole number from 1 on, got 0"),
+        (lambda data: -1, "scratch: expected a whole number from 1 on, got -1"),
+    ],
+)
+def test_wrong_scratch_is_named(scratch, why):
+    """When the class is read, or when an instance says how much it is."""
+
+    def solve():
+        problem = as_problem(type("Wrong", (Loads,), {"scratch": scratch}))
+        nsa.solve(nsa.Task(problem, problem.generate(5, np.random.default_rng(1))), steps=5)
+
+    with pytest.raises(NsaError, match=re.escape(why)):
+        solve()
+
+
+def test_scratch_is_no_key():
+    """Nor is the name of a key free for it."""
+    with pytest.raises(NsaError, match="keys: 'scratch' is taken"):
+        as_problem(type("Wrong", (Loads,), {"keys": ("times", "machines", "scratch")}))

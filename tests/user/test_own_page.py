@@ -38,6 +38,7 @@ def bash(tmp_path):
     return run
 
 
+@pytest.mark.slow  # tests/test_docs.py runs the blocks, too; here the whole page is one session
 def test_every_block_of_the_page_works(bash):
     """From top to bottom; the small instance is solved to its optimum."""
     for kind, text in BLOCKS:

@@ -23,7 +23,7 @@ from nsa_cli.anneal.population import CHAIN, Population
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import inlined, kernel, uncached
+from nsa_cli.core.kernel.jit import inlined, kernel
 from nsa_cli.core.kernel.steps import energy, enter, keep, kick, note, repair, settle, undo
 from nsa_cli.core.problem import LargeStepRun, Partition, Segment
 
@@ -137,9 +137,6 @@ def _compare(data: Any, state: Any, tally: Tally) -> None:
         note(data, state)
 
 
-#: By `LargeStepRun.kept`: hooks of a user's module are compiled in each process again.
-_LOOPS = {True: run, False: uncached(run)}
-
 _NO_STEPS = np.zeros(0)
 
 
@@ -205,9 +202,9 @@ class LargeStepChains:
         if not any(run.recombination for run in runs):
             threads = min(threads, sum(1 if run.partition is None else run.partition.count for run in runs))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self._loop = partial(_LOOPS[runs[0].kept], rule)
-        for run, tally in zip(runs, self._tallies, strict=True):
-            self._loop(run.data, run.state, tally, _NO_STEPS, _BEGIN, 0)
+        self._loop = partial(run, rule)
+        for chain, tally in zip(runs, self._tallies, strict=True):
+            self._loop(chain.data, chain.state, tally, _NO_STEPS, _BEGIN, 0)
         #: Chains that are still to settle, each with those that start as it does.
         self._unsettled = _alike(runs)
         self._partitioned = [

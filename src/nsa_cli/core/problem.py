@@ -207,8 +207,6 @@ class LargeStepRun(NamedTuple):
         As in `nsa_cli.core.kernel.steps`.
     current, best : callable
         Give the current solution and the best one.
-    kept : bool
-        Whether the compiled loop is kept on disk; not that with a user's hooks.
     partition : Partition, optional
         Where segments are to be advanced, once the first solution has settled.
     recombination : Recombination, optional
@@ -219,7 +217,6 @@ class LargeStepRun(NamedTuple):
     state: Any
     current: Callable[[], Solution]
     best: Callable[[], Solution]
-    kept: bool = True
     partition: Partition | None = None
     recombination: Recombination | None = None
 

@@ -171,9 +171,10 @@ def _guarded(batch: Batch, flags: Flags) -> Batch:
     stop, on_progress = batch.hooks.stop, batch.hooks.on_progress
 
     def note(progress: Progress) -> str | None:
-        # From its first step on the chains' loop sees reasons itself, as it does where it is ending now.
+        # From its first step on the chains' loop sees reasons itself, as it does where it is ending now, and
+        # while a population is made and recombined, unless something is still to be compiled.
         ends = progress.chains is not None and first_reason(stop, progress) is not None
-        if progress.step or ends:
+        if progress.step or ends or (progress.phase and not has_compiled()):
             flags.watching.set()
         return "interrupted" if flags.abandoned.is_set() else None
 

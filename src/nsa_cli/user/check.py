@@ -162,6 +162,25 @@ def check_bound(state: State) -> None:
         )
 
 
+def check_recombined(state: State) -> None:
+    """`recombine` leads to a solution, and leaves the other one alone."""
+    function = state.scalars.model.function("recombine")
+    if function is None:
+        return
+    rng = np.random.default_rng(0)
+    other = state.instance.start(lambda n: rng.random(n))
+    x, kept = state.x.copy(), other.copy()
+    state.scalars.recombine(x, other)
+    case = (
+        f"size {state.instance.size}, x = {shown(state.x.tolist(), 60)}, other = {shown(kept.tolist(), 60)}"
+    )
+    what = f"{state.scalars.model.cls.__name__}.recombine"
+    if not np.array_equal(other, kept):
+        raise mistake(function, what, "the other solution as it was", f"a change of it, at {case}")
+    if (why := state.instance.violation(x)) is not None:
+        raise mistake(function, what, "a solution", f"one of which {why}, at {case}")
+
+
 def _untouched(state: State, function: Any, x: Any) -> None:
     if not np.array_equal(x, state.x):
         raise state.wrong(function, "x as it was", "a change of x")
@@ -183,3 +202,4 @@ def check_first_moves(instance: UserInstance) -> None:
     for state in walk(instance, FIRST):
         check_feasible(state)
         check_changes(state)
+        check_recombined(state)

@@ -52,9 +52,12 @@ def _check(model: Model, batch: Any, x: Any) -> None:
     import numba
     from numba import types
 
-    data = batch.rules.row.py_func(batch.data, batch.which[0])
+    data = batch.rules.row.py_func(batch.data, batch.which[0], np.zeros(0))
     state = (numba.typeof(data), numba.typeof(x))
     _returned(model, "cost", model.function("cost"), state, types.Number, "a number")
+    if (recombine := model.function("recombine")) is not None:
+        both = (*state, numba.typeof(x))
+        _returned(model, "recombine", recombine, both, types.NoneType, "nothing: it changes x")
     for m in model.moves:
         kinds = [types.float64 if isinstance(c, Normal) else types.int64 for c in m.choices]
         move = numba.typeof(tuple(0.5 if k is types.float64 else np.int64(0) for k in kinds))

@@ -20,6 +20,7 @@ from nsa_cli.user.check import (
     check_costs,
     check_feasible,
     check_features,
+    check_recombined,
     close,
     walk,
 )
@@ -36,6 +37,7 @@ CHECKS: tuple[Callable[[State], None], ...] = (
     check_changes,
     check_back,
     check_features,
+    check_recombined,
     check_bound,
 )
 

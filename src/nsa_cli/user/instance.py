@@ -97,6 +97,16 @@ class UserInstance(Instance):
                     counts.append(self.count(choice, f"moves: {m.move.name}"))
         return np.array(counts, dtype=np.int64)
 
+    def given(self, scale: float = 1.0) -> SimpleNamespace:
+        """Give the data as a user's functions get them, with `scratch` of this call's own."""
+        room = {"scratch": np.full(self.room, np.nan)} if self.model.scratch is not None else {}
+        return SimpleNamespace(**{**vars(self.data), "scale": scale, **room})
+
+    @functools.cached_property
+    def room(self) -> int:
+        """Numbers that ``data.scratch`` holds."""
+        return 0 if self.model.scratch is None else self.count(self.model.scratch, "scratch")
+
     def start(self, draws: Draws) -> Solution:
         """Make a first solution: by the user's function, or a random one.
 
@@ -110,7 +120,7 @@ class UserInstance(Instance):
         if make is None:
             return model.kind.start(self.size, self.data, draws)
         what = f"{model.cls.__name__}.start"
-        found = call(make, what, self.data, draws)
+        found = call(make, what, self.given(), draws)
         try:
             start = np.asarray(found)
         except ValueError:  # lists of unequal lengths
@@ -144,7 +154,7 @@ class UserInstance(Instance):
         if self.size > FEW and self.compiled is not None:
             found = self.compiled(self, solution)
         if found is None:
-            found = call(function, what, self.data, solution)
+            found = call(function, what, self.given(), solution)
         cost = found.item() if isinstance(found, np.generic) else found
         if isinstance(cost, bool) or not isinstance(cost, int | float):
             raise mistake(function, what, "a number", kind_of(found))
@@ -161,7 +171,7 @@ class UserInstance(Instance):
             If it fails, or gives something else.
         """
         function, what = self.model.function("bound"), f"{self.model.cls.__name__}.bound"
-        if function is None or (value := call(function, what, self.data)) is None:
+        if function is None or (value := call(function, what, self.given())) is None:
             return None
         number = value.item() if isinstance(value, np.generic) else value
         if not isinstance(number, int | float) or isinstance(number, bool) or not math.isfinite(number):
@@ -179,7 +189,7 @@ class UserInstance(Instance):
         if check is None:
             return None
         what = f"{self.model.cls.__name__}.check"
-        why = call(check, what, self.data, solution)
+        why = call(check, what, self.given(), solution)
         if why is not None and not isinstance(why, str):
             raise mistake(check, what, "None, or a text that says why not", why)
         return why

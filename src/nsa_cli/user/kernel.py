@@ -45,6 +45,8 @@ class UserArrays(NamedTuple):
         Candidates of each choice, as in `Model.choice_names`.
     kinds : int
         Types of moves.
+    room : int
+        Numbers that ``data.scratch`` holds.
     rules : Rules
     """
 
@@ -53,6 +55,7 @@ class UserArrays(NamedTuple):
     scale: NDArray[np.float64]
     counts: NDArray[np.int64]
     kinds: int
+    room: int
     rules: Rules
 
 
@@ -70,6 +73,8 @@ class Work(NamedTuple):
     ----------
     x, spare : array[N]
         The solution, and room for another.
+    scratch : float64[R]
+        See `nsa_cli.user.problem.UserProblem`.
     numbers : float64[4]
         See `nsa_cli.user.rules.NOW`.
     weighed : int64[2]
@@ -85,6 +90,7 @@ class Work(NamedTuple):
 
     x: NDArray[Any]
     spare: NDArray[Any]
+    scratch: NDArray[np.float64]
     numbers: NDArray[np.float64]
     weighed: NDArray[np.int64]
     needs: NDArray[np.int64]
@@ -106,7 +112,7 @@ def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     which = batch.which[row]
-    data, counts = batch.rules.row(batch.data, which), batch.counts[which]
+    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
     if given[0] >= 0:
         # Both probabilities are found only where both are wanted: to know how many candidates are allowed
         # takes a look at each.
@@ -126,7 +132,7 @@ def _propose_learnt(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     which = batch.which[row]
-    data, counts = batch.rules.row(batch.data, which), batch.counts[which]
+    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
     kind = np.int64(0)
     if given[0] >= 0:
         kind = given[1]
@@ -142,18 +148,20 @@ def _propose_learnt(
 
 @variant(hooks.energy, batch=UserArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
-    return np.float64(batch.rules.cost(batch.rules.row(batch.data, batch.which[row]), work.x))
+    return np.float64(batch.rules.cost(batch.rules.row(batch.data, batch.which[row], work.scratch), work.x))
 
 
 @variant(hooks.delta, batch=UserArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
-    data = batch.rules.row(batch.data, batch.which[row])
+    data = batch.rules.row(batch.data, batch.which[row], work.scratch)
     return batch.rules.delta(action[1], data, work.x, action[0], work)
 
 
 @variant(hooks.apply, batch=UserArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
-    batch.rules.apply(action[1], batch.rules.row(batch.data, batch.which[row]), work.x, action[0])
+    batch.rules.apply(
+        action[1], batch.rules.row(batch.data, batch.which[row], work.scratch), work.x, action[0]
+    )
     known = work.weighed[0] == action[0] and work.weighed[1] == action[1]
     if known:
         work.numbers[NOW] = work.numbers[THEN]
@@ -164,7 +172,7 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
 @variant(hooks.reverse, batch=UserArrays)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     which = batch.which[row]
-    data, counts = batch.rules.row(batch.data, which), batch.counts[which]
+    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
     work.numbers[FORWARD] = batch.rules.chance(action[1], data, work.x, counts, action[0])
     return batch.rules.reverse(action[1], data, work.x, action[0]), action[1]
 
@@ -178,28 +186,30 @@ def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
 def fused_of(model: Model) -> Fused:
     """Make the kernel of a problem."""
     width = len(model.cls.feature_names) if model.learns else 0
-    widest = [1]  # candidates of any choice of the instances so far: more room than a batch needs is no harm
+    # Candidates of any choice, and scratch, of the instances so far: more room than a batch needs is no harm.
+    most = [1, 0]
 
     def arrays(instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
         batch = arrays_of(model, instances, unit)
-        widest[0] = max(widest[0], int(batch.counts.max()))
+        most[:] = max(most[0], int(batch.counts.max())), max(most[1], batch.room)
         return batch
 
     return Fused(
         arrays=arrays,
-        workspace=lambda x: _workspace(x, width, widest[0]),
+        workspace=lambda x: _workspace(x, width, *most),
         draws=model.choices,
         policies={"paper": lambda *parts: Learnt(parts[:-1], parts[-1])} if width else {},
         features={"paper": model.widths} if width else {},
     )
 
 
-def _workspace(x: Any, width: int, widest: int) -> Work:
+def _workspace(x: Any, width: int, widest: int, room: int) -> Work:
     """Allocate for a chain, with features of so many candidates."""
     padded = slots.blocks_of(widest) * LANES if width else LANES
     return Work(
         np.zeros(x.shape, x.dtype),
         np.zeros(x.shape, x.dtype),
+        np.zeros(room),
         np.zeros(4),
         np.full(2, -1, np.int64),
         slots.never(padded),
@@ -213,14 +223,10 @@ def _workspace(x: Any, width: int, widest: int) -> Work:
 def _compiled(model: Model) -> tuple[type, Rules]:
     """Make the class of a row, and the functions for kernels; nothing is compiled before it is called."""
     keys = (*model.keys, "scale")
-    made: Any = namedtuple("Data", keys)  # type: ignore[misc]  # a user's keys
-    text = "lambda data, i: Data(" + ", ".join(f"data.{key}[i]" for key in keys) + ")"
+    room = () if model.scratch is None else ("scratch",)
+    made: Any = namedtuple("Data", (*keys, *room))  # type: ignore[misc]  # a user's keys
+    text = f"lambda data, i, scratch: Data({', '.join((*(f'data.{key}[i]' for key in keys), *room))})"
     return made, rules_of(model, eval(compile(text, __file__, "eval"), {"Data": made, "__name__": __name__}))
-
-
-def data_of(batch: UserArrays, row: int) -> Any:
-    """Give the data of a row as a user's functions get them."""
-    return batch.rules.row.py_func(batch.data, batch.which[row])
 
 
 def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
@@ -236,9 +242,18 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
         )
     stacks = [np.stack([getattr(i.data, key) for i in unique]) for key in model.keys]
     scales = np.ones(len(unique))
-    batch = UserArrays(made(*stacks, scales), which, scales[which], counts, len(model.moves), rules)
-    for array in batch.data[:-1]:
+    for array in stacks:
         array.setflags(write=False)
+    room = () if model.scratch is None else (np.zeros(0),)  # each chain has its own
+    batch = UserArrays(
+        made(*stacks, scales, *room),
+        which,
+        scales[which],
+        counts,
+        len(model.moves),
+        max(i.room for i in unique),
+        rules,
+    )
     if unique[0].size <= FEW:
         check_first_moves(unique[0])
     check_functions(model, batch, unique[0].typical)
@@ -262,7 +277,7 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
         x = np.stack([instance.start(partial(start_draws, key)) for key in keys])
         one = batch._replace(which=np.full(_STARTS, place))
         changes, sums = np.full((_STARTS, _MOVES), np.nan), np.zeros((_STARTS, 2))
-        walk(one, _workspace(x[0], 0, 1), x, keys, changes, sums)
+        walk(one, _workspace(x[0], 0, 1, batch.room), x, keys, changes, sums)
         _check_sums(instance, sums)
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
@@ -305,7 +320,7 @@ def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any, sums: A
     """
     for row in range(len(keys)):
         which = batch.which[row]
-        data, counts = batch.rules.row(batch.data, which), batch.counts[which]
+        data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
         work.numbers[KNOWN] = 0.0
         sums[row, 0] = batch.rules.cost(data, x[row])
         for k in range(changes.shape[1]):
@@ -325,7 +340,7 @@ def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[
     one = arrays_of(instance.model, [instance] * len(solutions), 1.0)
     x, sums = np.stack(solutions), np.zeros((len(solutions), 2))
     keys = np.zeros(len(solutions), np.int64)
-    walk(one, _workspace(x[0], 0, 1), x, keys, np.zeros((len(solutions), 0)), sums)
+    walk(one, _workspace(x[0], 0, 1, one.room), x, keys, np.zeros((len(solutions), 0)), sums)
     return sums[:, 0]
 
 
@@ -340,13 +355,16 @@ def _mark(instance: UserInstance) -> str:
 
 
 @kernel
-def look(batch: UserArrays, x: Any, heats: Any, choice: int, codes: Any, seen: Any, needs: Any) -> None:
+def look(
+    batch: UserArrays, scratch: Any, x: Any, heats: Any, choice: int, codes: Any, seen: Any, needs: Any
+) -> None:
     """Look at the candidates of a choice, chain by chain.
 
     Parameters
     ----------
     batch : UserArrays
         Of B rows.
+    scratch : float64[R]
     x : [B, N]
     heats : float64[B]
         Temperatures in normalised units.
@@ -362,7 +380,7 @@ def look(batch: UserArrays, x: Any, heats: Any, choice: int, codes: Any, seen: A
     for row in range(len(codes)):
         which = batch.which[row]
         if codes[row] >= 0:
-            data = batch.rules.row(batch.data, which)
+            data = batch.rules.row(batch.data, which, scratch)
             batch.rules.look(
                 choice, data, x[row], batch.counts[which], heats[row], seen[row], needs[row], codes[row]
             )

@@ -1,4 +1,7 @@
-"""Large steps of a user's problem: a kick of random moves, then first-improvement descent by its moves."""
+"""Large steps of a user's problem: a kick of random moves, then first-improvement descent by its moves.
+
+With a function `recombine` they begin with a population.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.kernel import steps
 from nsa_cli.core.kernel.draws import mix, uniform
-from nsa_cli.core.kernel.jit import uncached, variant
+from nsa_cli.core.kernel.jit import inlined, uncached, variant
 from nsa_cli.core.neighbourhood import Budget
-from nsa_cli.core.problem import LargeStepRun
+from nsa_cli.core.problem import Draws, LargeStepRun
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.kernel import UserArrays, arrays_of, data_of
+from nsa_cli.user.kernel import UserArrays, arrays_of
 from nsa_cli.user.model import Model
 from nsa_cli.user.rules import KNOWN, NOW, THEN, Rules
 
@@ -28,6 +31,16 @@ _ROUNDING = 1e-12
 #: Passes over the first choices in a descent at most.
 _PASSES = 8
 
+#: The same of members of a population, and passes in a row without an improvement after which one ends:
+#: members that are no local optima have little to hand on (measured on quadratic assignments: 1, 5 and 15).
+_MEMBER_PASSES, _PATIENCE = 100, 15
+
+#: Of `settle`: members settle in one go, whatever that takes.
+_IN_ONE_GO = 1 << 62
+
+#: Kicks that take as long as to make a solution, and to recombine two.
+_MAKING, _MATING = 12.0, 8.0
+
 #: Indices of `MoveChain.energies`.
 CURRENT, BEFORE = range(2)
 
@@ -37,8 +50,10 @@ class MoveSet(NamedTuple):
 
     Attributes
     ----------
-    data : NamedTuple
-        First argument of a user's functions.
+    batch : NamedTuple
+        Data of all instances, see `nsa_cli.user.kernel.UserArrays`.
+    which : int64
+        The instance.
     counts : int64[C]
     firsts : int64[K]
         For each type of moves, the place in `counts` of its first choice.
@@ -49,7 +64,8 @@ class MoveSet(NamedTuple):
         See `nsa_cli.core.kernel.steps`.
     """
 
-    data: Any
+    batch: Any
+    which: np.int64
     counts: NDArray[np.int64]
     firsts: NDArray[np.int64]
     rules: Rules
@@ -67,7 +83,7 @@ class MoveChain(NamedTuple):
         The current solution, the one before the kick, the best one.
     energies : float64[2]
         Of the first two.
-    spare, numbers, weighed
+    spare, scratch, numbers, weighed
         As in `nsa_cli.user.kernel.Work`.
     """
 
@@ -76,6 +92,7 @@ class MoveChain(NamedTuple):
     best: NDArray[Any]
     energies: NDArray[np.float64]
     spare: NDArray[Any]
+    scratch: NDArray[np.float64]
     numbers: NDArray[np.float64]
     weighed: NDArray[np.int64]
 
@@ -109,25 +126,65 @@ class UserLargeStep:
         """Put chains at their first solutions."""
         batch = arrays_of(self._model, instances, None)
         firsts = np.array([m.first for m in self._model.moves], dtype=np.int64)
-        return [_run(batch, firsts, row, np.ascontiguousarray(first)) for row, first in enumerate(x)]
+        runs = [_run(batch, firsts, row, np.ascontiguousarray(first)) for row, first in enumerate(x)]
+        if self._model.function("recombine") is None:
+            return runs
+        populations = {id(i): UserPopulation(i, batch.room) for i in instances}
+        return [
+            run._replace(recombination=populations[id(i)]) for run, i in zip(runs, instances, strict=True)
+        ]
+
+
+class UserPopulation:
+    """Population of solutions; see `nsa_cli.core.problem.Recombination`.
+
+    Parameters
+    ----------
+    instance : UserInstance
+    room : int
+        Numbers that ``data.scratch`` holds.
+    """
+
+    making, mating = _MAKING, _MATING
+
+    def __init__(self, instance: UserInstance, room: int) -> None:
+        self.size, self._instance, self._room = instance.size, instance, room
+
+    def worker(self) -> MoveChain:
+        return _chain_at(self._instance.typical, self._room)
+
+    def start(self, number: int, draws: Draws) -> NDArray[Any]:
+        """Make a start as annealing has it."""
+        return self._instance.start(draws)
+
+
+def _chain_at(first: NDArray[Any], room: int) -> MoveChain:
+    x, before, best, spare = (first.copy() for _ in range(4))
+    weighed = np.full(2, -1, np.int64)
+    return MoveChain(x, before, best, np.full(2, np.nan), spare, np.zeros(room), np.zeros(4), weighed)
 
 
 def _run(batch: UserArrays, firsts: NDArray[np.int64], row: int, first: NDArray[Any]) -> LargeStepRun:
     which, scale = batch.which[row], float(batch.scale[row])
     most = max(int(_SHARE * len(first)), FEWEST + 1)
     moves = MoveSet(
-        data_of(batch, row), batch.counts[which], firsts, batch.rules, most, scale, _ROUNDING * scale
+        batch.data, which, batch.counts[which], firsts, batch.rules, most, scale, _ROUNDING * scale
     )
-    x, before, best, spare = (first.copy() for _ in range(4))
-    chain = MoveChain(x, before, best, np.full(2, np.nan), spare, np.zeros(4), np.full(2, -1, np.int64))
+    chain = _chain_at(first, batch.room)
     return LargeStepRun(moves, chain, chain.x.copy, chain.best.copy)
+
+
+@inlined
+def data_of(moves: MoveSet, chain: MoveChain) -> Any:
+    """Give the data as a user's functions get them."""
+    return moves.rules.row(moves.batch, moves.which, chain.scratch)
 
 
 @uncached
 def _weigh(moves: MoveSet, chain: MoveChain, kind: int, code: Any) -> float:
     """Compute what a move adds to the cost."""
     chain.numbers[NOW], chain.numbers[KNOWN] = chain.energies[CURRENT], 1.0
-    return moves.rules.delta(kind, moves.data, chain.x, code, chain)
+    return moves.rules.delta(kind, data_of(moves, chain), chain.x, code, chain)
 
 
 @uncached
@@ -135,7 +192,7 @@ def _make(moves: MoveSet, chain: MoveChain, kind: int, code: Any, change: float)
     """Make a move that was just weighed."""
     whole = chain.weighed[0] == code and chain.weighed[1] == kind
     chain.weighed[0] = -1
-    moves.rules.apply(kind, moves.data, chain.x, code)
+    moves.rules.apply(kind, data_of(moves, chain), chain.x, code)
     chain.energies[CURRENT] = chain.numbers[THEN] if whole else chain.energies[CURRENT] + change
 
 
@@ -143,15 +200,18 @@ def _make(moves: MoveSet, chain: MoveChain, kind: int, code: Any, change: float)
 def _begin(moves: MoveSet, chain: MoveChain) -> None:
     """Compute the first solution's cost, unless that is known."""
     if np.isnan(chain.energies[CURRENT]):
-        chain.energies[CURRENT] = moves.rules.cost(moves.data, chain.x)
+        chain.energies[CURRENT] = moves.rules.cost(data_of(moves, chain), chain.x)
 
 
 @uncached
-def _descend(moves: MoveSet, chain: MoveChain, bits: Any) -> None:
-    """Descend by improving moves, each first choice of each type in turn, to a local optimum."""
-    kinds = len(moves.firsts)
-    for turn in range(_PASSES):
-        idle = True
+def _descend(moves: MoveSet, chain: MoveChain, bits: Any, most: int, patience: int) -> None:
+    """Descend by improving moves, each first choice of each type in turn with others at random.
+
+    Ends after so many passes, or after `patience` in a row that found no improvement.
+    """
+    kinds, idle = len(moves.firsts), 0
+    for turn in range(most):
+        idle += 1
         for kind in range(kinds):
             count = moves.counts[moves.firsts[kind]]
             begin = np.int64(uniform(bits, kind) * count)
@@ -159,36 +219,71 @@ def _descend(moves: MoveSet, chain: MoveChain, bits: Any) -> None:
                 first = begin + k
                 first -= count if first >= count else 0
                 at = mix(bits + np.uint64((turn * kinds + kind) * count + k + 1))
-                code = moves.rules.propose_from(kind, moves.data, chain.x, moves.counts, first, at)
+                code = moves.rules.propose_from(kind, data_of(moves, chain), chain.x, moves.counts, first, at)
                 if code < 0:
                     continue
                 change = _weigh(moves, chain, kind, code)
                 if change < -moves.tolerance:
                     _make(moves, chain, kind, code, change)
-                    idle = False
-        if idle:
+                    idle = 0
+        if idle == patience:
             break
+
+
+@uncached
+def _remember(chain: MoveChain) -> None:
+    """Keep the current solution, to go back to."""
+    for k in range(len(chain.x)):
+        chain.before[k] = chain.x[k]
+    chain.energies[BEFORE] = chain.energies[CURRENT]
+
+
+@uncached
+def _go_back(chain: MoveChain) -> None:
+    for k in range(len(chain.x)):
+        chain.x[k] = chain.before[k]
+    chain.energies[CURRENT] = chain.energies[BEFORE]
+
+
+@variant(steps.enter, data=MoveSet)
+def _enter(data: MoveSet, state: MoveChain, solution: Any, settled: bool) -> None:
+    for k in range(len(state.x)):
+        state.x[k] = solution[k]
+    state.energies[CURRENT] = data.rules.cost(data_of(data, state), state.x)
+    state.weighed[0] = -1
+
+
+@variant(steps.recombine, data=MoveSet)
+def _recombine(data: MoveSet, state: MoveChain, other: Any, draws: np.uint64) -> None:
+    _remember(state)
+    data.rules.recombine(data_of(data, state), state.x, other)
+    state.energies[CURRENT] = data.rules.cost(data_of(data, state), state.x)
+    state.weighed[0] = -1
+    _descend(data, state, mix(draws), _MEMBER_PASSES, _PATIENCE)
+    if not state.energies[CURRENT] <= state.energies[BEFORE]:  # nor a NaN
+        _go_back(state)
 
 
 @variant(steps.settle, data=MoveSet)
 def _settle(data: MoveSet, state: MoveChain, limit: int) -> bool:
     _begin(data, state)
-    _descend(data, state, np.uint64(0))
+    if limit == _IN_ONE_GO:
+        _descend(data, state, np.uint64(0), _MEMBER_PASSES, _PATIENCE)
+    else:
+        _descend(data, state, np.uint64(0), _PASSES, 1)
     return True
 
 
 @variant(steps.kick, data=MoveSet)
 def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
     x = state.x
-    for k in range(len(x)):
-        state.before[k] = x[k]
-    state.energies[BEFORE] = state.energies[CURRENT]
+    _remember(state)
     wanted = FEWEST + np.int64(uniform(draws, 1) * (data.most - FEWEST + 1))
     made = 0
     for k in range(wanted):
         at = mix(draws + np.uint64(k + 1))
         kind = np.int64(uniform(at, 0) * len(data.firsts)) if len(data.firsts) > 1 else np.int64(0)
-        code = data.rules.propose(kind, data.data, x, data.counts, at)
+        code = data.rules.propose(kind, data_of(data, state), x, data.counts, at)
         if code >= 0:
             _make(data, state, kind, code, _weigh(data, state, kind, code))
             made += 1
@@ -197,7 +292,7 @@ def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
 
 @variant(steps.repair, data=MoveSet)
 def _repair(data: MoveSet, state: MoveChain, draws: np.uint64) -> float:
-    _descend(data, state, mix(draws))
+    _descend(data, state, mix(draws), _PASSES, 1)
     return np.float64(state.energies[CURRENT] - state.energies[BEFORE])
 
 
@@ -208,9 +303,7 @@ def _keep(data: MoveSet, state: MoveChain) -> None:
 
 @variant(steps.undo, data=MoveSet)
 def _undo(data: MoveSet, state: MoveChain) -> None:
-    for k in range(len(state.x)):
-        state.x[k] = state.before[k]
-    state.energies[CURRENT] = state.energies[BEFORE]
+    _go_back(state)
 
 
 @variant(steps.energy, data=MoveSet)

@@ -15,13 +15,14 @@ from nsa_cli.user.calls import class_place, definition_of
 from nsa_cli.user.functions import digest_of, parameters_of, plain
 from nsa_cli.user.moves import MoveType, values_of
 from nsa_cli.user.problem import UserProblem
-from nsa_cli.user.solutions import Reals, SolutionKind
+from nsa_cli.user.solutions import Count, Reals, SolutionKind
 
 #: Functions of a problem and their parameters, required ones first.
 FUNCTIONS = {
     "cost": ("data", "x"),
     "delta": ("data", "x", "move"),
     "allowed": ("data", "x", "chosen", "candidate"),
+    "recombine": ("data", "x", "other"),
     "features": ("data", "x", "chosen", "candidate", "temperature"),
     "generate": ("size", "rng"),
     "start": ("data", "draws"),
@@ -89,6 +90,7 @@ class Model:
         self.name: str = cls.name
         self.keys: tuple[str, ...] = cls.keys
         self.kind: SolutionKind = cls.solution
+        self.scratch: Count | None = plain(cls.scratch)
         self._check_keys()
         self._check_moves()
         self.functions = self._functions()
@@ -154,13 +156,15 @@ class Model:
         for key in self.keys:
             if not isinstance(key, str) or not key.isidentifier() or keyword.iskeyword(key):
                 raise self._fail(f"keys: expected names that Python can have, got {shown(key)}")
-            if key.startswith("_") or key == "scale":
+            if key.startswith("_") or key in ("scale", "scratch"):
                 raise self._fail(f"keys: {key!r} is taken; give it another name")
-        for name, count in [
-            ("solution", getattr(self.kind, n, None)) for n in ("size", "values", "low", "high")
-        ]:
+        counts = [("solution", getattr(self.kind, n, None)) for n in ("size", "values", "low", "high")]
+        for name, count in [*counts, ("scratch", self.scratch)]:
             if isinstance(count, str) and count not in self.keys:
                 raise self._fail(f"{name}: there is no key {count!r}; there are {', '.join(self.keys)}")
+        if not (self.scratch is None or type(self.scratch) in (int, str) or callable(self.scratch)):
+            expected = "a number, a key, or a function of the data"
+            raise self._fail(f"scratch: expected {expected}, got {shown(self.scratch)}")
         names = self.cls.feature_names
         if not isinstance(names, tuple) or not all(isinstance(n, str) for n in names):
             raise self._fail(f"feature_names: expected a tuple of texts, got {shown(names)}")
@@ -197,7 +201,9 @@ class Model:
         found: dict[str, Callable[..., Any]] = {}
         for name in dir(self.cls):
             value = inspect.getattr_static(self.cls, name)
-            if name.startswith("_") or value is None or isinstance(value, MoveType | SolutionKind):
+            if name.startswith("_") or name == "scratch" or value is None:
+                continue
+            if isinstance(value, MoveType | SolutionKind):
                 continue
             function = plain(value)
             if not inspect.isfunction(function):

@@ -155,7 +155,17 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
         seen = np.zeros((rows, len(self.model.cls.feature_names), width), np.float32)
         temperatures = heats.double().cpu().numpy().copy()
         solutions = np.ascontiguousarray(x.cpu().numpy())
-        look(batch.arrays, solutions, temperatures, place - int(self.model.several), codes, seen, needs)
+        scratch = np.zeros(batch.arrays.room)
+        look(
+            batch.arrays,
+            scratch,
+            solutions,
+            temperatures,
+            place - int(self.model.several),
+            codes,
+            seen,
+            needs,
+        )
         return needs, seen
 
     def _made_by(self, chosen: Action, row: int) -> tuple[MoveModel, int] | None:

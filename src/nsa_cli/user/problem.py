@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from nsa_cli.user.moves import MoveType
-from nsa_cli.user.solutions import SolutionKind
+from nsa_cli.user.solutions import Count, SolutionKind
 
 
 class UserProblem:
@@ -15,7 +15,7 @@ class UserProblem:
     A class of attributes and functions. The functions take no ``self``: each is for one solution `x` of one
     instance, whose data are ``data.KEY``: numbers, or NumPy arrays of int64 or float64, not to be changed.
     Those of the second list are plain loops over numbers, which make no arrays: Numba compiles them, with the
-    functions of the same folder that they call.
+    functions of the same folder that they call. Room for intermediate results is ``data.scratch``.
 
     Attributes
     ----------
@@ -31,6 +31,9 @@ class UserProblem:
         (`move`). Of several types each is proposed as often.
     feature_names : tuple of str
         What a learnt policy sees of each candidate; `features` gives one number for each.
+    scratch : int, str or callable, optional
+        How many numbers ``data.scratch`` has room for, counted as for `solution`: an array of float64 that
+        functions may write to. What is in it when a function is called is undefined.
     generate : function, for training and for ``nsa generate``
         ``generate(size, rng)`` draws the data of a random instance, as a dict.
     start : function, optional
@@ -49,6 +52,9 @@ class UserProblem:
     allowed : function, optional
         ``allowed(data, x, chosen, candidate)``: whether a candidate leads to feasible solutions; `chosen` has
         the choices of the move made before, and -1 for others. By default all do.
+    recombine : function, optional
+        ``recombine(data, x, other)`` changes x by parts of another solution, which stays as it is: large
+        steps then begin with a population. What comes of it is improved, and given up if it is worse.
     features : function, for policies
         ``features(data, x, chosen, candidate, temperature)`` gives a tuple of numbers; ``data.scale`` is the
         mean change of cost of a random move, in whose units costs look alike for instances of any size.
@@ -61,6 +67,7 @@ class UserProblem:
     solution: ClassVar[SolutionKind]
     moves: ClassVar[tuple[MoveType, ...]]
     feature_names: ClassVar[tuple[str, ...]] = ()
+    scratch: ClassVar[Count | None] = None
     generate: ClassVar[Callable[..., Any] | None] = None
     start: ClassVar[Callable[..., Any] | None] = None
     check: ClassVar[Callable[..., Any] | None] = None
@@ -68,4 +75,5 @@ class UserProblem:
     cost: ClassVar[Callable[..., Any]]
     delta: ClassVar[Callable[..., Any] | None] = None
     allowed: ClassVar[Callable[..., Any] | None] = None
+    recombine: ClassVar[Callable[..., Any] | None] = None
     features: ClassVar[Callable[..., Any] | None] = None

@@ -36,7 +36,7 @@ class Rules(NamedTuple):
     Attributes
     ----------
     row : function
-        ``row(data, i)``: the data of instance i, as a user's functions take them.
+        ``row(data, i, scratch)``: the data of instance i, as a user's functions take them.
     cost : function
         ``cost(data, x)``.
     propose : function
@@ -57,6 +57,8 @@ class Rules(NamedTuple):
         ``apply(kind, data, x, code)``.
     reverse : function
         ``reverse(kind, data, x, code)``: the code that undoes one; itself where none is known to.
+    recombine : function
+        ``recombine(data, x, other)``; nothing where the problem has none.
     """
 
     row: Any
@@ -69,6 +71,7 @@ class Rules(NamedTuple):
     delta: Any
     apply: Any
     reverse: Any
+    recombine: Any
 
 
 def rules_of(model: Model, row: Callable[..., Any]) -> Rules:
@@ -108,6 +111,7 @@ def rules_of(model: Model, row: Callable[..., Any]) -> Rules:
         for_all([_any(m.delta(k)) for k, m in enumerate(moves)]),
         for_all([_any(m.apply) for m in moves]),
         for_all([_any(m.reverse) for m in moves]),
+        compiled(model.function("recombine") or _left_alone),
     )
 
 
@@ -129,6 +133,10 @@ def _either(index: int, mine: Any, others: Any) -> Any:
         return others(kind, *arguments)
 
     return _inlined(chosen)
+
+
+def _left_alone(data: Any, x: Any, other: Any) -> None:
+    pass
 
 
 def _unlearnt(*arguments: Any) -> Any:

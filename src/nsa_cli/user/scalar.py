@@ -43,9 +43,11 @@ class Scalars:
 
     def __init__(self, instance: UserInstance, scale: float = 1.0) -> None:
         self.instance, self.model = instance, instance.model
-        self.data = type(instance.data)(**{**vars(instance.data), "scale": scale})
+        self.data = instance.given(scale)
 
     def _named(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        if self.model.scratch is not None:
+            self.data.scratch.fill(np.nan)  # so that nobody counts on what was there
         return call(function, f"{self.model.cls.__name__}.{function.__name__}", self.data, *arguments)
 
     def number(self, function: Callable[..., Any], *arguments: Any) -> float:
@@ -109,6 +111,14 @@ class Scalars:
         if found is not None:
             what = f"{self.model.cls.__name__}: the move {m.move.name}"
             raise mistake(m.move.apply, what, "nothing, for it changes x", found)
+
+    def recombine(self, x: Any, other: Any) -> None:
+        """Recombine a solution with another; `x` is changed."""
+        function = self.model.functions["recombine"]
+        if (found := self._named(function, x, other)) is not None:
+            raise mistake(
+                function, f"{self.model.cls.__name__}.recombine", "nothing, for it changes x", found
+            )
 
     def delta(self, x: Any, move: PlainMove) -> float:
         """Compute what a move adds to the cost."""
