@@ -55,7 +55,11 @@ def _decreasing(
 ) -> Solution:
     units, capacity = instance.exact.units, instance.exact.capacity
     order = np.argsort(-units, kind="stable")
-    weights = units[order].tolist()
+    falling = units[order]
+    weights = falling.tolist()
+    # How many items from each one on are as heavy as it.
+    last = np.append(np.flatnonzero(np.diff(falling)), len(falling) - 1)
+    equals = (np.repeat(last, np.diff(last, prepend=-1)) - np.arange(len(falling)) + 1).tolist()
     # No two of more than half a bin share one: each opens its own.
     opened = int((2 * units > capacity).sum())
     # Any two bins that follow each other hold more than one capacity together.
@@ -68,7 +72,7 @@ def _decreasing(
             looked = len(placed)
             check_wanted()
         weight = weights[len(placed)]
-        equal = bisect_left(weights, -weight + 1, len(placed), key=lambda w: -w) - len(placed)
+        equal = equals[len(placed)]
         while equal:
             b, count = bins.put(weight, equal)
             placed += [b] * count
