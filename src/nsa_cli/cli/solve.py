@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,9 @@ from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
     from nsa_cli.report.result import Result
+
+#: Seconds after the limit from which on an answer is late.
+_LATE = 1.0
 
 #: Options that are settings as they are.
 _SETTINGS = {f.name for f in fields(Settings)} - {"init", "bound", "started", "unit"}
@@ -171,6 +175,7 @@ def _run(
                     observer.write(result)
                     has_compiled = len(compiled) > before or is_compiling()
                     compiled_late = compiled_late or (result.found_by == "start" and has_compiled)
+                    _say_late(console, result, settings)
         finally:
             observer.end()
             writer.finish()
@@ -183,6 +188,18 @@ def _run(
                 "they are compiled in the background now, and the next run has them"
             )
         return signals.exit_code or writer.exit_code
+
+
+def _say_late(console: Console, result: Result, settings: Settings) -> None:
+    """Say why an answer comes long after a limit that was too short for anything but a first solution."""
+    limit = settings.time_limit
+    if limit is None or result.stop_reason != "time_limit" or result.found_by != "start":
+        return
+    if (late := time.monotonic() - settings.started - limit) > _LATE:
+        console.warn(
+            f"the answer is {late:.1f} s late, and a first solution only: of the {limit:g} s reading alone "
+            f"took {result.seconds['load']:.1f}, and the solution {result.seconds['setup']:.1f} more"
+        )
 
 
 def _note(console: Console, result: Result) -> None:
