@@ -231,9 +231,9 @@ def positions(values: ArrayLike, field: str, size: int) -> NDArray[np.int64]:
 
 
 def _plain_array(data: Sequence[Any], minimum: float | None) -> NDArray[Any] | None:
-    """Convert lists of only integers or only floats at once; None if elements must be checked one by one."""
+    """Convert lists of integers and floats at once; None if elements must be checked one by one."""
     kinds = set(map(type, data))
-    if kinds not in ({int}, {float}):
+    if not kinds or not kinds <= {int, float}:
         return None
     try:
         array = np.array(data, dtype=np.int64 if kinds == {int} else np.float64)
@@ -242,7 +242,9 @@ def _plain_array(data: Sequence[Any], minimum: float | None) -> NDArray[Any] | N
     low, high = array.min(), array.max()  # NaN is neither below nor above, and fails the comparison
     if not (low >= -LARGEST and high <= LARGEST and (minimum is None or low >= minimum)):
         return None
-    if kinds == {float}:
+    if float in kinds:
+        if int in kinds and max(high, -low) >= 2**53:
+            return None  # perhaps an integer that a float would round
         # A few tell as a rule, so that all need not be looked at.
         are_whole = all(isinstance(whole(x), int) for x in data[:8]) and max(high, -low) <= 2**53
         integers = array.astype(np.int64) if are_whole else array

@@ -10,7 +10,7 @@ import numpy as np
 from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.core.bound import Bound, relative_gap
 from nsa_cli.core.errors import InfeasibleError
-from nsa_cli.core.exact import Exact, rounded
+from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.manifest import manifest
 from nsa_cli.core.task import Task
@@ -65,7 +65,7 @@ def result_of(
         sense=task.problem.sense,
         instance=instance,
         raw=solutions[winner],
-        objective=rounded(exact),
+        objective=instance.objective(solutions[winner]),
         unrounded=exact,
         bound=bound,
         stop_reason=end.reason,
