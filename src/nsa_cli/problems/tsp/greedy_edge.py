@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -55,6 +56,7 @@ def greedy_order(instance: TspInstance, lists: NeighbourLists) -> NDArray[np.int
     # An edge that both its ends have among their neighbours is looked at once.
     once = np.flatnonzero((i < j) | (apart >= lists.distances[:, -1][j]))
     i, j, apart = i[once], j[once], apart[once]
+    check_wanted()
 
     def near_ends(ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         near = nearest_among(instance, lists.sites.numbers[ends], _NEIGHBOURS)

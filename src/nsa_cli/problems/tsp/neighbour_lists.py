@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -24,6 +25,9 @@ _LOOKED_AT = (24, 100)
 
 #: Minkowski's exponent of the metrics that are not Euclidean.
 _EXPONENTS = {"MAN_2D": 1.0, "MAN_3D": 1.0, "MAX_2D": np.inf, "MAX_3D": np.inf}
+
+#: Places of cities along Hilbert's curve, and the cities in their order, by instance.
+_curves: WeakKeyDictionary[TspInstance, tuple[NDArray[np.int64], NDArray[np.int64]]] = WeakKeyDictionary()
 
 #: Lists by instance: the start, chains and bound of one instance share them.
 _known: WeakKeyDictionary[TspInstance, NeighbourLists] = WeakKeyDictionary()
@@ -95,7 +99,9 @@ def lists_of(instance: TspInstance, sites: Sites, count: int = _NEIGHBOURS) -> N
         )
         _find_nearest(metric, *few)
         return NeighbourLists(sites, metric, *few)
+    check_wanted()
     neighbours = nearest_among(instance, sites.numbers, count)
+    check_wanted()
     ends = np.repeat(np.arange(size), neighbours.shape[1]), neighbours.ravel()
     distances = lengths(metric, *ends).reshape(neighbours.shape)
     return NeighbourLists(sites, metric, *_sorted(neighbours, distances))
@@ -273,8 +279,7 @@ def sites_of(instance: TspInstance, *, merge: bool = True) -> Sites:
     """
     if instance.matrix is not None:
         return Sites(np.arange(instance.size), np.arange(instance.size))
-    place = hilbert(instance.measured[:, :2])
-    numbers = np.argsort(place, kind="stable")
+    place, numbers = along_curve(instance)
     first = np.arange(len(numbers))
     if merge:
         alike = np.diff(place[numbers]) == 0  # only those at one place of the curve may coincide
@@ -293,6 +298,14 @@ def _first_alike(points: NDArray[np.float64]) -> NDArray[np.int64]:
     first = np.empty_like(order)
     first[order] = np.repeat(order[begins], np.diff(begins, append=len(order)))
     return first
+
+
+def along_curve(instance: TspInstance) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the cities' places along Hilbert's curve, and the cities in their order, int64[N], once."""
+    if (found := _curves.get(instance)) is None:
+        place = hilbert(instance.measured[:, :2])
+        found = _curves[instance] = place, np.argsort(place, kind="stable")
+    return found
 
 
 def hilbert(points: NDArray[np.float64]) -> NDArray[np.int64]:
