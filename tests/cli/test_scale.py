@@ -1,4 +1,4 @@
-"""Many elements: limits that are too short, memory, interrupts, and what classical heuristics would answer."""
+"""Many elements: limits that are too short, memory, interrupts; no worse than classical heuristics."""
 
 import json
 import resource
@@ -149,6 +149,7 @@ def test_a_million_within_eight_gibibytes(kind, limit, tmp_path):
     found = json.loads(out.read_text())
     assert is_no_worse(problem, instance, found["objective"])
     assert min(wall, used) < (21 if limit == 20 else 12)
-    assert ("late" in done.stderr) == (found["found_by"] == "start" and wall > limit + 1)
+    if found["found_by"] == "start" and wall > limit + 2:
+        assert "late" in done.stderr
     checked = run("check", path, out, "--no-bound", memory=MEMORY)[0]
     assert checked.returncode == 0, checked.stdout
