@@ -370,6 +370,8 @@ def _signs(table: Table) -> tuple[Signs, str | None]:
     columns = ["\n".join(cells) for cells in zip(*table.rows, strict=False)]  # rows may differ in length
     if not any("," in cells for cells in columns):
         return _signs_of_points(table, columns)
+    if _has_decimal_commas(table, columns):
+        return Signs(","), None
     signed = list(_signed(table))
     commas = [(cell, line) for cell, line in signed if "," in cell]
     points = [(cell, line) for cell, line in signed if "." in cell]
@@ -393,6 +395,20 @@ def _signs(table: Table) -> tuple[Signs, str | None]:
             f"{grouped[0].replace(',', '')}); with , as the decimal sign it would be another number"
         )
     raise _ambiguous(table, *commas[0], ",")
+
+
+def _has_decimal_commas(table: Table, columns: Sequence[str]) -> bool:
+    """Tell that all numbers are read with decimal commas, and one with nothing else; of whole columns."""
+    head, *rows = table.rows
+    if set(map(len, rows)) != {len(head)} or any("." in cells for cells in columns):
+        return False
+    signs = Signs(",")
+    if any("," in cell and signs.read(cell) is None for cell in head):
+        return False
+    for at, cells in enumerate(columns):
+        if "," in cells and signs.read_all([row[at] for row in rows]) is None:
+            return False
+    return any("," in cell and not _COMMA_THOUSANDS.fullmatch(cell) for row in rows for cell in row)
 
 
 def _signed(table: Table) -> Iterator[tuple[str, int]]:
