@@ -254,16 +254,16 @@ def draw(rows: Rows, path: Path) -> None:
                 linewidth=2.5 if column == "first" else 1.3,
                 label=labels[column] + slope,
             )
-        panel.set(title=names[problem], xlabel="elements", ylim=(1e-3, 1e3))
+        panel.set(title=names[problem], xlabel="elements", xlim=(700, 1.5e6), ylim=(1e-2, 1e3))
         panel.legend(fontsize=8)
     panels[0].set_ylabel("processor seconds from the file to the target")
     for problem in PROBLEMS:
         line = series(rows, problem, "mb")
         panels[3].loglog(line.sizes, line.values, marker="o", markersize=4, label=names[problem])
     panels[3].axhline(8192, color="0.5", linestyle="--")
-    panels[3].text(1e3, 8192 * 0.75, "8 GiB", fontsize=8, va="top", color="0.4")
-    panels[3].set(title="memory", xlabel="elements", ylabel="MB", ylim=(50, 2e4))
-    panels[3].legend(fontsize=8, loc="upper left", bbox_to_anchor=(0, 0.85))
+    panels[3].text(1e3, 8192 * 0.9, "8 GiB", fontsize=8, va="top", color="0.4")
+    panels[3].set(title="memory", xlabel="elements", ylabel="MB", xlim=(700, 1.5e6), ylim=(50, 2e4))
+    panels[3].legend(fontsize=8, loc="upper left", bbox_to_anchor=(0, 0.8))
     for panel in panels:
         panel.grid(which="major", color="0.9")
     plt.rcParams["svg.hashsalt"] = "scale"

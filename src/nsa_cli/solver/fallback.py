@@ -32,7 +32,7 @@ from nsa_cli.core.kernel import compiled, is_compiling
 from nsa_cli.core.options import Steps
 from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of
-from nsa_cli.solver.batch import Batch, LateError
+from nsa_cli.solver.batch import Batch, LateError, Setup
 
 ResultT = TypeVar("ResultT")
 
@@ -72,7 +72,7 @@ def solve_in_time(batch: Batch) -> list[Result]:
     began, flags, before = time.monotonic(), Flags(), len(compiled)
     guarded = _guarded(batch, flags)
     try:
-        return in_time(guarded.solve, partial(_reason, guarded), flags)
+        return in_time(guarded.solve, partial(_reason, batch, guarded.setup), flags)
     except LateError as late:
         setup = guarded.setup
         if len(compiled) > before or is_compiling():
@@ -87,7 +87,7 @@ def solve_in_time(batch: Batch) -> list[Result]:
         ]
 
 
-def _reason(batch: Batch) -> str | None:
+def _reason(batch: Batch, setup: Setup) -> str | None:
     """Reason to stop: while there is something to compile, early enough for an answer without it.
 
     Out of time, first solutions are made all the same where that takes O(N log N), by the default start of a
@@ -98,7 +98,7 @@ def _reason(batch: Batch) -> str | None:
         late = time.monotonic() > batch.deadline - min(_EARLY, (batch.deadline - batch.settings.started) / 2)
         return "time_limit" if late else None
     default = batch.settings.init is None and batch.tasks[0].problem.built_in
-    if reason == "time_limit" and default and batch.setup.x is None and not is_compiling():
+    if reason == "time_limit" and default and setup.x is None and not is_compiling():
         return None
     return reason
 
