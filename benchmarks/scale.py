@@ -28,7 +28,7 @@ import csv
 import json
 import math
 import os
-import resource
+import re
 import subprocess
 import sys
 import tempfile
@@ -86,7 +86,9 @@ class Rows:
 
 
 def serve(job: dict[str, Any]) -> dict[str, Any]:
-    """Do a job in a process of its own: bound an instance, or solve it up to the last target."""
+    """Do a job in a process of its own: bound an instance, solve it to the last target, or by the clock."""
+    if job["what"] == "command":  # from a small process: a child's memory begins with that of its parent
+        return command(Path(job["file"]), job["limit"])
     time.monotonic = time.process_time  # limits are of processor time
     import nsa_cli as nsa
     from nsa_cli.api import read_each
@@ -119,7 +121,7 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
         "objective": result.objective,
         "seen": seen,
         "end": end,
-        "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "mb": int(re.search(r"VmHWM:\s*([0-9]+)", Path("/proc/self/status").read_text())[1]) // 1024,
     }
 
 
@@ -437,7 +439,7 @@ def by_the_clock(rows: Rows, size: int, limits: tuple[float, ...]) -> None:
             file.write_text(json.dumps(data))
             del data
             for limit in missing:
-                found = command(file, limit)
+                found = ask(what="command", file=str(file), limit=limit)
                 pair = (found["objective"], best) if "knapsacks" not in kind else (best, found["objective"])
                 rows.add(
                     kind=kind, size=size, limit=limit, judge=best, ratio=round(pair[0] / pair[1], 9), **found

@@ -34,7 +34,7 @@ from nsa_cli.solver.settings import Settings
 _SET_UP = 0.2
 
 #: Seconds to finish an answer, an element; and the share of the time that may be set aside for that.
-_FINISH, _LATEST = 3e-7, 0.1
+_FINISH, _LATEST = 5e-7, 0.1
 
 #: Progress while there are no chains, for stop rules.
 _NO_CHAINS = Progress(0, 0, 0.0, 0.0, float("inf"))
