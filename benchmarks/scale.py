@@ -268,7 +268,7 @@ def draw(rows: Rows, path: Path) -> None:
     panels[3].legend(fontsize=8, loc="upper left", bbox_to_anchor=(0, 0.8))
     for panel in panels:
         panel.grid(which="major", color="0.9")
-    plt.rcParams["svg.hashsalt"] = "scale"
+    plt.rcParams.update({"svg.hashsalt": "scale", "svg.fonttype": "none"})
     figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
