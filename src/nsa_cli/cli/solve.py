@@ -197,8 +197,8 @@ def _say_late(console: Console, result: Result, settings: Settings) -> None:
         return
     if (late := time.monotonic() - settings.started - limit) > _LATE:
         console.warn(
-            f"the answer is {late:.1f} s late, and a first solution only: of the {limit:g} s reading alone "
-            f"took {result.seconds['load']:.1f}, and the solution {result.seconds['setup']:.1f} more"
+            f"the limit of {limit:g} s was too short: reading took {result.seconds['load']:.1f} s and a "
+            f"first solution {result.seconds['setup']:.1f} s more; it is the answer, {late:.1f} s late"
         )
 
 
