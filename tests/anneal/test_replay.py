@@ -1,0 +1,283 @@
+"""Steps that a GPU can replay: same operations, same addresses, and nothing that waits for the device.
+
+There is no GPU here. Tensors without data (``meta``) refuse whatever needs a value, as a capture does, and tell
+what would be copied from or to the host.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+import nsa_cli as nsa
+from nsa_cli.anneal import replay
+from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.anneal.engine import Stepper, TorchChains
+from nsa_cli.anneal.replay import Replay
+from nsa_cli.core.draws import stream_keys
+from nsa_cli.core.operations import ContinuousOperations
+from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
+from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
+from nsa_cli.problems import builtin_names
+from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.train.es import stacked
+
+from helpers import random_instances, starts_of
+
+ROWS, SIZE = 4, 20
+
+#: What a capture refuses: values on the host, shapes that depend on data, a generator's state.
+FORBIDDEN = (
+    "item",
+    "local_scalar",
+    "nonzero",
+    "masked_select",
+    "unique",
+    "is_nonzero",
+    "equal",
+    "rand",
+    "bernoulli",
+)
+
+
+class Watch(TorchDispatchMode):
+    """Notes each operation, and every tensor of one that is not on the device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations: list[str] = []
+        self.elsewhere: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        self.operations.append(str(func))
+        tensors = [x for x in tree_leaves((args, kwargs, out)) if isinstance(x, torch.Tensor)]
+        self.elsewhere += [str(func) for x in tensors if x.device.type != "meta"]
+        return out
+
+
+def policies(operations: Any) -> Iterator[tuple[str, Any]]:
+    """Uniform proposals, and a random network of each set of features, greedy and as a population, too."""
+    torch.manual_seed(1)
+    if isinstance(operations, ContinuousOperations):
+        yield from (("uniform", ConstantGaussianPolicy()), ("gaussian", GaussianPolicy()))
+        return
+    yield "uniform", UniformSlotPolicy()
+    for name, found in operations.feature_sets.items():
+        yield name, (policy := SlotPolicy(found.slots, name))
+        greedy = deepcopy(policy)
+        greedy.greedy = True
+        yield f"{name} greedy", greedy
+        mean = torch.nn.utils.parameters_to_vector(policy.parameters()).detach()
+        yield f"{name} population", stacked(policy, mean + torch.randn(2, len(mean)))
+
+
+def cases() -> Iterator[Any]:
+    for name in builtin_names():
+        problem = nsa.find_problem(name)
+        for neighbourhood in problem.neighbourhoods:
+            for label, policy in policies(neighbourhood.operations()):
+                yield pytest.param(problem, neighbourhood, policy, id=f"{name} {neighbourhood.name} {label}")
+
+
+def metrics() -> list[Any]:
+    """Tours by each way to measure an edge."""
+    tsp, rng = nsa.find_problem("tsp"), np.random.default_rng(0)
+    planar = rng.integers(0, 80, (SIZE, 2)).tolist()
+    solid = rng.integers(0, 80, (SIZE, 3)).tolist()
+    kinds = {kind: solid if kind.endswith("3D") else planar for kind in METRICS}
+    found = [tsp.from_record({"coords": c, "edge_weight_type": kind}) for kind, c in kinds.items()]
+    return [
+        *found,
+        tsp.from_record({"matrix": rng.integers(1, 9, (SIZE, SIZE)).tolist(), "symmetric": False}),
+    ]
+
+
+def stepper(
+    operations: Any, policy: Any, instances: list[Any], x: torch.Tensor, device: str, rule: str
+) -> Stepper:
+    keys = torch.from_numpy(stream_keys(0, np.arange(len(x)))).to(device)
+    batch = operations.pack(instances, device)
+    moved = deepcopy(policy).to(device) if isinstance(policy, torch.nn.Module) else policy
+    return Stepper(operations, batch, moved, x.to(device), keys, RULES[rule])
+
+
+def watched(stepped: Stepper) -> list[Watch]:
+    """Take some steps: as composed of basic operations, and as they are taken."""
+    found = []
+    for mode in (torch.no_grad, torch.no_grad, torch.inference_mode):
+        with mode(), Watch() as watch:
+            stepped.take()
+        found.append(watch)
+    return found
+
+
+def check(stepped: Stepper) -> None:
+    stepped.load(np.full(4, 0.5), np.full(4, 0.5))
+    tensors = [v for v in (*vars(stepped).values(), *stepped.state) if isinstance(v, torch.Tensor)]
+    before = [id(v.untyped_storage()) for v in tensors]
+    first, second, *_ = found = watched(stepped)
+    for watch in found:
+        assert watch.elsewhere == []
+        assert not [name for name in watch.operations if any(word in name for word in FORBIDDEN)]
+    assert first.operations == second.operations  # the same kernels in each step
+    after = [v for v in (*vars(stepped).values(), *stepped.state) if isinstance(v, torch.Tensor)]
+    assert [id(v.untyped_storage()) for v in after] == before
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("problem", "neighbourhood", "policy"), list(cases()))
+def test_a_step_waits_for_nothing_and_changes_its_tensors_in_place(
+    problem: Any, neighbourhood: Any, policy: Any, rule: str
+) -> None:
+    """No value on the host, no shape that depends on data, nothing copied to or from the host."""
+    instances = random_instances(problem, 2 if problem.name == "rosenbrock" else SIZE, ROWS)
+    x = starts_of(problem, instances, "paper")
+    check(stepper(neighbourhood.operations(), policy, instances, x, "meta", rule))
+
+
+@pytest.mark.parametrize("instance", metrics(), ids=lambda i: i.edge_weight_type)
+def test_so_does_one_by_any_metric(instance: Any) -> None:
+    """Features with lengths, too."""
+    problem = nsa.find_problem("tsp")
+    inner = problem.searched(instance)
+    for neighbourhood in (problem.neighbourhood("paper"), problem.with_candidates(5)):
+        operations = neighbourhood.operations()
+        name = list(operations.feature_sets)[-1]
+        policy = SlotPolicy(operations.feature_sets[name].slots, name)
+        x = starts_of(problem, [inner] * 2, "random")
+        check(stepper(operations, policy, [inner] * 2, x, "meta", "metropolis"))
+
+
+def test_watching_sees_what_a_capture_refuses() -> None:
+    """Or the tests above could not fail."""
+    x = torch.ones(3, device="meta")
+    for wrong in (lambda: x.sum().item(), lambda: x[x > 0], lambda: x.nonzero(), lambda: bool(x.any())):
+        with pytest.raises((RuntimeError, NotImplementedError)), Watch():
+            wrong()
+    with Watch() as watch:
+        x.copy_(torch.ones(3))
+        torch.rand(3, device="meta")
+    assert "aten.copy_.default" in watch.elsewhere
+    assert any(word in name for name in watch.operations for word in FORBIDDEN)
+
+
+# --- the order of warm-up, capture and replays, with a stand-in for the device ---------------------------
+
+
+class Graphs:
+    """Stands in for a device: a capture takes down the work without doing it, a replay does it."""
+
+    def __init__(self) -> None:
+        self.captured = self.replayed = 0
+
+    def capture(self, work: Any, stream: Any) -> Any:
+        self.captured += 1
+
+        def again() -> None:
+            self.replayed += 1
+            work()
+
+        return again
+
+
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> Graphs:
+    """A `Replay` that captures on any device."""
+    made, begin = Graphs(), Replay._next
+
+    def run(self: Replay, times: int) -> None:
+        for _ in range(times):
+            begin(self, None)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(replay, "capture", made.capture)
+    monkeypatch.setattr(Replay, "run", run)
+    return made
+
+
+def chains_of(problem: Any, rows: int = 3, **options: Any) -> TorchChains:
+    instances = random_instances(problem, 2 if problem.name == "rosenbrock" else 12, rows)
+    operations = problem.neighbourhood("paper").operations()
+    policy = dict(policies(operations))["gaussian" if problem.name == "rosenbrock" else "paper"]
+    keys = torch.from_numpy(stream_keys(0, np.arange(rows)))
+    x = starts_of(problem, instances, "paper")
+    return TorchChains(operations, operations.pack(instances), policy, x, keys, **options)
+
+
+def test_replays_do_what_calls_do(problem: Any, graphs: Graphs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three steps one by one, one capture, and a replay for each step from then on, over all chunks."""
+    temperatures = np.geomspace(0.5, 0.05, 60)
+    replayed = chains_of(problem)
+    for part in np.split(temperatures, [1, 2, 7, 30]):
+        replayed.advance(part)
+    assert (graphs.captured, graphs.replayed, replayed.is_captured) == (1, 57, True)
+    monkeypatch.undo()
+    called = chains_of(problem)
+    called.advance(temperatures)
+    assert not called.is_captured
+    for name, part in called.state._asdict().items():
+        other = getattr(replayed.state, name)
+        assert part == other if name == "step" else torch.equal(part, other)
+
+
+def test_changes_are_those_of_each_step(problem: Any) -> None:
+    """Sampling moves one by one is the same walk."""
+    sampled, walked = chains_of(problem), chains_of(problem)
+    temperatures = np.full(40, 0.3)
+    found = sampled.changes(temperatures)
+    walked.advance(temperatures)
+    assert found.shape == (40, 3)
+    assert torch.equal(sampled.state.x, walked.state.x)
+    assert len(np.unique(found)) > 1
+
+
+def test_chunks_longer_than_the_room_for_their_numbers_are_cut(
+    problem: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where that is changes nothing."""
+    whole = chains_of(problem)
+    monkeypatch.setattr("nsa_cli.anneal.engine._CHUNK_DRAWS", 100)
+    cut = chains_of(problem)
+    assert cut.most < 20 < whole.most
+    temperatures = np.geomspace(0.5, 0.05, 100)
+    whole.advance(temperatures)
+    cut.advance(temperatures)
+    assert cut.step == whole.step == 100
+    assert torch.equal(cut.state.best_energy, whole.state.best_energy)
+    assert torch.equal(cut.state.x, whole.state.x)
+
+
+def test_what_the_caller_gave_stays_as_it_is(problem: Any) -> None:
+    """First solutions belong to the caller, who may start other chains from them."""
+    instances = random_instances(problem, 2 if problem.name == "rosenbrock" else 12, 3)
+    x = starts_of(problem, instances, "paper")
+    kept, operations = x.clone(), problem.neighbourhood("paper").operations()
+    keys = torch.from_numpy(stream_keys(0, np.arange(3)))
+    policy = dict(policies(operations))["uniform"]
+    chains = TorchChains(operations, operations.pack(instances), policy, x, keys)
+    chains.advance(np.full(50, 0.5))
+    assert chains.accepted.sum() > 0
+    assert torch.equal(x, kept)
+
+
+def test_chains_leave_no_memory_behind(problem: Any) -> None:
+    """Nothing refers to itself: a batch's tensors are gone when the batch is, before the next one is made."""
+    chains = chains_of(problem)
+    chains.advance(np.full(5, 0.5))
+    energy = weakref.ref(chains.state.energy)
+    gc.collect()
+    gc.disable()
+    try:
+        del chains
+        assert energy() is None
+    finally:
+        gc.enable()
