@@ -1,7 +1,7 @@
 """Steps that a GPU can replay: same operations, same addresses, and nothing that waits for the device.
 
-There is no GPU here. Tensors without data (``meta``) refuse whatever needs a value, as a capture does, and tell
-what would be copied from or to the host.
+There is no GPU here. Tensors without data (``meta``) refuse whatever needs a value, as a capture does, and
+tell what would be copied from or to the host.
 """
 
 from __future__ import annotations

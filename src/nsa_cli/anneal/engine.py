@@ -1,7 +1,7 @@
 """The reference engine: simulated annealing of many chains at once, in torch, on any device.
 
-A step is a pure function of state, temperature and random numbers. `Stepper` does it in place, so that a GPU can
-replay it as a graph. Everything else (stop rules, progress, interrupts) happens between chunks of steps, in
+A step is a pure function of state, temperature and random numbers. `Stepper` does it in place, so that a GPU
+can replay it as a graph. Everything else (stop rules, progress, interrupts) happens between chunks of steps, in
 `nsa_cli.anneal.loop`; within a chunk the host never waits for the device.
 """
 
@@ -157,9 +157,8 @@ class Stepper:
     ) -> None:
         self._parts = operations, batch, policy
         self._rule, self._keys = rule, keys
-        first = start(operations, batch, x)
-        tensors = {name: part.clone() for name, part in first._asdict().items() if isinstance(part, Tensor)}
-        self.state = first._replace(**tensors)
+        first = start(operations, batch, x.clone())
+        self.state = first._replace(best=first.best.clone(), best_energy=first.best_energy.clone())
         #: Energy that the last proposals would have added, float64[B]; 0 where there was none.
         self.change = torch.zeros_like(first.energy)
         #: Choices that make a move, as far as random numbers tell.
@@ -186,9 +185,8 @@ class Stepper:
             part.index_select(0, self._next)[0] for part in (self._heat, self._shown, self._draws)
         )
         moved, info = step(*self._parts, self.state, heat, u, shown=shown, rule=self._rule)
-        for mine, new in zip(self.state, moved, strict=True):
-            if isinstance(mine, Tensor):
-                mine.copy_(new)
+        for mine, new in zip(self.state[:-1], moved[:-1], strict=True):
+            mine.copy_(new)
         self.change.copy_(torch.where(info.possible, info.delta, 0.0))
         self._next += 1
 

@@ -1,7 +1,7 @@
 """Work on tensors that stay where they are, done again and again: on a GPU replayed as a CUDA graph.
 
-A step of the reference engine is some hundred small kernels, and to launch them one by one takes longer than they
-do. A graph launches them all at once.
+A step of the reference engine is some hundred small kernels, and to launch them one by one takes longer than
+they do. A graph launches them all at once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Replay:
 
     def __init__(self, work: Callable[[], None], device: torch.device, *, captured: bool = True) -> None:
         self._work, self._cold = work, _WARM_UP
-        self._stream = torch.cuda.Stream(device) if device.type == "cuda" and captured else None
+        self._stream: torch.cuda.Stream | None = None
+        if captured and device.type == "cuda":
+            self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._replayed: Callable[[], None] | None = None
 
     @property
