@@ -1,8 +1,8 @@
 """The reference engine: simulated annealing of many chains at once, in torch, on any device.
 
 A step is a pure function of state, temperature and random numbers. `Stepper` does it in place, so that a GPU
-can replay it as a graph. Everything else (stop rules, progress, interrupts) happens between chunks of steps, in
-`nsa_cli.anneal.loop`; within a chunk the host never waits for the device.
+can replay it as a graph. Everything else (stop rules, progress, interrupts) happens between chunks of steps,
+in `nsa_cli.anneal.loop`; within a chunk the host never waits for the device.
 """
 
 from __future__ import annotations

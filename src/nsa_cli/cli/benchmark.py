@@ -15,7 +15,14 @@ from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_na
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed
 from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers, parse_seconds
+from nsa_cli.core.options import (
+    parse_budgets,
+    parse_bytes,
+    parse_device,
+    parse_names,
+    parse_numbers,
+    parse_seconds,
+)
 
 if TYPE_CHECKING:
     from nsa_cli.bench.choose import Request
@@ -105,6 +112,9 @@ def benchmark(
     from nsa_cli.bench.choose import Request
     from nsa_cli.solver.choose import choose_device
 
+    if budget is not None and parse_device("device", device) not in ("auto", "cpu"):
+        why = f"by seconds all solvers take turns on a CPU, got {device}"
+        raise UsageError(why, option="device", use={"device": "cpu"})
     request = Request(
         what=tuple(what),
         sizes=None if sizes is None else parse_numbers("sizes", sizes),
@@ -116,7 +126,7 @@ def benchmark(
         against=parse_names(against or "") or None,
         time_limit=seconds,
         references=None if references is None else Path(references),
-        device="cpu" if budget is not None else choose_device(device),
+        device=choose_device(device),
         neighbourhood=neighbourhood,
         candidates=candidates,
     )

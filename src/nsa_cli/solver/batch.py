@@ -124,10 +124,28 @@ class Batch:
         streams = [(task.stream << 32) + chain for task in self.tasks for chain in chains]
         return stream_keys(self.settings.seed or 0, np.array(streams))
 
-    def split(self) -> list[Batch]:
-        """Make a batch of each instance."""
-        pairs = zip(self.tasks, self.plan.places, strict=True)
-        return [replace(self, tasks=[t], plan=self.plan._replace(places=(place,))) for t, place in pairs]
+    @property
+    def elements(self) -> int:
+        """Elements of all chains."""
+        return len(self.tasks) * self.plan.chains * self.tasks[0].instance.size
+
+    def split(self, size: int = 1) -> Iterator[Batch]:
+        """Make batches of so many instances, each with its share of the time left when its turn comes."""
+        waiting = len(self.tasks)
+        for i in range(0, waiting, size):
+            places = self.plan.places[i : i + size]
+            deadline = _share_of(self.deadline, len(places) / (waiting - i))
+            rules = (
+                rule if deadline is None or not isinstance(rule, Deadline) else Deadline(deadline)
+                for rule in self.hooks.stop
+            )
+            yield replace(
+                self,
+                tasks=self.tasks[i : i + size],
+                plan=self.plan._replace(places=places),
+                deadline=deadline,
+                hooks=self.hooks._replace(stop=tuple(rules)),
+            )
 
     def solve(self) -> list[Result]:
         """Make first solutions and bounds, and anneal the instances not solved by their bounds.
@@ -276,16 +294,15 @@ def batches(
     settings = replace(settings, seed=draw_seed()) if settings.seed is None else settings
     waiting = len(tasks)
     for one in plan(tasks, settings):
-        deadline = _deadline(settings, len(one.places) / waiting)
+        end = None if settings.time_limit is None else settings.started + settings.time_limit
+        deadline = _share_of(end, len(one.places) / waiting)
         rules: tuple[StopRule, ...] = hooks.stop if deadline is None else (Deadline(deadline), *hooks.stop)
         some = [tasks[place] for place in one.places]
         yield Batch(some, one, settings, deadline, hooks._replace(stop=rules))
         waiting -= len(some)
 
 
-def _deadline(settings: Settings, share: float) -> float | None:
-    """Tell when a batch has had its share of the time that is left, by `time.monotonic`."""
-    if settings.time_limit is None:
-        return None
+def _share_of(end: float | None, share: float) -> float | None:
+    """Tell when a share of the time that is left is over, by `time.monotonic`; None without an end."""
     now = time.monotonic()
-    return now + share * (settings.started + settings.time_limit - now)
+    return None if end is None else now + share * (end - now)
