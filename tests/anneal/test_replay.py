@@ -24,14 +24,11 @@ from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.engine import Stepper, TorchChains
 from nsa_cli.anneal.replay import Replay
 from nsa_cli.core.draws import stream_keys
-from nsa_cli.core.operations import ContinuousOperations
-from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
-from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
+from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.problems import builtin_names
 from nsa_cli.problems.tsp.distances import METRICS
-from nsa_cli.train.es import stacked
 
-from helpers import random_instances, starts_of
+from helpers import policies, random_instances, starts_of
 
 ROWS, SIZE = 4, 20
 
@@ -63,22 +60,6 @@ class Watch(TorchDispatchMode):
         tensors = [x for x in tree_leaves((args, kwargs, out)) if isinstance(x, torch.Tensor)]
         self.elsewhere += [str(func) for x in tensors if x.device.type != "meta"]
         return out
-
-
-def policies(operations: Any) -> Iterator[tuple[str, Any]]:
-    """Uniform proposals, and a random network of each set of features, greedy and as a population, too."""
-    torch.manual_seed(1)
-    if isinstance(operations, ContinuousOperations):
-        yield from (("uniform", ConstantGaussianPolicy()), ("gaussian", GaussianPolicy()))
-        return
-    yield "uniform", UniformSlotPolicy()
-    for name, found in operations.feature_sets.items():
-        yield name, (policy := SlotPolicy(found.slots, name))
-        greedy = deepcopy(policy)
-        greedy.greedy = True
-        yield f"{name} greedy", greedy
-        mean = torch.nn.utils.parameters_to_vector(policy.parameters()).detach()
-        yield f"{name} population", stacked(policy, mean + torch.randn(2, len(mean)))
 
 
 def cases() -> Iterator[Any]:
