@@ -4,11 +4,11 @@
     python benchmarks/gpu.py --out gpu.csv --skip-tests    figures only
     python benchmarks/gpu.py --out cpu.csv --device cpu     the same code on the CPU, small sizes only
 
-First ``pytest -m cuda``, whose outcome is printed. Then, for each problem, size and policy, the engine with one
-step captured as a graph and without, for a few chains and for more, up to what the device's memory holds; and
-the kernels on all cores of the machine. A chain-step is one proposal with its decision, of one chain, by the
-clock; each figure is the best of three runs. The rows of the file are written one by one, so that what was
-measured is there whatever happens next.
+First ``pytest -m cuda``, whose outcome is printed. Then, for each problem, size and policy, the engine with a
+step captured as a graph and without, for a few chains and for more, up to what the memory of the device
+holds; and the kernels on all cores of the machine. A chain-step is one proposal with its decision, of one
+chain, by the clock; each figure is the best of three runs. The rows of the file are written one by one, so
+that what was measured is there whatever happens next.
 """
 
 from __future__ import annotations

@@ -130,6 +130,18 @@ def test_each_process_of_a_machine_has_a_device_of_its_own(
     )
 
 
+def test_a_number_that_is_none_is_not_passed_over(two: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or two processes would share a device without knowing."""
+    for text in ("one", "-1", "1.0", "²"):
+        monkeypatch.setenv("LOCAL_RANK", text)
+        assert said("cuda").startswith(
+            f"device: LOCAL_RANK='{text}' in the environment: expected a whole number"
+        )
+        assert choose_device("cpu") == "cpu"
+    monkeypatch.setenv("LOCAL_RANK", "")
+    assert choose_device("cuda") == "cuda:0"
+
+
 def test_a_device_that_cannot_be_used_is_no_traceback(two: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be in use by others."""
 

@@ -110,11 +110,7 @@ def benchmark(
     if not seconds:
         raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
     from nsa_cli.bench.choose import Request
-    from nsa_cli.solver.choose import choose_device
 
-    if budget is not None and parse_device("device", device) not in ("auto", "cpu"):
-        why = f"by seconds all solvers take turns on a CPU, got {device}"
-        raise UsageError(why, option="device", use={"device": "cpu"})
     request = Request(
         what=tuple(what),
         sizes=None if sizes is None else parse_numbers("sizes", sizes),
@@ -126,12 +122,22 @@ def benchmark(
         against=parse_names(against or "") or None,
         time_limit=seconds,
         references=None if references is None else Path(references),
-        device=choose_device(device),
+        device=_device(device, budget),
         neighbourhood=neighbourhood,
         candidates=candidates,
     )
     with memory_limit(parse_bytes("max_memory", max_memory)):
         return _run(request, out, Console(quiet))
+
+
+def _device(name: str, budget: str | None) -> str:
+    """Choose the device: by seconds, solvers take turns on a CPU."""
+    from nsa_cli.solver.choose import choose_device
+
+    if budget is not None and parse_device("device", name) not in ("auto", "cpu"):
+        why = f"by seconds all solvers take turns on a CPU, got {name}"
+        raise UsageError(why, option="device", use={"device": "cpu"})
+    return choose_device(name)
 
 
 def _run(request: Request, out: str | None, console: Console) -> int:

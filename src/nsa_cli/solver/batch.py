@@ -134,17 +134,17 @@ class Batch:
         waiting = len(self.tasks)
         for i in range(0, waiting, size):
             places = self.plan.places[i : i + size]
-            deadline = _share_of(self.deadline, len(places) / (waiting - i))
-            rules = (
-                rule if deadline is None or not isinstance(rule, Deadline) else Deadline(deadline)
-                for rule in self.hooks.stop
-            )
+            deadline, rules = self.deadline, self.hooks.stop
+            if deadline is not None:
+                now = time.monotonic()
+                deadline = now + (deadline - now) * len(places) / (waiting - i)
+                rules = tuple(Deadline(deadline) if isinstance(r, Deadline) else r for r in rules)
             yield replace(
                 self,
                 tasks=self.tasks[i : i + size],
                 plan=self.plan._replace(places=places),
                 deadline=deadline,
-                hooks=self.hooks._replace(stop=tuple(rules)),
+                hooks=self.hooks._replace(stop=rules),
             )
 
     def solve(self) -> list[Result]:
@@ -294,15 +294,16 @@ def batches(
     settings = replace(settings, seed=draw_seed()) if settings.seed is None else settings
     waiting = len(tasks)
     for one in plan(tasks, settings):
-        end = None if settings.time_limit is None else settings.started + settings.time_limit
-        deadline = _share_of(end, len(one.places) / waiting)
+        deadline = _deadline(settings, len(one.places) / waiting)
         rules: tuple[StopRule, ...] = hooks.stop if deadline is None else (Deadline(deadline), *hooks.stop)
         some = [tasks[place] for place in one.places]
         yield Batch(some, one, settings, deadline, hooks._replace(stop=rules))
         waiting -= len(some)
 
 
-def _share_of(end: float | None, share: float) -> float | None:
-    """Tell when a share of the time that is left is over, by `time.monotonic`; None without an end."""
+def _deadline(settings: Settings, share: float) -> float | None:
+    """Tell when a batch has had its share of the time that is left, by `time.monotonic`."""
+    if settings.time_limit is None:
+        return None
     now = time.monotonic()
-    return None if end is None else now + share * (end - now)
+    return now + share * (settings.started + settings.time_limit - now)
