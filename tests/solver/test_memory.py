@@ -70,7 +70,7 @@ TorchChains = search_torch.TorchChains
 
 
 ERRORS = [
-    torch.OutOfMemoryError(CUDA_SAYS),
+    torch.cuda.OutOfMemoryError(CUDA_SAYS),
     RuntimeError("CUDA error: out of memory"),
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
     RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 80 bytes"),
@@ -99,7 +99,7 @@ def test_a_batch_too_large_is_halved_and_its_answers_are_those_of_each_alone(
 
 def test_what_did_not_fit_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches that come later are halved before they fail."""
-    device = Device(4, torch.OutOfMemoryError(CUDA_SAYS))
+    device = Device(4, torch.cuda.OutOfMemoryError(CUDA_SAYS))
     monkeypatch.setattr(search_torch, "TorchChains", device.chains)
     monkeypatch.setattr("nsa_cli.solver.search._BATCH_ELEMENTS", 12 * 8)
     tasks = nsa.generate("knapsack", 12, 12, seed=1)
@@ -112,7 +112,7 @@ def test_an_instance_too_large_by_itself_is_named_and_does_not_stop_the_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As an error of ours, with its exit code."""
-    device = Device(1, torch.OutOfMemoryError(CUDA_SAYS))
+    device = Device(1, torch.cuda.OutOfMemoryError(CUDA_SAYS))
     monkeypatch.setattr(search_torch, "TorchChains", device.chains)
     tasks = [*nsa.generate("tsp", 12, 2, seed=1), *nsa.generate("bin", 9, 1, seed=1)]
     found = dict(solve_each(tasks, Settings(**OPTIONS)))
@@ -132,7 +132,7 @@ def test_the_command_says_it_in_a_line(
     """Wherever the error comes from."""
     from nsa_cli.cli.main import exit_code
 
-    device = Device(0, torch.OutOfMemoryError(CUDA_SAYS))
+    device = Device(0, torch.cuda.OutOfMemoryError(CUDA_SAYS))
     monkeypatch.setattr(search_torch, "TorchChains", device.chains)
     arguments = ["solve", str(EXAMPLES / "capitals.csv"), "--backend", "torch", "--device", "cpu"]
     assert exit_code([*arguments, "--steps", "5", "--no-bound"]) == 1
@@ -160,7 +160,7 @@ def test_parts_of_a_batch_share_the_time_that_is_left() -> None:
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (torch.OutOfMemoryError(CUDA_SAYS), True),
+        (torch.cuda.OutOfMemoryError(CUDA_SAYS), True),
         (NoMemoryError(), True),
         (MemoryError(), True),
         (RuntimeError("CUDA error: device-side assert triggered"), False),
@@ -178,7 +178,7 @@ def test_an_error_that_follows_from_one_of_memory_is_one() -> None:
     """A capture that was broken off fails once more at its end."""
     later = RuntimeError("CUDA error: operation failed due to a previous error during capture")
     assert not is_out_of_memory(later)
-    later.__context__ = torch.OutOfMemoryError(CUDA_SAYS)
+    later.__context__ = torch.cuda.OutOfMemoryError(CUDA_SAYS)
     assert is_out_of_memory(later)
 
 
