@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -12,10 +10,6 @@ import torch
 
 import nsa_cli as nsa
 from nsa_cli.core.draws import start_draws, start_solutions, stream_keys
-from nsa_cli.core.operations import ContinuousOperations
-from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
-from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
-from nsa_cli.train.es import stacked
 
 #: Options of a run with little work.
 QUICK = ("--steps", "50", "--chains", "2")
@@ -43,19 +37,3 @@ def starts_of(problem: Any, instances: list[Any], name: str | None = None, seed:
 def random_instances(problem: Any, size: int, count: int, seed: int = 0) -> list[Any]:
     """Draw instances of the problem's own distribution."""
     return [task.instance for task in nsa.generate(problem, size, count, seed)]
-
-
-def policies(operations: Any) -> Iterator[tuple[str, Any]]:
-    """Uniform proposals, and a random network of each set of features, greedy and as a population, too."""
-    torch.manual_seed(1)
-    if isinstance(operations, ContinuousOperations):
-        yield from (("uniform", ConstantGaussianPolicy()), ("gaussian", GaussianPolicy()))
-        return
-    yield "uniform", UniformSlotPolicy()
-    for name, found in operations.feature_sets.items():
-        yield name, (policy := SlotPolicy(found.slots, name))
-        greedy = deepcopy(policy)
-        greedy.greedy = True
-        yield f"{name} greedy", greedy
-        mean = torch.nn.utils.parameters_to_vector(policy.parameters()).detach()
-        yield f"{name} population", stacked(policy, mean + torch.randn(2, len(mean)))

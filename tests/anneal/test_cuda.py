@@ -22,7 +22,8 @@ from nsa_cli.train.config import choose_config
 from nsa_cli.train.es import train_es
 from nsa_cli.train.loop import Training
 
-from helpers import policies, random_instances, starts_of
+from helpers import random_instances, starts_of
+from random_policies import policies
 
 pytestmark = [
     pytest.mark.cuda,

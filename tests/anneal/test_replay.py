@@ -30,7 +30,8 @@ from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.problems import builtin_names
 from nsa_cli.problems.tsp.distances import METRICS
 
-from helpers import policies, random_instances, starts_of
+from helpers import random_instances, starts_of
+from random_policies import policies
 
 ROWS, SIZE = 4, 20
 

@@ -17,7 +17,7 @@ from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.footprint import _Memory, footprint
 from nsa_cli.anneal.stop import Deadline
 from nsa_cli.core.errors import InputError, NoMemoryError
-from nsa_cli.core.machine import is_out_of_memory
+from nsa_cli.core.memory import is_out_of_memory
 from nsa_cli.policy.build import find_policy
 from nsa_cli.problems import builtin_names
 from nsa_cli.solver import search_torch

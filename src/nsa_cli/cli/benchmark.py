@@ -15,14 +15,7 @@ from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_na
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed
 from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import (
-    parse_budgets,
-    parse_bytes,
-    parse_device,
-    parse_names,
-    parse_numbers,
-    parse_seconds,
-)
+from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers, parse_seconds
 
 if TYPE_CHECKING:
     from nsa_cli.bench.choose import Request
@@ -130,16 +123,6 @@ def benchmark(
         return _run(request, out, Console(quiet))
 
 
-def _device(name: str, budget: str | None) -> str:
-    """Choose the device: by seconds, solvers take turns on a CPU."""
-    from nsa_cli.solver.choose import choose_device
-
-    if budget is not None and parse_device("device", name) not in ("auto", "cpu"):
-        why = f"by seconds all solvers take turns on a CPU, got {name}"
-        raise UsageError(why, option="device", use={"device": "cpu"})
-    return choose_device(name)
-
-
 def _run(request: Request, out: str | None, console: Console) -> int:
     """Run, write the files now and then and at the end, and print the table, complete or not."""
     from nsa_cli.bench import files
@@ -186,3 +169,14 @@ def _command(request: Request) -> str:
             text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
             words += ["--" + name.replace("_", "-"), text or "none"]
     return shlex.join(words)
+
+
+def _device(name: str, budget: str | None) -> str:
+    """Choose the device: by seconds, solvers take turns on a CPU."""
+    from nsa_cli.core.options import parse_device
+    from nsa_cli.solver.choose import choose_device
+
+    if budget is not None and parse_device("device", name) not in ("auto", "cpu"):
+        why = f"by seconds all solvers take turns on a CPU, got {name}"
+        raise UsageError(why, option="device", use={"device": "cpu"})
+    return choose_device(name)

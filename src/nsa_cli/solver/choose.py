@@ -114,10 +114,10 @@ def choose(task: Task, policy: str, settings: Settings, device: str, instances: 
     UsageError, InputError
         If there is no such policy or backend, or options do not go together.
     """
-    device = device_for(task.problem, settings.device, device)
     if (found := _large_steps(task, settings, device, instances)) is not None:
         return found
     task.problem.check_annealing(task.instance, policy)
+    device = device_for(task.problem, settings.device, device)
     return _annealing(task.problem, policy, task.instance.size, settings, device)
 
 

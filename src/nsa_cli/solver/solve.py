@@ -9,7 +9,7 @@ import numpy as np
 
 from nsa_cli.anneal.stop import Progress, StopRule
 from nsa_cli.core.errors import NoMemoryError, NsaError
-from nsa_cli.core.machine import is_out_of_memory, release_memory
+from nsa_cli.core.memory import is_out_of_memory, release_memory
 from nsa_cli.core.task import Task
 from nsa_cli.report.result import Result
 from nsa_cli.solver.batch import Batch, Hooks, batches
