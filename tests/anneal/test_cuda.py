@@ -21,9 +21,9 @@ from nsa_cli.solver.search import Search
 from nsa_cli.train.config import choose_config
 from nsa_cli.train.es import train_es
 from nsa_cli.train.loop import Training
+from random_policies import policies
 
 from helpers import random_instances, starts_of
-from random_policies import policies
 
 pytestmark = [
     pytest.mark.cuda,

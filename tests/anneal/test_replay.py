@@ -29,9 +29,9 @@ from nsa_cli.core.draws import stream_keys
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.problems import builtin_names
 from nsa_cli.problems.tsp.distances import METRICS
+from random_policies import policies
 
 from helpers import random_instances, starts_of
-from random_policies import policies
 
 ROWS, SIZE = 4, 20
 
