@@ -356,8 +356,8 @@ def test_whole_solves_are_the_same_by_replays(
     problem: Any, cuda: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With goals, temperatures from a sample, an adaptive schedule, and several instances in a batch."""
-    tasks = nsa.generate(problem, 2 if problem.name == "rosenbrock" else 15, 3, seed=2)
-    options: dict[str, Any] = {"backend": "torch", "device": "cpu", "seed": 1, "steps": 150, "chains": 2}
+    tasks = nsa.generate(problem, 2 if problem.name == "rosenbrock" else 15, 2, seed=2)
+    options: dict[str, Any] = {"backend": "torch", "device": "cpu", "seed": 1, "steps": 80, "chains": 2}
     several: list[dict[str, Any]] = [
         {"policy": "uniform"},
         {"policy": "uniform", "t_start": "auto", "t_end": "auto"},
@@ -365,7 +365,7 @@ def test_whole_solves_are_the_same_by_replays(
         {"policy": f"{problem.name}-es-best", "no_improvement": 40},
     ]
     replayed = [nsa.solve_many(tasks, **options, **more) for more in several]
-    assert cuda.events.count("replay") > 1000
+    assert cuda.events.count("replay") > 200
     monkeypatch.undo()
     called = [nsa.solve_many(tasks, **options, **more) for more in several]
     for some, others in zip(replayed, called, strict=True):
