@@ -8,7 +8,14 @@ import nsa_cli as nsa
 from nsa_cli.core.operations import select
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.estimators import Targets
-from nsa_cli.train.transitions import Critic, KernelTransitions, TensorTransitions, Trajectories, transitions
+from nsa_cli.train.transitions import (
+    Critic,
+    KernelTransitions,
+    Minibatch,
+    TensorTransitions,
+    Trajectories,
+    transitions,
+)
 
 from helpers import random_instances, starts_of
 
@@ -55,7 +62,7 @@ def targets_near(rollout, policy):
 
 def learnt(made, policy, critic, rows, targets):
     """Losses of some rows and the gradients of both networks."""
-    found = made.put_gradients(policy, critic, rows, targets, 0.25, 0.1)
+    found = made.put_gradients(policy, critic, rows, targets.at(rows), Minibatch(len(rows), 0.25, 0.1))
     gradients = [p.grad.clone() for part in (policy, critic) for p in part.parameters()]
     return [torch.tensor(found), *gradients]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +17,9 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
 from nsa_cli.report.progress import duration
+
+if TYPE_CHECKING:
+    from nsa_cli.train.group import Group
 
 #: Columns of the log that the progress line shows.
 _SHOWN = ("cost", "validation", "acceptance")
@@ -64,64 +68,87 @@ def train(
     context: typer.Context,
 ) -> int:
     """Train a policy for PROBLEM. Its log and its state lie beside it; Ctrl-C saves them."""
-    from nsa_cli.problems import find_problem
-
-    found = find_problem(problem)
-    console = Console(quiet)
-    _check_own(found, console)
-    out = _destination(out, found.name, f"{method}-{preset}", console)
-    check_output(out)
     need("torch", "training")
-    import torch
+    from nsa_cli.train.group import joined
 
-    from nsa_cli.solver.choose import choose_device
-    from nsa_cli.train.compare import find_temperatures
-    from nsa_cli.train.config import choose_config
-    from nsa_cli.train.es import train_es
-    from nsa_cli.train.loop import Training
-    from nsa_cli.train.ppo import train_ppo
-    from nsa_cli.train.tensorboard import board
+    with joined(device) as group, _one_voice(group):
+        import torch
 
-    asked = found.requested_neighbourhood(neighbourhood, candidates)
-    given = {
-        "size": size,
-        "epochs": epochs,
-        "features": features,
-        "neighbourhood": None if asked is None else asked.name,
-    }
-    chosen = choose_config(
-        type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
-    )
-    status = Status(console)
-    with board(tensorboard) as write, Signals() as signals:
+        from nsa_cli.problems import find_problem
+        from nsa_cli.solver.choose import choose_device
+        from nsa_cli.train.compare import find_temperatures
+        from nsa_cli.train.config import choose_config
+        from nsa_cli.train.es import train_es
+        from nsa_cli.train.loop import Training
+        from nsa_cli.train.ppo import train_ppo
+        from nsa_cli.train.tensorboard import board
 
-        def show(row: Mapping[str, Any]) -> None:
-            write(row)
-            figures = "  ".join(f"{key} {row[key]:.4g}" for key in _SHOWN if isinstance(row.get(key), float))
-            left = row["seconds"] / row["epoch"] * (chosen.epochs - row["epoch"])
-            times = f"{row['seconds']:.0f} s, {duration(left)} left"
-            status.update(f"epoch {row['epoch']}/{chosen.epochs}  {times}  {figures}")
-
-        run = Training(
-            found,
-            chosen,
-            parse_seed("seed", seed),
-            Path(out),
-            torch.device(choose_device(device)),
-            asked_to_stop=lambda: signals.received != 0,
-            on_epoch=show,
+        found, console = find_problem(problem), Console(quiet or not group.leads)
+        _check_own(found, console)
+        out = _destination(out, found.name, f"{method}-{preset}", console)
+        if group.leads:
+            check_output(out)
+        asked = found.requested_neighbourhood(neighbourhood, candidates)
+        given = {
+            "size": size,
+            "epochs": epochs,
+            "features": features,
+            "neighbourhood": None if asked is None else asked.name,
+        }
+        chosen = choose_config(
+            type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
         )
-        find_temperatures(run)
-        try:
-            (train_es if method == "es" else train_ppo)(run, resume=resume)
-        finally:
-            status.clear()
-    if not quiet:
-        how = "stopped; --resume goes on" if signals.received else "done"
-        say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
-        if not signals.received:
-            say(_verdict(run))
-    return signals.exit_code
+        status = Status(console)
+        with board(tensorboard if group.leads else None) as write, Signals() as signals:
+
+            def show(row: Mapping[str, Any]) -> None:
+                write(row)
+                status.update(_progress(row, chosen.epochs))
+
+            run = Training(
+                found,
+                chosen,
+                parse_seed("seed", seed),
+                Path(out),
+                torch.device(choose_device(device)),
+                threads=group.threads,
+                group=group,
+                asked_to_stop=lambda: signals.received,
+                on_epoch=show,
+            )
+            find_temperatures(run)
+            try:
+                (train_es if method == "es" else train_ppo)(run, resume=resume)
+            finally:
+                status.clear()
+        if group.leads and not quiet:
+            how = "stopped; --resume goes on" if run.stopped else "done"
+            say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
+            if not run.stopped:
+                say(_verdict(run))
+        return 128 + run.stopped if run.stopped else signals.exit_code
+
+
+def _progress(row: Mapping[str, Any], epochs: int) -> str:
+    """Write a row of the log as the line of status."""
+    figures = "  ".join(f"{key} {row[key]:.4g}" for key in _SHOWN if isinstance(row.get(key), float))
+    left = row["seconds"] / row["epoch"] * (epochs - row["epoch"])
+    return f"epoch {row['epoch']}/{epochs}  {row['seconds']:.0f} s, {duration(left)} left  {figures}"
+
+
+@contextlib.contextmanager
+def _one_voice(group: Group) -> Iterator[None]:
+    """Have one of the processes of a training say why it ends.
+
+    A mistake that all make, or the loss of one of them, is a line as from a single process. The others leave
+    with its exit code.
+    """
+    try:
+        yield
+    except Exception as error:
+        if group.fails_first():
+            raise
+        raise typer.Exit(getattr(error, "exit_code", 1)) from None
 
 
 def _check_own(problem: Any, console: Console) -> None:
