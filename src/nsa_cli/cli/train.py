@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -68,6 +69,8 @@ def train(
     context: typer.Context,
 ) -> int:
     """Train a policy for PROBLEM. Its log and its state lie beside it; Ctrl-C saves them."""
+    # A process that ends makes torch warn in all others, with a trace; a line of ours says it.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     need("torch", "training")
     from nsa_cli.train.group import joined
 

@@ -7,7 +7,7 @@ gradients, is shared out; what comes of it travels in collectives, which all ent
 from __future__ import annotations
 
 import contextlib
-import os
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from nsa_cli.core.errors import NsaError, UsageError, shown
+from nsa_cli.core.launch import Launch, launch
 from nsa_cli.core.machine import cores
 
 #: How long a process waits for the others in a collective. They differ by the time of an epoch at most, and
@@ -26,7 +27,7 @@ _TIMEOUT = timedelta(minutes=20)
 _BEGUN = "nsa training begun"
 
 
-class LostError(NsaError):
+class GroupError(NsaError):
     """A process of the group has ended, or does not answer."""
 
     exit_code = 1
@@ -78,7 +79,7 @@ class Group:
 
         Raises
         ------
-        LostError
+        GroupError
             If another process has ended, as in every collective.
         """
         return rows.cpu()
@@ -125,20 +126,31 @@ class LaunchedGroup(Group):
 
     Parameters
     ----------
+    process : Launch
     backend : str
         Of torch.distributed.
+
+    Raises
+    ------
+    GroupError
+        If the others do not come.
     """
 
-    def __init__(self, backend: str) -> None:
+    def __init__(self, process: Launch, backend: str) -> None:
         super().__init__()
         import torch.distributed as dist
+        from torch.distributed.distributed_c10d import PrefixStore
         from torch.distributed.rendezvous import rendezvous
 
-        self._dist = dist
-        self.threads = max(self.threads // _number("LOCAL_WORLD_SIZE", 1), 1)
-        self.rank, self.size = _number("RANK", 0), _number("WORLD_SIZE", 1)
+        self._dist, self._attempt = dist, process.attempt
+        self.threads = max(self.threads // process.local_size, 1)
+        self.rank, self.size = process.rank, process.size
         with _collective():
-            self._store, _, _ = next(rendezvous("env://", timeout=_TIMEOUT))
+            lasting, _, _ = next(rendezvous("env://", timeout=_TIMEOUT))
+            # What the processes of an attempt that failed left in the store is not for this one.
+            self._store: Any = PrefixStore(f"nsa attempt {process.attempt}", lasting)
+            #: Without the prefix that some versions of torch give each attempt.
+            self._lasting: Any = getattr(lasting, "underlying_store", lasting)
             dist.init_process_group(
                 backend, store=self._store, rank=self.rank, world_size=self.size, timeout=_TIMEOUT
             )
@@ -146,7 +158,7 @@ class LaunchedGroup(Group):
     def gather(self, rows: Tensor, count: int) -> Tensor:
         shares = [self.part(count, rank) for rank in range(self.size)]
         most = max(share.stop - share.start for share in shares)
-        padded = rows.new_zeros((most, *rows.shape[1:]), device="cpu")
+        padded = torch.zeros((most, *rows.shape[1:]), dtype=torch.float64)
         padded[: len(rows)] = rows
         parts = [torch.empty_like(padded) for _ in shares]
         with _collective():
@@ -177,12 +189,7 @@ class LaunchedGroup(Group):
     @property
     def begun(self) -> bool:
         with _collective():
-            return _number("TORCHELASTIC_RESTART_COUNT", 0) > 0 and bool(self._lasting.check([_BEGUN]))
-
-    @property
-    def _lasting(self) -> Any:
-        """The store without the prefix that each attempt of torchrun has."""
-        return getattr(self._store, "underlying_store", self._store)
+            return self._attempt > 0 and bool(self._lasting.check([_BEGUN]))
 
     def fails_first(self) -> bool:
         try:
@@ -203,24 +210,22 @@ def joined(device: str) -> Iterator[Group]:
     Parameters
     ----------
     device : str
-        Where rollouts are: gradients on a GPU are summed by NCCL, all else by gloo.
+        Where rollouts may be: gradients on a GPU are summed by NCCL, all else by gloo.
 
     Raises
     ------
     UsageError
-        If the environment says half of what it should.
-    LostError
+        If the environment makes no sense, or this build of torch is for single processes.
+    GroupError
         If the others do not come.
     """
-    if _number("WORLD_SIZE", 1) == 1 and "TORCHELASTIC_RESTART_COUNT" not in os.environ:
+    if (process := launch()) is None:
         yield Group()
         return
-    missing = [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]
-    if missing:
-        raise UsageError(f"WORLD_SIZE is set, and {', '.join(missing)} not; start processes with torchrun")
     if not torch.distributed.is_available():
         raise UsageError("this build of torch has no torch.distributed; start one process")
-    group = LaunchedGroup("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
+    by_nccl = device != "cpu" and torch.cuda.is_available() and torch.distributed.is_nccl_available()
+    group = LaunchedGroup(process, "cpu:gloo,cuda:nccl" if by_nccl else "gloo")
     yield group
     group.leave()  # not after an error: the others may be in a collective
 
@@ -231,31 +236,15 @@ def _collective() -> Iterator[None]:
 
     Raises
     ------
-    LostError
+    GroupError
         In that case.
     """
     try:
         yield
     except RuntimeError as error:
-        why = shown(str(error).partition(". ")[0], 120)
-        raise LostError(
+        why = shown(re.sub(r"^\[[^]]*\] *", "", str(error)).partition(". ")[0], 100).strip("'")
+        raise GroupError(
             f"another process of the training has ended, or does not answer ({why}); "
             "go on from the last state",
             use={"resume": None},
         ) from None
-
-
-def _number(name: str, default: int) -> int:
-    """Read a whole number of a launcher's environment.
-
-    Raises
-    ------
-    UsageError
-        If it is none.
-    """
-    text = os.environ.get(name, "")
-    if not text:
-        return default
-    if not text.isascii() or not text.isdigit():
-        raise UsageError(f"{name}: expected a whole number in the environment, got {shown(text)}")
-    return int(text)

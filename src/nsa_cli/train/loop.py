@@ -241,7 +241,8 @@ class Training:
         """
         everything = instances * members
         if not everything:
-            return torch.empty(members, 0), torch.empty(members, 0, dtype=torch.int64)
+            nothing = torch.zeros(members, 0, dtype=torch.float64)
+            return nothing, nothing.long()
         starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
         if (chains := self.chains(policy, everything, starts, streams, members)) is not None:
             chains.advance(schedule.temperatures(0, schedule.steps))
