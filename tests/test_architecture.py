@@ -20,6 +20,7 @@ BELOW = {
     "io": {"core"},
     "user": {"core"},
     "problems": {"core", "io", "user"},
+    "work": {"core", "io", "problems"},
     "policy": {"core", "io"},
     "anneal": {"core"},
     "train": {"core", "io", "anneal", "policy", "version"},
@@ -28,7 +29,7 @@ BELOW = {
     "api": {"core", "io", "problems", "anneal", "report", "solver"},
     "python": {"core", "report", "api"},
     "contract": {"core", "io", "policy", "problems", "api", "user"},
-    "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report", "version"},
+    "bench": {"core", "io", "problems", "policy", "anneal", "solver", "api", "report", "version", "work"},
     "cli": {
         "core",
         "io",
@@ -43,6 +44,7 @@ BELOW = {
         "user",
         "contract",
         "version",
+        "work",
     },
     "version": set(),
 }
