@@ -225,8 +225,13 @@ def test_killed_at_random_moments_nothing_is_lost(folder, start):
             for process in victims:
                 killed += process.poll() is None
                 process.kill()
+            for process in processes:  # what torchrun does with those that are left
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=5)
+                process.terminate()
             codes, said = ended(processes)
-            assert set(codes) <= ({0, -9} if len(victims) == count else {0, 1, -9}), said
+            lost = {1, -signal.SIGTERM}  # found out, or still waiting for all to be there
+            assert set(codes) <= {0, -9} | (lost if len(victims) < count else set()), said
             assert said.count("error") <= 1
             if Path("p.csv").exists():
                 resume = ("--resume",)

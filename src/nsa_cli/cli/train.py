@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,13 +13,11 @@ from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, announce_compiling, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
+from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
 from nsa_cli.report.progress import duration
-
-if TYPE_CHECKING:
-    from nsa_cli.train.group import Group
 
 #: Columns of the log that the progress line shows.
 _SHOWN = ("cost", "validation", "acceptance")
@@ -74,7 +71,7 @@ def train(
     need("torch", "training")
     from nsa_cli.train.group import joined
 
-    with joined(device) as group, _one_voice(group):
+    with joined(device) as group, one_voice(group.fails_first):
         import torch
 
         from nsa_cli.problems import find_problem
@@ -137,21 +134,6 @@ def _progress(row: Mapping[str, Any], epochs: int) -> str:
     figures = "  ".join(f"{key} {row[key]:.4g}" for key in _SHOWN if isinstance(row.get(key), float))
     left = row["seconds"] / row["epoch"] * (epochs - row["epoch"])
     return f"epoch {row['epoch']}/{epochs}  {row['seconds']:.0f} s, {duration(left)} left  {figures}"
-
-
-@contextlib.contextmanager
-def _one_voice(group: Group) -> Iterator[None]:
-    """Have one of the processes of a training say why it ends.
-
-    A mistake that all make, or the loss of one of them, is a line as from a single process. The others leave
-    with its exit code.
-    """
-    try:
-        yield
-    except Exception as error:
-        if group.fails_first():
-            raise
-        raise typer.Exit(getattr(error, "exit_code", 1)) from None
 
 
 def _check_own(problem: Any, console: Console) -> None:

@@ -152,6 +152,13 @@ class Ranks:
         self._take_part(units, do, stopped, post)
         return iter(())
 
+    def fails_first(self) -> bool:
+        """Tell the first rank that asks from the others: it says why all end."""
+        try:
+            return int(self._store.add(f"{self._prefix}/failed", 1)) == 1
+        except RuntimeError:  # the store has gone with the process that kept it
+            return True
+
     def _take_part(
         self, units: Sequence[Unit], do: Do, stopped: Stopped, post: Callable[[int, Any, bool], None]
     ) -> None:
