@@ -10,11 +10,11 @@ from typing import Any
 
 from nsa_cli.bench.choose import Request, choose_solvers
 from nsa_cli.bench.paper import Figure, find_contribution, load_figures
-from nsa_cli.bench.runs import MeasuredRun, Part, parts_by_seconds, parts_by_steps
+from nsa_cli.bench.runs import MeasuredRun, Portion, portions_by_seconds, portions_by_steps
 from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
 from nsa_cli.bench.summary import SummaryRow, summarise
-from nsa_cli.bench.units import Measure, known_runs, runs_from, units_of
+from nsa_cli.bench.units import MeasurePortions, known_runs, runs_from, units_of
 from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import builtin_names, find_problem
@@ -47,16 +47,16 @@ class Benchmark:
     solvers: list[list[Solver]]
     figures: tuple[Figure, ...]
 
-    def parts(self) -> Iterator[Part]:
+    def portions(self) -> Iterator[Portion]:
         """Give what is measured at one go each, in the order of ``runs.csv``."""
-        parts_of = parts_by_seconds if self.request.budget else parts_by_steps
+        parts_of = portions_by_seconds if self.request.budget else portions_by_steps
         for suite, solvers in zip(self.suites, self.solvers, strict=True):
             yield from parts_of(suite, solvers, self.request.seeds)
 
     @cached_property
     def units(self) -> list[Unit]:
-        """The parts as units of work."""
-        return units_of(self.parts())
+        """The portions as units of work."""
+        return units_of(self.portions())
 
     @property
     def size(self) -> int:
@@ -77,7 +77,7 @@ class Benchmark:
         Yields
         ------
         tuple of int and list of MeasuredRun
-            The place of a part, whose runs go into the journal before they are given, and the runs.
+            The place of a portion, whose runs go into the journal before they are given, and the runs.
         """
         done = [i for i, unit in enumerate(self.units) if journal is not None and unit.key in journal]
         todo = sorted({*range(len(self.units))} - {*done})
@@ -149,16 +149,16 @@ class Benchmark:
         ]
         if (share := processor_share(runs)) < _FREE:
             busy = f"threads of ours had {100 * share:.0f} % of a processor"
-            caption.append(f"The machine was busy: {busy}. Measure again.")
+            caption.append(f"The machine was busy: {busy}. MeasurePortions again.")
         return caption
 
 
 def _outcomes(units: Sequence[Unit], monitor: Monitor, ranks: Ranks | None) -> Iterator[tuple[int, Any]]:
-    """Measure units, shared out or one after the other; give each outcome with its place."""
+    """MeasurePortions units, shared out or one after the other; give each outcome with its place."""
     if ranks is not None:
-        yield from ranks.share(units, Measure(monitor, ranks.local), monitor.asked_to_stop)
+        yield from ranks.share(units, MeasurePortions(monitor, ranks.local), monitor.asked_to_stop)
         return
-    measure = Measure(monitor)
+    measure = MeasurePortions(monitor)
     for i, unit in enumerate(units):
         for _, outcome in measure([unit.payload], 1.0, monitor.asked_to_stop):
             yield i, outcome
@@ -175,9 +175,7 @@ def circumstances_of(runs: Sequence[MeasuredRun]) -> list[str]:
             "times are longer than those of one alone."
         )
     if len(processors) > 1:
-        said.append(
-            f"Measured on {' and '.join(processors)}: times on one do not compare with those on another."
-        )
+        said.append(f"Measured on {' and '.join(processors)}: times on one do not compare with the others.")
     return said
 
 

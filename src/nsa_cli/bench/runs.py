@@ -64,7 +64,7 @@ class MeasuredRun(NamedTuple):
     processes: int = 1
 
 
-class Part(NamedTuple):
+class Portion(NamedTuple):
     """What is measured at one go: instances by a solver, or by seconds one by all solvers in their turns.
 
     Attributes
@@ -90,30 +90,30 @@ class Part(NamedTuple):
         return [*product(self.places, self.solvers)]
 
 
-def parts_by_steps(suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int]) -> Iterator[Part]:
-    """Give the runs of a solver with a seed, side by side or one by one; one seed if none changes an answer."""
+def portions_by_steps(suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int]) -> Iterator[Portion]:
+    """Give the runs of a solver with a seed, side by side or each alone; one seed if all are alike."""
     count = len(suite.tasks)
     for solver in solvers:
         batch = count if solver.batched else 1
         several = len(seeds) > 1 and solver.is_random(_fresh(suite.tasks[0]))
         for seed, first in product(seeds if several else seeds[:1], range(0, count, batch)):
-            yield Part(suite, (solver,), (*range(first, first + batch),), seed, timed=False)
+            yield Portion(suite, (solver,), (*range(first, first + batch),), seed, timed=False)
 
 
-def parts_by_seconds(suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int]) -> Iterator[Part]:
+def portions_by_seconds(suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int]) -> Iterator[Portion]:
     """Give the runs of an instance with a seed, one of each solver."""
     for seed, place in product(seeds, range(len(suite.tasks))):
-        yield Part(suite, (*_turns(solvers, place),), (place,), seed, timed=True)
+        yield Portion(suite, (*_turns(solvers, place),), (place,), seed, timed=True)
 
 
 class Rig:
-    """Measures parts in this process; solvers are rehearsed before the first part that they are in."""
+    """Measures portions in this process; solvers are rehearsed before the first portion that they are in."""
 
     def __init__(self) -> None:
         self._rehearsed: set[tuple[str, str, str]] = set()
 
-    def measure(self, part: Part, monitor: Monitor) -> list[MeasuredRun]:
-        """Measure the runs of a part.
+    def measure(self, portion: Portion, monitor: Monitor) -> list[MeasuredRun]:
+        """Measure the runs of a portion.
 
         Raises
         ------
@@ -122,31 +122,31 @@ class Rig:
         Stopped
             When asked to stop.
         """
-        self._rehearse(part)
-        suite, (first, *_) = part.suite, part.places
-        head = f"{suite.label}  {suite.names[first]} {first + 1}/{len(suite.names)}  seed {part.seed}  "
-        if not part.timed:
-            (solver,) = part.solvers
+        self._rehearse(portion)
+        suite, (first, *_) = portion.suite, portion.places
+        head = f"{suite.label}  {suite.names[first]} {first + 1}/{len(suite.names)}  seed {portion.seed}  "
+        if not portion.timed:
+            (solver,) = portion.solvers
             head += f"{solver.name} {format_budget(solver.budget)}  "
             monitor.report(head)
-            return measure(solver, suite, part.places, part.seed, monitor.within(head))
+            return measure(solver, suite, portion.places, portion.seed, monitor.within(head))
         runs: list[MeasuredRun] = []
-        for solver in part.solvers:
+        for solver in portion.solvers:
             monitor.report(f"{head}{solver.name} {format_budget(solver.budget)}")
-            runs.append(_measure_alone(solver, suite, first, part.seed, monitor))
+            runs.append(_measure_alone(solver, suite, first, portion.seed, monitor))
         return runs
 
-    def _rehearse(self, part: Part) -> None:
+    def _rehearse(self, portion: Portion) -> None:
         """Import and compile, which only the first runs of a process have to do."""
         new: dict[tuple[str, str, str], Solver] = {}
-        for solver in part.solvers:  # those of the same name differ by their budgets
-            budget = "" if part.timed else format_budget(solver.budget)
-            new[part.suite.label, solver.name, budget] = solver
+        for solver in portion.solvers:  # those of the same name differ by their budgets
+            budget = "" if portion.timed else format_budget(solver.budget)
+            new[portion.suite.label, solver.name, budget] = solver
         new = {name: solver for name, solver in new.items() if name not in self._rehearsed}
         for solver in new.values():
-            _rehearse(solver, part.suite.tasks[0], _REHEARSALS if part.timed else 1)
+            _rehearse(solver, portion.suite.tasks[0], _REHEARSALS if portion.timed else 1)
         self._rehearsed |= set(new)
-        if new and part.timed:
+        if new and portion.timed:
             # Compiled code is a great many objects: a collection that looks at them all takes a tenth of a
             # second, and would fall on any of the runs.
             gc.collect()

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from nsa_cli.bench.runs import MeasuredRun, Part, Rig
+from nsa_cli.bench.runs import MeasuredRun, Portion, Rig
 from nsa_cli.bench.solvers import Monitor, Stopped
-from nsa_cli.bench.suites import Suite
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.machine import processor
 from nsa_cli.version import __version__
@@ -16,44 +15,43 @@ from nsa_cli.work.journal import Journal, key_of
 from nsa_cli.work.sharing import Unit
 
 
-def units_of(parts: Iterable[Part]) -> list[Unit]:
-    """Make a unit of each part, whose key is the hash of all that its answers depend on.
+def units_of(portions: Iterable[Portion]) -> list[Unit]:
+    """Make a unit of each portion, whose key is the hash of all that its answers depend on.
 
     That is the instances as they are recorded, with their streams, the problem with the source of a user's
     functions, the solvers with budgets, settings and the policies' files, the seed, and the versions of the
-    programs. Not so: threads, which processor, references, and which other parts there are.
+    programs. Not so: threads, which processor, references, and which other portions there are.
     """
     digests: dict[str, list[str]] = {}
-    return [
-        _unit(part, digests.setdefault(part.suite.label, _digests(part.suite, digests))) for part in parts
-    ]
+    units: list[Unit] = []
+    for portion in portions:
+        if portion.suite.label not in digests:
+            digests[portion.suite.label] = [
+                key_of({"instance": task.instance.record(), "stream": task.stream})
+                for task in portion.suite.tasks
+            ]
+        units.append(_unit(portion, digests[portion.suite.label]))
+    return units
 
 
-def _digests(suite: Suite, known: dict[str, list[str]]) -> list[str]:
-    """Hash the instances of a suite, unless that is done."""
-    if suite.label in known:
-        return known[suite.label]
-    return [key_of({"instance": task.instance.record(), "stream": task.stream}) for task in suite.tasks]
-
-
-def _unit(part: Part, digests: Sequence[str]) -> Unit:
-    problem, suite = part.suite.problem, part.suite
+def _unit(portion: Portion, digests: Sequence[str]) -> Unit:
+    problem, suite = portion.suite.problem, portion.suite
     model = getattr(problem, "model", None)
     key = key_of(
         {
             "problem": [problem.name, problem.sense, None if model is None else model.digest],
-            "instances": [digests[place] for place in part.places],
-            "solvers": [solver.identity(suite) for solver in part.solvers],
-            "seed": part.seed,
+            "instances": [digests[place] for place in portion.places],
+            "solvers": [solver.identity(suite) for solver in portion.solvers],
+            "seed": portion.seed,
             "version": __version__,
         }
     )
-    work = sum(solver.expected_seconds(suite, len(part.places)) for solver in part.solvers)
-    return Unit(key, work, part)
+    work = sum(solver.expected_seconds(suite, len(portion.places)) for solver in portion.solvers)
+    return Unit(key, work, portion)
 
 
-class Measure:
-    """Measures parts, as `nsa_cli.work.sharing.Do` has it; gives outcomes that `runs_from` reads.
+class MeasurePortions:
+    """Measures portions, as `nsa_cli.work.sharing.Do` has it; gives outcomes that `runs_from` reads.
 
     Parameters
     ----------
@@ -65,20 +63,20 @@ class Measure:
     def __init__(self, monitor: Monitor, processes: int = 1) -> None:
         self._monitor, self._processes, self._rig = monitor, processes, Rig()
 
-    def __call__(self, parts: Sequence[Part], share: float, stopped: Any) -> Iterator[tuple[int, Any]]:
+    def __call__(self, portions: Sequence[Portion], share: float, stopped: Any) -> Iterator[tuple[int, Any]]:
         monitor = self._monitor._replace(asked_to_stop=stopped)
-        for k, part in enumerate(parts):
+        for k, portion in enumerate(portions):
             try:
-                runs = self._rig.measure(part, monitor)
+                runs = self._rig.measure(portion, monitor)
             except Stopped:
                 return
-            yield k, self._outcome(part, runs)
+            yield k, self._outcome(portion, runs)
 
-    def _outcome(self, part: Part, runs: Sequence[MeasuredRun]) -> dict[str, Any]:
+    def _outcome(self, portion: Portion, runs: Sequence[MeasuredRun]) -> dict[str, Any]:
         names = ("steps", "objective", "seconds", "cpu_seconds")
         return {
             "runs": [
-                {"instance": part.suite.names[run.place], "solver": run.solver.name}
+                {"instance": portion.suite.names[run.place], "solver": run.solver.name}
                 | {name: getattr(run, name) for name in names}
                 for run in runs
             ],
@@ -87,38 +85,31 @@ class Measure:
         }
 
 
-def runs_from(outcome: Any, part: Part) -> list[MeasuredRun]:
-    """Make the runs of a part again.
+def runs_from(outcome: Any, portion: Portion) -> list[MeasuredRun]:
+    """Make the runs of a portion again.
 
     Raises
     ------
     ValueError
         If they are none.
     """
+    names, batch = portion.suite.names, len(portion.places)
     try:
-        where = str(outcome["processor"]), int(outcome["processes"])
-        kept = outcome["runs"]
-        made = [
-            MeasuredRun(
-                part.suite,
-                place,
-                solver,
-                part.seed,
-                None if run["steps"] is None else int(run["steps"]),
-                *(float(run[name]) for name in ("objective", "seconds", "cpu_seconds")),
-                len(part.places),
-                *where,
+        made: list[MeasuredRun] = []
+        for (place, solver), run in zip(portion.pairs, outcome["runs"], strict=True):
+            if (run["instance"], run["solver"]) != (names[place], solver.name):
+                raise ValueError("runs of other solvers or instances")
+            steps = None if run["steps"] is None else int(run["steps"])
+            objective, wall, cpu = (float(run[name]) for name in ("objective", "seconds", "cpu_seconds"))
+            if not (math.isfinite(objective) and min(wall, cpu) >= 0):
+                raise ValueError("numbers out of range")
+            made.append(
+                MeasuredRun(portion.suite, place, solver, portion.seed, steps, objective, wall, cpu, batch)
             )
-            for (place, solver), run in zip(part.pairs, kept, strict=True)
-        ]
+        processor, processes = str(outcome["processor"]), int(outcome["processes"])
+        return [run._replace(processor=processor, processes=processes) for run in made]
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(str(error)) from None
-    for (place, solver), run, numbers in zip(part.pairs, kept, made, strict=True):
-        if (run["instance"], run["solver"]) != (part.suite.names[place], solver.name):
-            raise ValueError("runs of other solvers or instances")
-        if not (math.isfinite(numbers.objective) and numbers.seconds >= 0 and numbers.cpu_seconds >= 0):
-            raise ValueError("numbers out of range")
-    return made
 
 
 def known_runs(journal: Journal, unit: Unit) -> list[MeasuredRun]:
