@@ -15,13 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch.distributed import TCPStore
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.launch import launch
 from nsa_cli.train.estimators import normalised
 from nsa_cli.train.group import Group, joined
 from nsa_cli.train.ppo import Share
+
+from helpers import child_of_rank, ended, environment
 
 FIELDS = {
     "es": "size: 8\nsteps: 6\nproblems: 7\nvalidation_problems: 2\nvalidate_every: 2\npopulation: 4\n",
@@ -31,11 +32,6 @@ FIELDS = {
 
 #: Of a training that takes some seconds, with an update every few hundredths.
 LONG = "size: 30\nsteps: 60\nproblems: 64\nvalidation_problems: 16\nvalidate_every: 3\nepochs: 60\n"
-
-
-def environment(**variables):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("TORCHELASTIC", "LOCAL_"))}
-    return clean | {"OMP_NUM_THREADS": "1"} | {k: str(v) for k, v in variables.items()}
 
 
 def command(method, out, *words):
@@ -52,32 +48,6 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def start():
-    """Start processes that train together, as torchrun does; none of them outlives the test."""
-    started, stores = [], []
-
-    def run(count, *words):
-        stores.append(TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False))
-        shared = {"WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": stores[-1].port}
-        mine = [
-            subprocess.Popen(
-                [sys.executable, "-m", "nsa_cli", *map(str, words)],
-                env=environment(RANK=rank, TORCHELASTIC_USE_AGENT_STORE=True, **shared),
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for rank in range(count)
-        ]
-        started.extend(mine)
-        return mine
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-@pytest.fixture
 def together(start):
     """Train in several processes: exit codes and what they say, all as one text."""
 
@@ -85,11 +55,6 @@ def together(start):
         return ended(start(count, *words))
 
     return run
-
-
-def ended(processes):
-    said = [process.communicate(timeout=120)[1] for process in processes]
-    return [process.returncode for process in processes], "".join(said)
 
 
 def alone(*words):
@@ -198,14 +163,6 @@ def test_torchrun_starts_a_training_again_that_lost_a_process(folder):
     assert "another process of the training has ended" in said
     assert weights("p.json") == weights("one.json")
     assert log("p.csv") == log("one.csv")
-
-
-def child_of_rank(parent, rank):
-    """Find the process that a launcher gave a rank, by its environment."""
-    for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
-        if f"\0RANK={rank}\0" in Path(f"/proc/{child}/environ").read_text():
-            return int(child)
-    return pytest.skip("needs /proc")
 
 
 @pytest.mark.slow

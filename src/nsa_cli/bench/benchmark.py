@@ -171,8 +171,8 @@ def circumstances_of(runs: Sequence[MeasuredRun]) -> list[str]:
     said, processors = [], dict.fromkeys(run.processor for run in runs)
     if (most := max((run.processes for run in runs), default=1)) > 1:
         said.append(
-            f"Up to {most} processes measured at the same time on one machine, whose memory they share: "
-            "times are longer than those of one alone."
+            f"Up to {most} processes measured at the same time on one machine: they share its memory and "
+            "caches, and their times are not those of one alone."
         )
     if len(processors) > 1:
         said.append(f"Measured on {' and '.join(processors)}: times on one do not compare with the others.")
