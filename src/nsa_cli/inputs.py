@@ -124,7 +124,7 @@ def _nothing(path: str, files: Sequence[str]) -> InputError:
     elif not os.access(path, os.R_OK | os.X_OK):
         what = "cannot be read: no permission"
     else:
-        what = "is a folder that holds no instance"
+        what = "is a directory that holds no instance"
     return InputError(f"{what}{'; there is ' if files else ''}{named(files)}", path)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 JOURNAL, BESIDE = "journal.jsonl", ".part"
 
 
-class Solved(NamedTuple):
+class Finished(NamedTuple):
     """An instance that is done.
 
     Attributes
@@ -150,7 +150,7 @@ def solve_shared(
     stopped: Stopped,
     console: Console,
     fault: Callable[[NsaError], None],
-) -> Generator[Solved, None, None]:
+) -> Generator[Finished, None, None]:
     """Give what a journal has, and solve the rest; each result goes into the journal before it is given.
 
     What was interrupted, or failed, does not, so that the next run solves it.
@@ -182,7 +182,7 @@ def solve_shared(
         rest = f"{len(todo)} {'is' if len(todo) == 1 else 'are'} solved" if todo else "nothing is solved"
         console.tell(f"{len(known)} of {len(units)} instances are in {journal.path}; {rest}")
         for i in known:
-            yield Solved(i, _known(journal, units[i], tasks[i]), known=True)
+            yield Finished(i, _known(journal, units[i], tasks[i]), known=True)
     for k, found in crew.share([units[i] for i in todo], replace(settings, seed=seed), stopped):
         place = todo[k]
         result = found if isinstance(found, NsaError) else dressed(found, tasks[place], settings)
@@ -192,7 +192,7 @@ def solve_shared(
             except UsageError as error:
                 fault(error)
                 journal = None
-        yield Solved(place, result)
+        yield Finished(place, result)
 
 
 def _known(journal: Journal, unit: Unit, task: Task) -> Result:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Generator
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from nsa_cli.api import Task, Unread, first_solution
 from nsa_cli.cli import solve_options as option
-from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, say, set_log_format
+from nsa_cli.cli.console import (
+    Console,
+    Signals,
+    announce_compiling,
+    describe,
+    log_is_json,
+    say,
+    set_log_format,
+)
 from nsa_cli.cli.many import (
     BESIDE,
     Crew,
-    Solved,
+    Finished,
     check_apart_from_instances,
     journal_of,
     solve_shared,
@@ -42,7 +51,7 @@ from nsa_cli.cli.options import (
     reading_options,
     record_keys,
 )
-from nsa_cli.cli.tally import Tally
+from nsa_cli.cli.overview import Overview
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
@@ -231,11 +240,11 @@ def _run_many(
     tasks = [item for item in items if isinstance(item, Task)]
     work, late, noted = [expected_work(task, settings) for task in tasks], _Late(), False
     deadline = None if settings.time_limit is None else settings.started + settings.time_limit
-    tally = Tally(console, tasks, work, len(items) - len(tasks), settings.started, deadline)
+    overview = Overview(console, tasks, work, len(items) - len(tasks), settings.started, deadline)
     announce_compiling(console)
 
     def fault(error: NsaError) -> None:
-        with tally.aside():
+        with overview.aside():
             say(f"error: {describe(error)}")
         writer.fail()
 
@@ -249,10 +258,10 @@ def _run_many(
         else:
             solving = _solve_all_at_once(tasks, settings, stopped)
         try:
-            with tally, contextlib.closing(solving):
+            with overview, contextlib.closing(solving):
                 for place, result, known in solving:
-                    with tally.aside():
-                        tally.add(place, result, known=known)
+                    with overview.aside():
+                        overview.add(place, result, known=known)
                         if isinstance(result, NsaError):
                             _say_error(tasks[place], result)
                         elif not noted:
@@ -264,7 +273,9 @@ def _run_many(
                             late.note(result)
         finally:
             writer.finish()
-            tally.summarise(interrupted=stopped(), resumable=journal is not None and stopped())
+            # Lines on stdout are there to be seen, unless they are many for a terminal.
+            if writer.hides or stopped() or console.verbose or log_is_json() or sys.stderr.isatty():
+                overview.summarise(interrupted=stopped(), resumable=journal is not None and stopped())
         late.warn(console)
         if journal is not None and journal.path.suffix == BESIDE and not stopped():
             journal.close(remove=True)
@@ -273,13 +284,13 @@ def _run_many(
 
 def _solve_all_at_once(
     tasks: list[Task], settings: Settings, stopped: Stopped
-) -> Generator[Solved, None, None]:
+) -> Generator[Finished, None, None]:
     """Solve instances in this process, in batches as large as they can be."""
     from nsa_cli.anneal.stop import Interrupt
     from nsa_cli.solver.solve import solve_each
 
     for place, result in solve_each(tasks, settings, stop=(Interrupt(stopped),)):
-        yield Solved(place, result)
+        yield Finished(place, result)
 
 
 class _Late:

@@ -102,6 +102,11 @@ class Writer:
                 check_apart(Path(output or "") / name, inputs)
 
     @property
+    def hides(self) -> bool:
+        """Whether the answers go into files."""
+        return self._output not in (None, "-")
+
+    @property
     def exit_code(self) -> int:
         """Exit code of an answer that was misplaced, or of the first instance that failed; else 0."""
         failed = (item.error.exit_code for item in self._items if isinstance(item, Unread))

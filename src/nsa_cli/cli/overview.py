@@ -6,6 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Event, RLock, Thread
 from types import TracebackType
@@ -27,7 +28,7 @@ _NAMES = 5
 
 
 @dataclass
-class Tally:
+class Overview:
     """Count of what is done: a live line on a terminal, lasting lines with ``-v``, or JSON; and a summary.
 
     Parameters
@@ -62,10 +63,10 @@ class Tally:
     def __post_init__(self) -> None:
         self._left = dict.fromkeys(range(len(self.tasks)))
         self._status, self._lock, self._over = Status(self.console), RLock(), Event()
-        self._thread = Thread(target=self._show, name="nsa tally", daemon=True)
+        self._thread = Thread(target=copy_context().run, args=(self._show,), name="nsa overview", daemon=True)
         self._since = time.monotonic()
 
-    def __enter__(self) -> Tally:
+    def __enter__(self) -> Overview:
         live = sys.stderr.isatty() and not log_is_json()
         self._every = _JSON if log_is_json() else _LIVE if live else _LASTING
         if not self.console.quiet and (live or log_is_json() or self.console.verbose):
@@ -105,7 +106,7 @@ class Tally:
                 self.worst = result.gap, place
 
     def summarise(self, *, interrupted: bool, resumable: bool) -> None:
-        """Print the summary, unless quiet."""
+        """Print the summary, unless quiet or nothing was done."""
         if self.console.quiet or not (interrupted or self.done or self.failed):
             return
         if log_is_json():
@@ -115,7 +116,7 @@ class Tally:
         done = self.done - self.unfinished
         head = f"interrupted: {done} of {total} solved" if interrupted else f"{done} of {total} solved"
         parts = [head, f"{self.optimal} optimal"]
-        if self.worst is not None:
+        if self.worst is not None and self.worst[0] > 0:
             parts.append(f"worst gap {100 * self.worst[0]:.3g} % ({self._name(self.worst[1])})")
         if failed := len(self.failed) + self.unread:
             names = f" ({self._names(self.failed)})" if self.failed else ""
@@ -160,7 +161,7 @@ class Tally:
         numbers = self._numbers()
         parts = [f"{numbers['done']}/{numbers['instances']} done"]
         parts += [f"{numbers['failed']} failed"] if numbers["failed"] else []
-        parts += [f"worst gap {100 * self.worst[0]:.2f} %"] if self.worst is not None else []
+        parts += [f"worst gap {100 * self.worst[0]:.2f} %"] if self.worst and self.worst[0] > 0 else []
         left = numbers["seconds_left"]
         return ", ".join([*parts, *([] if left is None else [f"{duration(left)} left"])])
 
