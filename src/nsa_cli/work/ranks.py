@@ -115,9 +115,9 @@ class Ranks:
             self._set("agreed", (others, gift))
         others, gift = self._await("agreed", "rank 0", stopped)
         self._set(f"heard/{self.rank}", True)
-        if others:
-            # The store may end with rank 0.
+        if others and self.rank == 0:  # the store may end with it
             _sleeps(_GRACE, lambda: all(self._has(f"heard/{rank}") for rank in range(self.world)))
+        if others:
             numbers = ", ".join(map(str, others[:8])) + (", …" if len(others) > 8 else "")
             raise UsageError(
                 f"rank {numbers} has other instances or options than rank 0; "
