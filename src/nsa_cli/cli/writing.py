@@ -46,7 +46,7 @@ def choose_format(fmt: str | None, output: str | None, tasks: Sequence[Task], ma
 def file_names(items: Sequence[Task | Unread], suffix: str) -> list[str]:
     """Make safe and unique file names of the instances' names, or of their files'."""
     names: list[str] = []
-    taken: set[str] = set()
+    taken = {"journal"} if suffix == ".jsonl" else set()  # see `nsa_cli.cli.many`
     numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))  # those not tried, by name
     for item in items:
         name = _stem(item)
@@ -64,6 +64,14 @@ def _stem(item: Task | Unread) -> str:
     else:
         name = item.instance.name or Path(item.file or "").name.split(".")[0]
     return _UNSAFE.sub("_", name or "").strip("._-")[:_LONGEST] or "instance"
+
+
+def _holds(path: str, text: str) -> bool:
+    """Tell whether a file has this text."""
+    try:
+        return Path(path).read_bytes() == text.encode()
+    except (OSError, UnicodeEncodeError):
+        return False
 
 
 class Writer:
@@ -94,13 +102,25 @@ class Writer:
                 check_apart(Path(output or "") / name, inputs)
 
     @property
+    def hides(self) -> bool:
+        """Whether the answers go into files."""
+        return self._output not in (None, "-")
+
+    @property
     def exit_code(self) -> int:
         """Exit code of an answer that was misplaced, or of the first instance that failed; else 0."""
         failed = (item.error.exit_code for item in self._items if isinstance(item, Unread))
         return MisplacedError.exit_code if self._misplaced else next(failed, 0)
 
-    def take(self, place: int, result: Result | NsaError) -> bool:
-        """Take the result or the error of an instance; False if the reader has gone."""
+    def fail(self) -> None:
+        """Note that something could not be written."""
+        self._misplaced = True
+
+    def take(self, place: int, result: Result | NsaError, *, known: bool = False) -> bool:
+        """Take the result or the error of an instance; False if the reader has gone.
+
+        The file of a `known` one, which an earlier run has written, is left alone if it is as it should be.
+        """
         from nsa_cli.report.text import format_results
 
         if isinstance(result, NsaError):
@@ -113,7 +133,8 @@ class Writer:
             task = self._items[place]
             assert isinstance(task, Task)
             text = format_results(task.problem, [self._results.pop(place)], self._format)
-            return self._emit(text, file_in(self._output, self._names[place]))
+            path = file_in(self._output, self._names[place])
+            return (known and _holds(path, text)) or self._emit(text, path)
         return self._write_lines() if self._lines else True
 
     def finish(self) -> None:

@@ -112,6 +112,11 @@ def read_each(
 
 def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]) -> Found:
     its_problem = problem or _recognise(record, settings)
+    if {"objective", "solution"} <= record.data.keys() and not _has_keys(record.data, its_problem):
+        where = record.source
+        raise where.other(
+            "expected an instance, got a result", record.locate("solution", None), use={"init": where.name}
+        )
     check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) not in _OPTIONS})
     settled = _settled(understood(record, its_problem), its_problem, settings)
     return Found(its_problem, settled.build(its_problem.from_record), record.remarks)
@@ -193,7 +198,7 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
         _refuse_columns(source, f"is read as {found[1].name}")
     if table.looks_like_table(source) or (problem and problem.columns):
         return [table_record(table.read_table(source), owners)]
-    raise source.error(
+    raise source.other(
         "not recognised: expected JSON, CSV with a header, or a text format of "
         f"{', '.join(builtin_names())}; the text begins {shown(source.text.lstrip()[:60])}"
     )
@@ -276,7 +281,7 @@ def _recognise(record: Record, settings: Mapping[str, Any]) -> Problem[Any]:
         ]
         hint = misspellings((*data, *inner), required, 0.75)
         message = f"cannot tell the problem from the keys {got}; expected ({needs}){hint}"
-        raise record.source.error(message, record.locate(None, None))
+        raise record.source.other(message, record.locate(None, None))
     return max(fitting, key=lambda p: len(p.record_keys))
 
 

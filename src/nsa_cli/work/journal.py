@@ -67,7 +67,8 @@ class Journal:
         try:
             if not anew:
                 self._read(kind)
-            self._file.truncate(self._end)
+            if os.fstat(self._file.fileno()).st_size > self._end:
+                self._file.truncate(self._end)
             if self._end == 0:
                 self._write(_head(kind))
         except OSError as error:

@@ -114,6 +114,9 @@ class Ranks:
             others = [rank for rank, other in enumerate(there) if other != digest]
             self._set("agreed", (others, gift))
         others, gift = self._await("agreed", "rank 0", stopped)
+        self._set(f"heard/{self.rank}", True)
+        if others and self.rank == 0:  # the store may end with it
+            _sleeps(_GRACE, lambda: all(self._has(f"heard/{rank}") for rank in range(self.world)))
         if others:
             numbers = ", ".join(map(str, others[:8])) + (", …" if len(others) > 8 else "")
             raise UsageError(
@@ -235,8 +238,9 @@ class Ranks:
             with contextlib.suppress(AloneError):
                 self._set("halt", True)
             thread.join(_GRACE)
-            wait_until = time.monotonic() + _GRACE
-            while not self._gone(heard) and time.monotonic() < wait_until:
+            # The store may end with this process, and with it what the others still have to ask.
+            until = min(until, time.monotonic() + _GRACE)
+            while not self._gone(heard) and time.monotonic() < until:
                 time.sleep(_LOOK)
 
     def _posted_since(self, own: SimpleQueue[Any], heard: dict[int, int]) -> Iterator[tuple[int, Any, bool]]:
@@ -297,7 +301,7 @@ class Ranks:
 
 
 def _sleeps(seconds: float, halted: Stopped) -> bool:
-    """Sleep so long; True if there was a reason to stop."""
+    """Sleep so long, or until there is a reason to stop; True in that case."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if halted():
