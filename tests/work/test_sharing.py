@@ -14,7 +14,7 @@ from nsa_cli.core.errors import InputError, NsaError, UsageError
 from nsa_cli.work import ranks as ranks_module
 from nsa_cli.work.pickles import pack, unpack
 from nsa_cli.work.processes import LostError, among_processes
-from nsa_cli.work.ranks import AloneError, Ranks, is_one_of_several
+from nsa_cli.work.ranks import AloneError, Ranks
 from nsa_cli.work.sharing import Unit, alone, chunks, counter
 
 
@@ -357,20 +357,3 @@ def test_a_rank_that_does_not_come_is_named(monkeypatch):
     monkeypatch.setattr(ranks_module, "_BEGIN", 0.2)
     with pytest.raises(AloneError, match="rank 0: rank 1 has not come"):
         Ranks(HashStore(), 0, 2).agree("a", None, never)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("RANK", "x"), ("WORLD_SIZE", "two"), ("MASTER_PORT", ""), ("RANK", "2")]
-)
-def test_an_environment_that_makes_no_sense_is_refused(monkeypatch, name, value):
-    """With the variable and what it holds."""
-    for key in ranks_module.VARIABLES:
-        monkeypatch.delenv(key, raising=False)
-    assert not is_one_of_several()
-    good = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "1234"}
-    for key, text in good.items():
-        monkeypatch.setenv(key, text)
-    assert is_one_of_several()
-    monkeypatch.setenv(name, value)
-    with pytest.raises(UsageError, match=f"{name}="):
-        Ranks.joined()

@@ -16,11 +16,12 @@ from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_na
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed
+from nsa_cli.core.launch import launch
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.machine import cores
 from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers, parse_seconds
 from nsa_cli.work.journal import Journal
-from nsa_cli.work.ranks import Ranks, is_one_of_several
+from nsa_cli.work.ranks import Ranks
 
 if TYPE_CHECKING:
     from nsa_cli.bench.choose import Request
@@ -108,7 +109,8 @@ def benchmark(
     quiet: Quiet = False,
 ) -> int:
     """Measure solvers on test sets or files. Annealing, heuristics, and peers if they are named."""
-    ranks = Ranks.joined() if is_one_of_several() else None
+    process = launch()
+    ranks = None if process is None or process.size == 1 else Ranks.joined(process)
     with contextlib.nullcontext() if ranks is None else one_voice(ranks.fails_first):
         if count < 1:
             raise UsageError(f"expected at least 1, got {count}", option="count")

@@ -12,6 +12,7 @@ from nsa_cli.cli.console import Console
 from nsa_cli.cli.options import identities, is_directory
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
+from nsa_cli.core.launch import launch
 from nsa_cli.core.machine import cores
 from nsa_cli.core.options import parse_count
 from nsa_cli.core.task import Task
@@ -20,7 +21,7 @@ from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.shared import SolveTasks, dressed, outcome_of, result_from, units_of
 from nsa_cli.work.journal import Journal, key_of
 from nsa_cli.work.processes import among_processes
-from nsa_cli.work.ranks import Ranks, is_one_of_several
+from nsa_cli.work.ranks import Ranks
 from nsa_cli.work.sharing import Stopped, Unit, alone
 
 if TYPE_CHECKING:
@@ -70,13 +71,13 @@ class Crew:
             If both do, or ranks cannot read the input.
         """
         count = parse_count("jobs", jobs)
-        if not is_one_of_several():
+        if (process := launch()) is None or process.size == 1:
             return cls(count or 1)
         if count is not None:
             raise UsageError("torchrun has started the processes", option="jobs", drop={"jobs": None})
         if "-" in files:
             raise UsageError("standard input has one reader, and each rank reads the instances; give files")
-        return cls(ranks=Ranks.joined())
+        return cls(ranks=Ranks.joined(process))
 
     @property
     def leads(self) -> bool:

@@ -18,13 +18,11 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
-from nsa_cli.core.errors import NsaError, UsageError, shown
+from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.extras import need
+from nsa_cli.core.launch import Launch
 from nsa_cli.work.pickles import pack, unpack
 from nsa_cli.work.sharing import Do, Stopped, Unit, chunks
-
-#: Variables by which `torchrun` tells a process what it is.
-VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 #: Seconds between two looks into the store; that a rank waits before it does again what others have under
 #: way, and before it tells, so that the others are first if they are there; that the others have to end; and
@@ -36,11 +34,6 @@ class AloneError(NsaError):
     """The other ranks have gone, or have not come."""
 
     exit_code = 1
-
-
-def is_one_of_several() -> bool:
-    """Tell from the environment whether this process is one of several ranks."""
-    return all(name in os.environ for name in VARIABLES) and os.environ["WORLD_SIZE"].strip() != "1"
 
 
 class Ranks:
@@ -62,21 +55,16 @@ class Ranks:
         self._store, self._prefix, self._rounds = store, prefix, 0
 
     @classmethod
-    def joined(cls) -> Ranks:
-        """Join the ranks that the environment tells of.
+    def joined(cls, process: Launch) -> Ranks:
+        """Join the ranks that were launched with this process.
 
         Raises
         ------
         UsageError
-            If it makes no sense, or torch is not installed.
+            If torch is not installed.
         AloneError
             If the store cannot be reached.
         """
-        rank, world = _number("RANK", 0), _number("WORLD_SIZE", 1)
-        _number("MASTER_PORT", 0)
-        if rank >= world:
-            raise UsageError(f"RANK={rank} in the environment: expected less than WORLD_SIZE, {world}")
-        local = _number("LOCAL_WORLD_SIZE", 1) if "LOCAL_WORLD_SIZE" in os.environ else 1
         need("torch", "a run of several ranks")
         from torch.distributed.rendezvous import rendezvous
 
@@ -85,9 +73,11 @@ class Ranks:
         except (RuntimeError, ValueError) as error:
             address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
             why = " ".join(str(error).split())[:120]
-            raise AloneError(f"rank {rank}: the store at {address} cannot be reached: {why}") from None
+            raise AloneError(
+                f"rank {process.rank}: the store at {address} cannot be reached: {why}"
+            ) from None
         # After a restart the keys of the attempt before may still be there.
-        return cls(store, rank, world, local, f"nsa/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}")
+        return cls(store, process.rank, process.size, process.local_size, f"nsa/{process.attempt}")
 
     def agree(self, digest: str, gift: Any, stopped: Stopped) -> Any:
         """Check that all ranks have the same in mind; give rank 0's `gift` to all.
@@ -308,14 +298,3 @@ def _sleeps(seconds: float, halted: Stopped) -> bool:
             return True
         time.sleep(_LOOK)
     return halted()
-
-
-def _number(name: str, minimum: int) -> int:
-    """Read a whole number from the environment."""
-    text = os.environ[name].strip()
-    if not (text.isascii() and text.isdigit() and int(text) >= minimum):
-        raise UsageError(
-            f"{name}={shown(text)} in the environment: expected a whole number from {minimum} on, "
-            "as torchrun sets it"
-        )
-    return int(text)
