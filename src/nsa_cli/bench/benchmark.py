@@ -49,9 +49,9 @@ class Benchmark:
 
     def portions(self) -> Iterator[Portion]:
         """Give what is measured at one go each, in the order of ``runs.csv``."""
-        parts_of = portions_by_seconds if self.request.budget else portions_by_steps
+        portions_of = portions_by_seconds if self.request.budget else portions_by_steps
         for suite, solvers in zip(self.suites, self.solvers, strict=True):
-            yield from parts_of(suite, solvers, self.request.seeds)
+            yield from portions_of(suite, solvers, self.request.seeds)
 
     @cached_property
     def units(self) -> list[Unit]:
@@ -149,12 +149,12 @@ class Benchmark:
         ]
         if (share := processor_share(runs)) < _FREE:
             busy = f"threads of ours had {100 * share:.0f} % of a processor"
-            caption.append(f"The machine was busy: {busy}. MeasurePortions again.")
+            caption.append(f"The machine was busy: {busy}. Measure again.")
         return caption
 
 
 def _outcomes(units: Sequence[Unit], monitor: Monitor, ranks: Ranks | None) -> Iterator[tuple[int, Any]]:
-    """MeasurePortions units, shared out or one after the other; give each outcome with its place."""
+    """Measure units, shared out or one after the other; give each outcome with its place."""
     if ranks is not None:
         yield from ranks.share(units, MeasurePortions(monitor, ranks.local), monitor.asked_to_stop)
         return
