@@ -255,9 +255,9 @@ class _Run(NamedTuple):
                             late.note(result)
         finally:
             self.writer.finish()
-            # Lines on stdout are there to be seen, unless they are many for a terminal.
-            seen = not (self.writer.hides or self.console.verbose or log_is_json() or sys.stderr.isatty())
-            if self.stopped() or not seen:
+            # In a pipe the lines themselves say it all.
+            piped = not (self.writer.hides or self.console.verbose or log_is_json() or sys.stderr.isatty())
+            if self.stopped() or not piped:
                 overview.summarise(interrupted=self.stopped(), resumable=self.journal is not None)
         late.warn(self.console)
 

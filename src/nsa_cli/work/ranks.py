@@ -190,7 +190,11 @@ class Ranks:
             nonlocal looked, halted
             now = time.monotonic()
             if not halted and now > looked + _LOOK:
-                looked, halted = now, self._has("halt")
+                looked = now
+                try:
+                    halted = self._has("halt")
+                except AloneError:  # rank 0 has gone, and nobody wants more
+                    halted = True
             return halted or stopped()
 
         return rule
