@@ -26,7 +26,7 @@ BELOW = {
     "anneal": {"core"},
     "train": {"core", "io", "anneal", "policy", "version"},
     "report": {"core", "io", "anneal"},
-    "solver": {"core", "problems", "policy", "anneal", "report", "version", "work"},
+    "solver": {"core", "io", "problems", "policy", "anneal", "report", "version", "work"},
     "api": {"core", "io", "problems", "anneal", "report", "solver"},
     "python": {"core", "report", "api"},
     "contract": {"core", "io", "policy", "problems", "api", "user"},

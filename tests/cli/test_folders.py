@@ -286,6 +286,15 @@ def same(results):
         (lambda text: text.replace('"objective": 140', '"objective": 139'), "journal.jsonl: square: the sol"),
         (lambda text: re.sub(r'"solution": \[1, 3', '"solution": [1, 1', text), "journal.jsonl: "),
         (lambda text: text.replace('"limit"', '"limits"'), "journal.jsonl: expected a result of"),
+        (
+            lambda text: text.replace('"seconds": {', '"seconds": 3, "x": {'),
+            "journal.jsonl: expected a result",
+        ),
+        (
+            lambda text: text.replace('"status": "optimal"', '"status": "best"'),
+            ": status: not as the solution",
+        ),
+        (lambda text: re.sub(r'"limit": "[0-9]+"', '"limit": "0/0"', text), "expected a result of"),
     ],
 )
 def test_a_journal_that_is_none_is_refused(nsa, folder, tmp_path, change, message):

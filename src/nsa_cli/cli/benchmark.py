@@ -16,7 +16,7 @@ from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_na
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed
-from nsa_cli.core.launch import launch
+from nsa_cli.core.launch import several
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.machine import cores
 from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers, parse_seconds
@@ -109,8 +109,7 @@ def benchmark(
     quiet: Quiet = False,
 ) -> int:
     """Measure solvers on test sets or files. Annealing, heuristics, and peers if they are named."""
-    process = launch()
-    ranks = None if process is None or process.size == 1 else Ranks.joined(process)
+    ranks = None if (process := several()) is None else Ranks.joined(process)
     with contextlib.nullcontext() if ranks is None else one_voice(ranks.fails_first):
         if count < 1:
             raise UsageError(f"expected at least 1, got {count}", option="count")

@@ -1,24 +1,27 @@
-"""Many instances in one command: what an earlier run has done, and who does the rest."""
+"""Many instances in one command: what an earlier run has done, who does the rest, and how it is shown."""
 
 from __future__ import annotations
 
-import os
+import contextlib
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nsa_cli.cli.console import Console
-from nsa_cli.cli.options import identities, is_directory
+from nsa_cli.api import Unread
+from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, log_is_json, say
+from nsa_cli.cli.overview import Overview
+from nsa_cli.cli.remarks import LateKernels, note_choices, say_error
+from nsa_cli.cli.writing import BESIDE, Writer
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
-from nsa_cli.core.launch import launch
+from nsa_cli.core.launch import several
 from nsa_cli.core.machine import cores
 from nsa_cli.core.options import parse_count
 from nsa_cli.core.task import Task
-from nsa_cli.inputs import is_many
 from nsa_cli.solver.settings import Settings
-from nsa_cli.solver.shared import SolveTasks, dressed, outcome_of, result_from, units_of
+from nsa_cli.solver.shared import SolveTasks, dressed, expected_work, outcome_of, result_from, units_of
 from nsa_cli.work.journal import Journal, key_of
 from nsa_cli.work.processes import among_processes
 from nsa_cli.work.ranks import Ranks
@@ -26,9 +29,6 @@ from nsa_cli.work.sharing import Stopped, Unit, alone
 
 if TYPE_CHECKING:
     from nsa_cli.report.result import Result
-
-#: Name of the journal in a folder of answers; ending of that beside a file of them.
-JOURNAL, BESIDE = "journal.jsonl", ".part"
 
 
 class Finished(NamedTuple):
@@ -71,7 +71,7 @@ class Crew:
             If both do, or ranks cannot read the input.
         """
         count = parse_count("jobs", jobs)
-        if (process := launch()) is None or process.size == 1:
+        if (process := several()) is None:
             return cls(count or 1)
         if count is not None:
             raise UsageError("torchrun has started the processes", option="jobs", drop={"jobs": None})
@@ -112,38 +112,7 @@ def _digest(units: Sequence[Unit]) -> str:
     return key_of({"units": [unit.key for unit in units]})
 
 
-def journal_of(output: str | None, files: Sequence[str], count: int) -> Path | None:
-    """Find the place of the journal; None where there is none: for one instance, and on stdout.
-
-    A folder of answers has one if its instances come from a folder, too, though it be one: the next run may
-    find more.
-    """
-    if output in (None, "-") or not (count > 1 or any(map(is_many, files))):
-        return None
-    assert output is not None
-    if is_directory(output):
-        return Path(output) / JOURNAL
-    if count < 2 or (os.path.exists(output) and not os.path.isfile(output)):  # a pipe
-        return None
-    return Path(output + BESIDE)
-
-
-def check_apart_from_instances(output: str | None, files: Sequence[str]) -> None:
-    """Check that the folder of the answers is none of the instances'.
-
-    Raises
-    ------
-    UsageError
-        If it is: another run would take tables of answers for instances.
-    """
-    if is_directory(output) and identities([output]) & identities(f for f in files if os.path.isdir(f)):
-        raise UsageError(
-            f"-o {output}: is the folder of the instances, and the next run would read answers among them; "
-            "give another folder"
-        )
-
-
-def solve_shared(
+def _shared(
     tasks: Sequence[Task],
     settings: Settings,
     crew: Crew,
@@ -201,3 +170,123 @@ def _known(journal: Journal, unit: Unit, task: Task) -> Result:
         return result_from(journal[unit.key], task)
     except DataError as error:
         raise InputError(error.message, str(journal.path), use={"again": None}) from None
+
+
+def run_many(
+    items: Sequence[Task | Unread],
+    settings: Settings,
+    console: Console,
+    writer: Writer,
+    crew: Crew | None,
+    place: Path | None,
+    *,
+    again: bool,
+) -> int:
+    """Solve several instances, showing how many are done, and sum up; give the exit code.
+
+    Parameters
+    ----------
+    items : sequence of Task or Unread
+    settings : Settings
+    console : Console
+    writer : Writer
+    crew : Crew, optional
+        This process alone by default.
+    place : Path, optional
+        Of the journal.
+    again : bool
+        Whether to forget what is in it.
+    """
+    tasks = [item for item in items if isinstance(item, Task)]
+    crew = crew or Crew()
+    if not crew.leads:
+        return _take_part(crew, tasks, settings)
+    if len(tasks) < 2:
+        crew = Crew()  # the other ranks know that, too
+    with contextlib.ExitStack() as stack:
+        journal = None
+        if place is not None and tasks:
+            journal = stack.enter_context(Journal(place, "solve", anew=again))
+        signals = stack.enter_context(Signals())
+        run = _Run(items, tasks, settings, console, writer, crew, journal, lambda: signals.received != 0)
+        run.solve()
+        if journal is not None and place is not None and place.suffix == BESIDE and not signals.received:
+            journal.close(remove=True)
+        return signals.exit_code or writer.exit_code
+
+
+def _take_part(crew: Crew, tasks: Sequence[Task], settings: Settings) -> int:
+    """Work for rank 0, which says and writes all there is to say and write; one instance it does alone."""
+    with Signals() as signals:
+        if len(tasks) > 1:
+            crew.take_part(tasks, settings, lambda: signals.received != 0)
+        return signals.exit_code
+
+
+class _Run(NamedTuple):
+    """A run with all that it needs."""
+
+    items: Sequence[Task | Unread]
+    tasks: Sequence[Task]
+    settings: Settings
+    console: Console
+    writer: Writer
+    crew: Crew
+    journal: Journal | None
+    stopped: Stopped
+
+    def solve(self) -> None:
+        """Write each answer as it is ready, and the summary."""
+        overview, late, noted = self._overview(), LateKernels(), False
+        places = [i for i, item in enumerate(self.items) if isinstance(item, Task)]
+        announce_compiling(self.console)
+        try:
+            with overview, contextlib.closing(self._finished(overview)) as finished:
+                for place, result, known in finished:
+                    with overview.aside():
+                        overview.add(place, result, known=known)
+                        if isinstance(result, NsaError):
+                            say_error(self.tasks[place], result)
+                        elif not noted:
+                            noted = True
+                            note_choices(self.console, result)
+                        if not self.writer.take(places[place], result, known=known):
+                            break
+                        if not (known or isinstance(result, NsaError)):
+                            late.note(result)
+        finally:
+            self.writer.finish()
+            # In a pipe the lines themselves say it all.
+            piped = not (self.writer.hides or self.console.verbose or log_is_json() or sys.stderr.isatty())
+            if self.stopped() or not piped:
+                overview.summarise(interrupted=self.stopped(), resumable=self.journal is not None)
+        late.warn(self.console)
+
+    def _overview(self) -> Overview:
+        settings = self.settings
+        work = [expected_work(task, settings) for task in self.tasks]
+        deadline = None if settings.time_limit is None else settings.started + settings.time_limit
+        unread = len(self.items) - len(self.tasks)
+        return Overview(self.console, self.tasks, work, unread, settings.started, deadline)
+
+    def _finished(self, overview: Overview) -> Generator[Finished, None, None]:
+        def fault(error: NsaError) -> None:
+            with overview.aside():
+                say(f"error: {describe(error)}")
+            self.writer.fail()
+
+        if self.journal is None and self.crew == Crew():
+            return _all_at_once(self.tasks, self.settings, self.stopped)
+        arguments = self.tasks, self.settings, self.crew, self.journal, self.stopped, self.console
+        return _shared(*arguments, fault)
+
+
+def _all_at_once(
+    tasks: Sequence[Task], settings: Settings, stopped: Stopped
+) -> Generator[Finished, None, None]:
+    """Solve instances in this process, in batches as large as they can be."""
+    from nsa_cli.anneal.stop import Interrupt
+    from nsa_cli.solver.solve import solve_each
+
+    for place, result in solve_each(tasks, settings, stop=(Interrupt(stopped),)):
+        yield Finished(place, result)

@@ -127,7 +127,10 @@ class Overview:
             parts.append(f"{len(self._left)} not begun or lost ({self._names([*self._left])})")
         if self.known:
             parts.append(f"{self.known} from an earlier run")
-        say(", ".join([*parts, duration(seconds)]) + ("; the same command goes on" if resumable else ""))
+        say(
+            ", ".join([*parts, duration(seconds)])
+            + ("; the same command goes on" if interrupted and resumable else "")
+        )
 
     def _name(self, place: int) -> str:
         return self.tasks[place].instance.name or self.tasks[place].file or f"number {place + 1}"

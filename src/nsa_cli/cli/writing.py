@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import defaultdict
@@ -13,8 +14,12 @@ from nsa_cli.cli.console import MisplacedError, describe, emit, say
 from nsa_cli.cli.options import check_apart, file_in, identities, is_directory
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.task import Task
+from nsa_cli.inputs import is_many
 from nsa_cli.problems.files import Unread
 from nsa_cli.report.result import Result
+
+#: Name of the journal in a folder of answers; ending of that beside a file of them.
+JOURNAL, BESIDE = "journal.jsonl", ".part"
 
 #: What file names are made of everywhere.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")
@@ -46,7 +51,7 @@ def choose_format(fmt: str | None, output: str | None, tasks: Sequence[Task], ma
 def file_names(items: Sequence[Task | Unread], suffix: str) -> list[str]:
     """Make safe and unique file names of the instances' names, or of their files'."""
     names: list[str] = []
-    taken = {"journal"} if suffix == ".jsonl" else set()  # see `nsa_cli.cli.many`
+    taken = {"journal"} if suffix == ".jsonl" else set()  # see `JOURNAL`
     numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))  # those not tried, by name
     for item in items:
         name = _stem(item)
@@ -72,6 +77,22 @@ def _holds(path: str, text: str) -> bool:
         return Path(path).read_bytes() == text.encode()
     except (OSError, UnicodeEncodeError):
         return False
+
+
+def journal_of(output: str | None, files: Sequence[str], count: int) -> Path | None:
+    """Find the place of the journal; None where there is none: for one instance, and on stdout.
+
+    A folder of answers has one if its instances come from a folder, too, though it be one: the next run may
+    find more.
+    """
+    if output in (None, "-") or not (count > 1 or any(map(is_many, files))):
+        return None
+    assert output is not None
+    if is_directory(output):
+        return Path(output) / JOURNAL
+    if count < 2 or (os.path.exists(output) and not os.path.isfile(output)):  # a pipe
+        return None
+    return Path(output + BESIDE)
 
 
 class Writer:

@@ -54,6 +54,18 @@ def launch() -> Launch | None:
     return Launch(rank, size, local_rank or 0, local_size or 1, attempt or 0)
 
 
+def several() -> Launch | None:
+    """Read what the environment tells; None unless there are other processes.
+
+    Raises
+    ------
+    UsageError
+        As for `launch`.
+    """
+    process = launch()
+    return None if process is None or process.size == 1 else process
+
+
 def _number(name: str, least: int = 0, most: int = 10**9) -> int | None:
     """Read a whole number; None if it is not there."""
     text = os.environ.get(name, "").strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,10 +11,11 @@ from typing import Any
 
 from nsa_cli.anneal.stop import Interrupt
 from nsa_cli.core.bound import Bound
-from nsa_cli.core.errors import DataError, NsaError
+from nsa_cli.core.errors import DataError, NsaError, shown
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.task import Task
+from nsa_cli.io.json_text import dumps
 from nsa_cli.policy.checkpoint import digest
 from nsa_cli.report.result import Result
 from nsa_cli.solver.choose import choose_policy
@@ -133,19 +135,28 @@ def result_from(outcome: Any, task: Task) -> Result:
     DataError
         If it is not the result of this instance.
     """
+    name = task.instance.name or task.file
     try:
-        result, limit = outcome["result"], outcome["limit"]
-        made = _result(result, None if limit is None else Fraction(limit), task)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        result = outcome["result"]
+        made = _result(result, None if outcome["limit"] is None else Fraction(outcome["limit"]), task)
+        again = made.to_dict()
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        raise DataError(f"expected a result of {name}, got something else: {error}") from None
+    if not _is_same(made.objective, result["objective"], exact=task.problem.built_in):
         raise DataError(
-            f"expected a result of {task.instance.name or task.file}, got none: {error}"
-        ) from None
-    if made.objective != result["objective"]:
-        raise DataError(
-            f"{task.instance.name or task.file}: the solution has the objective {made.objective}, "
-            f"got {result['objective']}"
+            f"{name}: the solution has the objective {made.objective}, got {shown(result['objective'])}"
         )
+    if task.problem.built_in and dumps(again) != dumps(result):
+        wrong = [key for key in again if dumps(again[key]) != dumps(result.get(key))]
+        raise DataError(f"{name}: {', '.join(wrong) or 'a key'}: not as the solution has it")
     return made
+
+
+def _is_same(objective: Any, claimed: Any, *, exact: bool) -> bool:
+    """Compare objectives; those of users' functions up to the order of sums, which compiling may change."""
+    return objective == claimed or (
+        not exact and math.isclose(objective, claimed, rel_tol=1e-9, abs_tol=1e-9)
+    )
 
 
 def _result(data: Mapping[str, Any], limit: Fraction | None, task: Task) -> Result:
@@ -153,7 +164,8 @@ def _result(data: Mapping[str, Any], limit: Fraction | None, task: Task) -> Resu
     raw: Solution = instance.checked(instance.from_ids(data["solution"]))
     bound = None
     if (given := data["bound"]) is not None:
-        assert limit is not None
+        if limit is None:
+            raise ValueError("a bound without its limit")
         exact: Exact = int(limit) if limit.denominator == 1 else limit
         fields = {name: given[name] for name in ("value", "method", "exact", "seconds", "witness")}
         bound = Bound(limit=exact, **fields)

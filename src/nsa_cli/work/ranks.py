@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
-from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.errors import NsaError, StoppedError, UsageError
 from nsa_cli.core.extras import need
 from nsa_cli.core.launch import Launch
 from nsa_cli.work.pickles import pack, unpack
@@ -95,7 +95,9 @@ class Ranks:
         UsageError
             If a rank has another digest; at all ranks.
         AloneError
-            If a rank does not come, or this one is stopped while it waits.
+            If a rank does not come.
+        StoppedError
+            If this one is stopped while it waits.
         """
         self._rounds += 1
         self._set(f"digest/{self.rank}", digest)
@@ -185,7 +187,11 @@ class Ranks:
             nonlocal looked, halted
             now = time.monotonic()
             if not halted and now > looked + _LOOK:
-                looked, halted = now, self._has("halt")
+                looked = now
+                try:
+                    halted = self._has("halt")
+                except AloneError:  # rank 0 has gone, and nobody wants more
+                    halted = True
             return halted or stopped()
 
         return rule
@@ -196,7 +202,7 @@ class Ranks:
     def _collect(self, units: Sequence[Unit], do: Do, stopped: Stopped) -> Iterator[tuple[int, Any]]:
         """Do units in a thread, and give all outcomes once each."""
         own, heard = SimpleQueue[Any](), dict.fromkeys(range(1, self.world), 1)
-        left = dict.fromkeys(range(len(units)))
+        left, held = dict.fromkeys(range(len(units))), dict[int, Any]()
 
         def work() -> None:
             try:
@@ -213,10 +219,14 @@ class Ranks:
                 if stopped() and until == float("inf"):
                     until = time.monotonic() + _GRACE
                     self._set("halt", True)
+                    for place in left.keys() & held.keys():
+                        del left[place]
+                        yield place, held[place]
                 ended = until < float("inf") and not thread.is_alive() and self._gone(heard)
                 for place, outcome, late in self._posted_since(own, heard):
-                    # What others were asked to end counts only if all were.
-                    if place in left and (stopped() or not late):
+                    if late and not stopped():
+                        held[place] = outcome  # counts only if all are to stop
+                    elif place in left:
                         del left[place]
                         yield place, outcome
                 if ended and own.empty():
@@ -284,8 +294,9 @@ class Ranks:
         until = time.monotonic() + _BEGIN
         while (value := self._get(name)) is None:
             if stopped() or time.monotonic() > until:
-                why = "stopped before all ranks were there" if stopped() else f"{who} has not come"
-                raise AloneError(f"rank {self.rank}: {why}")
+                if stopped():
+                    raise StoppedError("interrupted before all ranks were there")
+                raise AloneError(f"rank {self.rank}: {who} has not come")
             time.sleep(_LOOK)
         return value
 

@@ -16,7 +16,7 @@ from nsa_cli.work.pipes import STOP, Raised, receive, send
 
 def main() -> None:
     """Do units until there are no more."""
-    for name in ("SIGINT", "SIGHUP"):  # for the parent, which says what to do
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # for the parent, which says what to do
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     gc.set_threshold(200_000, 10, 100)
