@@ -16,14 +16,17 @@ import numpy as np
 import pytest
 import torch
 
+import nsa_cli as nsa
+from nsa_cli.train.config import PpoConfig
 from nsa_cli.train.estimators import normalised
 from nsa_cli.train.group import Group, joined
-from nsa_cli.train.ppo import Share
+from nsa_cli.train.loop import Training
+from nsa_cli.train.ppo import Share, train_ppo
 
 from helpers import child_of_rank, ended, environment
 
 FIELDS = {
-    "es": "size: 8\nsteps: 6\nproblems: 7\nvalidation_problems: 2\nvalidate_every: 2\npopulation: 4\n",
+    "es": "size: 8\nsteps: 6\nproblems: 7\nvalidation_problems: 2\nvalidate_every: 2\npopulation: 2\n",
     "ppo": "size: 8\nsteps: 6\nproblems: 7\nvalidation_problems: 5\nvalidate_every: 2\nminibatch: 10\n"
     "passes: 2\nlearning_rate: 1e-3\nentropy: 0.01\n",
 }
@@ -85,7 +88,7 @@ def await_epoch(path, epoch, process):
 
 
 def test_es_is_the_same_bit_for_bit_whatever_the_number_of_processes(folder, together):
-    """Begun by two, gone on with by three, of which one has no share of the validation, ended by one."""
+    """Begun by two, gone on with by three, of which the first has no member, ended by one."""
     alone(*command("es", "one.json", "--epochs", "6"))
     assert together(2, *command("es", "p.json", "-q", "--epochs", "2")) == ([0, 0], "")
     assert together(3, *command("es", "p.json", "-q", "--epochs", "4", "--resume")) == ([0, 0, 0], "")
@@ -112,6 +115,15 @@ def test_ppo_is_the_same_up_to_the_order_of_sums(folder, together):
     for got, row in zip(rows, expected[1:], strict=True):
         numbers = [[float(cell or 0) for cell in cells] for cells in (got, row)]
         np.testing.assert_allclose(*numbers, rtol=2e-3, atol=1e-4)
+
+
+def test_more_processes_than_instances_are_refused(tmp_path):
+    """By name: each has to have transitions."""
+    group = Group()
+    group.size = 5
+    run = Training(nsa.find_problem("knapsack"), PpoConfig(problems=4), 0, tmp_path / "p.json", group=group)
+    with pytest.raises(nsa.UsageError, match="5 processes for 4 instances an epoch: start fewer, or raise"):
+        train_ppo(run)
 
 
 def test_one_process_says_what_is_wrong(folder, together):
