@@ -451,6 +451,16 @@ def test_progress_in_words(nsa, towns, tmp_path, monkeypatch):
     assert re.search(r"nsa: \d+/10 done, \d+ s left\n", err), err
 
 
+def test_progress_on_a_terminal(nsa, towns, tmp_path, monkeypatch):
+    """One line that is written over, and erased before others."""
+    monkeypatch.setattr(overview, "_LIVE", 0.05)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    err = nsa("solve", towns, "-o", f"{tmp_path}/out/", *LONG).err
+    assert re.search(r"\r\x1b\[K\d+/10 done, \d+ s left\r\x1b\[K", err), err
+    assert re.search(r"\r\x1b\[Knsa: 10 of 10 solved, .* \d+ s\n$", err), err
+    assert nsa("solve", towns, "-o", f"{tmp_path}/new/", *LONG, "--quiet").err == ""
+
+
 def test_an_own_problem_has_a_key_of_its_source(nsa, tmp_path):
     """An edit of a function is another problem, one of a remark is not."""
     source = Path(__file__).parents[2] / "examples" / "maxcut.py"
