@@ -367,7 +367,7 @@ def test_a_store_that_is_not_there_is_named(monkeypatch, agent):
     with pytest.raises(
         AloneError, match=f"rank 1: the store at 127.0.0.1:{port} cannot be reached: .*refused"
     ):
-        Ranks.joined()
+        ranks_module._reach()
 
 
 def test_a_rank_that_does_not_come_is_named(monkeypatch):

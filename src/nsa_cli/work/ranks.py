@@ -81,11 +81,13 @@ class Ranks:
         need("torch", "a run of several ranks")
         from torch.distributed.rendezvous import rendezvous
 
-        _reach(rank)
+        _reach()
         try:
             store, _, _ = next(rendezvous("env://", timeout=timedelta(seconds=_CONNECT)))
         except (RuntimeError, ValueError) as error:
-            raise _unreached(rank, error) from None
+            address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+            why = " ".join(str(error).split())[:120]
+            raise AloneError(f"rank {rank}: the store at {address} cannot be reached: {why}") from None
         # After a restart the keys of the attempt before may still be there.
         return cls(store, rank, world, local, f"nsa/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}")
 
@@ -304,7 +306,7 @@ class Ranks:
         return value
 
 
-def _reach(rank: int) -> None:
+def _reach() -> None:
     """Wait until the store can be reached; torch would wait for minutes, and tell it in pages.
 
     Raises
@@ -312,26 +314,21 @@ def _reach(rank: int) -> None:
     AloneError
         If it cannot be.
     """
+    rank, host, port = (os.environ[name] for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"))
     by_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-    if rank == 0 and not by_agent:
+    if rank.strip() == "0" and not by_agent:
         return  # makes it
     # An agent has its store before it starts ranks.
     until = time.monotonic() + (_AGENT if by_agent else _CONNECT)
     while True:
         try:
-            address = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-            with socket.create_connection(address, _AGENT):
+            with socket.create_connection((host, int(port)), _AGENT):
                 return
         except (OSError, OverflowError) as error:
             if time.monotonic() > until:
-                raise _unreached(rank, error) from None
+                message = f"rank {rank}: the store at {host}:{port} cannot be reached: {error}"
+                raise AloneError(message) from None
         time.sleep(_LOOK)
-
-
-def _unreached(rank: int, error: Exception) -> AloneError:
-    address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-    why = " ".join(str(error).split())[:120]
-    return AloneError(f"rank {rank}: the store at {address} cannot be reached: {why}")
 
 
 def _sleeps(seconds: float, halted: Stopped) -> bool:
