@@ -35,6 +35,9 @@ OTHERS = {
     "packed.csv": "bin,item,weight\n1,a,0.5\n",
     "journal.jsonl": '{"journal": "solve", "form": 1}\n{"key": "a", "outcome": {"coords": [[1, 2]]}}\n',
     "picture.png": "\x89PNG\x00\x00",
+    "policy.json": '{"format": "nsa-policy-1", "problem": "bin", "feature_set": "squares", "weights": {}}',
+    "check.json": '{"problem": "tsp", "feasible": true, "violation": null, "objective": 3, "remarks": []}',
+    "trace.csv": "seconds,step,temperature,best,mean,acceptance\n0.1,0,1,3,3,1\n",
     "package.json": '{"dependencies": {}}',
 }
 
