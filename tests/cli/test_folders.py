@@ -35,6 +35,9 @@ OTHERS = {
     "packed.csv": "bin,item,weight\n1,a,0.5\n",
     "journal.jsonl": '{"journal": "solve", "form": 1}\n{"key": "a", "outcome": {"coords": [[1, 2]]}}\n',
     "picture.png": "\x89PNG\x00\x00",
+    "policy.json": '{"format": "nsa-policy-1", "problem": "bin", "feature_set": "squares", "weights": {}}',
+    "check.json": '{"problem": "tsp", "feasible": true, "violation": null, "objective": 3, "remarks": []}',
+    "trace.csv": "seconds,step,temperature,best,mean,acceptance\n0.1,0,1,3,3,1\n",
     "package.json": '{"dependencies": {}}',
 }
 
@@ -449,6 +452,16 @@ def test_progress_in_words(nsa, towns, tmp_path, monkeypatch):
     monkeypatch.setattr(overview, "_LASTING", 0.05)
     err = nsa("solve", towns, "-o", f"{tmp_path}/out/", *LONG, "-v").err
     assert re.search(r"nsa: \d+/10 done, \d+ s left\n", err), err
+
+
+def test_progress_on_a_terminal(nsa, towns, tmp_path, monkeypatch):
+    """One line that is written over, and erased before others."""
+    monkeypatch.setattr(overview, "_LIVE", 0.05)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    err = nsa("solve", towns, "-o", f"{tmp_path}/out/", *LONG).err
+    assert re.search(r"\r\x1b\[K\d+/10 done, \d+ s left\r\x1b\[K", err), err
+    assert re.search(r"\r\x1b\[Knsa: 10 of 10 solved, .* \d+ s\n$", err), err
+    assert nsa("solve", towns, "-o", f"{tmp_path}/new/", *LONG, "--quiet").err == ""
 
 
 def test_an_own_problem_has_a_key_of_its_source(nsa, tmp_path):

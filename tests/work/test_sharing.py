@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 
@@ -350,6 +351,23 @@ def test_ranks_agree_before_they_begin():
     refused = agreed(["a", "b", "a", "c"])
     assert len(set(refused)) == 1
     assert "rank 1, 3 has other instances or options than rank 0" in refused[0]
+
+
+@pytest.mark.parametrize("agent", ["True", "False"])
+def test_a_store_that_is_not_there_is_named(monkeypatch, agent):
+    """In a line, before torch tries for minutes."""
+    monkeypatch.setattr(ranks_module, "_CONNECT", 0.2)
+    monkeypatch.setattr(ranks_module, "_AGENT", 0.2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    there = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    for key, text in {**there, "TORCHELASTIC_USE_AGENT_STORE": agent}.items():
+        monkeypatch.setenv(key, text)
+    with pytest.raises(
+        AloneError, match=f"rank 1: the store at 127.0.0.1:{port} cannot be reached: .*refused"
+    ):
+        ranks_module._reach()
 
 
 def test_a_rank_that_does_not_come_is_named(monkeypatch):

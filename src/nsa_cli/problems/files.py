@@ -112,14 +112,26 @@ def read_each(
 
 def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]) -> Found:
     its_problem = problem or _recognise(record, settings)
-    if {"objective", "solution"} <= record.data.keys() and not _has_keys(record.data, its_problem):
-        where = record.source
-        raise where.other(
-            "expected an instance, got a result", record.locate("solution", None), use={"init": where.name}
-        )
+    _refuse_ours(record, its_problem)
     check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) not in _OPTIONS})
     settled = _settled(understood(record, its_problem), its_problem, settings)
     return Found(its_problem, settled.build(its_problem.from_record), record.remarks)
+
+
+def _refuse_ours(record: Record, problem: Problem[Any]) -> None:
+    """Refuse what this program writes about instances, and what no instance looks like."""
+    keys, where = record.data.keys(), record.source
+    if str(record.data.get("format")).startswith("nsa-policy"):
+        message, line = "expected an instance, got a policy", record.locate("format", None)
+        raise where.other(message, line, use={"policy": where.name})
+    if "objective" in keys and not _has_keys(record.data, problem):
+        if "solution" in keys:
+            message, line = "expected an instance, got a result", record.locate("solution", None)
+            raise where.other(message, line, use={"init": where.name})
+        if {"feasible", "violation"} <= keys:
+            raise where.other(
+                "expected an instance, got the check of a solution", record.locate("feasible", None)
+            )
 
 
 def _settled(record: Record, problem: Problem[Any], settings: Mapping[str, Any]) -> Record:

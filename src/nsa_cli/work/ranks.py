@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
@@ -25,9 +26,9 @@ from nsa_cli.work.pickles import pack, unpack
 from nsa_cli.work.sharing import Do, Stopped, Unit, chunks
 
 #: Seconds between two looks into the store; that a rank waits before it does again what others have under
-#: way, and before it tells, so that the others are first if they are there; that the others have to end; and
-#: that all have to begin.
-_LOOK, _PATIENCE, _HEAD_START, _GRACE, _BEGIN = 0.05, 1.0, 0.5, 3.0, 300.0
+#: way, and before it tells, so that the others are first if they are there; that the others have to end; that
+#: an agent's store, or another one, has to be there; and that all have to begin.
+_LOOK, _PATIENCE, _HEAD_START, _GRACE, _AGENT, _CONNECT, _BEGIN = 0.05, 1.0, 0.5, 3.0, 10.0, 60.0, 300.0
 
 
 class AloneError(NsaError):
@@ -68,8 +69,9 @@ class Ranks:
         need("torch", "a run of several ranks")
         from torch.distributed.rendezvous import rendezvous
 
+        _reach()
         try:
-            store, _, _ = next(rendezvous("env://", timeout=timedelta(seconds=_BEGIN)))
+            store, _, _ = next(rendezvous("env://", timeout=timedelta(seconds=_CONNECT)))
         except (RuntimeError, ValueError) as error:
             address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
             why = " ".join(str(error).split())[:120]
@@ -299,6 +301,31 @@ class Ranks:
                 raise AloneError(f"rank {self.rank}: {who} has not come")
             time.sleep(_LOOK)
         return value
+
+
+def _reach() -> None:
+    """Wait until the store can be reached; torch would wait for minutes, and tell it in pages.
+
+    Raises
+    ------
+    AloneError
+        If it cannot be.
+    """
+    rank, host, port = (os.environ[name] for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"))
+    by_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    if rank.strip() == "0" and not by_agent:
+        return  # makes it
+    # An agent has its store before it starts ranks.
+    until = time.monotonic() + (_AGENT if by_agent else _CONNECT)
+    while True:
+        try:
+            with socket.create_connection((host, int(port)), _AGENT):
+                return
+        except (OSError, OverflowError) as error:
+            if time.monotonic() > until:
+                message = f"rank {rank}: the store at {host}:{port} cannot be reached: {error}"
+                raise AloneError(message) from None
+        time.sleep(_LOOK)
 
 
 def _sleeps(seconds: float, halted: Stopped) -> bool:
