@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import shlex
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +25,7 @@ from nsa_cli.work.journal import Journal
 from nsa_cli.work.ranks import Ranks
 
 if TYPE_CHECKING:
+    from nsa_cli.bench.benchmark import Benchmark
     from nsa_cli.bench.choose import Request
     from nsa_cli.bench.runs import MeasuredRun
 
@@ -146,9 +148,7 @@ def _run(request: Request, out: str | None, console: Console, ranks: Ranks | Non
     from nsa_cli.bench import files
     from nsa_cli.bench.benchmark import prepare
     from nsa_cli.bench.solvers import Monitor
-    from nsa_cli.bench.tables import format_rows
 
-    timed = request.budget is not None
     with Signals() as signals:
         ready, status = prepare(request), Status(console)
         monitor = Monitor(lambda: signals.received != 0, status.update)
@@ -157,40 +157,83 @@ def _run(request: Request, out: str | None, console: Console, ranks: Ranks | Non
                 pass
             return signals.exit_code
         directory = None if out is None else files.make_directory(out)
-        if directory is not None and timed and not is_installed("matplotlib"):
+        if directory is not None and request.budget and not is_installed("matplotlib"):
             console.warn("no picture: it needs matplotlib: pip install 'nsa-cli[plot]'")
         about = files.circumstances(ready.packages()) | {"device": request.device}
-        found, written = dict[int, "list[MeasuredRun]"](), float("-inf")
-
-        def runs() -> list[MeasuredRun]:
-            return [run for place in sorted(found) for run in found[place]]
-
-        def write(*, picture: bool) -> None:
-            if found and directory is not None:
-                head = {"command": _command(request), "caption": ready.caption(runs())} | about
-                files.write_files(directory, runs(), ready.rows(runs()), head, picture=picture)
-
+        results = _Results(ready, directory, about)
         journal = None if directory is None else Journal(directory / _JOURNAL, "benchmark", anew=again)
         with contextlib.nullcontext() if journal is None else journal:
-            known = 0 if journal is None else ready.known(journal)
-            if known:
+            if journal is not None and (known := ready.known(journal)):
                 rest = f"{ready.size - known} are measured" if known < ready.size else "nothing is measured"
-                console.tell(f"{known} of {ready.size} runs are in {directory}/{_JOURNAL}; {rest}")
+                console.tell(f"{known} of {ready.size} runs are in {journal.path}; {rest}")
             try:
                 for place, some in ready.runs(monitor, journal, ranks):
-                    found[place] = some
-                    if time.monotonic() > written + _PAUSE:
-                        write(picture=False)
-                        written = time.monotonic()
+                    results.add(place, some)
             finally:
                 status.clear()
-                write(picture=timed and is_installed("matplotlib"))
-        if found:
-            emit(format_rows(ready.rows(runs()), ready.caption(runs()), by_seconds=timed), None)
-        if len(found) < len(ready.units):
-            rest = "; the same command measures the rest" if journal is not None else ""
-            say(f"interrupted: {len(runs())} of {ready.size} runs are complete{rest}")
-        return signals.exit_code or (0 if len(found) == len(ready.units) else 1)
+                results.write(last=True)
+        results.show()
+        if results.complete:
+            return signals.exit_code
+        rest = "; the same command measures the rest" if journal is not None else ""
+        say(f"interrupted: {len(results.runs)} of {ready.size} runs are complete{rest}")
+        return signals.exit_code or 1
+
+
+@dataclass
+class _Results:
+    """Runs that are complete, the files that have them, and the table.
+
+    Attributes
+    ----------
+    ready : Benchmark
+    directory : Path or None
+        Of the files; none without.
+    about : dict
+        Date, versions and machine.
+    """
+
+    ready: Benchmark
+    directory: Path | None
+    about: dict[str, Any]
+    _found: dict[int, list[MeasuredRun]] = field(default_factory=dict)
+    _written: float = float("-inf")
+
+    @property
+    def runs(self) -> list[MeasuredRun]:
+        """All runs, in order."""
+        return [run for place in sorted(self._found) for run in self._found[place]]
+
+    @property
+    def complete(self) -> bool:
+        """Whether none is missing."""
+        return len(self._found) == len(self.ready.units)
+
+    def add(self, place: int, runs: list[MeasuredRun]) -> None:
+        """Take runs, and write the files now and then."""
+        self._found[place] = runs
+        if time.monotonic() > self._written + _PAUSE:
+            self.write()
+            self._written = time.monotonic()
+
+    def write(self, *, last: bool = False) -> None:
+        """Write the files, at the end with the picture."""
+        from nsa_cli.bench import files
+
+        if self._found and self.directory is not None:
+            ready, runs = self.ready, self.runs
+            head = {"command": _command(ready.request), "caption": ready.caption(runs)} | self.about
+            picture = last and ready.request.budget is not None and is_installed("matplotlib")
+            files.write_files(self.directory, runs, ready.rows(runs), head, picture=picture)
+
+    def show(self) -> None:
+        """Print the table, if there is anything in it."""
+        from nsa_cli.bench.tables import format_rows
+
+        if self._found:
+            ready, runs = self.ready, self.runs
+            by_seconds = ready.request.budget is not None
+            emit(format_rows(ready.rows(runs), ready.caption(runs), by_seconds=by_seconds), None)
 
 
 def _leads(ranks: Ranks | None) -> bool:
