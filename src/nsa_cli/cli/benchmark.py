@@ -121,7 +121,6 @@ def benchmark(
         if again and out is None:
             raise UsageError("nothing is kept without a folder", option="again", use={"out": "DIR"})
         from nsa_cli.bench.choose import Request
-        from nsa_cli.solver.choose import choose_device
 
         request = Request(
             what=tuple(what),
@@ -134,7 +133,7 @@ def benchmark(
             against=parse_names(against or "") or None,
             time_limit=seconds,
             references=None if references is None else Path(references),
-            device="cpu" if budget is not None else choose_device(device),
+            device=_device(device, budget),
             threads=None if ranks is None else max(cores() // ranks.local, 1),
             neighbourhood=neighbourhood,
             candidates=candidates,
@@ -250,3 +249,14 @@ def _command(request: Request) -> str:
             text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
             words += ["--" + name.replace("_", "-"), text or "none"]
     return shlex.join(words)
+
+
+def _device(name: str, budget: str | None) -> str:
+    """Choose the device: by seconds, solvers take turns on a CPU."""
+    from nsa_cli.core.options import parse_device
+    from nsa_cli.solver.choose import choose_device
+
+    if budget is not None and parse_device("device", name) not in ("auto", "cpu"):
+        why = f"by seconds all solvers take turns on a CPU, got {name}"
+        raise UsageError(why, option="device", use={"device": "cpu"})
+    return choose_device(name)

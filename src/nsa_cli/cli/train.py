@@ -75,7 +75,7 @@ def train(
         import torch
 
         from nsa_cli.problems import find_problem
-        from nsa_cli.solver.choose import choose_device
+        from nsa_cli.solver.choose import choose_device, device_for
         from nsa_cli.train.compare import find_temperatures
         from nsa_cli.train.config import choose_config
         from nsa_cli.train.es import train_es
@@ -110,7 +110,7 @@ def train(
                 chosen,
                 parse_seed("seed", seed),
                 Path(out),
-                torch.device(choose_device(device)),
+                torch.device(device_for(found, device, choose_device(device))),
                 threads=group.threads,
                 group=group,
                 asked_to_stop=lambda: signals.received,

@@ -224,7 +224,7 @@ def joined(device: str) -> Iterator[Group]:
         return
     if not torch.distributed.is_available():
         raise UsageError("this build of torch has no torch.distributed; start one process")
-    by_nccl = device != "cpu" and torch.cuda.is_available() and torch.distributed.is_nccl_available()
+    by_nccl = device.startswith("cuda") and torch.cuda.is_available() and torch.distributed.is_nccl_available()
     group = LaunchedGroup(process, "cpu:gloo,cuda:nccl" if by_nccl else "gloo")
     yield group
     group.leave()  # not after an error: the others may be in a collective

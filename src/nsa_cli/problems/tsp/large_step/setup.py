@@ -23,9 +23,9 @@ _FEW = 150
 #: Beyond so many cities candidates are near ones: alpha-nearness would take the first minute.
 _WEIGHED_UP_TO = 200_000
 
-#: Cities lie close together, as in clusters and narrow strips, where the mean distance to the nearest neighbour
-#: is below this share of a mean edge of the first tour. Measured: .6 for uniform cities, .3 to .5 for clusters,
-#: .4 for strips a hundred times as long as wide.
+#: Cities lie close together, as in clusters and narrow strips, where the mean distance to the nearest
+#: neighbour is below this share of a mean edge of the first tour. Measured: .6 for uniform cities, .3 to .5
+#: for clusters, .4 for strips a hundred times as long as wide.
 _CLOSE_BELOW = 0.5
 
 #: Sizes of the first and last subgradient step, in units of `Tours.scale`.
