@@ -224,8 +224,9 @@ def joined(device: str) -> Iterator[Group]:
         return
     if not torch.distributed.is_available():
         raise UsageError("this build of torch has no torch.distributed; start one process")
-    by_nccl = device.startswith("cuda") and torch.cuda.is_available() and torch.distributed.is_nccl_available()
-    group = LaunchedGroup(process, "cpu:gloo,cuda:nccl" if by_nccl else "gloo")
+    # Without NCCL there is no GPU either, and `choose_device` says so.
+    by_nccl = device.startswith("cuda") and torch.distributed.is_nccl_available()
+    group = LaunchedGroup(process, "cpu:gloo,cuda:nccl" if by_nccl and torch.cuda.is_available() else "gloo")
     yield group
     group.leave()  # not after an error: the others may be in a collective
 
