@@ -107,7 +107,7 @@ def valley_runs(policy, sigma=None):
     x = torch.from_numpy(np.stack([i.x0 for i in instances]))
     chains = TorchChains(operations, batch, policy, x, keys)
     temperatures = Schedule(100, 1.0, 0.01).temperatures(0, 100)
-    first = chains.state.x
+    first = chains.state.x.clone()
     chains.advance(temperatures[:20])
     early = chains.state.accepted.double().mean() / 20
     chains.advance(temperatures[20:])

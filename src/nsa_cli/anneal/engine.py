@@ -1,13 +1,13 @@
 """The reference engine: simulated annealing of many chains at once, in torch, on any device.
 
-A step is a pure function of state, temperature and random numbers. Everything else (stop rules, progress,
-interrupts) happens between chunks of steps, in `nsa_cli.anneal.loop`.
+A step is a pure function of state, temperature and random numbers. `Stepper` does it in place, so that a GPU
+can replay it as a graph. Everything else (stop rules, progress, interrupts) happens between chunks of steps,
+in `nsa_cli.anneal.loop`; within a chunk the host never waits for the device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +17,13 @@ from torch import Tensor
 
 from nsa_cli.anneal.acceptance import COLD, RULES, Rule
 from nsa_cli.anneal.hold import TemperatureHold
+from nsa_cli.anneal.replay import Replay
 from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.operations import Action, Operations
 from nsa_cli.core.policy import Policy
 
-#: Random numbers made at once, at most.
-_CHUNK_DRAWS = 2_000_000
+#: Random numbers made at once, and the steps that they are for, at most.
+_CHUNK_DRAWS, _CHUNK_STEPS = 2_000_000, 4096
 
 
 class AnnealState(NamedTuple):
@@ -134,6 +135,62 @@ def _over(flags: Tensor, like: Tensor) -> Tensor:
     return flags.reshape(-1, *[1] * (like.dim() - 1))
 
 
+class Stepper:
+    """Chains in tensors that stay where they are, with the temperatures and random numbers of a chunk.
+
+    Parameters
+    ----------
+    operations, batch, policy, x, keys
+        As of `TorchChains`.
+    rule : Rule
+        Of acceptance.
+    """
+
+    def __init__(
+        self,
+        operations: Operations[Any, Any],
+        batch: Any,
+        policy: Policy,
+        x: Tensor,
+        keys: Tensor,
+        rule: Rule,
+    ) -> None:
+        self._parts = operations, batch, policy
+        self._rule, self._keys = rule, keys
+        first = start(operations, batch, x.clone())
+        self.state = first._replace(best=first.best.clone(), best_energy=first.best_energy.clone())
+        #: Energy that the last proposals would have added, float64[B]; 0 where there was none.
+        self.change = torch.zeros_like(first.energy)
+        #: Choices that make a move, as far as random numbers tell.
+        self.choices = policy.draws(operations, x)
+        drawn = len(keys) * (self.choices + 1)
+        #: Steps that a chunk may have.
+        self.most = max(min(_CHUNK_DRAWS // drawn, _CHUNK_STEPS), 1)
+        self._heat, self._shown = self.change.new_zeros((2, self.most))
+        self._draws = self.change.new_zeros((self.most, self.choices + 1, len(keys)))
+        self._next = torch.zeros(1, dtype=torch.int64, device=x.device)
+
+    def load(self, temperatures: NDArray[np.float64], shown: NDArray[np.float64]) -> None:
+        """Make ready for the next steps: their temperatures, float64[K], also as the policy sees them."""
+        first, count = self.state.step, len(temperatures)
+        self._heat[:count].copy_(torch.from_numpy(temperatures))
+        self._shown[:count].copy_(torch.from_numpy(shown))
+        self._draws[:count].copy_(uniforms_torch(self._keys, first, first + count, self.choices + 1))
+        self._next.zero_()
+        self.state = self.state._replace(step=first + count)
+
+    def take(self) -> None:
+        """Take the next of these steps, in place; nothing here waits for the device."""
+        heat, shown, u = (
+            part.index_select(0, self._next)[0] for part in (self._heat, self._shown, self._draws)
+        )
+        moved, info = step(*self._parts, self.state, heat, u, shown=shown, rule=self._rule)
+        for mine, new in zip(self.state[:-1], moved[:-1], strict=True):
+            mine.copy_(new)
+        self.change.copy_(torch.where(info.possible, info.delta, 0.0))
+        self._next += 1
+
+
 class TorchChains:
     """Chains of the reference engine between two chunks; see `nsa_cli.anneal.chains.Chains`.
 
@@ -142,11 +199,13 @@ class TorchChains:
     operations, batch, policy
         The problem, its instances and the proposals.
     x : [B, …]
-        First solutions.
+        First solutions; they stay as they are.
     keys : int64[B]
         Random streams, see `nsa_cli.core.draws`.
     acceptance : str
         One of `nsa_cli.anneal.acceptance.RULES`.
+    captured : bool
+        Whether a CUDA device replays a step as a graph; it changes nothing else.
     """
 
     phase = ""
@@ -160,44 +219,56 @@ class TorchChains:
         keys: Tensor,
         *,
         acceptance: str = "metropolis",
+        captured: bool = True,
     ) -> None:
-        self.state = start(operations, batch, x)
-        #: Choices that make a move, as far as random numbers tell.
-        self.choices = policy.draws(operations, x)
-        self.most = max(_CHUNK_DRAWS // (len(x) * (self.choices + 1)), 1)
-        self._advance = partial(step, operations, batch, policy, rule=RULES[acceptance])
-        self._batch, self._keys, self._objectives = batch, keys, operations.objectives
+        self._stepper = Stepper(operations, batch, policy, x, keys, RULES[acceptance])
+        # No part of it refers to these chains: their memory is free as soon as nobody does.
+        self._replay = Replay(self._stepper.take, x.device, captured=captured)
+        self.choices, self.most = self._stepper.choices, self._stepper.most
+        self._scale, self._objectives = batch.scale, operations.objectives
         self._hold = TemperatureHold(policy.temperature_steps)
+
+    @property
+    def state(self) -> AnnealState:
+        """The chains; tensors that the next steps change."""
+        return self._stepper.state
 
     @property
     def step(self) -> int:
         return self.state.step
 
     @property
+    def is_captured(self) -> bool:
+        """Whether the next step is the replay of a graph."""
+        return self._replay.is_captured
+
+    @property
     def scale(self) -> NDArray[np.float64]:
         """Normalised unit of energy in file units, float64[B]."""
-        return _numpy(self._batch.scale)
+        return _numpy(self._scale)
 
     @torch.inference_mode()
     def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
         """Advance; energy changes of the proposals, float64[K, B], for `nsa_cli.anneal.auto`."""
-        changes = [torch.where(info.possible, info.delta, 0.0) for info in self._steps(temperatures)]
-        return _numpy(torch.stack(changes))
+        found = self._stepper.change.new_empty((len(temperatures), len(self._stepper.change)))
+        rows = iter(found)
+        for count in self._loaded(temperatures):
+            for _ in range(count):
+                self._replay.run(1)
+                next(rows).copy_(self._stepper.change)
+        return _numpy(found)
 
     @torch.inference_mode()
     def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
-        for _ in self._steps(temperatures):
-            pass
+        for count in self._loaded(temperatures):
+            self._replay.run(count)
 
-    def _steps(self, temperatures: NDArray[np.float64]) -> Iterator[StepInfo]:
-        heat, shown = (
-            torch.from_numpy(array).to(self._keys.device)
-            for array in (temperatures, self._hold.shown(self.step, temperatures))
-        )
-        draws = uniforms_torch(self._keys, self.step, self.step + len(heat), self.choices + 1)
-        for temperature, seen, u in zip(heat, shown, draws, strict=True):
-            self.state, info = self._advance(self.state, temperature, u, shown=seen)
-            yield info
+    def _loaded(self, temperatures: NDArray[np.float64]) -> Iterator[int]:
+        """Load chunks of these steps; to be taken before the next one is asked for."""
+        for begin in range(0, len(temperatures), self.most):
+            some = temperatures[begin : begin + self.most]
+            self._stepper.load(some, self._hold.shown(self.step, some))
+            yield len(some)
 
     @property
     def x(self) -> NDArray[Any]:

@@ -32,9 +32,10 @@ def rollout(
     x = torch.from_numpy(start_solutions(problem.start("paper"), [instance] * chains, keys))
     batch = operations.pack([instance] * chains, unit=1.0)
     running = TorchChains(operations, batch, policy, x, torch.from_numpy(keys))
-    states, temperatures = [running.state], schedule.temperatures(0, schedule.steps)
+    temperatures = schedule.temperatures(0, schedule.steps)
+    states = [(running.x.copy(), running.search_energy.copy())]
     for k in range(len(temperatures)):
         running.advance(temperatures[k : k + 1])
-        states.append(running.state)
-    x_of, energy_of = (torch.stack([getattr(s, key) for s in states]).numpy() for key in ("x", "energy"))
+        states.append((running.x.copy(), running.search_energy.copy()))
+    x_of, energy_of = (np.stack(part) for part in zip(*states, strict=True))
     return Rollout(x_of, energy_of, temperatures)

@@ -103,7 +103,6 @@ def benchmark(
     if not seconds:
         raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
     from nsa_cli.bench.choose import Request
-    from nsa_cli.solver.choose import choose_device
 
     request = Request(
         what=tuple(what),
@@ -116,7 +115,7 @@ def benchmark(
         against=parse_names(against or "") or None,
         time_limit=seconds,
         references=None if references is None else Path(references),
-        device="cpu" if budget is not None else choose_device(device),
+        device=_device(device, budget),
         neighbourhood=neighbourhood,
         candidates=candidates,
     )
@@ -170,3 +169,14 @@ def _command(request: Request) -> str:
             text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
             words += ["--" + name.replace("_", "-"), text or "none"]
     return shlex.join(words)
+
+
+def _device(name: str, budget: str | None) -> str:
+    """Choose the device: by seconds, solvers take turns on a CPU."""
+    from nsa_cli.core.options import parse_device
+    from nsa_cli.solver.choose import choose_device
+
+    if budget is not None and parse_device("device", name) not in ("auto", "cpu"):
+        why = f"by seconds all solvers take turns on a CPU, got {name}"
+        raise UsageError(why, option="device", use={"device": "cpu"})
+    return choose_device(name)

@@ -22,6 +22,7 @@ from nsa_cli.cli.plot import solution as plot_solution
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
 from nsa_cli.core.errors import NoMemoryError, NsaError, StoppedError
+from nsa_cli.core.memory import is_out_of_memory
 from nsa_cli.version import __version__
 
 
@@ -91,15 +92,15 @@ def _exit_code(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted")
         return StoppedError.exit_code
-    except MemoryError:
-        say(f"error: {NoMemoryError()}")
-        return NoMemoryError.exit_code
     except SystemExit:  # how typer ends where the reader of its help has gone
         return 0
     except OSError as error:  # of the system, at a place that has no better words for it
         say(f"error: {error.filename or 'the system refused to read or write'}: {error.strerror or error}")
         return NsaError.exit_code
     except Exception as error:
+        if is_out_of_memory(error):
+            say(f"error: {NoMemoryError()}")
+            return NoMemoryError.exit_code
         # Typer's own errors have a message and a code, whichever module of it they come from.
         message, code = getattr(error, "format_message", None), getattr(error, "exit_code", None)
         if callable(message) and isinstance(code, int):

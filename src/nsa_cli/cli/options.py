@@ -137,7 +137,7 @@ Device = Annotated[
     typer.Option(
         "--device",
         metavar="auto|cpu|cuda",
-        help="Where to compute; auto: CUDA where there is one.",
+        help="Where to compute; on CUDA the reference implementation anneals. Default: auto, a CPU.",
         autocompletion=completion(("auto", "cpu", "cuda")),
         rich_help_panel=SEARCH,
     ),

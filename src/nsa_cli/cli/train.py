@@ -74,7 +74,7 @@ def train(
     need("torch", "training")
     import torch
 
-    from nsa_cli.solver.choose import choose_device
+    from nsa_cli.solver.choose import choose_device, device_for
     from nsa_cli.train.compare import find_temperatures
     from nsa_cli.train.config import choose_config
     from nsa_cli.train.es import train_es
@@ -107,7 +107,7 @@ def train(
             chosen,
             parse_seed("seed", seed),
             Path(out),
-            torch.device(choose_device(device)),
+            torch.device(device_for(found, device, choose_device(device))),
             asked_to_stop=lambda: signals.received != 0,
             on_epoch=show,
         )

@@ -20,8 +20,13 @@ def check_memory(needed: int) -> None:
     NoMemoryError
         If there is not so much, used or not.
     """
-    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+    if needed > memory():
         raise NoMemoryError
+
+
+def memory() -> int:
+    """Bytes of the machine, used or not."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def cores() -> int:

@@ -124,10 +124,28 @@ class Batch:
         streams = [(task.stream << 32) + chain for task in self.tasks for chain in chains]
         return stream_keys(self.settings.seed or 0, np.array(streams))
 
-    def split(self) -> list[Batch]:
-        """Make a batch of each instance."""
-        pairs = zip(self.tasks, self.plan.places, strict=True)
-        return [replace(self, tasks=[t], plan=self.plan._replace(places=(place,))) for t, place in pairs]
+    @property
+    def elements(self) -> int:
+        """Elements of all chains."""
+        return len(self.tasks) * self.plan.chains * self.tasks[0].instance.size
+
+    def split(self, size: int = 1) -> Iterator[Batch]:
+        """Make batches of so many instances, each with its share of the time left when its turn comes."""
+        waiting = len(self.tasks)
+        for i in range(0, waiting, size):
+            places = self.plan.places[i : i + size]
+            deadline, rules = self.deadline, self.hooks.stop
+            if deadline is not None:
+                now = time.monotonic()
+                deadline = now + (deadline - now) * len(places) / (waiting - i)
+                rules = tuple(Deadline(deadline) if isinstance(r, Deadline) else r for r in rules)
+            yield replace(
+                self,
+                tasks=self.tasks[i : i + size],
+                plan=self.plan._replace(places=places),
+                deadline=deadline,
+                hooks=self.hooks._replace(stop=rules),
+            )
 
     def solve(self) -> list[Result]:
         """Make first solutions and bounds, and anneal the instances not solved by their bounds.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from nsa_cli.anneal.acceptance import RULES
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.extras import is_installed, need
 from nsa_cli.core.machine import cores
 from nsa_cli.core.neighbourhood import Neighbourhood
@@ -19,8 +20,18 @@ from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, Search
 from nsa_cli.solver.settings import Settings
 
 
-def choose_device(name: str) -> str:
-    """Resolve ``auto`` to ``cuda`` or ``cpu``, and check that a device is there.
+def choose_device(name: str, *, reference: bool = False) -> str:
+    """Resolve the name of a device, and check that it is there.
+
+    Of several processes that torchrun has started on this machine, each takes the CUDA device of its number.
+
+    Parameters
+    ----------
+    name : str
+        ``auto``, ``cpu``, ``cuda`` or ``cuda:1``. ``auto`` is the CPU, where compiled kernels and large steps
+        run; for the reference implementation it is CUDA where there is a device.
+    reference : bool
+        Whether it is for the reference implementation.
 
     Raises
     ------
@@ -29,12 +40,42 @@ def choose_device(name: str) -> str:
     """
     if parse_device("device", name) == "cpu":
         return "cpu"
-    if name == "auto" and not (_may_have_cuda() and is_installed("torch")):
+    if name == "auto" and not (reference and _may_have_cuda() and is_installed("torch")):
         return "cpu"
     need("torch", name, option="device")
     from nsa_cli.solver.search_torch import cuda_device
 
-    return cuda_device(name)
+    return cuda_device(name, _local_rank())
+
+
+def _local_rank() -> int | None:
+    """Read the number of this process on its machine; None for one that torchrun has not started."""
+    text = os.environ.get("LOCAL_RANK", "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        why = f"LOCAL_RANK={shown(text)} in the environment: expected a whole number, as torchrun sets it"
+        raise UsageError(why, option="device")
+    return int(text)
+
+
+def device_for(problem: Problem[Any], asked: str, device: str) -> str:
+    """Choose the device of a problem, of the one that was asked for and what `choose_device` made of it.
+
+    Raises
+    ------
+    UsageError
+        If an own problem, whose functions run on a CPU, is asked for elsewhere.
+    """
+    if problem.built_in or device == "cpu":
+        return device
+    if asked == "auto":
+        return "cpu"
+    raise UsageError(
+        f"the functions of {problem.name}, a problem of your own, run on a CPU only, got {asked}",
+        option="device",
+        use={"device": "cpu"},
+    )
 
 
 def _may_have_cuda() -> bool:
@@ -76,6 +117,7 @@ def choose(task: Task, policy: str, settings: Settings, device: str, sharing: fl
     if (found := _large_steps(task, settings, device, sharing)) is not None:
         return found
     task.problem.check_annealing(task.instance, policy)
+    device = device_for(task.problem, settings.device, device)
     return _annealing(task.problem, policy, task.instance.size, settings, device)
 
 

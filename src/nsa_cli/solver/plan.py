@@ -17,8 +17,6 @@ from nsa_cli.solver.choose import choose, choose_device, choose_policy
 from nsa_cli.solver.search import AnnealingSearch, Search
 from nsa_cli.solver.settings import Settings
 
-#: Elements (chains times size) that one batch may have.
-_BATCH_ELEMENTS = 4_000_000
 #: What a chain takes at least, and each of its elements: where it is and the best it met.
 _CHAIN_BYTES, _ELEMENT_BYTES = 500, 16
 
@@ -55,7 +53,7 @@ def plan(tasks: Sequence[Task], settings: Settings, sharing: float | None = None
     The division into batches changes no answer. `sharing` instances like these share the time limit; these
     alone by default.
     """
-    device = choose_device(settings.device)
+    device = choose_device(settings.device, reference=settings.backend == "torch")
     searches: dict[Any, Search] = {}
     groups: dict[Any, list[Plan]] = {}
     for place, task in enumerate(tasks):
@@ -91,8 +89,9 @@ def _temperatures(budget: Budget, settings: Settings) -> tuple[float, float, tup
 def _batches(plans: Sequence[Plan], tasks: Sequence[Task]) -> list[Plan]:
     """Put equal plans together, as many as fit into memory."""
     places = tuple(place for one in plans for place in one.places)
-    elements = tasks[places[0]].instance.size * plans[0].chains
-    width = max(_BATCH_ELEMENTS // elements, 1)
+    width = len(places)
+    if width > 1:
+        width = max(plans[0].search.chains_at_once(tasks[places[0]]) // plans[0].chains, 1)
     return [plans[0]._replace(places=places[i : i + width]) for i in range(0, len(places), width)]
 
 

@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+from nsa_cli.core.task import Task
+
+#: Elements (chains times size) that a batch on the CPU may have.
+_BATCH_ELEMENTS = 4_000_000
 
 #: Seconds of a kick, about; and seconds for each element of all solutions without which set-ups are hurried.
 _KICK_SECONDS, _ELEMENT_SECONDS = 1e-4, 3e-5
@@ -50,6 +54,10 @@ class Search(ABC):
     @abstractmethod
     def budget(self, instance: Any) -> Budget:
         """Steps, temperatures and chains where the user says nothing."""
+
+    def chains_at_once(self, task: Task) -> int:
+        """Chains of instances like this one that a batch may have, for the memory they take."""
+        return max(_BATCH_ELEMENTS // task.instance.size, 1)
 
     @abstractmethod
     def start(

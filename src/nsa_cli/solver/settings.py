@@ -82,7 +82,8 @@ class Settings:
     seed : int, optional
         0 <= seed < 2**63; drawn if not given, and reported either way.
     device : str
-        ``auto``, ``cpu`` or ``cuda``; ``auto`` is CUDA where there is one.
+        ``auto``, ``cpu``, ``cuda`` or ``cuda:1``. On CUDA it is annealing by the reference implementation.
+        ``auto`` is the CPU; with ``backend="torch"`` it is CUDA where there is a device.
     method : {'auto', 'anneal', 'large-step'}
         ``large-step``: each step is a kick with its repair by local search (iterated local search), where a
         problem has them. ``auto`` takes large steps unless something is asked for that only annealing move by

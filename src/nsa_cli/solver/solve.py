@@ -1,4 +1,4 @@
-"""Results of tasks, batch by batch; if a batch fails, of each instance by itself."""
+"""Results of tasks, batch by batch; if a batch fails, of halves of it or of each instance by itself."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from nsa_cli.anneal.stop import Progress, StopRule
 from nsa_cli.core.errors import NoMemoryError, NsaError
+from nsa_cli.core.memory import is_out_of_memory, release_memory
 from nsa_cli.core.task import Task
 from nsa_cli.report.result import Result
 from nsa_cli.solver.batch import Batch, Hooks, batches
 from nsa_cli.solver.fallback import solve_in_time
+from nsa_cli.solver.search import Search
 from nsa_cli.solver.settings import Settings
 
 
@@ -67,8 +69,9 @@ def solve_each(
     inner = [replace(task, instance=task.problem.searched(task.instance)) for task in tasks]
     if inner and isinstance(settings.init, np.ndarray):
         settings = replace(settings, init=inner[0].instance.inward(settings.init))
+    limits: dict[Search, int] = {}
     for batch in batches(inner, settings, Hooks(stop, on_progress, looks), share):
-        for i, result in _solve(batch):
+        for i, result in _solve(batch, limits):
             yield i, result if isinstance(result, NsaError) else _outward(result, tasks[i])
 
 
@@ -82,13 +85,37 @@ def _outward(result: Result, task: Task) -> Result:
     return replace(result, instance=task.instance, raw=raw, bound=bound)
 
 
-def _solve(batch: Batch) -> Iterator[tuple[int, Result | NsaError]]:
-    """Solve a batch; if that fails and it has several instances, each by itself, to find the one at fault."""
+def _solve(batch: Batch, limits: dict[Search, int]) -> Iterator[tuple[int, Result | NsaError]]:
+    """Solve a batch. If there is no memory for it, solve its halves; if it fails, each instance by itself.
+
+    Parameters
+    ----------
+    limits : dict
+        Elements for which there was no memory, by search: such batches are halved at once.
+    """
+    count, search = len(batch.tasks), batch.plan.search
+    known = count > 1 and batch.elements >= limits.get(search, batch.elements + 1)
+    outcome = NoMemoryError() if known else _outcome(batch)
+    if isinstance(outcome, NoMemoryError):
+        release_memory()
+        limits[search] = min(batch.elements, limits.get(search, batch.elements))
+    if not isinstance(outcome, NsaError):
+        yield from zip(batch.plan.places, outcome, strict=True)
+    elif count == 1:
+        yield batch.plan.places[0], outcome
+    else:
+        size = (count + 1) // 2 if isinstance(outcome, NoMemoryError) else 1
+        for part in batch.split(size):
+            yield from _solve(part, limits)
+
+
+def _outcome(batch: Batch) -> list[Result] | NsaError:
+    """Solve a batch, or give the error; one of memory is made anew, for the first holds on to what it met."""
     try:
-        yield from zip(batch.plan.places, solve_in_time(batch), strict=True)
-    except (NsaError, MemoryError) as error:
-        if len(batch.tasks) > 1:
-            for one in batch.split():
-                yield from _solve(one)
-        else:
-            yield batch.plan.places[0], error if isinstance(error, NsaError) else NoMemoryError()
+        return solve_in_time(batch)
+    except Exception as error:
+        if is_out_of_memory(error):
+            return NoMemoryError()
+        if isinstance(error, NsaError):
+            return error
+        raise

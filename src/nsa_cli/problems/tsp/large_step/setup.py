@@ -13,6 +13,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step.alpha_nearness import alpha_nearness, choose
 from nsa_cli.problems.tsp.large_step.kicks import Tours, fitting
 from nsa_cli.problems.tsp.large_step.local_search import Cities
+from nsa_cli.problems.tsp.metric_kernel import lengths
 from nsa_cli.problems.tsp.neighbour_lists import Sites, neighbour_lists, with_quadrants
 from nsa_cli.problems.tsp.spanning_tree import graph_of
 
@@ -21,6 +22,11 @@ _FEW = 150
 
 #: Beyond so many cities candidates are near ones: alpha-nearness would take the first minute.
 _WEIGHED_UP_TO = 200_000
+
+#: Cities lie close together, as in clusters and narrow strips, where the mean distance to the nearest
+#: neighbour is below this share of a mean edge of the first tour. Measured: .6 for uniform cities, .3 to .5
+#: for clusters, .4 for strips a hundred times as long as wide.
+_CLOSE_BELOW = 0.5
 
 #: Sizes of the first and last subgradient step, in units of `Tours.scale`.
 _FIRST_STEP, _LAST_STEP = 0.3, 0.02
@@ -34,8 +40,8 @@ class LargeStepSettings:
     ----------
     candidates : int
         Edges a city that moves may add, by alpha-nearness.
-    wider : int
-        So many more for populations.
+    wider : (int, int)
+        So many more for populations, and where cities lie close together.
     subgradient_steps : int
         Half as many for few cities.
     depth : int
@@ -49,7 +55,7 @@ class LargeStepSettings:
     """
 
     candidates: int = 5
-    wider: int = 1
+    wider: tuple[int, int] = (1, 3)
     subgradient_steps: int = 40
     depth: int = 6
     longest: int = 80
@@ -86,26 +92,24 @@ def prepare(
     start : int64[N]
     settings : LargeStepSettings
     populated : bool
-        Whether there will be a population, which needs more candidates, and from all sides.
+        Whether there will be a population: it needs more candidates, and from all sides.
     hurried : bool
         Whether to take the nearest cities, not those of the best alpha-nearness.
     """
     sites, metric, neighbours, distances = neighbour_lists(instance)
     size, order = len(sites.numbers), sites.order(start)
+    hurried = hurried or size > _WEIGHED_UP_TO
     scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
     if isinstance(instance, ClosedTour):  # whose surcharges are no distances; each city has a fixed edge
         scale, candidates = instance.spacing, candidates + instance.outer.route.directed
-    hurried = hurried or size > _WEIGHED_UP_TO
-    if populated:
-        candidates += settings.wider
-    if (
-        populated
-        and not hurried
-        and instance.matrix is None
-        and instance.points.shape[1] == 2
-        and size > _FEW
-    ):
-        neighbours = with_quadrants(instance.points[sites.numbers], neighbours)
+    if not hurried and size > _FEW and instance.matrix is None and instance.points.shape[1] == 2:
+        edges = float(lengths(metric, order, np.roll(order, 1)).sum())
+        close = scale * size < _CLOSE_BELOW * edges
+        if close or populated:
+            candidates += settings.wider[close]
+            neighbours = with_quadrants(instance.points[sites.numbers], neighbours)
+    elif populated:
+        candidates += settings.wider[0]
     graph = graph_of(metric, neighbours, order)
     steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
     scores = graph.lengths

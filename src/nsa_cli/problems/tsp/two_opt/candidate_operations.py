@@ -89,7 +89,7 @@ class NearestOperations(DiscreteOperations[TspInstance, TspBatch]):
             return window, window
         rows = rows.reshape(-1, *[1] * (m.dim() - 1))
         city, width = _city(x, window, offset).reshape(rows.shape), batch.candidates.shape[2]
-        where = x.argsort(1)
+        where = _positions(x)
         other = where[rows, batch.candidates[rows, city, m % width]]
         after = (m >= width).long()
         return (where[rows, city] + after) % size, (other + after) % size
@@ -146,7 +146,12 @@ def _city(x: Tensor, window: Tensor, offset: Tensor) -> Tensor:
     return (window + offset * stride_of(size)) % size
 
 
+def _positions(x: Tensor) -> Tensor:
+    """Position of each city in its tour, int64[B, N]: the inverse permutation."""
+    return torch.empty_like(x).scatter_(1, x, torch.arange(x.shape[1], device=x.device).expand_as(x))
+
+
 def _beside(x: Tensor, cities: Tensor) -> Tensor:
     """Give predecessors, then successors, of some cities int64[B, M]: int64[B, 2 M]."""
-    place, size = x.argsort(1).gather(1, cities), x.shape[1]
+    place, size = _positions(x).gather(1, cities), x.shape[1]
     return x.gather(1, torch.cat([(place - 1) % size, (place + 1) % size], 1))

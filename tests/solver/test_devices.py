@@ -1,0 +1,186 @@
+"""Devices by their names, where there are some and where there are none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import nsa_cli as nsa
+from nsa_cli.problems import find_problem
+from nsa_cli.solver.choose import choose, choose_device, device_for
+from nsa_cli.solver.search import CompiledSearch, LargeStepSearch
+from nsa_cli.solver.settings import Settings
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture
+def none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without a device, and PyTorch that could drive one."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.version, "cuda", "12.8")
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with two devices, as far as choosing goes."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr("nsa_cli.solver.choose._may_have_cuda", lambda: True)
+    monkeypatch.setattr(torch, "empty", lambda *_, **__: None)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+
+
+def said(name: str) -> str:
+    with pytest.raises(nsa.UsageError) as caught:
+        choose_device(name)
+    assert caught.value.option == "device"
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:1"])
+def test_no_device_is_one_line_that_says_what_to_do(none: None, name: str) -> None:
+    """And whether it is the machine or PyTorch that lacks it."""
+    assert said(name) == f"device: no CUDA device: none on this machine, got {name}; use device='cpu'"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.version, "cuda", None)
+        built = re.escape(f"PyTorch {torch.__version__} is built without CUDA")
+        assert re.fullmatch(rf"device: no CUDA device: {built}, got {name}; use device='cpu'", said(name))
+    assert choose_device("auto", reference=True) == "cpu"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "solve examples/capitals.csv",
+        "solve examples/capitals.csv --method large-step",
+        "solve examples/packing.csv --time-limit 1s",
+        "solve examples/cutting.json examples/valley.json",
+        "solve examples/qap.py:QAP",
+        "train tsp --out policy.json",
+        "benchmark tsp --sizes 20",
+    ],
+)
+def test_every_command_says_it_before_it_begins(
+    none: None, arguments: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Exit code 2, nothing on stdout, no file."""
+    from nsa_cli.cli.main import exit_code
+
+    words = [
+        str(tmp_path / w) if w == "policy.json" else w.replace("examples", str(EXAMPLES))
+        for w in arguments.split()
+    ]
+    if "qap.py" in arguments:
+        words = ["solve", str(tmp_path / "i.json"), "--problem", words[-1]]
+        (tmp_path / "i.json").write_text('{"distance": [[0, 1], [1, 0]], "flow": [[0, 2], [2, 0]]}')
+    before = sorted(tmp_path.iterdir())
+    assert exit_code([*words, "--device", "cuda"]) == 2
+    told = capsys.readouterr()
+    line = "nsa: error: --device: no CUDA device: none on this machine, got cuda; use --device cpu\n"
+    assert (told.out, told.err) == ("", line)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_benchmarks_by_seconds_are_on_a_cpu(two: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """Solvers take turns there; another device is refused, not forgotten."""
+    from nsa_cli.cli.main import exit_code
+
+    assert exit_code(["benchmark", "tsp", "--sizes", "20", "--budget", "10ms", "--device", "cuda"]) == 2
+    told = capsys.readouterr().err
+    why = "by seconds all solvers take turns on a CPU, got cuda"
+    assert told == f"nsa: error: --device: {why}; use --device cpu\n"
+
+
+def test_python_says_it_too(none: None) -> None:
+    """In Python's words."""
+    with pytest.raises(nsa.UsageError, match=r"^device: no CUDA device: .*; use device='cpu'$"):
+        nsa.solve(EXAMPLES / "capitals.csv", device="cuda")
+    with pytest.raises(nsa.UsageError, match=r"^device: no CUDA device: .*; use device='cpu'$"):
+        nsa.knapsack([1, 2], [1, 2], 2, device="cuda:0")
+
+
+def test_a_device_is_taken_by_its_number(two: None) -> None:
+    """Numbers count from 0; what is not there is refused."""
+    assert choose_device("cuda") == "cuda:0"
+    assert choose_device("cuda:1") == "cuda:1"
+    assert said("cuda:2") == (
+        "device: no such CUDA device: there are 2, counted from 0; got cuda:2; use device='cpu'"
+    )
+
+
+def test_each_process_of_a_machine_has_a_device_of_its_own(
+    two: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the number that torchrun gives it; a device that is named is taken as it is."""
+    for rank in ("0", "1"):
+        monkeypatch.setenv("LOCAL_RANK", rank)
+        assert choose_device("cuda") == f"cuda:{rank}"
+        assert choose_device("cuda:1") == "cuda:1"
+        assert choose_device("cpu") == "cpu"
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    assert said("cuda") == (
+        "device: no such CUDA device: there are 2, counted from 0; process 2 of this machine "
+        "asks for cuda:2; use device='cpu'"
+    )
+
+
+def test_a_number_that_is_none_is_not_passed_over(two: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or two processes would share a device without knowing."""
+    for text in ("one", "-1", "1.0", "²"):
+        monkeypatch.setenv("LOCAL_RANK", text)
+        assert said("cuda").startswith(
+            f"device: LOCAL_RANK='{text}' in the environment: expected a whole number"
+        )
+        assert choose_device("cpu") == "cpu"
+    monkeypatch.setenv("LOCAL_RANK", "")
+    assert choose_device("cuda") == "cuda:0"
+
+
+def test_a_device_that_cannot_be_used_is_no_traceback(two: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be in use by others."""
+
+    def busy(*_: Any, **__: Any) -> None:
+        raise RuntimeError("CUDA error: all devices are busy\nCUDA kernel errors might be reported later")
+
+    monkeypatch.setattr(torch, "empty", busy)
+    assert said("cuda:1") == (
+        "device: cuda:1 cannot be used: CUDA error: all devices are busy; use device='cpu'"
+    )
+
+
+def test_by_default_a_device_is_taken_by_the_reference_only(two: None) -> None:
+    """Kernels and large steps, which do better, run on a CPU."""
+    assert choose_device("auto") == "cpu"
+    assert choose_device("auto", reference=True) == "cuda:0"
+    (task,) = nsa.generate("tsp", 30, seed=1)
+    for options, kind in (({}, LargeStepSearch), ({"method": "anneal"}, CompiledSearch)):
+        settings = Settings(**options)
+        assert isinstance(choose(task, "tsp-es-nearest", settings, choose_device("auto"), 1), kind)
+
+
+def test_large_steps_are_refused_on_a_device(two: None) -> None:
+    """If they are asked for; else it is annealing."""
+    (task,) = nsa.generate("tsp", 30, seed=1)
+    with pytest.raises(nsa.UsageError, match=r"^method: large-step .* on a CPU; use device='cpu'$"):
+        choose(task, "uniform", Settings(device="cuda", method="large-step"), "cuda:0", 1)
+    with pytest.raises(nsa.UsageError, match=r"^backend: numba runs on a CPU only; use backend='torch'$"):
+        choose(task, "uniform", Settings(device="cuda", backend="numba"), "cuda:0", 1)
+
+
+def test_own_problems_are_refused_on_a_device_by_name() -> None:
+    """Their functions are compiled for a CPU; with `auto` they run there."""
+    own = find_problem(f"{EXAMPLES / 'maxcut.py'}:MaxCut")
+    assert device_for(own, "auto", "cuda:0") == device_for(own, "cuda", "cpu") == "cpu"
+    with pytest.raises(nsa.UsageError) as caught:
+        device_for(own, "cuda", "cuda:0")
+    assert str(caught.value) == (
+        f"device: the functions of {own.name}, a problem of your own, run on a CPU only, got cuda; "
+        "use device='cpu'"
+    )
+    assert device_for(find_problem("bin"), "cuda", "cuda:0") == "cuda:0"
