@@ -16,7 +16,7 @@ from nsa_cli.work import ranks as ranks_module
 from nsa_cli.work.pickles import pack, unpack
 from nsa_cli.work.processes import LostError, among_processes
 from nsa_cli.work.ranks import AloneError, Ranks
-from nsa_cli.work.sharing import Unit, alone, chunks, counter
+from nsa_cli.work.sharing import Unit, ahead, alone, chunks, counter
 
 
 def never():
@@ -70,6 +70,30 @@ def test_once_stopped_nothing_is_begun():
 
     list(alone(units(40), do, lambda: len(done) >= 3))
     assert 3 <= len(done) < 40
+
+
+def test_items_come_ahead_of_who_takes_them():
+    """In order, with the error at their end; closed early, what makes them is closed."""
+    made, closed = [], []
+
+    def items(count):
+        try:
+            for k in range(count):
+                made.append(k)
+                yield k
+            raise ValueError("at the end")
+        finally:
+            closed.append(count)
+
+    taken = ahead(items(5))
+    assert next(taken) == 0
+    wait_for(lambda: made == [*range(5)])
+    with pytest.raises(ValueError, match="at the end"):
+        list(taken)
+    taken = ahead(items(10**9))
+    assert [next(taken), next(taken)] == [0, 1]
+    taken.close()
+    assert closed == [5, 10**9]
 
 
 # Processes

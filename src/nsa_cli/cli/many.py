@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsa_cli.api import Unread
@@ -25,7 +26,7 @@ from nsa_cli.solver.shared import SolveTasks, dressed, expected_work, outcome_of
 from nsa_cli.work.journal import Journal, key_of
 from nsa_cli.work.processes import among_processes
 from nsa_cli.work.ranks import Ranks
-from nsa_cli.work.sharing import Stopped, Unit, alone
+from nsa_cli.work.sharing import Stopped, Unit, ahead, alone
 
 if TYPE_CHECKING:
     from nsa_cli.report.result import Result
@@ -208,7 +209,9 @@ def run_many(
         if place is not None and tasks:
             journal = stack.enter_context(Journal(place, "solve", anew=again))
         signals = stack.enter_context(Signals())
-        run = _Run(items, tasks, settings, console, writer, crew, journal, lambda: signals.received != 0)
+        run = _Run(
+            items, tasks, settings, console, writer, crew, journal, lambda: signals.received != 0, Event()
+        )
         run.solve()
         if journal is not None and place is not None and place.suffix == BESIDE and not signals.received:
             journal.close(remove=True)
@@ -224,7 +227,7 @@ def _take_part(crew: Crew, tasks: Sequence[Task], settings: Settings) -> int:
 
 
 class _Run(NamedTuple):
-    """A run with all that it needs."""
+    """A run with all that it needs; `gone` tells that nobody takes answers any more."""
 
     items: Sequence[Task | Unread]
     tasks: Sequence[Task]
@@ -234,6 +237,7 @@ class _Run(NamedTuple):
     crew: Crew
     journal: Journal | None
     stopped: Stopped
+    gone: Event
 
     def solve(self) -> None:
         """Write each answer as it is ready, and the summary."""
@@ -242,18 +246,21 @@ class _Run(NamedTuple):
         announce_compiling(self.console)
         try:
             with overview, contextlib.closing(self._finished(overview)) as finished:
-                for place, result, known in finished:
-                    with overview.aside():
-                        overview.add(place, result, known=known)
-                        if isinstance(result, NsaError):
-                            say_error(self.tasks[place], result)
-                        elif not noted:
-                            noted = True
-                            note_choices(self.console, result)
-                        if not self.writer.take(places[place], result, known=known):
-                            break
-                        if not (known or isinstance(result, NsaError)):
-                            late.note(result)
+                try:
+                    for place, result, known in finished:
+                        with overview.aside():
+                            overview.add(place, result, known=known)
+                            if isinstance(result, NsaError):
+                                say_error(self.tasks[place], result)
+                            elif not noted:
+                                noted = True
+                                note_choices(self.console, result)
+                            if not self.writer.take(places[place], result, known=known):
+                                break
+                            if not (known or isinstance(result, NsaError)):
+                                late.note(result)
+                finally:
+                    self.gone.set()
         finally:
             self.writer.finish()
             # In a pipe the lines themselves say it all.
@@ -277,8 +284,13 @@ class _Run(NamedTuple):
 
         if self.journal is None and self.crew == Crew():
             return _all_at_once(self.tasks, self.settings, self.stopped)
-        arguments = self.tasks, self.settings, self.crew, self.journal, self.stopped, self.console
-        return _shared(*arguments, fault)
+
+        def stopped() -> bool:
+            return self.stopped() or self.gone.is_set()
+
+        # Files are written with care, which takes time that is not to be missing where there is a limit.
+        arguments = self.tasks, self.settings, self.crew, self.journal, stopped, self.console
+        return ahead(_shared(*arguments, fault))
 
 
 def _all_at_once(

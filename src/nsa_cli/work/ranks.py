@@ -69,9 +69,9 @@ class Ranks:
         need("torch", "a run of several ranks")
         from torch.distributed.rendezvous import rendezvous
 
-        _reach()
+        patience = _reach()
         try:
-            store, _, _ = next(rendezvous("env://", timeout=timedelta(seconds=_CONNECT)))
+            store, _, _ = next(rendezvous("env://", timeout=timedelta(seconds=patience)))
         except (RuntimeError, ValueError) as error:
             address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
             why = " ".join(str(error).split())[:120]
@@ -303,8 +303,13 @@ class Ranks:
         return value
 
 
-def _reach() -> None:
+def _reach() -> float:
     """Wait until the store can be reached; torch would wait for minutes, and tell it in pages.
+
+    Returns
+    -------
+    float
+        Seconds that torch may take to join it.
 
     Raises
     ------
@@ -314,13 +319,13 @@ def _reach() -> None:
     rank, host, port = (os.environ[name] for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"))
     by_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     if rank.strip() == "0" and not by_agent:
-        return  # makes it
+        return _BEGIN  # makes it, and waits for the others
     # An agent has its store before it starts ranks.
     until = time.monotonic() + (_AGENT if by_agent else _CONNECT)
     while True:
         try:
             with socket.create_connection((host, int(port)), _AGENT):
-                return
+                return _AGENT
         except (OSError, OverflowError) as error:
             if time.monotonic() > until:
                 message = f"rank {rank}: the store at {host}:{port} cannot be reached: {error}"

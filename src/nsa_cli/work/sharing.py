@@ -7,9 +7,14 @@ done quicker, so that a chunk has several where they are small.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextvars import copy_context
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+T = TypeVar("T")
 
 #: Seconds that a chunk is to take, and how much larger than the last one it may be.
 _SECONDS, _GROWTH = 1.0, 4
@@ -104,3 +109,34 @@ def alone(units: Sequence[Unit], do: Do, stopped: Stopped) -> Iterator[tuple[int
             return
         for k, outcome in do([units[i].payload for i in places], share, stopped):
             yield places[k], outcome
+
+
+def ahead(items: Generator[T, None, None]) -> Generator[T, None, None]:
+    """Let a generator run ahead in a thread, so that whoever takes its items costs it no time.
+
+    Closed early, this waits for the generator's next item, and closes it.
+    """
+    found, closed = SimpleQueue[Any](), Event()
+
+    def run() -> None:
+        end: BaseException | None = None
+        try:
+            for item in items:
+                found.put((item,))
+                if closed.is_set():
+                    break
+            items.close()
+        except BaseException as error:  # handed to the one who waits, whatever it is
+            end = error
+        found.put(end)
+
+    thread = Thread(target=copy_context().run, args=(run,), name="nsa ahead", daemon=True)
+    thread.start()
+    try:
+        while isinstance(item := found.get(), tuple):
+            yield item[0]
+        if item is not None:
+            raise item
+    finally:
+        closed.set()
+        thread.join()
