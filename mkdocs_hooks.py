@@ -61,7 +61,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Turn links to files elsewhere, which work where the repository is browsed, into links to pages."""
     for source, page in ELSEWHERE.items():
         markdown = markdown.replace(f"](../{source}", f"]({page}")
-    return markdown
+    return markdown.replace("](../../docs/", "](../")  # pictures, from the pages of results
 
 
 def commands_page() -> Iterator[str]:

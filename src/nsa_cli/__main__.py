@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def run() -> None:
     """Run the command line and leave with an exit code of the contract."""
     # An interrupt in the middle of an import can be swallowed there, or end in a traceback.
-    signal.signal(signal.SIGINT, _leave)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # some systems lack one
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
     _open_streams()
     _check_folder()
     if sys.path and sys.path[0] in ("", os.getcwd()):
@@ -28,7 +31,8 @@ def run() -> None:
     begin()
     from nsa_cli.cli.main import exit_code
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     code = exit_code(sys.argv[1:])
     # Taking torch down takes half a second, in which nothing happens that anyone waits for.
     os._exit(_flushed(code))

@@ -300,3 +300,17 @@ def test_bin_bounds_never_cross_the_best_known_of_the_or_library(shared):
             closed, total = closed + (bound.value == task.instance.best_known), total + 1
     assert total == 80
     assert closed >= 70
+
+
+def test_bounds_of_long_weights_hold_without_their_last_bits(monkeypatch):
+    """They are hardly ever lower, never higher, and their witnesses give as much."""
+    rng = np.random.default_rng(3)
+    for size in (600, 800, 1_000):
+        instance = BIN.from_record({"weights": (rng.random(size) * 0.7).tolist(), "capacity": 1})
+        assert instance.exact.rounded
+        exact = BIN.bound(instance)
+        with monkeypatch.context() as patch:
+            patch.setattr(bin_bounds, "_LONGEST", 0.0)
+            found = BIN.bound(instance)
+        assert exact.value - 1 <= found.value <= exact.value
+        assert found.value <= BIN.recompute_bound(instance, found.witness) <= exact.value

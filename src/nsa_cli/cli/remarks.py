@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from nsa_cli.cli.console import Console, describe, say
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.kernel import compiled, is_compiling
 from nsa_cli.core.task import Task
+from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
     from nsa_cli.report.result import Result
+
+
+#: Seconds after the limit from which on an answer is late.
+_LATE = 1.0
 
 
 class LateKernels:
@@ -32,6 +38,18 @@ class LateKernels:
                 "as can be without them; "
                 "they are compiled in the background now, and the next run has them"
             )
+
+
+def warn_late(console: Console, result: Result, settings: Settings) -> None:
+    """Say why an answer comes long after a limit that was too short for anything but a first solution."""
+    limit = settings.time_limit
+    if limit is None or result.stop_reason != "time_limit" or result.found_by != "start":
+        return
+    if (late := time.monotonic() - settings.started - limit) > _LATE:
+        console.warn(
+            f"the limit of {limit:g} s was too short: reading took {result.seconds['load']:.1f} s and a "
+            f"first solution {result.seconds['setup']:.1f} s more; it is the answer, {late:.1f} s late"
+        )
 
 
 def say_error(task: Task, error: NsaError) -> None:

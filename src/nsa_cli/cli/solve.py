@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 from nsa_cli.api import Task, Unread, first_solution
 from nsa_cli.cli import solve_options as option
@@ -39,7 +38,7 @@ from nsa_cli.cli.options import (
     reading_options,
     record_keys,
 )
-from nsa_cli.cli.remarks import LateKernels, note_choices, say_error
+from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_late
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance, journal_of
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
@@ -48,9 +47,6 @@ from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
 from nsa_cli.inputs import Skipped, is_many, named, read_inputs
 from nsa_cli.solver.settings import Settings
-
-if TYPE_CHECKING:
-    pass
 
 #: Options that are settings as they are.
 _SETTINGS = {f.name for f in fields(Settings)} - {"init", "bound", "started", "unit"}
@@ -199,6 +195,7 @@ def _run_one(
                     told = f"objective {result.objective}, {result.status}: {output}"
                     observer.write(result)
                     late.note(result)
+                    warn_late(console, result, settings)
         finally:
             observer.end()
             writer.finish()

@@ -60,9 +60,10 @@ class ExactWeights:
 
     def fits(self, items: Iterable[int]) -> bool:
         """Tell whether the items together respect the capacity, exactly; equality fits."""
-        if self.integers is None:
-            return sum(int(self.units[i]) for i in items) <= self.capacity
-        return sum(self.integers[i] for i in items) <= self.integers[-1]
+        chosen = np.fromiter(items, dtype=np.int64)
+        if total_of(self.units[chosen]) <= self.capacity:
+            return True  # in exact units, or rounded from the safe side
+        return self.integers is not None and sum(map(self.integers.__getitem__, chosen)) <= self.integers[-1]
 
 
 def exact_weights(weights: NDArray[np.int64] | NDArray[np.float64], capacity: int | float) -> ExactWeights:

@@ -5,6 +5,7 @@ Every reported objective is computed here; the chains' running energies are neve
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from abc import ABC, abstractmethod
@@ -230,9 +231,9 @@ def positions(values: ArrayLike, field: str, size: int) -> NDArray[np.int64]:
 
 
 def _plain_array(data: Sequence[Any], minimum: float | None) -> NDArray[Any] | None:
-    """Convert lists of only integers or only floats at once; None if elements must be checked one by one."""
+    """Convert lists of integers and floats at once; None if elements must be checked one by one."""
     kinds = set(map(type, data))
-    if kinds not in ({int}, {float}):
+    if not kinds or not kinds <= {int, float}:
         return None
     try:
         array = np.array(data, dtype=np.int64 if kinds == {int} else np.float64)
@@ -241,7 +242,9 @@ def _plain_array(data: Sequence[Any], minimum: float | None) -> NDArray[Any] | N
     low, high = array.min(), array.max()  # NaN is neither below nor above, and fails the comparison
     if not (low >= -LARGEST and high <= LARGEST and (minimum is None or low >= minimum)):
         return None
-    if kinds == {float}:
+    if float in kinds:
+        if int in kinds and max(high, -low) >= 2**53:
+            return None  # perhaps an integer that a float would round
         # A few tell as a rule, so that all need not be looked at.
         are_whole = all(isinstance(whole(x), int) for x in data[:8]) and max(high, -low) <= 2**53
         integers = array.astype(np.int64) if are_whole else array
@@ -358,7 +361,7 @@ class IdSet:
 
     Attributes
     ----------
-    ids : list of int or str
+    ids : sequence of int or str
         As solutions are written: names are without what steers a terminal, see `visible`.
     """
 
@@ -376,39 +379,52 @@ class IdSet:
         self.also: dict[int | str, int] = {}
         if also is not None:
             self.also = IdSet(also, size, "ids", what, repeats=repeats).index
-        self.ids: list[Any] = list(range(1, size + 1)) if names is None else list(names)
-        if len(self.ids) != size:
-            raise DataError(f"{field}: expected {size} of them, got {len(self.ids)}", field)
-        self.index: dict[int | str, int] = {}
-        if names is None:  # nothing to check in a million of them
-            self.index = dict(zip(self.ids, range(size), strict=True))
-            return
+        self.ids: Sequence[Any] = range(1, size + 1)
+        if names is not None:
+            self.ids, self.index = self._read(list(names), size, field, repeats=repeats)
+
+    def _read(
+        self, ids: list[Any], size: int, field: str, *, repeats: bool
+    ) -> tuple[list[Any], dict[int | str, int]]:
+        """Check names, and tell them apart; with the position of each."""
+        if len(ids) != size:
+            raise DataError(f"{field}: expected {size} of them, got {len(ids)}", field)
+        what, index = self.what, dict[int | str, int]()
         free: defaultdict[int | str, Iterator[int]] = defaultdict(lambda: count(2))
-        for i, x in enumerate(self.ids):
+        for i, x in enumerate(ids):
             if isinstance(x, float) and math.isfinite(x):
-                x = self.ids[i] = whole(x)  # as other programs write integers
+                x = ids[i] = whole(x)  # as other programs write integers
             if isinstance(x, bool) or not isinstance(x, int | str):
                 raise DataError(
                     f"{field}, element {i + 1}: expected an integer or a string, got {shown(x)}", field, i
                 )
             if isinstance(x, str):
-                x = self.ids[i] = visible(x)
-            if x in self.index:
+                x = ids[i] = visible(x)
+            if x in index:
                 if not repeats:
                     raise DataError(f"{field}, element {i + 1}: {what} {shown(x)} occurs twice", field, i)
-                x = self.ids[i] = self._numbered(x, free[x])
-            self.index[x] = i
+                # The first of ``name (2)``, ``name (3)``, … that is free, from the last one tried on.
+                x = ids[i] = next(s for k in free[x] if (s := f"{x} ({k})") not in index)
+            index[x] = i
+        return ids, index
 
-    def _numbered(self, name: int | str, numbers: Iterator[int]) -> str:
-        """Find the first of ``name (2)``, ``name (3)``, … that is free; `numbers` are those not tried."""
-        return next(s for k in numbers if (s := f"{name} ({k})") not in self.index)
+    @functools.cached_property
+    def index(self) -> dict[int | str, int]:
+        """Positions of the ids."""
+        return dict(zip(self.ids, range(len(self.ids)), strict=True))
+
+    def named(self, positions: NDArray[np.integer[Any]]) -> list[Any]:
+        """Give the ids at positions int[M]."""
+        if isinstance(self.ids, range):
+            return (positions + 1).tolist()
+        return [self.ids[i] for i in positions.tolist()]
 
     @property
     def summary(self) -> str:
         """The ids in a few words."""
         ids = self.ids
         first = ids[0]
-        if isinstance(first, int) and ids == list(range(first, first + len(ids))):
+        if isinstance(first, int) and list(ids) == list(range(first, first + len(ids))):
             return f"{ids[0]} to {ids[-1]}"
         return ", ".join(map(str, ids[:3])) + (f", … {ids[-1]}" if len(ids) > 3 else "")
 
@@ -420,6 +436,8 @@ class IdSet:
         DataError
             Naming the first id that is unknown or repeated.
         """
+        if set(map(type, ids)) == {int} and set(self.index) >= (given := set(ids)) and len(given) == len(ids):
+            return [self.index[x] for x in ids]
         positions: list[int] = []
         seen: set[int] = set()
         for x in ids:

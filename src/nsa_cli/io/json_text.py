@@ -147,7 +147,7 @@ def dumps(value: Any) -> str:
     Halves of characters, which the names of files may hold, are written as `visible` shows them.
     """
     text = json.dumps(value, allow_nan=False, ensure_ascii=False)
-    if _UNSAFE.search(text) is None:
+    if (text.isascii() and "\x7f" not in text) or _UNSAFE.search(text) is None:
         return text
     return _UNSAFE.sub(lambda found: visible(found[0]).replace("\\", "\\\\"), _CONTROL.sub(_escape, text))
 

@@ -11,14 +11,15 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Column
 from nsa_cli.core.record import Record, Source, locator
-from nsa_cli.io.numbers import read_number
+from nsa_cli.io.numbers import read_all, read_number
 
 _NOTE = re.compile(r"#\s*([A-Za-z_0-9 ]+?)\s*([:=])\s*(.*)")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
@@ -53,6 +54,22 @@ class Signs(NamedTuple):
             fraction = "" if found["fraction"] is None else f".{found['fraction']}"
             value = read_number(whole + fraction + (found["power"] or ""))
         return value
+
+    def read_all(self, cells: Sequence[str]) -> list[int | float] | None:
+        """Read many cells; None if one is no number."""
+        values = None
+        if self.decimal == ".":
+            values = read_all(cells)
+        elif not self.thousands and not any("." in cell for cell in cells):
+            values = read_all([cell.replace(self.decimal, ".") for cell in cells])
+        if values is not None:
+            return values
+        values = []
+        for cell in cells:
+            if (value := self.read(cell)) is None:
+                return None
+            values.append(value)
+        return values
 
 
 #: What a number with any signs consists of.
@@ -115,9 +132,20 @@ class Table:
         """Read a cell as a number; None if it is none."""
         return self.signs.read(text)
 
-    def numeric(self, at: int) -> bool:
-        """Tell whether all cells of a column are numbers."""
-        return all(self.number(row[at]) is not None for row in self.rows)
+    @functools.cached_property
+    def columns(self) -> list[tuple[str, ...]]:
+        """The cells, column by column."""
+        return list(zip(*self.rows, strict=True))
+
+    @functools.cached_property
+    def _numbers(self) -> dict[int, list[int | float] | None]:
+        return {}
+
+    def numbers(self, at: int) -> list[int | float] | None:
+        """Read a column, once; None if one of its cells is no number."""
+        if at not in self._numbers:
+            self._numbers[at] = self.signs.read_all(self.columns[at])
+        return self._numbers[at]
 
     def value(self, text: str, *, is_text: bool = False) -> Any:
         """Read a note: a number where it can be, written as those of the table, unless it is a text."""
@@ -206,6 +234,8 @@ def _rows(source: Source, lines: list[str], before: int, delimiter: str) -> tupl
     at: list[int] = []
     if delimiter == " ":
         lines = [_without_remark(line).replace("\t", " ").strip() for line in lines]
+    elif (plain := _plain_rows(lines, delimiter)) is not None:
+        return plain, list(range(before + 1, before + 1 + len(plain)))
     reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
     try:
         for row in reader:
@@ -218,6 +248,25 @@ def _rows(source: Source, lines: list[str], before: int, delimiter: str) -> tupl
     except csv.Error as error:
         raise source.error(f"not a table: {error}", before + reader.line_num) from None
     return rows, at
+
+
+def _plain_rows(lines: list[str], delimiter: str) -> list[list[str]] | None:
+    """Split lines without blanks, quotes and remarks, none of which is empty; None where there is one.
+
+    These are a million as a rule; the last lines may be empty.
+    """
+    text = "\n".join(lines).rstrip("\n")
+    pieces = text.split()
+    if '"' in text or "#" in text or len(pieces) != text.count("\n") + 1:
+        return None
+    if max(map(len, pieces)) > csv.field_size_limit():
+        return None
+    if len(set(map(methodcaller("count", delimiter), pieces))) == 1:
+        cells = text.replace("\n", delimiter).split(delimiter)
+        rows = list(map(list, zip(*[iter(cells)] * (len(cells) // len(pieces)), strict=True)))
+    else:
+        rows = [piece.split(delimiter) for piece in pieces]
+    return rows if all(map(any, rows)) else None
 
 
 def _without_remark(line: str) -> str:
@@ -265,7 +314,7 @@ def _shape(table: Table, signs: Signs | None = None) -> Table:
     while len(rows[0]) > 1 and not any(any(cells[len(rows[0]) - 1 :]) for cells in rows):
         rows[0].pop()  # spreadsheets pad rows with empty cells
     width = len(rows[0])
-    for cells, line in zip(rows, at, strict=True):
+    for cells, line in zip(rows, at, strict=True) if set(map(len, rows)) != {width} else ():
         if any(cells[width:]) or len(cells) < width:
             raise table.source.error(
                 f"expected {width} cells separated by {shown(table.delimiter)} as in line {at[0]}, "
@@ -302,6 +351,7 @@ _COMMA_THOUSANDS, _POINT_THOUSANDS = (re.compile(_GROUPED % sign) for sign in ("
 #: The same with a fraction behind the other sign.
 _COMMA_THOUSANDS_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+\.[0-9]*")
 _POINT_THOUSANDS_COMMA = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+,[0-9]*")
+_TWO_POINTS = re.compile(r"\.[0-9]{3}\.")
 _DIGITS_AND_SIGNS = re.compile(rf"[-+]?[0-9{_BLANKS}]*[.,][0-9.,]*(e[-+]?[0-9]+)?", re.IGNORECASE)
 
 
@@ -317,12 +367,16 @@ def _signs(table: Table) -> tuple[Signs, str | None]:
     if reading.decimal or reading.thousands:
         other = {",": ".", ".": ","}.get(reading.thousands or "", ".")
         return Signs(reading.decimal or other, reading.thousands or ""), None
-    cells = [(cell, line) for row, line in zip(table.rows, table.lines, strict=True) for cell in row]
-    signed = [(cell, line) for cell, line in cells if _DIGITS_AND_SIGNS.fullmatch(cell)]
+    columns = ["\n".join(cells) for cells in zip(*table.rows, strict=False)]  # rows may differ in length
+    if not any("," in cells for cells in columns):
+        return _signs_of_points(table, columns)
+    if _has_decimal_commas(table, columns):
+        return Signs(","), None
+    signed = list(_signed(table))
     commas = [(cell, line) for cell, line in signed if "," in cell]
     points = [(cell, line) for cell, line in signed if "." in cell]
     if not commas:
-        return _signs_of_points(table, points)
+        return _signs_of_points(table, columns)
     both = [cell for cell, _ in commas if "." in cell]
     if any(_POINT_THOUSANDS_COMMA.fullmatch(cell) for cell in both):
         return _confirmed(table, signed, Signs(",", ".")), None
@@ -343,13 +397,36 @@ def _signs(table: Table) -> tuple[Signs, str | None]:
     raise _ambiguous(table, *commas[0], ",")
 
 
-def _signs_of_points(table: Table, points: list[tuple[str, int]]) -> tuple[Signs, str | None]:
+def _has_decimal_commas(table: Table, columns: Sequence[str]) -> bool:
+    """Tell that all numbers are read with decimal commas, and one with nothing else; of whole columns."""
+    head, *rows = table.rows
+    if set(map(len, rows)) != {len(head)} or any("." in cells for cells in columns):
+        return False
+    signs = Signs(",")
+    if any("," in cell and signs.read(cell) is None for cell in head):
+        return False
+    for at, cells in enumerate(columns):
+        if "," in cells and signs.read_all([row[at] for row in rows]) is None:
+            return False
+    return any("," in cell and not _COMMA_THOUSANDS.fullmatch(cell) for row in rows for cell in row)
+
+
+def _signed(table: Table) -> Iterator[tuple[str, int]]:
+    """Cells of digits with points or commas, with their lines."""
+    rows = zip(table.rows, table.lines, strict=True)
+    return ((cell, line) for row, line in rows for cell in row if _DIGITS_AND_SIGNS.fullmatch(cell))
+
+
+def _signs_of_points(table: Table, columns: Sequence[str]) -> tuple[Signs, str | None]:
     """Points are decimal points, unless that can hardly be."""
-    if any(cell.count(".") > 1 and _POINT_THOUSANDS.fullmatch(cell) for cell, _ in points):
-        return _confirmed(table, points, Signs(",", ".")), None
-    three = points and all(_POINT_THOUSANDS.fullmatch(cell) for cell, _ in points)
-    if three and table.delimiter in (";", "\t") and _mixed(table, "."):
-        raise _ambiguous(table, *points[0], ".")
+    if any(_TWO_POINTS.search(cells) for cells in columns):
+        points = list(_signed(table))
+        if any(_POINT_THOUSANDS.fullmatch(cell) for cell, _ in points if cell.count(".") > 1):
+            return _confirmed(table, points, Signs(",", ".")), None
+    if table.delimiter in (";", "\t") and (first := next(_signed(table), None)) is not None:
+        three = all(_POINT_THOUSANDS.fullmatch(cell) for cell, _ in _signed(table))
+        if three and _mixed(table, "."):
+            raise _ambiguous(table, *first, ".")
     return Signs(), None
 
 
@@ -421,23 +498,20 @@ def to_record(table: Table, bound: Mapping[Column, int], notes: Mapping[str, Any
         raise table.source.error("has a header but no rows", table.first)
     data = dict(notes or {})
     for column, at in bound.items():
-        cells = [row[at] for row in table.rows]
-        data[column.key] = _texts(table, cells) if column.text else _numbers(table, cells, column)
+        data[column.key] = _texts(table, table.columns[at]) if column.text else _numbers(table, at, column)
     return Record(data, table.source, locator(table.note_lines, table.lines), remarks=table.remarks)
 
 
-def _numbers(table: Table, cells: list[str], column: Column) -> list[int | float]:
-    values = []
-    for cell, line in zip(cells, table.lines, strict=True):
-        value = table.number(cell)
-        if value is None:
-            got = shown(cell) if cell else "an empty cell"
-            raise table.source.error(f"{column.headers[0]}: expected a number, got {got}", line)
-        values.append(value)
-    return values
+def _numbers(table: Table, at: int, column: Column) -> list[int | float]:
+    if (values := table.numbers(at)) is not None:
+        return values
+    rows = zip(table.columns[at], table.lines, strict=True)
+    cell, line = next(row for row in rows if table.number(row[0]) is None)
+    got = shown(cell) if cell else "an empty cell"
+    raise table.source.error(f"{column.headers[0]}: expected a number, got {got}", line)
 
 
-def _texts(table: Table, cells: list[str]) -> list[int | str]:
+def _texts(table: Table, cells: Sequence[str]) -> list[int | str]:
     """Keep names as text, unless all of them are integers."""
     for cell, line in zip(cells, table.lines, strict=True):
         if not cell:

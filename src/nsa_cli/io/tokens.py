@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.record import Source
-from nsa_cli.io.numbers import read_number
+from nsa_cli.io.numbers import read_all, read_number
 
 #: Where a remark begins: not within a token, which may be a name.
 _REMARK = re.compile(r"(?:^|(?<=\s))#")
@@ -62,8 +63,25 @@ def read_numbers(source: Source, what: str) -> tuple[list[int | float], list[int
     InputError
         If a token is no number.
     """
-    pairs = [(token, line.number) for line in split_lines(source) for token in line.tokens]
-    return [to_number(source, token, line, what) for token, line in pairs], [line for _, line in pairs]
+    lines = split_lines(source)
+    tokens, at = [token for line in lines for token in line.tokens], [n for row, n in lines for _ in row]
+    return to_numbers(source, tokens, lambda: at, what), at
+
+
+def to_numbers(
+    source: Source, tokens: Sequence[str], lines: Callable[[], Sequence[int]], what: str
+) -> list[int | float]:
+    """Read tokens; their lines are asked for where one is no plain number.
+
+    Raises
+    ------
+    InputError
+        If one is no number; names its line and what it should be.
+    """
+    found = read_all(tokens)
+    if found is None:
+        found = [to_number(source, *pair, what) for pair in zip(tokens, lines(), strict=True)]
+    return found
 
 
 def to_number(source: Source, token: str, line: int, what: str) -> int | float:

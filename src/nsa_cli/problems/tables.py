@@ -145,7 +145,7 @@ def _by_header(table: Table, words: Vocabulary) -> dict[str, int]:
     headers = table.headers or []
     found: defaultdict[str, list[int]] = defaultdict(list)
     for at, header in enumerate(headers):
-        cells = [row[at] for row in table.rows]
+        cells = table.columns[at] if table.rows else ()
         left_out = header == "-" or table.source.reading.leaves_out(header)
         if left_out or (cells and not any(cells)):
             continue
@@ -161,7 +161,7 @@ def _by_header(table: Table, words: Vocabulary) -> dict[str, int]:
             raise table.source.error(message, table.first, **hints)
     bound = {}
     for key, places in found.items():
-        first = {headers[at]: [row[at] for row in table.rows] for at in reversed(places)}
+        first = {headers[at]: list(table.columns[at]) if table.rows else [] for at in reversed(places)}
 
         def fail(message: str, word: str, **hints: Any) -> NoReturn:
             raise table.source.error(message, table.first, **hints)
@@ -264,7 +264,7 @@ def _by_order(table: Table, words: Vocabulary, head: _Head | None) -> dict[str, 
     """
     needed = _required(words)
     width = len(table.rows[0])
-    numbers = [at for at in range(width) if table.numeric(at)]
+    numbers = [at for at in range(width) if table.numbers(at) is not None]
     texts = [at for at in range(width) if at not in numbers]
     for at in texts:
         faults = [i for i, row in enumerate(table.rows) if table.number(row[at]) is None]
@@ -322,7 +322,7 @@ def _ask(table: Table, choices: Sequence[Sequence[str]], why: str) -> NoReturn:
 
 
 def _counts_up(table: Table, at: int) -> bool:
-    numbers = [table.number(row[at]) for row in table.rows]
+    numbers = table.numbers(at) or []
     return numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
 
 

@@ -30,6 +30,12 @@ from nsa_cli.solver.plan import Plan, estimate_temperatures, plan
 from nsa_cli.solver.search import AnnealingSearch
 from nsa_cli.solver.settings import Settings
 
+#: Share of the time for first solutions that the set-up of chains takes at least.
+_SET_UP = 0.2
+
+#: Seconds to finish an answer, an element; and the share of the time that may be set aside for that.
+_FINISH, _LATEST = 5e-7, 0.1
+
 #: Progress while there are no chains, for stop rules.
 _NO_CHAINS = Progress(0, 0, 0.0, 0.0, float("inf"))
 
@@ -158,13 +164,17 @@ class Batch:
         self._estimate()
         began, setup = time.monotonic(), self.setup
         x = setup.x = self.starts()
-        setup.seconds += (time.monotonic() - began) / len(self.tasks)
+        took = time.monotonic() - began
+        setup.seconds += took / len(self.tasks)
         if self.settings.bound:
             setup.bounds = bounds_of(self.tasks, self.deadline, lambda: self.hooks.reason() is not None)
         pairs = list(zip(self.tasks, setup.bounds, strict=True))
         left = [pair for pair in pairs if not solved(pair[1])]
         if left and (why := self.hooks.reason()) is not None:
             raise LateError(why)  # chains take longer to set up than there is time
+        short = self.deadline is not None and self.deadline - time.monotonic() < _SET_UP * took
+        if left and short and self.tasks[0].problem.built_in:
+            raise LateError("time_limit")
         rows = np.repeat([not solved(bound) for bound in setup.bounds], self.plan.chains)
         annealed = iter(self._anneal(left, self.keys[rows], x[rows]) if left else ())
         return [self._optimum(*pair) if solved(pair[1]) else next(annealed) for pair in pairs]
@@ -298,7 +308,8 @@ def batches(
     settings = replace(settings, seed=draw_seed()) if settings.seed is None else settings
     waiting, end = len(tasks), _deadline(settings, share or 1.0)
     for one in plan(tasks, settings, _sharing(len(tasks), settings, share)):
-        deadline = None if end is None else _part(end, len(one.places) / waiting)
+        elements = sum(tasks[place].instance.size for place in one.places)
+        deadline = None if end is None else _answered(_part(end, len(one.places) / waiting), elements)
         rules: tuple[StopRule, ...] = hooks.stop if deadline is None else (Deadline(deadline), *hooks.stop)
         some = [tasks[place] for place in one.places]
         yield Batch(some, one, settings, deadline, hooks._replace(stop=rules))
@@ -324,3 +335,9 @@ def _part(end: float, share: float) -> float:
     """Tell when a share of the time until `end` is over, from now on."""
     now = time.monotonic()
     return now + share * (end - now)
+
+
+def _answered(end: float, elements: int) -> float:
+    """Tell when to end so that answers of so many elements are evaluated and written by `end`."""
+    left = max(end - time.monotonic(), 0.0)
+    return end - min(_FINISH * elements, _LATEST * left)

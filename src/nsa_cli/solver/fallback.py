@@ -32,7 +32,7 @@ from nsa_cli.core.kernel import compiled, is_compiling
 from nsa_cli.core.options import Steps
 from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of
-from nsa_cli.solver.batch import Batch, LateError
+from nsa_cli.solver.batch import Batch, LateError, Setup
 
 ResultT = TypeVar("ResultT")
 
@@ -72,7 +72,7 @@ def solve_in_time(batch: Batch) -> list[Result]:
     began, flags, before = time.monotonic(), Flags(), len(compiled)
     guarded = _guarded(batch, flags)
     try:
-        return in_time(guarded.solve, partial(_reason, batch), flags)
+        return in_time(guarded.solve, partial(_reason, batch, guarded.setup), flags)
     except LateError as late:
         setup = guarded.setup
         if len(compiled) > before or is_compiling():
@@ -87,12 +87,20 @@ def solve_in_time(batch: Batch) -> list[Result]:
         ]
 
 
-def _reason(batch: Batch) -> str | None:
-    """Reason to stop: while there is something to compile, early enough for an answer without it."""
-    if (reason := batch.hooks.reason()) is not None or batch.deadline is None or not is_compiling():
-        return reason
-    late = time.monotonic() > batch.deadline - min(_EARLY, (batch.deadline - batch.settings.started) / 2)
-    return "time_limit" if late else None
+def _reason(batch: Batch, setup: Setup) -> str | None:
+    """Reason to stop: while there is something to compile, early enough for an answer without it.
+
+    Out of time, first solutions are made all the same where that takes O(N log N), by the default start of a
+    built-in problem: what takes less is worse.
+    """
+    reason = batch.hooks.reason()
+    if is_compiling() and reason is None and batch.deadline is not None:
+        late = time.monotonic() > batch.deadline - min(_EARLY, (batch.deadline - batch.settings.started) / 2)
+        return "time_limit" if late else None
+    default = batch.settings.init is None and batch.tasks[0].problem.built_in
+    if reason == "time_limit" and default and setup.x is None and not is_compiling():
+        return None
+    return reason
 
 
 def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | None:
@@ -102,6 +110,8 @@ def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | N
     if not problem.built_in or is_compiling() or large_step is None:
         return None
     if batch.settings.init is not None or size > _HASTY:
+        return None
+    if batch.deadline is not None and time.monotonic() > batch.deadline + _MOMENT:
         return None
     flags = Flags()
 

@@ -29,9 +29,12 @@ _MOST_STEPS = 50
 #: From here on, products with k no longer fit into 64 bits.
 _SAFE = 2**55
 
-#: Seconds that an item takes whose weight does not fit into 64 bits, and that such items may always take:
-#: while they are sorted nothing can look at a clock.
-_LONG_ITEM, _ALWAYS = 3e-6, 0.05
+#: Seconds that an item takes whose weight does not fit into 64 bits, what such items may always take, and at
+#: most: while they are sorted nothing can look at a clock.
+_LONG_ITEM, _ALWAYS, _LONGEST = 3e-6, 0.05, 0.3
+
+#: Bits of the capacity where weights are rounded down instead, which changes hardly a bound.
+_BITS = 50
 
 
 class _Sorted(NamedTuple):
@@ -71,18 +74,24 @@ def bound(
     weights, whole = _integers(instance)
     capacity = max(whole, 1)
     best = Bound(value=_up(sum(weights), capacity), method="volume", witness={"cut": 0})
-    if instance.exact.rounded and _LONG_ITEM * instance.size > max(seconds, _ALWAYS):
-        return best
-    data = _sorted(instance)
-    cut, value = _best_cut(data, data.weights, capacity)
+    shift = 0
+    if instance.exact.rounded and _LONG_ITEM * instance.size > min(max(seconds, _ALWAYS), _LONGEST):
+        shift = max(capacity.bit_length() - _BITS, 0)
+    data = _sorted(instance, shift)
+
+    def witness(cut: int) -> dict[str, Any]:
+        # The same items are dropped; the others weigh more, and a bin holds less: the bound is no lower.
+        return {"cut": min(cut << shift, (capacity + 1) // 2)}
+
+    cut, value = _best_cut(data, data.weights, max(data.capacity, 1))
     if value > best.value:
-        best = Bound(value=value, method="martello-toth L2", witness={"cut": cut})
+        best = Bound(value=value, method="martello-toth L2", witness=witness(cut))
     for k in range(1, _MOST_STEPS + 1):
         if time.monotonic() >= end or stop():
             break
         cut, value = _best_cut(data, _rounded(data, k), k * (k + 1))
         if value > best.value:
-            best = Bound(value=value, method="dual feasible function", witness={"cut": cut, "steps": k})
+            best = Bound(value=value, method="dual feasible function", witness={**witness(cut), "steps": k})
     return best
 
 
@@ -123,10 +132,13 @@ def _integers(instance: BinInstance) -> tuple[Sequence[int], int]:
     return exact.integers[:-1], exact.integers[-1]
 
 
-def _sorted(instance: BinInstance) -> _Sorted:
+def _sorted(instance: BinInstance, shift: int = 0) -> _Sorted:
+    """Sort weights; without so many of their last bits, rounded down, and the capacity up."""
     exact = instance.exact
     weights, capacity = _integers(instance)
-    if exact.integers is not None:
+    if shift:
+        array, capacity = np.sort(np.array([w >> shift for w in weights])), -(-capacity >> shift)
+    elif exact.integers is not None:
         # Almost in order by their rounded units, which are quick to sort; then the rest is, too.
         order = np.argsort(exact.units, kind="stable").tolist()
         array = np.array(sorted([weights[i] for i in order]), dtype=object)

@@ -55,26 +55,26 @@ def _decreasing(
 ) -> Solution:
     units, capacity = instance.exact.units, instance.exact.capacity
     order = np.argsort(-units, kind="stable")
-    weights = units[order].tolist()
+    weights = units[order]
     # No two of more than half a bin share one: each opens its own.
     opened = int((2 * units > capacity).sum())
     # Any two bins that follow each other hold more than one capacity together.
     most = min(instance.size, 2 * int(units.sum()) // max(capacity, 1) + 2)
-    bins = rule(capacity, most, [capacity - weight for weight in weights[:opened]])
-    placed = list(range(opened))
-    looked = opened
-    while len(placed) < len(weights):
-        if len(placed) >= looked + _LOOK:
-            looked = len(placed)
-            check_wanted()
-        weight = weights[len(placed)]
-        equal = bisect_left(weights, -weight + 1, len(placed), key=lambda w: -w) - len(placed)
+    bins = rule(capacity, most, (capacity - weights[:opened]).tolist())
+    rest = weights[opened:]
+    begins = np.flatnonzero(np.diff(rest, prepend=-1))
+    where, how_many = list[int](), list[int]()
+    for weight, equal in zip(rest[begins].tolist(), np.diff(begins, append=len(rest)).tolist(), strict=True):
         while equal:
+            if len(where) % _LOOK == 0:
+                check_wanted()
             b, count = bins.put(weight, equal)
-            placed += [b] * count
+            where.append(b)
+            how_many.append(count)
             equal -= count
     packing = np.empty(instance.size, dtype=np.int64)
-    packing[order] = placed
+    packing[order[:opened]] = np.arange(opened)
+    packing[order[opened:]] = np.repeat(np.array(where, dtype=np.int64), how_many)
     return packing
 
 

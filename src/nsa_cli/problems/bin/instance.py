@@ -57,8 +57,9 @@ class BinInstance(ItemInstance):
         return None
 
     def to_ids(self, solution: Solution) -> list[Any]:
-        ids = self.items.ids
-        return [[ids[i] for i in members] for members in self.bins(solution)]
+        order, ends = self._in_bins(solution)
+        ids = self.items.named(order)
+        return [ids[begin:end] for begin, end in pairwise(ends)]
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
         for i, members in enumerate(ids, start=1):
@@ -93,11 +94,15 @@ class BinInstance(ItemInstance):
 
     def bins(self, solution: Solution) -> list[list[int]]:
         """Members of each bin that is in use, bins in the order of their first items."""
+        order, ends = self._in_bins(solution)
+        items = order.tolist()
+        return [items[begin:end] for begin, end in pairwise(ends)]
+
+    def _in_bins(self, solution: Solution) -> tuple[NDArray[np.int64], list[int]]:
+        """Items int64[N], bin by bin; and where each bin begins among them, and the last one ends."""
         first = np.full(int(solution.max()) + 1, self.size)
         first[solution[::-1]] = np.arange(self.size)[::-1]  # of several items of a bin the first is the last
         place = np.empty(len(first), dtype=np.int64)
         place[np.argsort(first, kind="stable")] = np.arange(len(first))
         of_item = place[solution]
-        order = np.argsort(of_item, kind="stable").tolist()
-        ends = np.cumsum(np.bincount(of_item)).tolist()
-        return [order[begin:end] for begin, end in pairwise([0, *ends])]
+        return np.argsort(of_item, kind="stable"), [0, *np.cumsum(np.bincount(of_item)).tolist()]

@@ -52,7 +52,7 @@ class KnapsackInstance(ItemInstance):
         return None
 
     def to_ids(self, solution: Solution) -> list[Any]:
-        return [self.items.ids[i] for i in np.flatnonzero(solution)]
+        return self.items.named(np.flatnonzero(solution))
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
         chosen = np.zeros(self.size, dtype=bool)

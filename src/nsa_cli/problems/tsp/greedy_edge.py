@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -51,13 +52,29 @@ def greedy(instance: TspInstance) -> Solution:
 def greedy_order(instance: TspInstance, lists: NeighbourLists) -> NDArray[np.int64]:
     """Join sites to paths by the shortest edges between neighbours, then near ends of paths to a tour."""
     size, width = lists.neighbours.shape
-    i, j = np.repeat(np.arange(size), width), lists.neighbours.ravel()
+    i, j, apart = np.repeat(np.arange(size), width), lists.neighbours.ravel(), lists.distances.ravel()
+    # An edge that both its ends have among their neighbours is looked at once.
+    once = np.flatnonzero((i < j) | (apart >= lists.distances[:, -1][j]))
+    i, j, apart = i[once], j[once], apart[once]
+    check_wanted()
 
     def near_ends(ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         near = nearest_among(instance, lists.sites.numbers[ends], _NEIGHBOURS)
         return np.repeat(ends, _NEIGHBOURS), ends[near.ravel()]
 
-    return _joined(lists.metric, size, i, j, np.argsort(lists.distances, axis=None), near_ends)
+    return _joined(lists.metric, size, i, j, _by_length(apart), near_ends)
+
+
+def _by_length(lengths: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Sort edges by lengths, rounded to floats of 32 bits: with its number each fits into a word."""
+    if len(lengths) >> 32 or lengths.min(initial=0.0) < 0:
+        return np.argsort(lengths, kind="stable")
+    rounded = (lengths / max(lengths.max(initial=0.0), 1e-300)).astype(np.float32)
+    words = rounded.view(np.uint32).astype(np.uint64) << np.uint64(32) | np.arange(
+        len(lengths), dtype=np.uint64
+    )
+    words.sort()
+    return (words & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 class NoisyGreedy:

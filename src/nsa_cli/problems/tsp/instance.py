@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -301,7 +302,7 @@ class TspInstance(Instance):
         return self.absent is not None or not self.route.is_plain
 
     def to_ids(self, solution: Solution) -> list[Any]:
-        return [self.cities.ids[i] for i in solution]
+        return self.cities.named(solution)
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
         return np.array(self.cities.find_all(ids, "is not in the tour"), dtype=np.int64)
@@ -399,7 +400,7 @@ def _paired(lists: Mapping[str, list[Any]]) -> list[Any]:
             raise DataError(f"{key}: expected {len(values)} numbers as in {first}, got {len(more)}", key)
     for key, numbers in lists.items():
         number_array(numbers, key)
-    return [list(row) for row in zip(*lists.values(), strict=True)]
+    return list(map(list, zip(*lists.values(), strict=True)))
 
 
 def _axes(rows: list[Any]) -> int:
@@ -463,11 +464,12 @@ def counts_up(values: Sequence[Any]) -> bool:
 
 def _rows(data: list[Any], field: str, width: int) -> NDArray[Any]:
     """Check a list of rows of `width` numbers each."""
-    for i, row in enumerate(data):
+    plain = set(map(type, data)) <= {list, tuple} and set(map(len, data)) <= {width}
+    for i, row in enumerate(data) if not plain else ():
         if not isinstance(row, list | tuple) or len(row) != width:
             got = f"{len(row)}" if isinstance(row, list | tuple) else shown(row)
             raise DataError(f"{field}, element {i + 1}: expected {width} numbers, got {got}", field, i)
-    flat = number_array([x for row in data for x in row], field, width=width)
+    flat = number_array(list(chain.from_iterable(data)), field, width=width)
     return flat.reshape(len(data), width)
 
 

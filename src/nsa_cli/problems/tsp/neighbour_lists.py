@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -24,6 +25,9 @@ _LOOKED_AT = (24, 100)
 
 #: Minkowski's exponent of the metrics that are not Euclidean.
 _EXPONENTS = {"MAN_2D": 1.0, "MAN_3D": 1.0, "MAX_2D": np.inf, "MAX_3D": np.inf}
+
+#: Places of cities along Hilbert's curve, and the cities in their order, by instance.
+_curves: WeakKeyDictionary[TspInstance, tuple[NDArray[np.int64], NDArray[np.int64]]] = WeakKeyDictionary()
 
 #: Lists by instance: the start, chains and bound of one instance share them.
 _known: WeakKeyDictionary[TspInstance, NeighbourLists] = WeakKeyDictionary()
@@ -45,14 +49,19 @@ class Sites(NamedTuple):
 
     def tour(self, order: NDArray[np.generic]) -> Solution:
         """Expand a tour of sites, int[M], to one of all cities, int64[N]."""
+        if len(order) == len(self.site):
+            return self.numbers[order]
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         return np.argsort(rank[self.site], kind="stable")
 
     def order(self, tour: Solution) -> NDArray[np.int64]:
         """Give the sites, int64[M], in the order in which a tour first visits them."""
-        _, first = np.unique(self.site[tour], return_index=True)
-        return self.site[tour][np.sort(first)]
+        visited = self.site[tour]
+        if len(self.numbers) == len(visited):
+            return visited
+        _, first = np.unique(visited, return_index=True)
+        return visited[np.sort(first)]
 
 
 class NeighbourLists(NamedTuple):
@@ -90,7 +99,9 @@ def lists_of(instance: TspInstance, sites: Sites, count: int = _NEIGHBOURS) -> N
         )
         _find_nearest(metric, *few)
         return NeighbourLists(sites, metric, *few)
+    check_wanted()
     neighbours = nearest_among(instance, sites.numbers, count)
+    check_wanted()
     ends = np.repeat(np.arange(size), neighbours.shape[1]), neighbours.ravel()
     distances = lengths(metric, *ends).reshape(neighbours.shape)
     return NeighbourLists(sites, metric, *_sorted(neighbours, distances))
@@ -137,6 +148,8 @@ def nearest_points(
 
     _, found = cKDTree(points).query(points, k=count + 1, p=norm)
     # The first neighbour is the point itself, unless others coincide with it.
+    if np.array_equal(found[:, 0], np.arange(len(points))):
+        return np.ascontiguousarray(found[:, 1:])
     itself = found == np.arange(len(points))[:, None]
     itself[~itself.any(1), -1] = True
     others: NDArray[np.int64] = found[~itself].reshape(len(points), count)
@@ -229,6 +242,8 @@ def _nearest_in_matrix(matrix: NDArray[Any], cities: NDArray[np.int64], count: i
 def _sorted(
     neighbours: NDArray[np.int64], distances: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    if (distances[:, 1:] >= distances[:, :-1]).all():
+        return neighbours, distances
     order = np.argsort(distances, axis=1, kind="stable")
     return np.take_along_axis(neighbours, order, 1), np.take_along_axis(distances, order, 1)
 
@@ -264,17 +279,33 @@ def sites_of(instance: TspInstance, *, merge: bool = True) -> Sites:
     """
     if instance.matrix is not None:
         return Sites(np.arange(instance.size), np.arange(instance.size))
-    place = hilbert(instance.measured[:, :2])
-    numbers = np.argsort(place, kind="stable")
-    if not merge or not (np.diff(place[numbers]) == 0).any():  # none coincide
-        site = np.empty_like(numbers)
-        site[numbers] = np.arange(len(numbers))
-        return Sites(numbers, site)
-    _, first, site = np.unique(instance.measured[numbers], axis=0, return_index=True, return_inverse=True)
-    along = np.argsort(first)  # sites in the order of the curve again
-    rank, site_of_city = np.argsort(along), np.empty(len(numbers), dtype=np.int64)
-    site_of_city[numbers] = rank[site.ravel()]
-    return Sites(numbers[first[along]], site_of_city)
+    place, numbers = along_curve(instance)
+    first = np.arange(len(numbers))
+    if merge:
+        alike = np.diff(place[numbers]) == 0  # only those at one place of the curve may coincide
+        some = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
+        first[some] = some[_first_alike(instance.measured[numbers[some]])]
+    is_site, site = first == np.arange(len(numbers)), np.empty_like(numbers)
+    site[numbers] = (np.cumsum(is_site) - 1)[first]
+    return Sites(numbers[is_site], site)
+
+
+def _first_alike(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Find the first point equal to each of float64[M, axes]; int64[M]."""
+    order = np.lexsort(points.T)
+    differs = (points[order[1:]] != points[order[:-1]]).any(axis=1)
+    begins = np.flatnonzero(np.append(True, differs)[: len(order)])
+    first = np.empty_like(order)
+    first[order] = np.repeat(order[begins], np.diff(begins, append=len(order)))
+    return first
+
+
+def along_curve(instance: TspInstance) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the cities' places along Hilbert's curve, and the cities in their order, int64[N], once."""
+    if (found := _curves.get(instance)) is None:
+        place = hilbert(instance.measured[:, :2])
+        found = _curves[instance] = place, np.argsort(place, kind="stable")
+    return found
 
 
 def hilbert(points: NDArray[np.float64]) -> NDArray[np.int64]:

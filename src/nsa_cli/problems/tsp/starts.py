@@ -63,11 +63,11 @@ def curve(instance: TspInstance, draws: Draws) -> Solution:
 
     Lengths without places have no curve; there it is the nearest neighbour.
     """
-    from nsa_cli.problems.tsp.neighbour_lists import hilbert
+    from nsa_cli.problems.tsp.neighbour_lists import along_curve
 
     if instance.matrix is not None:
         return nearest_neighbour(instance, draws)
-    return np.argsort(hilbert(instance.measured[:, :2]), kind="stable")
+    return along_curve(instance)[1].copy()
 
 
 def quick(instance: TspInstance, draws: Draws) -> Solution:

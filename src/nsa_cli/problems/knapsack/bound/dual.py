@@ -11,11 +11,12 @@ selection (Martello and Toth 1997, "Upper bounds and algorithms for hard 0-1 kna
 from __future__ import annotations
 
 import re
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
-from itertools import accumulate, compress
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.exact import LIMIT, Exact
+from nsa_cli.core.exact import LIMIT, Exact, total_of
 from nsa_cli.problems.knapsack.bound.core import CoreProgramme
 from nsa_cli.problems.knapsack.heuristics import greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
@@ -33,6 +34,12 @@ _HALVINGS = 40
 
 #: Seconds that the dual takes at least: once, and for each item.
 _ONCE, _ITEM = 2e-4, 5e-7
+
+#: Items up to which a bound with a cardinality is worth its time: it gains less than one of them is worth.
+_CARDINALITY_UP_TO = 100_000
+
+#: Share by which float64 sums of three products may be off, and more.
+_SLACK = 2.0**-48
 
 #: Bits of sums that the core programme takes: its bounds are floats, and products of two.
 _MOST_BITS = 500
@@ -52,14 +59,14 @@ class _Integers(NamedTuple):
 
     Attributes
     ----------
-    values, weights : list of int
+    values, weights : int64[N], or Python integers where sums do not stay below 2**61
     capacity : int
     denominator : int or None
         Units of value in 1; None where values are integers.
     """
 
-    values: list[int]
-    weights: list[int]
+    values: NDArray[Any]
+    weights: NDArray[Any]
     capacity: int
     denominator: int | None
 
@@ -92,15 +99,16 @@ def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) 
     """
     if seconds < _ONCE + _ITEM * instance.size:
         return None
+    end = time.monotonic() + seconds
     data = _integers(instance)
     known = greedy(instance, lambda n: np.zeros(n))
     best = _by_dual(data, known)
     if _worth(data, known) == best.units:
         return _made(data, best, exact=True, solution=known)
-    if max(sum(data.values), sum(data.weights)).bit_length() > _MOST_BITS:
+    if max(total_of(data.values), total_of(data.weights)).bit_length() > _MOST_BITS:
         return _made(data, best, exact=False, solution=known)
-    values, weights = (_array(x) for x in (data.values, data.weights))
-    found = CoreProgramme(values, weights, data.capacity, known).run(seconds, stop)
+    programme = CoreProgramme(data.values, data.weights, data.capacity, known)
+    found = programme.run(max(end - time.monotonic(), 0.0), stop)
     if found.upper <= best.units:
         ended = found.upper == _worth(data, found.chosen)
         best = _Dual(found.upper, "core programme" if ended else "core programme, unfinished", None)
@@ -137,7 +145,7 @@ def _by_dual(data: _Integers, known: NDArray[np.bool_]) -> _Dual:
     """Dantzig's bound; where values are integers the one with a cardinality if it is lower."""
     mu = _break_ratio(data, Fraction(0))
     best = _Dual(_dual(data, mu, Fraction(0), None), "dantzig", {"capacity_multiplier": str(mu)})
-    if data.denominator is not None:
+    if data.denominator is not None or len(data.values) > _CARDINALITY_UP_TO:
         return best
     worth = _worth(data, known)
     for target in (None, worth):
@@ -152,7 +160,7 @@ def _by_dual(data: _Integers, known: NDArray[np.bool_]) -> _Dual:
 
 
 def _worth(data: _Integers, chosen: NDArray[np.bool_]) -> int:
-    return sum(compress(data.values, chosen))
+    return total_of(data.values[chosen])
 
 
 def _in_file_units(data: _Integers, units: int) -> Exact:
@@ -166,14 +174,12 @@ def _made(data: _Integers, dual: _Dual, *, exact: bool, solution: NDArray[np.boo
 
 def _integers(instance: KnapsackInstance) -> _Integers:
     exact, values = instance.exact, instance.exact_values
-    weights = list(exact.units.tolist() if exact.integers is None else exact.integers[:-1])
-    capacity = exact.capacity if exact.integers is None else exact.integers[-1]
-    return _Integers(values.units.tolist(), weights, capacity, None if values.whole else values.denominator)
-
-
-def _array(integers: list[int]) -> NDArray[Any]:
-    """Make an array whose sums fit: int64, or of Python integers."""
-    return np.array(integers, dtype=np.int64 if sum(integers) < LIMIT else object)
+    if exact.integers is None:
+        weights, capacity = exact.units, exact.capacity
+    else:
+        weights, capacity = np.array(exact.integers[:-1], dtype=object), exact.integers[-1]
+    worths = values.units if total_of(values.units) < LIMIT else values.units.astype(object)
+    return _Integers(worths, weights, capacity, None if values.whole else values.denominator)
 
 
 def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> int:
@@ -184,22 +190,37 @@ def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> in
     """
     scale = mu.denominator * lam.denominator
     m, k = int(mu * scale), int(lam * scale)
-    gains = sum(
-        gain for v, w in zip(data.values, data.weights, strict=True) if (gain := v * scale - k - m * w) > 0
-    )
+    taken = _gainful(data, scale, k, m)
+    gains = scale * total_of(data.values[taken]) - k * len(taken) - m * total_of(data.weights[taken])
     count = 0 if lam == 0 else _most_items(data) if lam > 0 else _least_items(data, known or 0)
     value = (gains + m * data.capacity + k * count) // scale
     return value if known is None else max(value, known)
 
 
+def _gainful(data: _Integers, scale: int, k: int, m: int) -> NDArray[np.int64]:
+    """Find the items for which ``v scale - k - m w`` is positive, int64[M], by floats where these tell."""
+    worths, costs = (_floats(x) for x in (data.values, data.weights))
+    long = max(scale, abs(k), m).bit_length() > _MOST_BITS
+    if long or object in (data.values.dtype, data.weights.dtype):
+        sure, unsure = np.zeros(len(worths), dtype=bool), np.arange(len(worths))
+    else:
+        worths, costs = worths * float(scale), costs * float(m) + float(k)
+        size = np.abs(worths) + np.abs(costs) + 2 * abs(float(k))
+        sure = worths - costs > _SLACK * size
+        unsure = np.flatnonzero(np.abs(worths - costs) <= _SLACK * size)
+    pairs = zip(data.values[unsure].tolist(), data.weights[unsure].tolist(), strict=True)
+    sure[unsure] = [v * scale - k - m * w > 0 for v, w in pairs]
+    return np.flatnonzero(sure)
+
+
 def _most_items(data: _Integers) -> int:
     """Most items that fit: the lightest ones."""
-    return bisect_right(list(accumulate(sorted(data.weights))), data.capacity)
+    return bisect_right(list(accumulate(sorted(data.weights.tolist()))), data.capacity)
 
 
 def _least_items(data: _Integers, known: int) -> int:
     """Fewest items that are worth more than `known`: the most valuable ones."""
-    worths = list(accumulate(sorted(data.values, reverse=True)))
+    worths = list(accumulate(sorted(data.values.tolist(), reverse=True)))
     return min(bisect_right(worths, known) + 1, len(worths))
 
 
@@ -210,23 +231,21 @@ def _break_ratio(data: _Integers, lam: Fraction) -> Fraction:
         values -= float(lam)
     worthy = np.flatnonzero((values > 0) & (weights > 0))
     order = worthy[np.argsort(-values[worthy] / weights[worthy], kind="stable")]
-    load = 0
-    for i in order.tolist():
-        load += data.weights[i]
-        if load > data.capacity:
-            return max(Fraction(data.values[i] - lam, data.weights[i]), Fraction(0))
-    return Fraction(0)
+    broken = int(np.searchsorted(np.cumsum(data.weights[order]), data.capacity, side="right"))
+    if broken == len(order):
+        return Fraction(0)
+    return max(Fraction(int(data.values[order[broken]]) - lam, int(data.weights[order[broken]])), Fraction(0))
 
 
-def _floats(integers: list[int]) -> NDArray[np.float64]:
+def _floats(integers: NDArray[Any]) -> NDArray[np.float64]:
     """Integers as floats, in a unit in which they are no larger than floats can be."""
-    unit = max(max(integers).bit_length() - 1000, 0)
-    return np.array([x >> unit for x in integers] if unit else integers, dtype=np.float64)
+    unit = max(int(integers.max()).bit_length() - 1000, 0)
+    return (integers >> unit if unit else integers).astype(np.float64)
 
 
 def _best_item_multiplier(data: _Integers, known: int | None) -> Fraction:
     """Search for the multiplier of the number of items that makes the dual least; it is convex."""
-    values, weights = _floats(data.values), _floats([*data.weights, data.capacity])
+    values, weights = _floats(data.values), _floats(np.append(data.weights, data.capacity))
     weights, capacity = weights[:-1], float(weights[-1])
     count = _most_items(data) if known is None else _least_items(data, known)
     top = float(values.max(initial=0.0))

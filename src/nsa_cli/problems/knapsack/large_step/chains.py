@@ -25,8 +25,8 @@ _WINDOW = 32
 #: Share of the kicks that swap two of all items, where the window does not have all.
 _SWAPS = 0.25
 
-#: Swaps of an answer at most, each the best of all pairs.
-_LAST_SWAPS = 200
+#: Swaps of an answer at most, each the best of all pairs; and items that are looked at for them in all.
+_LAST_SWAPS, _LAST_LOOKS = 200, 10_000_000
 
 #: Values below this cannot be scaled to integers of `_VALUE_BITS`.
 _NOTHING = 1e-280
@@ -149,7 +149,7 @@ def swapped(prepared: Prepared, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
     values, weights = prepared.items.values, prepared.items.weights
     taken, by_weight = taken.copy(), np.argsort(weights, kind="stable")
     free = prepared.capacity - int(weights[taken].sum())
-    for _ in range(_LAST_SWAPS):
+    for _ in range(min(_LAST_SWAPS, _LAST_LOOKS // max(len(taken), 1))):
         left, inside = by_weight[~taken[by_weight]], np.flatnonzero(taken)
         last = np.searchsorted(weights[left], free + weights[inside], side="right") - 1
         if not len(left) or not (last >= 0).any():

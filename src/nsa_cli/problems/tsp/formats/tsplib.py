@@ -8,8 +8,9 @@ and LKH's HPP, a path.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -19,8 +20,8 @@ from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import LARGEST, Solution, check_number
 from nsa_cli.core.record import Locate, Record, Source, locator
 from nsa_cli.core.words import nearest
-from nsa_cli.io.numbers import read_number
-from nsa_cli.io.tokens import to_count, to_number
+from nsa_cli.io.numbers import read_all, read_number
+from nsa_cli.io.tokens import to_count, to_number, to_numbers
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 
@@ -53,27 +54,34 @@ _CHANGING = ("SALESMEN", "VEHICLES", "DISTANCE", "SERVICE_TIME", "SCALE", "OPEN"
 _TYPES: dict[str, dict[str, Any]] = {"TSP": {}, "ATSP": {"asymmetric": True}, "HPP": {"open": True}}
 #: Sections beside those of lengths that are read.
 _HARMLESS = ("DISPLAY_DATA_SECTION", "FIXED_EDGES_SECTION")
+#: A line that a keyword may begin, with the end of the line before it; and a remark in lines of data.
+_NEXT_WORD, _REMARK = re.compile(r"\n[^\S\n]*[A-Za-z]"), re.compile(r"#[^\n]*")
 #: Lines at the top in which the first keyword of a TSPLIB file must come.
 _HEAD = 50
 
 
 @dataclass
 class _Section:
-    """Tokens of one data section with their lines."""
+    """One data section: pieces of text, each with its first line, and the tokens in them."""
 
     line: int
-    tokens: list[str] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
+    pieces: list[tuple[str, int]] = field(default_factory=list)
+
+    @functools.cached_property
+    def tokens(self) -> list[str]:
+        """All tokens, remarks left out."""
+        return [token for text, _ in self.pieces for token in _bare(text).split()]
+
+    @functools.cached_property
+    def lines(self) -> list[int]:
+        """Line of each token."""
+        rows = [row for text, first in self.pieces for row in enumerate(_bare(text).split("\n"), first)]
+        return [number for number, row in rows for _ in row.split()]
 
     @property
     def last(self) -> int:
         """Line of the last token."""
         return self.lines[-1] if self.lines else self.line
-
-    def add(self, text: str, line: int) -> None:
-        tokens = text.split()
-        self.tokens += tokens
-        self.lines += [line] * len(tokens)
 
 
 @dataclass
@@ -110,16 +118,32 @@ def recognises(source: Source) -> bool:
     return False
 
 
+def _pieces(text: str) -> Iterator[tuple[int, str, re.Match[str] | None]]:
+    """Cut a text into lines with a keyword, and runs of lines without; each with its first line's number."""
+    begin, number = 0, 1
+    while begin <= len(text):
+        end = text.find("\n", begin)
+        end = len(text) if end < 0 else end
+        found = _KEYWORD.match(text[begin:end])
+        if found is None:
+            following = _NEXT_WORD.search(text, end)
+            end = following.start() if following else len(text)
+        piece = text[begin:end]
+        yield number, piece, found
+        begin, number = end + 1, number + 1 + piece.count("\n")
+
+
 def _split(source: Source) -> _Parsed:
     parsed = _Parsed(source)
     section: _Section | None = None
-    for number, line in enumerate(source.text.split("\n"), start=1):
-        found = _KEYWORD.match(line)
+    for number, line, found in _pieces(source.text):
         if found is None:
-            if data := _bare(line):
-                if section is None:
-                    parsed.fail(f"expected a TSPLIB keyword, got {shown(data)}", number)
-                section.add(data, number)
+            if section is None:
+                for at, row in enumerate(_bare(line).split("\n"), number):
+                    if data := row.strip():
+                        parsed.fail(f"expected a TSPLIB keyword, got {shown(data)}", at)
+            else:
+                section.pieces.append((line, number))
             continue
         word, rest = found.group(1).upper(), found.group(2).strip()
         if word not in ("NAME", "COMMENT"):
@@ -129,8 +153,7 @@ def _split(source: Source) -> _Parsed:
         if word in _SECTIONS:
             if word in parsed.sections:
                 parsed.fail(f"{word} occurs twice", number)
-            section = parsed.sections[word] = _Section(number)
-            section.add(_bare(rest), number)
+            section = parsed.sections[word] = _Section(number, [(rest, number)])
         elif word in _KEYS:
             section = None
             _add_key(parsed, word, rest, number)
@@ -155,8 +178,8 @@ def _leave_out(parsed: _Parsed, word: str, value: str, line: int) -> None:
 
 
 def _bare(data: str) -> str:
-    """Cut a remark off a line of data, which has no other use for ``#``."""
-    return data.partition("#")[0].strip()
+    """Cut remarks off lines of data, which have no other use for ``#``."""
+    return _REMARK.sub("", data) if "#" in data else data
 
 
 def _add_key(parsed: _Parsed, key: str, value: str, line: int) -> None:
@@ -246,17 +269,20 @@ def _section(parsed: _Parsed, word: str) -> _Section:
 
 
 def _numbers(parsed: _Parsed, word: str) -> list[int | float]:
-    section, values = _section(parsed, word), []
-    for token, line in zip(section.tokens, section.lines, strict=True):
-        value = to_number(parsed.source, token, line, word)
-        if not -_PLAIN < value < _PLAIN:
+    section = _section(parsed, word)
+    values = to_numbers(parsed.source, section.tokens, lambda: section.lines, word)
+    if not _are_small(values):
+        for value, line in zip(values, section.lines, strict=True):
             _check_size(parsed, value, word, line)
-        values.append(value)
     return values
 
 
 #: Numbers below it need no second look.
 _PLAIN = 2**53
+
+
+def _are_small(values: list[int | float]) -> bool:
+    return not values or -_PLAIN < min(values) <= max(values) < _PLAIN
 
 
 def _check_size(parsed: _Parsed, value: int | float, word: str, line: int) -> None:
@@ -268,31 +294,34 @@ def _check_size(parsed: _Parsed, value: int | float, word: str, line: int) -> No
 
 def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Locate:
     word, width = "NODE_COORD_SECTION", 1 + METRICS[kind].axes
-    section, rows = _section(parsed, word), _rows(parsed, word, size, width, kind)
-    ids = [row[0] for row in rows]
-    for i, x in enumerate(ids):
-        if not isinstance(x, int) or x < 0:
-            message = f"{word}: expected an integer of at least 0 as the city's id, got {x}"
-            parsed.fail(message, section.lines[i * width])
+    section, (ids, *axes) = _section(parsed, word), _columns(parsed, word, size, width, kind)
     if ids != list(range(1, size + 1)):
+        for i, x in enumerate(ids):
+            if not isinstance(x, int) or x < 0:
+                message = f"{word}: expected an integer of at least 0 as the city's id, got {x}"
+                parsed.fail(message, section.lines[i * width])
         data["ids"] = ids
-    data["coords"] = [row[1:] for row in rows]
-    lines = section.lines[::width]
-    return _locator(parsed, section, {"coords": lines, "ids": lines})
+    data["coords"] = list(map(list, zip(*axes, strict=True)))
+    return _locator(parsed, section, lambda: dict.fromkeys(("coords", "ids"), section.lines[::width]))
 
 
-def _locator(parsed: _Parsed, section: _Section, places: Mapping[str, Sequence[int]]) -> Locate:
+def _locator(parsed: _Parsed, section: _Section, places: Callable[[], Mapping[str, Sequence[int]]]) -> Locate:
+    """Make a `Locate`; the places of elements are looked for when there is an error."""
     heads = {"edge_weight_type": parsed.line("EDGE_WEIGHT_TYPE"), "name": parsed.line("NAME")}
-    return locator({**heads, **places}, section.line)
+    return lambda key, index: locator({**heads, **places()}, section.line)(key, index)
 
 
-def _rows(parsed: _Parsed, word: str, size: int, width: int, kind: str) -> list[list[int | float]]:
+def _columns(parsed: _Parsed, word: str, size: int, width: int, kind: str) -> list[list[int | float]]:
     """Read a row of numbers a city; a wrong number of tokens is told in cities where lines are cities."""
     section = _section(parsed, word)
     count = len(section.tokens)
     if count == size * width:
+        found = (read_all(section.tokens[axis::width]) for axis in range(width))
+        columns = [column for column in found if column is not None and _are_small(column)]
+        if len(columns) == width:
+            return columns
         values = _numbers(parsed, word)
-        return [values[i : i + width] for i in range(0, count, width)]
+        return [values[axis::width] for axis in range(width)]
     for line in dict.fromkeys(section.lines):
         here = section.lines.count(line) if count < 10_000 else width
         if here % width:
@@ -307,7 +336,8 @@ def _read_display(parsed: _Parsed, size: int, data: dict[str, Any]) -> None:
     """Keep the places that a matrix is drawn with; they never enter a length."""
     for word in ("DISPLAY_DATA_SECTION", "NODE_COORD_SECTION"):
         if word in parsed.sections:
-            data["display"] = [row[1:] for row in _rows(parsed, word, size, 3, "display")]
+            _, x, y = _columns(parsed, word, size, 3, "display")
+            data["display"] = list(map(list, zip(x, y, strict=True)))
             return
 
 
@@ -336,7 +366,7 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Locate:
     data["matrix"] = matrix.tolist()
     if parsed.spec.get("TYPE") is not None:
         data.setdefault("asymmetric", False)
-    return _locator(parsed, section, {"matrix": lines.tolist()})
+    return _locator(parsed, section, lambda: {"matrix": lines.tolist()})
 
 
 def _read_fixed_edges(parsed: _Parsed, data: dict[str, Any], locate: Locate) -> Locate:
@@ -464,13 +494,14 @@ def read_tour(source: Source) -> list[int]:
     if "TOUR_SECTION" not in parsed.sections:
         parsed.fail("TOUR_SECTION is missing")
     section = parsed.sections["TOUR_SECTION"]
-    ids = []
-    for token, line in zip(section.tokens, section.lines, strict=True):
-        x = read_number(token)
+    found = read_all(section.tokens) or map(read_number, section.tokens)
+    ids: list[int] = []
+    for i, x in enumerate(found):
         if x == -1:
             break
         if not isinstance(x, int):
-            parsed.fail(f"TOUR_SECTION: expected a city's id, got {shown(token)}", line)
+            got = shown(section.tokens[i])
+            parsed.fail(f"TOUR_SECTION: expected a city's id, got {got}", section.lines[i])
         ids.append(x)
     size = _dimension(parsed) if "DIMENSION" in parsed.spec else len(ids)
     if size != len(ids):
