@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,8 @@ import torch
 
 import nsa_cli as nsa
 from nsa_cli.problems import builtin_names
+
+from helpers import environment
 
 #: Test data that is not part of the project; tests that need it skip without it.
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
@@ -33,3 +38,39 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("needs the data beside the checkout")
     return SHARED
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., list[subprocess.Popen[str]]]]:
+    """Start processes of one run as torchrun does, which has the store; none of them outlives the test."""
+    from torch.distributed import TCPStore
+
+    started: list[subprocess.Popen[str]] = []
+    stores: list[Any] = []
+
+    def run(count: int, *words: object) -> list[subprocess.Popen[str]]:
+        stores.append(TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False))
+        shared = {
+            "WORLD_SIZE": count,
+            "LOCAL_WORLD_SIZE": count,
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": stores[-1].port,
+            "TORCHELASTIC_USE_AGENT_STORE": True,
+        }
+        mine = [
+            subprocess.Popen(
+                [sys.executable, "-m", "nsa_cli", *map(str, words)],
+                env=environment(RANK=rank, LOCAL_RANK=rank, **shared),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(count)
+        ]
+        started.extend(mine)
+        return mine
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,3 +41,23 @@ def starts_of(problem: Any, instances: list[Any], name: str | None = None, seed:
 def random_instances(problem: Any, size: int, count: int, seed: int = 0) -> list[Any]:
     """Draw instances of the problem's own distribution."""
     return [task.instance for task in nsa.generate(problem, size, count, seed)]
+
+
+def environment(**variables: Any) -> dict[str, str]:
+    """Give the environment of a process that a launcher starts."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("TORCHELASTIC", "LOCAL_"))}
+    return clean | {"OMP_NUM_THREADS": "1"} | {k: str(v) for k, v in variables.items()}
+
+
+def ended(processes: Sequence[subprocess.Popen[str]]) -> tuple[list[int], str]:
+    """Wait for processes; their exit codes, and what they said on stderr, all as one text."""
+    said = [process.communicate(timeout=120)[1] for process in processes]
+    return [process.returncode for process in processes], "".join(said)
+
+
+def child_of_rank(parent: int, rank: int) -> int:
+    """Find the process that a launcher gave a rank, by its environment."""
+    for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        if f"\0RANK={rank}\0" in Path(f"/proc/{child}/environ").read_text():
+            return int(child)
+    raise AssertionError(f"no rank {rank} among the children of {parent}")

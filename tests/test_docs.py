@@ -212,8 +212,10 @@ def options_in(text):
 
 
 def test_options_on_pages_exist():
-    """Whatever page names an option of ours; pip's, mkdocs' and tests' are known."""
+    """Whatever page names an option of ours; those of pip, mkdocs, tests and torchrun are known."""
     others = {"--index-url", "--strict", "--install-completion", "--show-completion", "--version"}
+    others |= {"--standalone", "--nnodes", "--nproc-per-node", "--max-restarts"}
+    others |= {"--rdzv-backend", "--rdzv-endpoint"}
     for page in PAGES:
         assert options_in(page.path.read_text()) - others <= options_of(), page.path.name
 

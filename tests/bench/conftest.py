@@ -26,7 +26,7 @@ def measured():
             what=(problem,), sizes=(size,), **{"policies": (), "steps": (1,), "count": 3, **wanted}
         )
         ready = prepare(request)
-        return ready, [run for some in ready.runs(monitor or Monitor()) for run in some]
+        return ready, [run for _, some in ready.runs(monitor or Monitor()) for run in some]
 
     return run
 

@@ -13,7 +13,7 @@ from nsa_cli.bench import runs as runs_module
 from nsa_cli.bench.benchmark import processor_share
 from nsa_cli.bench.choose import Request, choose_solvers
 from nsa_cli.bench.paper import find_contribution
-from nsa_cli.bench.runs import MeasuredRun, run_by_seconds
+from nsa_cli.bench.runs import MeasuredRun, Rig, portions_by_seconds
 from nsa_cli.bench.solvers import Monitor, Solved, Solver, Stopped, format_budget
 from nsa_cli.bench.suites import read_references, suite_of_size
 from nsa_cli.bench.summary import COLUMNS, summarise
@@ -67,7 +67,14 @@ def knapsacks():
 
 def measured(*solvers):
     """Run solvers on two knapsacks."""
-    return [run for some in run_by_seconds(knapsacks(), solvers, (1,), Monitor()) for run in some]
+    return [run for some in by_seconds(knapsacks(), solvers) for run in some]
+
+
+def by_seconds(suite, solvers, seeds=(1,), monitor=None):
+    """Give the runs of one instance after the other."""
+    rig = Rig()
+    for part in portions_by_seconds(suite, solvers, seeds):
+        yield rig.measure(part, monitor or Monitor())
 
 
 def test_rows_are_means_over_instances_and_differences_on_the_same_ones():
@@ -101,8 +108,7 @@ def test_seeds_are_no_further_instances():
     suite, solver = knapsacks(), Ours(name="nsa-solve", counts=(1, 2), budget=0.01)
     best = Peers(name="best", counts=(2, 2), budget=0.01)
     once, twice = (
-        [run for some in run_by_seconds(suite, [solver, best], seeds, Monitor()) for run in some]
-        for seeds in ((1,), (1, 2))
+        [run for some in by_seconds(suite, [solver, best], seeds) for run in some] for seeds in ((1,), (1, 2))
     )
     (first, _), (second, _) = summarise(once), summarise(twice)
     assert (first.instances, first.seeds, second.instances, second.seeds) == (2, 1, 2, 2)
@@ -119,7 +125,7 @@ def test_stopping_leaves_whole_instances():
     """Runs of an instance that not every solver had are left out."""
     solvers = [Ours(name="nsa-solve", budget=0.01), Peers(name="other", budget=0.01)]
     asked = iter([False] * 3)
-    groups = run_by_seconds(knapsacks(), solvers, (1,), Monitor(lambda: next(asked, True)))
+    groups = by_seconds(knapsacks(), solvers, monitor=Monitor(lambda: next(asked, True)))
     assert [(run.place, run.solver.name) for run in next(groups)] == [(0, "nsa-solve"), (0, "other")]
     with pytest.raises(Stopped):
         next(groups)
@@ -142,14 +148,14 @@ def test_a_short_run_that_had_to_wait_is_repeated(monkeypatch):
     times = iter(x for k in range(1, 9) for x in (0.0, 0.001 * k))
     monkeypatch.setattr(runs_module, "_processor_time", lambda: next(times))
     monkeypatch.setattr(runs_module.time, "perf_counter", iter(0.01 * k for k in range(99)).__next__)
-    some = next(run_by_seconds(knapsacks(), [short, long], (1,), Monitor()))
+    some = next(by_seconds(knapsacks(), [short, long]))
     assert [budget for _, budget in short.seen] == [0.01, 0.01, 0.01, 10.0]
     assert [run.cpu_seconds for run in some] == [0.003, 0.004]
 
 
 def test_a_busy_machine_is_said_to_be_one():
     """Budgets are by the clock: where a thread had half a processor, the figures are not what they seem."""
-    run = MeasuredRun(knapsacks(), 0, Ours(name="nsa-solve", budget=1.0), 1, None, 1.0, 1.0, 0.5, 1, True)
+    run = MeasuredRun(knapsacks(), 0, Ours(name="nsa-solve", budget=1.0), 1, None, 1.0, 1.0, 0.5, 1)
     assert processor_share([run]) == 0.5
     assert processor_share([run._replace(solver=Ours(name="greedy"))]) == 1
     assert processor_share([]) == 1

@@ -142,7 +142,7 @@ def test_a_file_that_fails_does_not_stop_the_others(items, tmp_path):
     assert code == 2
     assert b"out/b.json" in err
     written = sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_file())
-    assert [name.partition(".")[0] for name in written] == ["a", "b", "c"]
+    assert [name.partition(".")[0] for name in written] == ["a", "b", "c", "journal"]
     assert out == b""
 
 

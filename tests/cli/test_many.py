@@ -137,8 +137,10 @@ def test_a_file_an_instance(nsa, bins, square, tmp_path):
     """In a directory that is made; JSON by default; a failed one has no file."""
     out = tmp_path / "new" / "out"
     done = nsa("solve", square, bins, "-o", f"{out}/", *OPTIONS)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert sorted(p.name for p in out.iterdir()) == ["first.json", "square.json", "third.json"]
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 2)
+    assert sorted(p.name for p in out.iterdir()) == [
+        *("first.json", "journal.jsonl", "square.json", "third.json"),
+    ]
     assert json.loads((out / "square.json").read_text())["objective"] == 140
     done = nsa("solve", square, "-o", out, "--format", "tour", *OPTIONS)
     assert (out / "square.tour").read_text().startswith("NAME : square.tour")
@@ -151,8 +153,9 @@ def test_names_of_files_are_safe_and_unique(nsa, tmp_path):
     path = tmp_path / "i.jsonl"
     path.write_text("\n".join(json.dumps({"name": n, "weights": [1]}) for n in names))
     out = tmp_path / "out"
-    done = nsa("solve", path, "-o", f"{out}/", *OPTIONS)
+    done = nsa("solve", path, "-o", f"{out}/", "--quiet", *OPTIONS)
     assert (done.code, done.err) == (0, "")
+    (out / "journal.jsonl").unlink()
     written = sorted(p.name for p in out.iterdir())
     assert len(written) == len(names)
     assert len({name.lower() for name in written}) == len(names)

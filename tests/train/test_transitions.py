@@ -8,7 +8,14 @@ import nsa_cli as nsa
 from nsa_cli.core.operations import select
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.estimators import Targets
-from nsa_cli.train.transitions import Critic, KernelTransitions, TensorTransitions, Trajectories, transitions
+from nsa_cli.train.transitions import (
+    Critic,
+    KernelTransitions,
+    Minibatch,
+    TensorTransitions,
+    Trajectories,
+    transitions,
+)
 
 from helpers import random_instances, starts_of
 
@@ -55,7 +62,7 @@ def targets_near(rollout, policy):
 
 def learnt(made, policy, critic, rows, targets):
     """Losses of some rows and the gradients of both networks."""
-    found = made.put_gradients(policy, critic, rows, targets, 0.25, 0.1)
+    found = made.put_gradients(policy, critic, rows, targets.at(rows), Minibatch(len(rows), 0.25, 0.1))
     gradients = [p.grad.clone() for part in (policy, critic) for p in part.parameters()]
     return [torch.tensor(found), *gradients]
 
@@ -137,3 +144,22 @@ def test_the_last_states_have_values(monkeypatch):
     anew = transitions(rollout, policy, by_kernel=True)
     assert isinstance(anew, TensorTransitions)
     np.testing.assert_allclose(kept.values(critic, rows), anew.values(critic, rows), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [TensorTransitions, KernelTransitions])
+@pytest.mark.parametrize(
+    ("name", "feature_set"), [("knapsack", "relative"), ("bin", "paper"), ("tsp", "paper")]
+)
+def test_parts_of_a_minibatch_add_up_to_the_whole(name, feature_set, kind):
+    """Losses and gradients of its rows, whichever process has them."""
+    policy, rollout = random_rollout(nsa.find_problem(name), feature_set, 6)
+    critic, rows = Critic(rollout.operations, feature_set, 16), torch.randint(0, STEPS * CHAINS, (40,))
+    targets, _ = targets_near(rollout, policy)
+    made = TensorTransitions(rollout) if kind is TensorTransitions else KernelTransitions(rollout, policy, 1)
+    minibatch, sums = Minibatch(len(rows), 0.25, 0.1), []
+    for part in (rows, rows[:13], rows[13:14], rows[14:]):
+        found = made.put_gradients(policy, critic, part, targets.at(part), minibatch)
+        gradients = [p.grad.clone() for network in (policy, critic) for p in network.parameters()]
+        sums.append([torch.tensor(found), *gradients])
+    for whole, *parts in zip(*sums, strict=True):
+        torch.testing.assert_close(sum(parts), whole, rtol=1e-4, atol=1e-6)

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from nsa_cli.bench.choose import Request, choose_solvers
 from nsa_cli.bench.paper import Figure, find_contribution, load_figures
-from nsa_cli.bench.runs import MeasuredRun, run_by_seconds, run_by_steps
-from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver, Stopped
+from nsa_cli.bench.runs import MeasuredRun, Portion, portions_by_seconds, portions_by_steps
+from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
 from nsa_cli.bench.summary import SummaryRow, summarise
+from nsa_cli.bench.units import MeasurePortions, known_runs, runs_from, units_of
 from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import builtin_names, find_problem
+from nsa_cli.work.journal import Journal, key_of
+from nsa_cli.work.ranks import Ranks
+from nsa_cli.work.sharing import Unit
 
 #: With this share of a processor a thread has not been kept waiting.
 _FREE = 0.8
 
 
-class Benchmark(NamedTuple):
+@dataclass(frozen=True)
+class Benchmark:
     """A benchmark that is ready to run.
 
     Attributes
@@ -41,12 +47,52 @@ class Benchmark(NamedTuple):
     solvers: list[list[Solver]]
     figures: tuple[Figure, ...]
 
-    def runs(self, monitor: Monitor) -> Iterator[list[MeasuredRun]]:
-        """Run, and yield runs as they are done; end early when asked to stop."""
-        run = run_by_seconds if self.request.budget else run_by_steps
-        with contextlib.suppress(Stopped):
-            for suite, solvers in zip(self.suites, self.solvers, strict=True):
-                yield from run(suite, solvers, self.request.seeds, monitor)
+    def portions(self) -> Iterator[Portion]:
+        """Give what is measured at one go each, in the order of ``runs.csv``."""
+        portions_of = portions_by_seconds if self.request.budget else portions_by_steps
+        for suite, solvers in zip(self.suites, self.solvers, strict=True):
+            yield from portions_of(suite, solvers, self.request.seeds)
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The portions as units of work."""
+        return units_of(self.portions())
+
+    @property
+    def size(self) -> int:
+        """Number of all runs."""
+        return sum(len(unit.payload.pairs) for unit in self.units)
+
+    def known(self, journal: Journal) -> int:
+        """Count the runs that a journal has."""
+        return sum(len(unit.payload.pairs) for unit in self.units if unit.key in journal)
+
+    def runs(
+        self, monitor: Monitor, journal: Journal | None = None, ranks: Ranks | None = None
+    ) -> Iterator[tuple[int, list[MeasuredRun]]]:
+        """Give what a journal has, and measure the rest; end early when asked to stop.
+
+        Of ranks the first one gives all runs, and has the journal; the others give nothing.
+
+        Yields
+        ------
+        tuple of int and list of MeasuredRun
+            The place of a portion, whose runs go into the journal before they are given, and the runs.
+        """
+        done = [i for i, unit in enumerate(self.units) if journal is not None and unit.key in journal]
+        todo = sorted({*range(len(self.units))} - {*done})
+        if ranks is not None:
+            digest = key_of({"units": [unit.key for unit in self.units]})
+            todo = ranks.agree(digest, todo, monitor.asked_to_stop)
+        for i in done:
+            assert journal is not None
+            yield i, known_runs(journal, self.units[i])
+        units = [self.units[i] for i in todo]
+        for k, outcome in _outcomes(units, monitor, ranks):
+            unit = units[k]
+            if journal is not None:
+                journal.append(unit.key, outcome)
+            yield todo[k], runs_from(outcome, unit.payload)
 
     def packages(self) -> list[str]:
         """List the packages of the peers that run."""
@@ -60,7 +106,8 @@ class Benchmark(NamedTuple):
 
     def caption(self, runs: Sequence[MeasuredRun]) -> list[str]:
         """Legend of the columns, one sentence a line."""
-        return self._caption_by_seconds(runs) if self.request.budget else self._caption_by_steps()
+        caption = self._caption_by_seconds(runs) if self.request.budget else self._caption_by_steps()
+        return caption + circumstances_of(runs)
 
     def _caption_by_steps(self) -> list[str]:
         problem, seeds, known = self.suites[0].problem, self.request.seeds, self.contribution.references
@@ -104,6 +151,32 @@ class Benchmark(NamedTuple):
             busy = f"threads of ours had {100 * share:.0f} % of a processor"
             caption.append(f"The machine was busy: {busy}. Measure again.")
         return caption
+
+
+def _outcomes(units: Sequence[Unit], monitor: Monitor, ranks: Ranks | None) -> Iterator[tuple[int, Any]]:
+    """Measure units, shared out or one after the other; give each outcome with its place."""
+    if ranks is not None:
+        yield from ranks.share(units, MeasurePortions(monitor, ranks.local), monitor.asked_to_stop)
+        return
+    measure = MeasurePortions(monitor)
+    for i, unit in enumerate(units):
+        for _, outcome in measure([unit.payload], 1.0, monitor.asked_to_stop):
+            yield i, outcome
+        if monitor.asked_to_stop():
+            return
+
+
+def circumstances_of(runs: Sequence[MeasuredRun]) -> list[str]:
+    """Say in sentences where times of runs do not compare with each other, or with those of one process."""
+    said, processors = [], dict.fromkeys(run.processor for run in runs)
+    if (most := max((run.processes for run in runs), default=1)) > 1:
+        said.append(
+            f"Up to {most} processes measured at the same time on one machine: they share its memory and "
+            "caches, and their times are not those of one alone."
+        )
+    if len(processors) > 1:
+        said.append(f"Measured on {' and '.join(processors)}: times on one do not compare with the others.")
+    return said
 
 
 def prepare(request: Request) -> Benchmark:

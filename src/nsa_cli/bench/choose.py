@@ -46,6 +46,8 @@ class Request:
         Folder of reference objectives; for files, a list of them.
     device : str
         Of a benchmark by steps.
+    threads : int, optional
+        The same; one for each core if not given.
     neighbourhood : str, optional
         Of one more row of uniform proposals.
     candidates : int, optional
@@ -63,6 +65,7 @@ class Request:
     time_limit: float = 1.0
     references: Path | None = None
     device: str = "cpu"
+    threads: int | None = None
     neighbourhood: str | None = None
     candidates: int | None = None
 
@@ -96,7 +99,9 @@ def _by_steps(
 ) -> Iterator[NsaSolver]:
     """Annealing by the paper's protocol, one chain from its start: uniform proposals, then policies."""
     start = "paper" if "paper" in problem.starts else None
-    protocol = {"chains": 1, "bound": False, "init": start, "device": request.device}
+    protocol: dict[str, Any] = {"chains": 1, "bound": False, "init": start, "device": request.device}
+    if request.threads is not None:
+        protocol["threads"] = request.threads
 
     def row(
         name: str, temperatures: TemperaturesBySize | None, paper: str | None = None, **settings: Any

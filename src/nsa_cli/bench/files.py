@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
@@ -15,7 +13,7 @@ from nsa_cli.bench.runs import MeasuredRun
 from nsa_cli.bench.summary import COLUMNS, SummaryRow, run_rows
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed
-from nsa_cli.core.machine import cores
+from nsa_cli.core.machine import cores, processor
 from nsa_cli.core.manifest import machine
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.json_text import dumps
@@ -68,7 +66,7 @@ def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:
         | {name: metadata.version(name) for name in ("scipy", *packages)},
         "machine": machine()
         | {
-            "processor": _processor(),
+            "processor": processor(),
             "cuda": _cuda(),
         },
         "threads": cores(),
@@ -82,12 +80,3 @@ def _cuda() -> str | None:
     import torch
 
     return torch.cuda.get_device_name() if torch.cuda.is_available() else None
-
-
-def _processor() -> str:
-    """Name of the processor, or its architecture where the system does not tell."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

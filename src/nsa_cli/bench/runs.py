@@ -45,8 +45,10 @@ class MeasuredRun(NamedTuple):
         Wall-clock and processor time of all threads, set-up included; of a batch, the instance's share.
     batch : int
         Instances solved side by side.
-    random : bool
-        Whether another seed could give another answer.
+    processor : str
+        On which it was measured.
+    processes : int
+        That measured at the same time on the machine.
     """
 
     suite: Suite
@@ -58,57 +60,97 @@ class MeasuredRun(NamedTuple):
     seconds: float
     cpu_seconds: float
     batch: int
-    random: bool
+    processor: str = ""
+    processes: int = 1
 
 
-def run_by_steps(
-    suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int], monitor: Monitor
-) -> Iterator[list[MeasuredRun]]:
-    """Yield the runs of a solver with a seed, all instances of them; one seed if none changes the answer.
+class Portion(NamedTuple):
+    """What is measured at one go: instances by a solver, or by seconds one by all solvers in their turns.
 
-    Raises
-    ------
-    Stopped
-        When asked to stop.
+    Attributes
+    ----------
+    suite : Suite
+    solvers : tuple of Solver
+    places : tuple of int
+        Of the instances in the suite.
+    seed : int
+    timed : bool
+        Whether solvers have seconds.
     """
+
+    suite: Suite
+    solvers: tuple[Solver, ...]
+    places: tuple[int, ...]
+    seed: int
+    timed: bool
+
+    @property
+    def pairs(self) -> list[tuple[int, Solver]]:
+        """The runs, each an instance and a solver, in their order."""
+        return [*product(self.places, self.solvers)]
+
+
+def portions_by_steps(suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int]) -> Iterator[Portion]:
+    """Give the runs of a solver with a seed, side by side or each alone; one seed if all are alike."""
     count = len(suite.tasks)
     for solver in solvers:
-        solver.rehearsal().solve([_fresh(suite.tasks[0])], 0, Monitor())
         batch = count if solver.batched else 1
-        for seed in seeds:
-            runs: list[MeasuredRun] = []
-            head = f"{suite.label}  {solver.name} {format_budget(solver.budget)}  seed {seed}  "
-            for first in range(0, count, batch):
-                monitor.report(f"{head}instance {first + 1}/{count}")
-                runs += measure(solver, suite, range(first, first + batch), seed, monitor.within(head))
-            yield runs
-            if not any(run.random for run in runs):
-                break
+        several = len(seeds) > 1 and solver.is_random(_fresh(suite.tasks[0]))
+        for seed, first in product(seeds if several else seeds[:1], range(0, count, batch)):
+            yield Portion(suite, (solver,), (*range(first, first + batch),), seed, timed=False)
 
 
-def run_by_seconds(
-    suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int], monitor: Monitor
-) -> Iterator[list[MeasuredRun]]:
-    """Yield the runs of an instance with a seed, one of each solver.
+def portions_by_seconds(suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int]) -> Iterator[Portion]:
+    """Give the runs of an instance with a seed, one of each solver."""
+    for seed, place in product(seeds, range(len(suite.tasks))):
+        yield Portion(suite, (*_turns(solvers, place),), (place,), seed, timed=True)
 
-    Raises
-    ------
-    Stopped
-        When asked to stop.
-    """
-    for solver in {solver.name: solver for solver in solvers}.values():
-        _rehearse(solver, suite.tasks[0])
-    # Compiled code is a great many objects: a collection that looks at them all takes a tenth of a second,
-    # and would fall on any of the runs.
-    gc.collect()
-    gc.freeze()
-    for seed, (place, name) in product(seeds, enumerate(suite.names)):
+
+class Rig:
+    """Measures portions in this process; solvers are rehearsed before the first portion that they are in."""
+
+    def __init__(self) -> None:
+        self._rehearsed: set[tuple[str, str, str]] = set()
+
+    def measure(self, portion: Portion, monitor: Monitor) -> list[MeasuredRun]:
+        """Measure the runs of a portion.
+
+        Raises
+        ------
+        NsaError
+            If a solution is infeasible.
+        Stopped
+            When asked to stop.
+        """
+        self._rehearse(portion)
+        suite, (first, *_) = portion.suite, portion.places
+        head = f"{suite.label}  {suite.names[first]} {first + 1}/{len(suite.names)}  seed {portion.seed}  "
+        if not portion.timed:
+            (solver,) = portion.solvers
+            head += f"{solver.name} {format_budget(solver.budget)}  "
+            monitor.report(head)
+            return measure(solver, suite, portion.places, portion.seed, monitor.within(head))
         runs: list[MeasuredRun] = []
-        head = f"{suite.label}  {name} {place + 1}/{len(suite.names)}  seed {seed}  "
-        for solver in _turns(solvers, place):
+        for solver in portion.solvers:
             monitor.report(f"{head}{solver.name} {format_budget(solver.budget)}")
-            runs.append(_measure_alone(solver, suite, place, seed, monitor))
-        yield runs
+            runs.append(_measure_alone(solver, suite, first, portion.seed, monitor))
+        return runs
+
+    def _rehearse(self, portion: Portion) -> None:
+        """Import and compile, which only the first runs of a process have to do."""
+        new: dict[tuple[str, str, str], Solver] = {}
+        for solver in portion.solvers:  # those of the same name differ by their budgets
+            budget = "" if portion.timed else format_budget(solver.budget)
+            new[portion.suite.label, solver.name, budget] = solver
+        new = {name: solver for name, solver in new.items() if name not in self._rehearsed}
+        for solver in new.values():
+            _rehearse(solver, portion.suite.tasks[0], _REHEARSALS if portion.timed else 1)
+        self._rehearsed |= set(new)
+        if new and portion.timed:
+            # Compiled code is a great many objects: a collection that looks at them all takes a tenth of a
+            # second, and would fall on any of the runs.
+            gc.collect()
+            gc.freeze()
 
 
 def _turns(solvers: Sequence[Solver], place: int) -> Iterator[Solver]:
@@ -119,9 +161,9 @@ def _turns(solvers: Sequence[Solver], place: int) -> Iterator[Solver]:
         yield from (*equal[first:], *equal[:first])
 
 
-def _rehearse(solver: Solver, task: Task) -> None:
-    """Import and compile, which only the first runs of a process have to do."""
-    for _ in range(_REHEARSALS):
+def _rehearse(solver: Solver, task: Task, most: int) -> None:
+    """Solve for a moment, `most` times, or until that keeps to its time."""
+    for _ in range(most):
         begin = _processor_time()
         solver.rehearsal().solve([_fresh(task)], 0, Monitor())
         if _processor_time() - begin < 1.2 * REHEARSAL:
@@ -156,13 +198,13 @@ def measure(
     answers = solver.solve(tasks, seed, monitor)
     seconds, cpu_seconds = time.perf_counter() - wall, _processor_time() - cpu
     runs: list[MeasuredRun] = []
-    for place, (solution, steps, random) in zip(places, answers, strict=True):
+    for place, (solution, steps) in zip(places, answers, strict=True):
         instance = suite.tasks[place].instance
         if (why := instance.violation(solution)) is not None:
             raise NsaError(f"{solver.name} returned an infeasible solution of {suite.names[place]}: {why}")
         objective, count = float(instance.objective(solution)), len(places)
         share = (seconds / count, cpu_seconds / count, count)
-        runs.append(MeasuredRun(suite, place, solver, seed, steps, objective, *share, random))
+        runs.append(MeasuredRun(suite, place, solver, seed, steps, objective, *share))
     return runs
 
 

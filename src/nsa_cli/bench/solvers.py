@@ -8,6 +8,8 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from importlib import metadata
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,11 +17,13 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.stop import Interrupt, Progress
 from nsa_cli.bench.paper import Cell
+from nsa_cli.bench.suites import Suite
 from nsa_cli.core.bench import Heuristic, Peer, TemperaturesBySize
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import Steps
 from nsa_cli.core.task import Task
+from nsa_cli.policy.checkpoint import digest
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 
@@ -35,6 +39,10 @@ def format_budget(budget: Budget) -> str:
     if not isinstance(budget, float):
         return "" if budget is None else str(budget.plain())
     return f"{budget:g}s" if budget >= 1 else f"{1e3 * budget:g}ms"
+
+
+#: Hashes a policy's file, once.
+_digest = cache(digest)
 
 
 class Stopped(Exception):  # noqa: N818 - no error
@@ -73,13 +81,10 @@ class Solved(NamedTuple):
     solution : ndarray
     steps : int or None
         Of each chain.
-    random : bool
-        Whether another seed could give another answer.
     """
 
     solution: Solution
     steps: int | None = None
-    random: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +123,19 @@ class Solver(ABC):
         Stopped
             If asked to stop before all are solved.
         """
+
+    def is_random(self, task: Task) -> bool:
+        """Tell whether another seed could give another answer."""
+        return True
+
+    def identity(self, suite: Suite) -> dict[str, Any]:
+        """Name what an answer depends on beside the instance and the seed, as plain data."""
+        budget = self.budget if isinstance(self.budget, float | None) else str(self.budget.plain())
+        return {"kind": self.kind, "name": self.name, "budget": budget, "mode": self.mode}
+
+    def expected_seconds(self, suite: Suite, count: int) -> float:
+        """Guess the seconds that `count` instances take, for sharing them out."""
+        return count * (self.budget if isinstance(self.budget, float) else 1e-6 * suite.size)
 
     def rehearsal(self) -> Solver:
         """Give the same solver with a small budget, for imports and compilation."""
@@ -161,7 +179,25 @@ class NsaSolver(Solver):
         results = solve_all(tasks, settings, stop=stop, on_progress=show if by_steps else None)
         if any(result.stop_reason == "interrupted" for result in results):
             raise Stopped
-        return [Solved(result.raw, result.steps, random=True) for result in results]
+        return [Solved(result.raw, result.steps) for result in results]
+
+    def identity(self, suite: Suite) -> dict[str, Any]:
+        # Threads share out chains, and all devices of a kind are alike.
+        settings = {name: value for name, value in self.settings.items() if name != "threads"}
+        if "device" in settings:
+            settings["device"] = settings["device"].partition(":")[0]
+        policy = settings.get("policy")
+        return super().identity(suite) | {
+            "settings": settings,
+            "temperatures": None if self.temperatures is None else [*self.temperatures(suite.size)],
+            "policy": None if policy is None else _digest(policy, suite.problem.name),
+        }
+
+    def expected_seconds(self, suite: Suite, count: int) -> float:
+        if not isinstance(self.budget, Steps):
+            return super().expected_seconds(suite, count)
+        wide = 1 if self.settings.get("policy") == "uniform" else suite.size  # a network sees all candidates
+        return 1e-7 * self.budget.of(suite.size) * count * wide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,16 +209,18 @@ class HeuristicSolver(Solver):
 
     def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
         keys = stream_keys(seed, np.array([task.stream << 32 for task in tasks]))
-        return [self._answer(task, key) for task, key in zip(tasks, keys, strict=True)]
+        pairs = zip(tasks, keys, strict=True)
+        return [Solved(self.heuristic.solve(task.instance, partial(start_draws, key))) for task, key in pairs]
 
-    def _answer(self, task: Task, key: np.int64) -> Solved:
+    def is_random(self, task: Task) -> bool:
         drawn: list[int] = []
 
         def draws(count: int) -> NDArray[np.float64]:
             drawn.append(count)
-            return start_draws(key, count)
+            return np.full(count, 0.5)
 
-        return Solved(self.heuristic.solve(task.instance, draws), random=bool(drawn))
+        self.heuristic.solve(task.instance, draws)
+        return bool(drawn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +235,13 @@ class PeerSolver(Solver):
         assert isinstance(self.budget, float)
         with stdout_closed():
             return [Solved(self.peer.solve(task.instance, self.budget)) for task in tasks]
+
+    def is_random(self, task: Task) -> bool:
+        return False
+
+    def identity(self, suite: Suite) -> dict[str, Any]:
+        package = None if self.peer.program is not None else metadata.version(self.peer.package)
+        return super().identity(suite) | {"package": package}
 
 
 @contextlib.contextmanager

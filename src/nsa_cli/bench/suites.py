@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nsa_cli.api import Unread, generate, read_each
+from nsa_cli.api import Unread, generate
 from nsa_cli.bench.paper import find_contribution
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
+from nsa_cli.inputs import read_inputs
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.source import read_source
 
@@ -124,15 +124,11 @@ def _suite(
 
 
 def _read(paths: Sequence[str]) -> Iterator[Task]:
-    """Read files; files of a folder that hold no instance are skipped."""
-    for path in paths:
-        folder = os.path.isdir(path)
-        inside = sorted(str(p) for p in Path(path).iterdir() if p.is_file()) if folder else [path]
-        for task in read_each(inside):
-            if isinstance(task, Task):
-                yield task
-            elif isinstance(task, Unread) and not folder:
-                raise task.error
+    """Read files; files of a folder that are no instances are skipped."""
+    for item in read_inputs(paths).items:
+        if isinstance(item, Unread):
+            raise item.error
+        yield item
 
 
 def load_references(folder: Path, problem: Problem[Any], size: int) -> list[float]:

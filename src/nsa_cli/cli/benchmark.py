@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_names
+from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed
+from nsa_cli.core.launch import several
 from nsa_cli.core.limits import memory_limit
+from nsa_cli.core.machine import cores
 from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers, parse_seconds
+from nsa_cli.work.journal import Journal
+from nsa_cli.work.ranks import Ranks
 
 if TYPE_CHECKING:
+    from nsa_cli.bench.benchmark import Benchmark
     from nsa_cli.bench.choose import Request
     from nsa_cli.bench.runs import MeasuredRun
 
 #: Seconds between two writings of all files while the benchmark runs.
 _PAUSE = 5.0
+
+#: Name of the journal in a folder of results.
+_JOURNAL = "journal.jsonl"
 
 
 def benchmark(
@@ -93,76 +104,145 @@ def benchmark(
         str | None,
         typer.Option("--out", metavar="DIR", help="Where runs.csv, summary.json and curves.png go."),
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure anew what an earlier run has left in DIR.")
+    ] = False,
     max_memory: MaxMemory = None,
     quiet: Quiet = False,
 ) -> int:
     """Measure solvers on test sets or files. Annealing, heuristics, and peers if they are named."""
-    if count < 1:
-        raise UsageError(f"expected at least 1, got {count}", option="count")
-    seconds = parse_seconds("time_limit", time_limit)
-    if not seconds:
-        raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
-    from nsa_cli.bench.choose import Request
+    ranks = None if (process := several()) is None else Ranks.joined(process)
+    with contextlib.nullcontext() if ranks is None else one_voice(ranks.fails_first):
+        if count < 1:
+            raise UsageError(f"expected at least 1, got {count}", option="count")
+        seconds = parse_seconds("time_limit", time_limit)
+        if not seconds:
+            raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
+        if again and out is None:
+            raise UsageError("nothing is kept without a folder", option="again", use={"out": "DIR"})
+        from nsa_cli.bench.choose import Request
 
-    request = Request(
-        what=tuple(what),
-        sizes=None if sizes is None else parse_numbers("sizes", sizes),
-        seeds=parse_numbers("seeds", seeds, minimum=0),
-        count=count,
-        steps=parse_numbers("steps", steps),
-        budget=None if budget is None else parse_budgets("budget", budget),
-        policies=None if policies is None else () if policies == "none" else parse_names(policies),
-        against=parse_names(against or "") or None,
-        time_limit=seconds,
-        references=None if references is None else Path(references),
-        device=_device(device, budget),
-        neighbourhood=neighbourhood,
-        candidates=candidates,
-    )
-    with memory_limit(parse_bytes("max_memory", max_memory)):
-        return _run(request, out, Console(quiet))
+        request = Request(
+            what=tuple(what),
+            sizes=None if sizes is None else parse_numbers("sizes", sizes),
+            seeds=parse_numbers("seeds", seeds, minimum=0),
+            count=count,
+            steps=parse_numbers("steps", steps),
+            budget=None if budget is None else parse_budgets("budget", budget),
+            policies=None if policies is None else () if policies == "none" else parse_names(policies),
+            against=parse_names(against or "") or None,
+            time_limit=seconds,
+            references=None if references is None else Path(references),
+            device=_device(device, budget),
+            threads=None if ranks is None else max(cores() // ranks.local, 1),
+            neighbourhood=neighbourhood,
+            candidates=candidates,
+        )
+        with memory_limit(parse_bytes("max_memory", max_memory)):
+            return _run(request, out, Console(quiet or not _leads(ranks)), ranks, again=again)
 
 
-def _run(request: Request, out: str | None, console: Console) -> int:
+def _run(request: Request, out: str | None, console: Console, ranks: Ranks | None, *, again: bool) -> int:
     """Run, write the files now and then and at the end, and print the table, complete or not."""
     from nsa_cli.bench import files
     from nsa_cli.bench.benchmark import prepare
     from nsa_cli.bench.solvers import Monitor
-    from nsa_cli.bench.tables import format_rows
 
-    timed = request.budget is not None
     with Signals() as signals:
-        ready = prepare(request)
+        ready, status = prepare(request), Status(console)
+        monitor = Monitor(lambda: signals.received != 0, status.update)
+        if not _leads(ranks):
+            for _ in ready.runs(monitor, ranks=ranks):
+                pass
+            return signals.exit_code
         directory = None if out is None else files.make_directory(out)
-        if directory is not None and timed and not is_installed("matplotlib"):
+        if directory is not None and request.budget and not is_installed("matplotlib"):
             console.warn("no picture: it needs matplotlib: pip install 'nsa-cli[plot]'")
         about = files.circumstances(ready.packages()) | {"device": request.device}
-        status, runs, written = Status(console), list["MeasuredRun"](), float("-inf")
+        results = _Results(ready, directory, about)
+        journal = None if directory is None else Journal(directory / _JOURNAL, "benchmark", anew=again)
+        with contextlib.nullcontext() if journal is None else journal:
+            if journal is not None and (known := ready.known(journal)):
+                rest = f"{ready.size - known} are measured" if known < ready.size else "nothing is measured"
+                console.tell(f"{known} of {ready.size} runs are in {journal.path}; {rest}")
+            try:
+                for place, some in ready.runs(monitor, journal, ranks):
+                    results.add(place, some)
+            finally:
+                status.clear()
+                results.write(last=True)
+        results.show()
+        if results.complete:
+            return signals.exit_code
+        rest = "; the same command measures the rest" if journal is not None else ""
+        say(f"interrupted: {len(results.runs)} of {ready.size} runs are complete{rest}")
+        return signals.exit_code or 1
 
-        def write(*, picture: bool) -> None:
-            if runs and directory is not None:
-                head = {"command": _command(request), "caption": ready.caption(runs)} | about
-                files.write_files(directory, runs, ready.rows(runs), head, picture=picture)
 
-        try:
-            for some in ready.runs(Monitor(lambda: signals.received != 0, status.update)):
-                runs += some
-                if time.monotonic() > written + _PAUSE:
-                    write(picture=False)
-                    written = time.monotonic()
-        finally:
-            status.clear()
-            write(picture=timed and is_installed("matplotlib"))
-        if runs:
-            emit(format_rows(ready.rows(runs), ready.caption(runs), by_seconds=timed), None)
-        if signals.received:
-            say(f"interrupted: {len(runs)} runs are complete, of what was asked for")
-        return signals.exit_code
+@dataclass
+class _Results:
+    """Runs that are complete, the files that have them, and the table.
+
+    Attributes
+    ----------
+    ready : Benchmark
+    directory : Path or None
+        Of the files; none without.
+    about : dict
+        Date, versions and machine.
+    """
+
+    ready: Benchmark
+    directory: Path | None
+    about: dict[str, Any]
+    _found: dict[int, list[MeasuredRun]] = field(default_factory=dict)
+    _written: float = float("-inf")
+
+    @property
+    def runs(self) -> list[MeasuredRun]:
+        """All runs, in order."""
+        return [run for place in sorted(self._found) for run in self._found[place]]
+
+    @property
+    def complete(self) -> bool:
+        """Whether none is missing."""
+        return len(self._found) == len(self.ready.units)
+
+    def add(self, place: int, runs: list[MeasuredRun]) -> None:
+        """Take runs, and write the files now and then."""
+        self._found[place] = runs
+        if time.monotonic() > self._written + _PAUSE:
+            self.write()
+            self._written = time.monotonic()
+
+    def write(self, *, last: bool = False) -> None:
+        """Write the files, at the end with the picture."""
+        from nsa_cli.bench import files
+
+        if self._found and self.directory is not None:
+            ready, runs = self.ready, self.runs
+            head = {"command": _command(ready.request), "caption": ready.caption(runs)} | self.about
+            picture = last and ready.request.budget is not None and is_installed("matplotlib")
+            files.write_files(self.directory, runs, ready.rows(runs), head, picture=picture)
+
+    def show(self) -> None:
+        """Print the table, if there is anything in it."""
+        from nsa_cli.bench.tables import format_rows
+
+        if self._found:
+            ready, runs = self.ready, self.runs
+            by_seconds = ready.request.budget is not None
+            emit(format_rows(ready.rows(runs), ready.caption(runs), by_seconds=by_seconds), None)
+
+
+def _leads(ranks: Ranks | None) -> bool:
+    """Whether this process writes and prints."""
+    return ranks is None or ranks.rank == 0
 
 
 def _command(request: Request) -> str:
     """Write the command that repeats the benchmark; by seconds, as far as the clock allows."""
-    unused = ("what", "steps", "time_limit", "device") if request.budget else ("what",)
+    unused = ("what", "threads", *(("steps", "time_limit", "device") if request.budget else ()))
     words = ["nsa", "benchmark", *request.what]
     for name, value in vars(request).items():
         if name not in unused and value is not None:

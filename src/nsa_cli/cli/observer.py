@@ -37,6 +37,11 @@ class Extras:
     plot: str | None = None
     plot_run: str | None = None
 
+    @property
+    def wanted(self) -> bool:
+        """Whether there is any."""
+        return self.trace is not None or self.plot is not None or self.plot_run is not None
+
     def check(self, tasks: list[Task]) -> None:
         """Check that all of them can be written and drawn.
 

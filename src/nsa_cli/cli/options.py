@@ -210,7 +210,7 @@ def check_destination(output: str | None, inputs: Sequence[str] = ()) -> None:
     Raises
     ------
     UsageError
-        If it cannot be written, or not be made.
+        If it cannot be written, or not be made, or is a folder of instances.
     """
     if not is_directory(output):
         check_output(output, inputs=inputs)
@@ -221,6 +221,11 @@ def check_destination(output: str | None, inputs: Sequence[str] = ()) -> None:
         raise UsageError(f"-o {output}: {there} is no directory")
     if not os.access(there, os.W_OK | os.X_OK):
         raise UsageError(f"-o {output}: no permission to write")
+    if identities([output]) & identities(path for path in inputs if os.path.isdir(path)):
+        raise UsageError(
+            f"-o {output}: is the folder of the instances, and the next run would read answers among them; "
+            "give another folder"
+        )
 
 
 def file_in(directory: str | None, name: str) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
-from nsa_cli.api import Task, Unread, first_solution, read_each
+from nsa_cli.api import Task, Unread, first_solution
 from nsa_cli.cli import solve_options as option
-from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, say, set_log_format
+from nsa_cli.cli.console import (
+    Console,
+    Signals,
+    announce_compiling,
+    describe,
+    say,
+    set_log_format,
+)
 from nsa_cli.cli.observer import Extras, Observer
 from nsa_cli.cli.options import (
     Candidates,
@@ -33,19 +38,15 @@ from nsa_cli.cli.options import (
     reading_options,
     record_keys,
 )
-from nsa_cli.cli.writing import Writer, choose_format, choose_instance
+from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_late
+from nsa_cli.cli.writing import Writer, choose_format, choose_instance, journal_of
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.kernel import compiled, is_compiling
+from nsa_cli.core.launch import several
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
+from nsa_cli.inputs import Skipped, is_many, named, read_inputs
 from nsa_cli.solver.settings import Settings
-
-if TYPE_CHECKING:
-    from nsa_cli.report.result import Result
-
-#: Seconds after the limit from which on an answer is late.
-_LATE = 1.0
 
 #: Options that are settings as they are.
 _SETTINGS = {f.name for f in fields(Settings)} - {"init", "bound", "started", "unit"}
@@ -90,6 +91,8 @@ def solve(
     instance: option.Instance = None,
     output: option.Output = None,
     fmt: option.Format = None,
+    jobs: option.Jobs = None,
+    again: option.Again = False,
     trace: option.Trace = None,
     plot: option.Plot = None,
     plot_run: option.PlotRun = None,
@@ -102,19 +105,26 @@ def solve(
     set_log_format(log_format)
     console = Console(quiet, verbose)
     check_destination(output, files)
+    crew = None
+    if jobs is not None or several() is not None:
+        from nsa_cli.cli.many import Crew
+
+        crew = Crew.of(jobs, files)
     limit = parse_bytes("max_memory", max_memory)
     with memory_limit(limit):
         keys = record_keys(set_, capacity, open_, from_, to)
-        items = read_each(files, problem, keys, **reading_options(options))
+        items, skipped = read_inputs(files, problem, keys, **reading_options(options))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
-    if len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
+    leads = crew is None or crew.leads
+    if not leads:
+        console = Console(quiet=True)
+    elif len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
         raise items[0].error
     fmt = choose_format(fmt, output, tasks, len(items))
     extras = Extras(trace, plot, plot_run)
     extras.check(tasks)
-    _report_input(items, console)
     with memory_limit(limit):
         first = first_solution(init, tasks, console.warn)
     settings = Settings(
@@ -123,12 +133,24 @@ def solve(
         bound=not no_bound,
         started=started,
     )
-    observer = Observer(extras, console, tasks, settings)
-    return _run(items, settings, console, Writer(items, output, fmt), observer, output)
+    if leads:
+        _report_input(items, skipped, console)
+    writer = Writer(items, output, fmt)
+    if len(items) == 1 and leads and (extras.wanted or not any(map(is_many, files))):
+        observer = Observer(extras, console, tasks, settings)
+        return _run_one(items, settings, console, writer, observer, output)
+    from nsa_cli.cli.many import run_many
+
+    return run_many(
+        items, settings, console, writer, crew, journal_of(output, files, len(items)), again=again
+    )
 
 
-def _report_input(items: list[Task | Unread], console: Console) -> None:
-    """Print errors of instances that could not be read, one a cause, and warnings about the others."""
+def _report_input(items: list[Task | Unread], skipped: list[Skipped], console: Console) -> None:
+    """Print what was left out, errors of instances that could not be read, one a cause, and warnings."""
+    for place, files in skipped:
+        count = "1 file holds" if len(files) == 1 else f"{len(files)} files hold"
+        console.tell(f"{place}: {count} no instance: {named(files)}")
     causes: dict[tuple[str, str], list[Unread]] = {}
     for item in items:
         if isinstance(item, Unread):
@@ -142,7 +164,7 @@ def _report_input(items: list[Task | Unread], console: Console) -> None:
         say(f"error: {describe(alike[0].error)}{more}")
 
 
-def _run(
+def _run_one(
     items: list[Task | Unread],
     settings: Settings,
     console: Console,
@@ -150,9 +172,8 @@ def _run(
     observer: Observer,
     output: str | None,
 ) -> int:
-    places = [i for i, item in enumerate(items) if isinstance(item, Task)]
-    tasks = [item for item in items if isinstance(item, Task)]
-    compiled_late, told, before = False, "", len(compiled)
+    """Solve the only instance, showing how it goes."""
+    tasks, told, late = [item for item in items if isinstance(item, Task)], "", LateKernels()
     announce_compiling(console)
     with Signals() as signals:
         from nsa_cli.anneal.stop import Interrupt
@@ -165,46 +186,20 @@ def _run(
             ):
                 observer.end()
                 if isinstance(result, NsaError):
-                    say(f"error: {tasks[i].instance.name or tasks[i].file}: {describe(result)}")
-                elif i == 0:
-                    _note(console, result)
-                if not writer.take(places[i], result):
+                    say_error(tasks[i], result)
+                else:
+                    note_choices(console, result)
+                if not writer.take(i, result):
                     break
                 if not isinstance(result, NsaError):
                     told = f"objective {result.objective}, {result.status}: {output}"
                     observer.write(result)
-                    has_compiled = len(compiled) > before or is_compiling()
-                    compiled_late = compiled_late or (result.found_by == "start" and has_compiled)
-                    _say_late(console, result, settings)
+                    late.note(result)
+                    warn_late(console, result, settings)
         finally:
             observer.end()
             writer.finish()
-        if told and len(items) == 1 and output not in (None, "-"):
+        if told and output not in (None, "-"):
             console.tell(told)
-        if compiled_late:
-            console.warn(
-                "there was no time to compile the kernels for this machine: the answer is a start, as good "
-                "as can be without them; "
-                "they are compiled in the background now, and the next run has them"
-            )
+        late.warn(console)
         return signals.exit_code or writer.exit_code
-
-
-def _say_late(console: Console, result: Result, settings: Settings) -> None:
-    """Say why an answer comes long after a limit that was too short for anything but a first solution."""
-    limit = settings.time_limit
-    if limit is None or result.stop_reason != "time_limit" or result.found_by != "start":
-        return
-    if (late := time.monotonic() - settings.started - limit) > _LATE:
-        console.warn(
-            f"the limit of {limit:g} s was too short: reading took {result.seconds['load']:.1f} s and a "
-            f"first solution {result.seconds['setup']:.1f} s more; it is the answer, {late:.1f} s late"
-        )
-
-
-def _note(console: Console, result: Result) -> None:
-    console.note(
-        f"seed {result.seed}, policy {result.policy}, start {result.start}, "
-        f"{result.backend} on {result.device}, threads {result.threads}"
-    )
-    console.note(f"{result.steps} steps, {result.chains} chains, schedule {dict(result.schedule)}")

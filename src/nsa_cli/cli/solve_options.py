@@ -15,7 +15,8 @@ from nsa_cli.solver.settings import BACKENDS, METHODS
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...", help="Files of instances; - is stdin. Or a problem's name, with --set."
+        metavar="FILE...",
+        help="Files of instances, folders of them, patterns; - is stdin. Or a problem's name, with --set.",
     ),
 ]
 Steps = Annotated[
@@ -194,6 +195,24 @@ Format = Annotated[
         words=("json", "jsonl", "table", "csv", "tour"),
         text="tour: TSPLIB, of tours only. Default: table on a terminal, else json.",
         panel=OUTPUT,
+    ),
+]
+Jobs = Annotated[
+    str | None,
+    typer.Option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        help="Of many instances: share them out among N processes.",
+        rich_help_panel=SEARCH,
+    ),
+]
+Again = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="Solve all anew, also what an earlier run has written into the journal.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Trace = Annotated[

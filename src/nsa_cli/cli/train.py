@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, announce_compiling, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
+from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
@@ -64,64 +66,74 @@ def train(
     context: typer.Context,
 ) -> int:
     """Train a policy for PROBLEM. Its log and its state lie beside it; Ctrl-C saves them."""
-    from nsa_cli.problems import find_problem
-
-    found = find_problem(problem)
-    console = Console(quiet)
-    _check_own(found, console)
-    out = _destination(out, found.name, f"{method}-{preset}", console)
-    check_output(out)
+    # A process that ends makes torch warn in all others, with a trace; a line of ours says it.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     need("torch", "training")
-    import torch
+    from nsa_cli.train.group import joined
 
-    from nsa_cli.solver.choose import choose_device, device_for
-    from nsa_cli.train.compare import find_temperatures
-    from nsa_cli.train.config import choose_config
-    from nsa_cli.train.es import train_es
-    from nsa_cli.train.loop import Training
-    from nsa_cli.train.ppo import train_ppo
-    from nsa_cli.train.tensorboard import board
+    with joined(device) as group, one_voice(group.fails_first):
+        import torch
 
-    asked = found.requested_neighbourhood(neighbourhood, candidates)
-    given = {
-        "size": size,
-        "epochs": epochs,
-        "features": features,
-        "neighbourhood": None if asked is None else asked.name,
-    }
-    chosen = choose_config(
-        type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
-    )
-    status = Status(console)
-    with board(tensorboard) as write, Signals() as signals:
+        from nsa_cli.problems import find_problem
+        from nsa_cli.solver.choose import choose_device, device_for
+        from nsa_cli.train.compare import find_temperatures
+        from nsa_cli.train.config import choose_config
+        from nsa_cli.train.es import train_es
+        from nsa_cli.train.loop import Training
+        from nsa_cli.train.ppo import train_ppo
+        from nsa_cli.train.tensorboard import board
 
-        def show(row: Mapping[str, Any]) -> None:
-            write(row)
-            figures = "  ".join(f"{key} {row[key]:.4g}" for key in _SHOWN if isinstance(row.get(key), float))
-            left = row["seconds"] / row["epoch"] * (chosen.epochs - row["epoch"])
-            times = f"{row['seconds']:.0f} s, {duration(left)} left"
-            status.update(f"epoch {row['epoch']}/{chosen.epochs}  {times}  {figures}")
-
-        run = Training(
-            found,
-            chosen,
-            parse_seed("seed", seed),
-            Path(out),
-            torch.device(device_for(found, device, choose_device(device))),
-            asked_to_stop=lambda: signals.received != 0,
-            on_epoch=show,
+        found, console = find_problem(problem), Console(quiet or not group.leads)
+        _check_own(found, console)
+        out = _destination(out, found.name, f"{method}-{preset}", console)
+        if group.leads:
+            check_output(out)
+        asked = found.requested_neighbourhood(neighbourhood, candidates)
+        given = {
+            "size": size,
+            "epochs": epochs,
+            "features": features,
+            "neighbourhood": None if asked is None else asked.name,
+        }
+        chosen = choose_config(
+            type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
         )
-        find_temperatures(run)
-        try:
-            (train_es if method == "es" else train_ppo)(run, resume=resume)
-        finally:
-            status.clear()
-    if not quiet:
-        how = "stopped; --resume goes on" if signals.received else "done"
-        say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
-        if not signals.received:
-            say(_verdict(run))
-    return signals.exit_code
+        status = Status(console)
+        with board(tensorboard if group.leads else None) as write, Signals() as signals:
+
+            def show(row: Mapping[str, Any]) -> None:
+                write(row)
+                status.update(_progress(row, chosen.epochs))
+
+            run = Training(
+                found,
+                chosen,
+                parse_seed("seed", seed),
+                Path(out),
+                torch.device(device_for(found, device, choose_device(device))),
+                threads=group.threads,
+                group=group,
+                asked_to_stop=lambda: signals.received,
+                on_epoch=show,
+            )
+            find_temperatures(run)
+            try:
+                (train_es if method == "es" else train_ppo)(run, resume=resume)
+            finally:
+                status.clear()
+        if group.leads and not quiet:
+            how = "stopped; --resume goes on" if run.stopped else "done"
+            say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
+            if not run.stopped:
+                say(_verdict(run))
+        return 128 + run.stopped if run.stopped else signals.exit_code
+
+
+def _progress(row: Mapping[str, Any], epochs: int) -> str:
+    """Write a row of the log as the line of status."""
+    figures = "  ".join(f"{key} {row[key]:.4g}" for key in _SHOWN if isinstance(row.get(key), float))
+    left = row["seconds"] / row["epoch"] * (epochs - row["epoch"])
+    return f"epoch {row['epoch']}/{epochs}  {row['seconds']:.0f} s, {duration(left)} left  {figures}"
 
 
 def _check_own(problem: Any, console: Console) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import defaultdict
@@ -13,8 +14,12 @@ from nsa_cli.cli.console import MisplacedError, describe, emit, say
 from nsa_cli.cli.options import check_apart, file_in, identities, is_directory
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.task import Task
+from nsa_cli.inputs import is_many
 from nsa_cli.problems.files import Unread
 from nsa_cli.report.result import Result
+
+#: Name of the journal in a folder of answers; ending of that beside a file of them.
+JOURNAL, BESIDE = "journal.jsonl", ".part"
 
 #: What file names are made of everywhere.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")
@@ -46,7 +51,7 @@ def choose_format(fmt: str | None, output: str | None, tasks: Sequence[Task], ma
 def file_names(items: Sequence[Task | Unread], suffix: str) -> list[str]:
     """Make safe and unique file names of the instances' names, or of their files'."""
     names: list[str] = []
-    taken: set[str] = set()
+    taken = {"journal"} if suffix == ".jsonl" else set()  # see `JOURNAL`
     numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))  # those not tried, by name
     for item in items:
         name = _stem(item)
@@ -64,6 +69,30 @@ def _stem(item: Task | Unread) -> str:
     else:
         name = item.instance.name or Path(item.file or "").name.split(".")[0]
     return _UNSAFE.sub("_", name or "").strip("._-")[:_LONGEST] or "instance"
+
+
+def _holds(path: str, text: str) -> bool:
+    """Tell whether a file has this text."""
+    try:
+        return Path(path).read_bytes() == text.encode()
+    except (OSError, UnicodeEncodeError):
+        return False
+
+
+def journal_of(output: str | None, files: Sequence[str], count: int) -> Path | None:
+    """Find the place of the journal; None where there is none: for one instance, and on stdout.
+
+    A folder of answers has one if its instances come from a folder, too, though it be one: the next run may
+    find more.
+    """
+    if output in (None, "-") or not (count > 1 or any(map(is_many, files))):
+        return None
+    assert output is not None
+    if is_directory(output):
+        return Path(output) / JOURNAL
+    if count < 2 or (os.path.exists(output) and not os.path.isfile(output)):  # a pipe
+        return None
+    return Path(output + BESIDE)
 
 
 class Writer:
@@ -94,13 +123,25 @@ class Writer:
                 check_apart(Path(output or "") / name, inputs)
 
     @property
+    def hides(self) -> bool:
+        """Whether the answers go into files."""
+        return self._output not in (None, "-")
+
+    @property
     def exit_code(self) -> int:
         """Exit code of an answer that was misplaced, or of the first instance that failed; else 0."""
         failed = (item.error.exit_code for item in self._items if isinstance(item, Unread))
         return MisplacedError.exit_code if self._misplaced else next(failed, 0)
 
-    def take(self, place: int, result: Result | NsaError) -> bool:
-        """Take the result or the error of an instance; False if the reader has gone."""
+    def fail(self) -> None:
+        """Note that something could not be written."""
+        self._misplaced = True
+
+    def take(self, place: int, result: Result | NsaError, *, known: bool = False) -> bool:
+        """Take the result or the error of an instance; False if the reader has gone.
+
+        The file of a `known` one, which an earlier run has written, is left alone if it is as it should be.
+        """
         from nsa_cli.report.text import format_results
 
         if isinstance(result, NsaError):
@@ -113,7 +154,8 @@ class Writer:
             task = self._items[place]
             assert isinstance(task, Task)
             text = format_results(task.problem, [self._results.pop(place)], self._format)
-            return self._emit(text, file_in(self._output, self._names[place]))
+            path = file_in(self._output, self._names[place])
+            return (known and _holds(path, text)) or self._emit(text, path)
         return self._write_lines() if self._lines else True
 
     def finish(self) -> None:

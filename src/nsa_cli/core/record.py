@@ -17,6 +17,10 @@ from nsa_cli.core.reading import Reading
 T = TypeVar("T")
 
 
+class OtherTextError(InputError):
+    """A text that is no instance of any problem, rather than one with a fault."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A file's text or arrays.
@@ -44,6 +48,10 @@ class Source:
     def error(self, message: str, line: int | None = None, **hints: Any) -> InputError:
         """Make an error that points into this text; hints as for `NsaError`."""
         return InputError(message, self.name, line, **hints)
+
+    def other(self, message: str, line: int | None = None, **hints: Any) -> OtherTextError:
+        """Make an error of a text that is something else than an instance."""
+        return OtherTextError(message, self.name, line, **hints)
 
 
 #: Finds the line (from 1) of an element: ``locate(key, index)``; either may be None.

@@ -79,7 +79,7 @@ def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], 
     known = "; ".join(f"{p.name}: {', '.join(p.arrays)}" for p in problems if p.arrays)
     names = shown(", ".join(source.arrays), 80) if source.arrays else "none"
     got = reasons[0] if reasons else f"got {names}"
-    raise source.error(f"cannot tell the problem from the arrays: {got}; expected ({known or 'json'})")
+    raise source.other(f"cannot tell the problem from the arrays: {got}; expected ({known or 'json'})")
 
 
 def _unnamed(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
@@ -90,7 +90,7 @@ def _unnamed(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any]
             if depth in (axes, axes + 1) and (axes > 1 or len(problems) == 1):
                 square = "matrix" in problem.arrays and _is_square(source.arrays)
                 return problem, {"matrix" if square else key: source.arrays}
-    raise source.error(
+    raise source.other(
         f"cannot tell the problem: expected named arrays (.npz), got one without a name, of {depth} axes",
         use={"problem": None},
     )

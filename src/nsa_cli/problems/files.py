@@ -112,9 +112,26 @@ def read_each(
 
 def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]) -> Found:
     its_problem = problem or _recognise(record, settings)
+    _refuse_ours(record, its_problem)
     check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) not in _OPTIONS})
     settled = _settled(understood(record, its_problem), its_problem, settings)
     return Found(its_problem, settled.build(its_problem.from_record), record.remarks)
+
+
+def _refuse_ours(record: Record, problem: Problem[Any]) -> None:
+    """Refuse what this program writes about instances, and what no instance looks like."""
+    keys, where = record.data.keys(), record.source
+    if str(record.data.get("format")).startswith("nsa-policy"):
+        message, line = "expected an instance, got a policy", record.locate("format", None)
+        raise where.other(message, line, use={"policy": where.name})
+    if "objective" in keys and not _has_keys(record.data, problem):
+        if "solution" in keys:
+            message, line = "expected an instance, got a result", record.locate("solution", None)
+            raise where.other(message, line, use={"init": where.name})
+        if {"feasible", "violation"} <= keys:
+            raise where.other(
+                "expected an instance, got the check of a solution", record.locate("feasible", None)
+            )
 
 
 def _settled(record: Record, problem: Problem[Any], settings: Mapping[str, Any]) -> Record:
@@ -193,7 +210,7 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
         _refuse_columns(source, f"is read as {found[1].name}")
     if table.looks_like_table(source) or (problem and problem.columns):
         return [table_record(table.read_table(source), owners)]
-    raise source.error(
+    raise source.other(
         "not recognised: expected JSON, CSV with a header, or a text format of "
         f"{', '.join(builtin_names())}; the text begins {shown(source.text.lstrip()[:60])}"
     )
@@ -276,7 +293,7 @@ def _recognise(record: Record, settings: Mapping[str, Any]) -> Problem[Any]:
         ]
         hint = misspellings((*data, *inner), required, 0.75)
         message = f"cannot tell the problem from the keys {got}; expected ({needs}){hint}"
-        raise record.source.error(message, record.locate(None, None))
+        raise record.source.other(message, record.locate(None, None))
     return max(fitting, key=lambda p: len(p.record_keys))
 
 

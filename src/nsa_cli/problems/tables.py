@@ -49,6 +49,7 @@ def table_record(table: Table, problems: Sequence[Problem[Any]]) -> Record:
         return record
     problem = _problem(table, problems)
     words = vocabulary(problem)
+    _refuse_solution(table, words)
     head = _head(table, problem)
     if head is not None:
         table = replace(table, rows=table.rows[1:], lines=table.lines[1:])
@@ -66,6 +67,15 @@ def table_record(table: Table, problems: Sequence[Problem[Any]]) -> Record:
     data = {"problem": problem.name, **record.data}
     locate = locator(lines, table.lines)
     return replace(record, data=data, remarks=tuple(remarks), locate=locate)
+
+
+def _refuse_solution(table: Table, words: Vocabulary) -> None:
+    """Refuse a table of a solution, which has a column that no instance has."""
+    order, ids = words.problem.answer_columns
+    there = {header.strip().lower() for header in table.headers or ()}
+    if {order, ids} <= there and words.key_of(order, 1, words.columns) is None:
+        name = table.source.name
+        raise table.source.other("expected an instance, got a solution", table.first, use={"init": name})
 
 
 def _names(words: Vocabulary, bound: dict[str, int], table: Table) -> list[str]:
@@ -107,7 +117,7 @@ def _problem(table: Table, problems: Sequence[Problem[Any]]) -> Problem[Any]:
     if table.headers is not None:
         got = f"header {shown(', '.join(headers), 80)}"
         got += misspellings(headers, [h for p in problems for column in p.columns for h in column.headers])
-    raise table.source.error(f"cannot tell the problem: expected ({heads}), got {got}", table.first, **hints)
+    raise table.source.other(f"cannot tell the problem: expected ({heads}), got {got}", table.first, **hints)
 
 
 def _needs(problem: Problem[Any]) -> str:

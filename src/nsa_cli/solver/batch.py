@@ -299,26 +299,45 @@ def batches(
     tasks: Sequence[Task],
     settings: Settings,
     hooks: Hooks = Hooks(),  # noqa: B008
+    share: float | None = None,
 ) -> Iterator[Batch]:
-    """Plan the batches of some instances, each with its share of the time left when its turn comes."""
+    """Plan the batches of some instances, each with its share of the time left when its turn comes.
+
+    Together they have `share` of what is left now; all of it by default.
+    """
     settings = replace(settings, seed=draw_seed()) if settings.seed is None else settings
-    waiting = len(tasks)
-    for one in plan(tasks, settings):
+    waiting, end = len(tasks), _deadline(settings, share or 1.0)
+    for one in plan(tasks, settings, _sharing(len(tasks), settings, share)):
         elements = sum(tasks[place].instance.size for place in one.places)
-        deadline = _deadline(settings, len(one.places) / waiting, elements)
+        deadline = None if end is None else _answered(_part(end, len(one.places) / waiting), elements)
         rules: tuple[StopRule, ...] = hooks.stop if deadline is None else (Deadline(deadline), *hooks.stop)
         some = [tasks[place] for place in one.places]
         yield Batch(some, one, settings, deadline, hooks._replace(stop=rules))
         waiting -= len(some)
 
 
-def _deadline(settings: Settings, share: float, elements: int) -> float | None:
-    """Tell when a batch has had its share of the time that is left, by `time.monotonic`.
-
-    What it takes to evaluate and to write answers of so many elements is set aside.
-    """
+def _deadline(settings: Settings, share: float) -> float | None:
+    """Tell when a share of the time that is left is over, by `time.monotonic`; None without a limit."""
     if settings.time_limit is None:
         return None
+    return _part(settings.started + settings.time_limit, share)
+
+
+def _sharing(instances: int, settings: Settings, share: float | None) -> float:
+    """Tell how many instances share the time limit, if all have as long as some with `share` of the rest."""
+    if share is None or not settings.time_limit:
+        return instances
+    left = settings.started + settings.time_limit - time.monotonic()
+    return instances * settings.time_limit / max(share * left, 1e-3)
+
+
+def _part(end: float, share: float) -> float:
+    """Tell when a share of the time until `end` is over, from now on."""
     now = time.monotonic()
-    left = share * (settings.started + settings.time_limit - now)
-    return now + left - min(_FINISH * elements, _LATEST * max(left, 0.0))
+    return now + share * (end - now)
+
+
+def _answered(end: float, elements: int) -> float:
+    """Tell when to end so that answers of so many elements are evaluated and written by `end`."""
+    left = max(end - time.monotonic(), 0.0)
+    return end - min(_FINISH * elements, _LATEST * left)

@@ -95,7 +95,7 @@ def choose_policy(task: Task, settings: Settings) -> str:
     return best.default_policy(task.instance)
 
 
-def choose(task: Task, policy: str, settings: Settings, device: str, instances: int) -> Search:
+def choose(task: Task, policy: str, settings: Settings, device: str, sharing: float) -> Search:
     """Choose the search for instances like this one.
 
     Parameters
@@ -106,22 +106,22 @@ def choose(task: Task, policy: str, settings: Settings, device: str, instances: 
     settings : Settings
     device : str
         As `choose_device` gives it.
-    instances : int
-        How many share the time limit.
+    sharing : float
+        How many instances share the time limit, if all have as much.
 
     Raises
     ------
     UsageError, InputError
         If there is no such policy or backend, or options do not go together.
     """
-    if (found := _large_steps(task, settings, device, instances)) is not None:
+    if (found := _large_steps(task, settings, device, sharing)) is not None:
         return found
     task.problem.check_annealing(task.instance, policy)
     device = device_for(task.problem, settings.device, device)
     return _annealing(task.problem, policy, task.instance.size, settings, device)
 
 
-def _large_steps(task: Task, settings: Settings, device: str, instances: int) -> Search | None:
+def _large_steps(task: Task, settings: Settings, device: str, sharing: float) -> Search | None:
     """Choose large steps if asked for, or by default if no given option excludes them.
 
     Raises
@@ -146,7 +146,7 @@ def _large_steps(task: Task, settings: Settings, device: str, instances: int) ->
             large_step=found,
             threads=settings.threads or cores(),
             acceptance=settings.acceptance,
-            seconds=settings.time_limit / instances if timed and settings.time_limit else None,
+            seconds=settings.time_limit / sharing if timed and settings.time_limit else None,
         )
     if asked and not alone:
         why = problem.without_large_steps if found is None else "has too few elements to kick"

@@ -47,10 +47,11 @@ class Plan(NamedTuple):
     estimated: tuple[str, ...] = ()
 
 
-def plan(tasks: Sequence[Task], settings: Settings) -> list[Plan]:
+def plan(tasks: Sequence[Task], settings: Settings, sharing: float | None = None) -> list[Plan]:
     """Plan batches of instances with the same search, schedule and chains, as large as fits into memory.
 
-    The division into batches changes no answer.
+    The division into batches changes no answer. `sharing` instances like these share the time limit; these
+    alone by default.
     """
     device = choose_device(settings.device, reference=settings.backend == "torch")
     searches: dict[Any, Search] = {}
@@ -59,7 +60,7 @@ def plan(tasks: Sequence[Task], settings: Settings) -> list[Plan]:
         policy, group = choose_policy(task, settings), task.problem.group(task.instance)
         key = (id(task.problem), policy, group)
         if key not in searches:  # each policy is read once
-            searches[key] = choose(task, policy, settings, device, len(tasks))
+            searches[key] = choose(task, policy, settings, device, sharing or len(tasks))
         one = _plan(task, place, searches[key], settings)
         alone = place if one.estimated or one.schedule.kind == "adaptive" else None
         groups.setdefault((key, one.schedule, one.chains, alone), []).append(one)

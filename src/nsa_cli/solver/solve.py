@@ -58,17 +58,19 @@ def solve_each(
     stop: tuple[StopRule, ...] = (),
     on_progress: Callable[[Progress], None] | None = None,
     looks: int | None = None,
+    share: float | None = None,
 ) -> Iterator[tuple[int, Result | NsaError]]:
     """Solve instances as `solve_all` does, and give each result, with its place in `tasks`, once it is ready.
 
     An error that the instances of a batch meet stands in place of their results and does not stop the rest.
-    A time limit is for all: each batch has its share of what is left, or the first would take it all.
+    A time limit is for all: each batch has its share of what is left, or the first would take it all. Where
+    these are some of more instances, they have `share` of what is left.
     """
     inner = [replace(task, instance=task.problem.searched(task.instance)) for task in tasks]
     if inner and isinstance(settings.init, np.ndarray):
         settings = replace(settings, init=inner[0].instance.inward(settings.init))
     limits: dict[Search, int] = {}
-    for batch in batches(inner, settings, Hooks(stop, on_progress, looks)):
+    for batch in batches(inner, settings, Hooks(stop, on_progress, looks), share):
         for i, result in _solve(batch, limits):
             yield i, result if isinstance(result, NsaError) else _outward(result, tasks[i])
 

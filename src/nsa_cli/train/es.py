@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
@@ -30,7 +31,7 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
     policy = run.new_policy().to(run.device)
     mean = parameters_to_vector(policy.parameters())  # [D]
     velocity = torch.zeros_like(mean)  # [D]
-    first = 0
+    first, mine = 0, run.group.part(config.population)  # P' members are rolled out here
     if (state := run.begin(resume=resume)) is not None:
         with run.restoring():
             mean, velocity = (finite_like(mean, state[name]) for name in ("mean", "velocity"))
@@ -46,12 +47,13 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
         instances = run.instances(epoch)
         keys = run.keys(epoch, len(instances))
         x = run.starts(instances, keys)
-        members = stacked(policy, mean + config.sigma * noise)
+        members = stacked(policy, (mean + config.sigma * noise)[mine])
         energy, accepted = run.rollouts(
-            members, instances, x, keys, run.schedule, config.population
-        )  # [P, B]
-        fitness = -shaped(energy, config.fitness).mean(1)  # [P]
-        gradient = search_gradient(noise, centred_ranks(fitness), config.sigma)  # [D]
+            members, instances, x, keys, run.schedule, mine.stop - mine.start
+        )  # [P', B]
+        found = torch.stack([fitness_of(energy, config.fitness), accepted.sum(1).double().cpu()], 1)
+        fitness, moves = run.group.gather(found, config.population).T  # [P]
+        gradient = search_gradient(noise, centred_ranks(fitness).to(run.device), config.sigma)  # [D]
         velocity = config.momentum * velocity + gradient
         late = epoch >= config.epochs - config.epochs // 10
         mean = mean + config.learning_rate * (config.final_learning_rate if late else 1.0) * velocity
@@ -60,13 +62,22 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
         row = {
             "cost": -float(fitness.mean()),
             "best_member": -float(fitness.max()),
-            "acceptance": float(accepted.double().mean()) / config.steps,
+            "acceptance": float(moves.mean()) / len(instances) / config.steps,
             "gradient_norm": float(gradient.norm()),
             "parameter_norm": float(mean.norm()),
         }
         if run.end_epoch(epoch, policy, row, {"mean": mean, "velocity": velocity}):
             break
     return policy
+
+
+def fitness_of(energy: Tensor, kind: str) -> Tensor:
+    """Compute the fitness of members from their energies, float64[P, B]: float64[P], larger is better.
+
+    Member by member, so that the bits do not depend on the members beside it.
+    """
+    means = [-float(np.mean(shaped(row.cpu().clone(), kind).numpy())) for row in energy]
+    return torch.tensor(means, dtype=torch.float64)
 
 
 def stacked(policy: LearntPolicy, vectors: Tensor) -> LearntPolicy:

@@ -33,10 +33,17 @@ def advantages(rewards: Tensor, values: Tensor, last_value: Tensor, discount: fl
     return result
 
 
+def normalised(advantage: Tensor) -> Tensor:
+    """Shift and scale the advantages of a minibatch, float32[M], to mean 0 and standard deviation 1."""
+    wide = advantage.double()
+    spread = wide.std(correction=min(1, len(wide) - 1))
+    return ((wide - wide.mean()) / (spread + 1e-8)).float()
+
+
 def clipped_loss(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
-    """Negated clipped surrogate objective of PPO, mean over transitions (Schulman et al. 2017, eq. 7)."""
+    """Negated clipped surrogate objective of PPO, sum over transitions (Schulman et al. 2017, eq. 7)."""
     ratio = log_ratio.exp()
-    return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
+    return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).sum()
 
 
 class Targets(NamedTuple):
@@ -61,7 +68,7 @@ class Targets(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Losses and diagnostics of a minibatch; scalars.
+    """Losses and diagnostics of a minibatch, or what a part of its rows adds to them; scalars.
 
     Attributes
     ----------
@@ -78,15 +85,19 @@ class Losses(NamedTuple):
     value: Any
 
 
-def losses(log_prob: Tensor, values: Tensor, targets: Targets, clip: float, entropy: float) -> Losses:
-    """Compute both losses of a minibatch, advantages normalised; in loops: `train.kernel.surrogate`.
+def losses(
+    log_prob: Tensor, values: Tensor, targets: Targets, count: int, clip: float, entropy: float
+) -> Losses:
+    """Compute what rows add to both losses of a minibatch; in loops: `train.kernel.surrogate`.
 
     Parameters
     ----------
-    log_prob : float64[M]
-    values : float32[M]
+    log_prob : float64[R]
+    values : float32[R]
     targets : Targets
-        Of the same transitions.
+        Of the same transitions, advantages `normalised`.
+    count : int
+        M, rows of the minibatch: losses are means over all of them.
     clip : float
         epsilon.
     entropy : float
@@ -94,16 +105,15 @@ def losses(log_prob: Tensor, values: Tensor, targets: Targets, clip: float, entr
     """
     old, possible, advantage, returns = targets
     log_ratio = torch.where(possible, log_prob - old, 0.0).float()
-    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-    loss = clipped_loss(log_ratio, advantage, clip)
+    loss = clipped_loss(log_ratio, advantage, clip) / count
     surprise = torch.where(possible, -log_prob, 0.0).float()
     if entropy:
-        loss = loss - entropy * (log_ratio.exp() * surprise).mean()
+        loss = loss - entropy * (log_ratio.exp() * surprise).sum() / count
     with torch.no_grad():
         change = log_ratio.expm1()
-        clipped = change.abs().gt(clip).float().mean()
-        divergence, seen = float((change - log_ratio).mean()), float(surprise.mean())
-    return Losses(loss, divergence, float(clipped), seen, (values - returns).pow(2).mean())
+        clipped = change.abs().gt(clip).float()
+        kl, clips, seen = (float(each.sum()) / count for each in (change - log_ratio, clipped, surprise))
+    return Losses(loss, kl, clips, seen, (values - returns).pow(2).sum() / count)
 
 
 def shaped(energy: Tensor, kind: str) -> Tensor:

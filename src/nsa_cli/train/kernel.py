@@ -171,36 +171,32 @@ def surrogate(
     old: Any,
     possible: Any,
     advantage: Any,
+    count: int,
     clip: float,
     entropy: float,
     weight: Any,
     sums: Any,
 ) -> None:
-    """Differentiate the policy's loss of a minibatch by the log-probabilities; see `estimators.losses`.
+    """Differentiate the policy's loss by the log-probabilities of rows; see `estimators.losses`.
 
     Parameters
     ----------
     log_prob, old : float64[R]
     possible : bool[R]
     advantage : float32[R]
+        Normalised.
+    count : int
+        Rows of the minibatch, of which these are all or a part.
     clip, entropy : float
     weight : float64[R]
         Written: derivatives.
     sums : float64[4]
         Added to: loss, approximate divergence, share of clipped ratios, mean of -log p.
     """
-    count = len(log_prob)
-    mean, spread = 0.0, 0.0
-    for r in range(count):
-        mean += advantage[r]
-    mean /= count
-    for r in range(count):
-        spread += (advantage[r] - mean) ** 2
-    scale = 1.0 / (math.sqrt(spread / max(count - 1, 1)) + 1e-8)
-    for r in range(count):
+    for r in range(len(log_prob)):
         log_ratio = log_prob[r] - old[r] if possible[r] else 0.0
         surprise = -log_prob[r] if possible[r] else 0.0
-        ratio, gain = math.exp(log_ratio), (advantage[r] - mean) * scale
+        ratio, gain = math.exp(log_ratio), float(advantage[r])
         kept = min(max(ratio, 1.0 - clip), 1.0 + clip)
         slope = -ratio * gain if ratio * gain <= kept * gain else 0.0
         slope -= entropy * ratio * (surprise - 1.0)

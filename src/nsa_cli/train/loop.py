@@ -9,10 +9,11 @@ import math
 import os
 import re
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -40,6 +41,7 @@ from nsa_cli.policy.gaussian import GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.config import TrainConfig
 from nsa_cli.train.estimators import shaped
+from nsa_cli.train.group import Group
 from nsa_cli.version import __version__
 
 #: Beginning of a row of the log.
@@ -68,10 +70,14 @@ class Training:
         ``auto`` takes the problem's kernel on a CPU, if there is one.
     threads : int
         Of kernels; changes no number.
+    group : Group
+        Processes that rollouts are shared out to; the leading one writes the files.
     asked_to_stop : callable
-        Looked at after each epoch.
+        Looked at after each epoch, in all processes: a signal's number if one came, or True.
     on_epoch : callable
         Called with the row of the log.
+    stopped : int
+        What a process was asked to stop with; 0 while none was.
     """
 
     problem: Problem[Any]
@@ -81,8 +87,10 @@ class Training:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     backend: str = "auto"
     threads: int = field(default_factory=cores)
-    asked_to_stop: Callable[[], bool] = lambda: False
+    group: Group = field(default_factory=Group)
+    asked_to_stop: Callable[[], int] = lambda: 0
     on_epoch: Callable[[Mapping[str, Any]], None] = lambda _: None
+    stopped: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         for path in (self.log_path, self.state_path):
@@ -98,7 +106,7 @@ class Training:
         self.began = time.monotonic()
         self.seconds_before = 0.0
         self._idle = 0
-        self._validation: list[tuple[list[Instance], Tensor, np.ndarray]] = []
+        self._validation: list[_ValidationSet] = []
         self.fused = neighbourhood.kernel() if self.device.type == "cpu" and self.backend != "torch" else None
 
     @property
@@ -114,6 +122,8 @@ class Training:
     def begin(self, *, resume: bool) -> dict[str, Any] | None:
         """Check what lies beside the policy, and read the state to go on from.
 
+        A new attempt of a launcher goes on with the training that an earlier one has begun.
+
         Returns
         -------
         dict or None
@@ -126,18 +136,28 @@ class Training:
         InputError
             As for `load_state`; or if there is nothing to resume.
         """
+        begun = self.group.begun
+        # One process looks: the others may be on machines without these files.
+        data = self.group.share(self._found(resume=resume, begun=begun) if self.group.leads else None)
+        state = None if data is None else self.load_state(data)
+        if self.group.leads:
+            self._cut_log(0 if state is None else state["epoch"])
+        self.group.begin()
+        return state
+
+    def _found(self, *, resume: bool, begun: bool) -> bytes | None:
+        """Read the state to go on from, None for a training from its beginning; see `begin`."""
         state, log, policy = (os.path.lexists(p) for p in (self.state_path, self.log_path, self.out))
+        resume = resume or begun
         if not resume and (state or (log and policy)):
             raise UsageError(
                 f"{self.out}: there is a training already; go on with it, or give another file",
                 use={"resume": None, "out": None},
             )
-        if resume and state:
-            return self.load_state()
-        if resume and not log:
+        if resume and self.state_path.is_file():
+            return read_bytes(self.state_path)
+        if resume and (state or not log) and not begun:
             raise InputError("there is no training to resume", str(self.state_path))
-        if log:
-            self._cut_log(0)
         return None
 
     # --- policies --------------------------------------------------------------------------------
@@ -191,6 +211,8 @@ class Training:
 
     def starts(self, instances: list[Instance], keys: np.ndarray) -> Tensor:
         """Build the paper's start for each instance."""
+        if not instances:  # of a process that has no share
+            return torch.empty(0, 0, device=self.device)
         x = start_solutions(self.problem.start("paper"), instances, keys)
         return torch.from_numpy(x).to(self.device)
 
@@ -218,6 +240,9 @@ class Training:
             Moves made.
         """
         everything = instances * members
+        if not everything:
+            nothing = torch.zeros(members, 0, dtype=torch.float64)
+            return nothing, nothing.long()
         starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
         if (chains := self.chains(policy, everything, starts, streams, members)) is not None:
             chains.advance(schedule.temperatures(0, schedule.steps))
@@ -254,7 +279,13 @@ class Training:
             return None
         arrays = self.fused.arrays(instances, self.config.unit)
         return FusedChains(
-            self.fused, arrays, layout, x.numpy(), keys, members=members, threads=threads or self.threads
+            self.fused,
+            arrays,
+            layout,
+            x.numpy(),
+            keys,
+            members=members,
+            threads=threads or self.threads,
         )
 
     def keys(self, epoch: int, count: int) -> np.ndarray:
@@ -266,27 +297,28 @@ class Training:
     def validate(self, policy: Policy) -> float:
         """Mean lowest normalised energy on instances that training never sees; lower is better.
 
-        Of several sizes, energies count in proportion to the size.
+        Of several sizes, energies count in proportion to the size. Instances are shared out to the group.
         """
         config = self.config
         if not self._validation:
             sizes = (config.validation_size, *config.mixed_sizes)
             self._validation = [self._validation_set(_VALIDATION + k, size) for k, size in enumerate(sizes)]
         scores = []
-        for instances, x, keys in self._validation:
+        for size, instances, x, keys in self._validation:
             steps = parse_steps("validation_steps", config.validation_steps)
             assert steps is not None
-            schedule = Schedule(steps.of(instances[0].size), *self.temperatures)
-            energy, _ = self.rollouts(policy, instances, x, keys, schedule)
-            scores.append(
-                float(shaped(energy, config.judged).mean()) * config.validation_size / instances[0].size
-            )
+            schedule = Schedule(steps.of(size), *self.temperatures)
+            mine, _ = self.rollouts(policy, instances, x, keys, schedule)
+            energy = self.group.gather(mine[0], config.validation_problems)
+            scores.append(float(shaped(energy, config.judged).mean()) * config.validation_size / size)
         return sum(scores) / len(scores)
 
-    def _validation_set(self, stream: int, size: int) -> tuple[list[Instance], Tensor, np.ndarray]:
+    def _validation_set(self, stream: int, size: int) -> _ValidationSet:
+        """Draw instances, and keep this process's share."""
         instances = self.drawn(stream, size, self.config.validation_problems)
-        keys = stream_keys(self.seed + _VALIDATION, np.arange(len(instances)))
-        return instances, self.starts(instances, keys), keys
+        size, mine = instances[0].size, self.group.part(len(instances))
+        keys, instances = stream_keys(self.seed + _VALIDATION, np.arange(len(instances))), instances[mine]
+        return _ValidationSet(size, instances, self.starts(instances, keys[mine]), keys[mine])
 
     # --- files -----------------------------------------------------------------------------------
 
@@ -297,24 +329,28 @@ class Training:
 
         Every `validate_every` epochs, validate, keep the best policy and save the state to resume from.
         """
+        leads = self.group.leads
         due = (epoch + 1) % self.config.validate_every == 0 or epoch + 1 == self.config.epochs
         if due:
             row["validation"] = score = self.validate(policy)
+            self.group.check_same(_checksum(policy))
             if score < self.best_score:
                 self.best_score = score
-                self.save_policy(policy, epoch)
+                if leads:
+                    self.save_policy(policy, epoch)
         row = {"epoch": epoch + 1, "seconds": round(self.seconds, 2), **row}
         self._idle = 0 if row["gradient_norm"] else self._idle + 1
-        self._log(row)
+        if leads:
+            self._log(row)
         self.on_epoch(row)
-        stopping = self.asked_to_stop()
-        if stopping or due:
+        self.stopped = self.group.largest(int(self.asked_to_stop()))
+        if leads and (self.stopped or due):
             self.save_state(epoch + 1, state)
-        if stopping and not self.out.exists():
+        if leads and self.stopped and not self.out.exists():
             self.save_policy(policy, epoch)  # without a score: nothing is validated yet
         if self._idle == _IDLE:
             raise UsageError(self._dead())
-        return stopping
+        return bool(self.stopped)
 
     def _dead(self) -> str:
         """Say that nothing is learnt, and what to try."""
@@ -373,19 +409,16 @@ class Training:
         torch.save(kept, data)
         write_bytes(self.state_path, data.getvalue())
 
-    def load_state(self) -> dict[str, Any]:
-        """Read the state to resume from; running no code from it.
+    def load_state(self, data: bytes) -> dict[str, Any]:
+        """Take over a state to resume from; running no code from it.
 
         Raises
         ------
         InputError
-            If there is none, it is damaged, or belongs to another training.
+            If it is damaged, or belongs to another training.
         """
-        path = self.state_path
-        if not path.is_file():
-            raise InputError("there is no training to resume", str(path))
         try:
-            state: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
+            state: dict[str, Any] = torch.load(io.BytesIO(data), map_location=self.device, weights_only=True)
             epochs = state["config"]["epochs"]
             mine = {**self.config.to_dict(), "epochs": epochs}
             same = bool(state["config"] == mine and state["seed"] == self.seed)
@@ -395,11 +428,11 @@ class Training:
         except Exception as error:
             raise self.damaged_state(type(error).__name__) from None
         if not same:
-            raise InputError("belongs to a training with another configuration or seed", str(path))
+            why = "belongs to a training with another configuration or seed"
+            raise InputError(why, str(self.state_path))
         if not good:
             raise self.damaged_state("an epoch, a time or a score out of range")
         self.best_score, self.seconds_before = float(score), float(seconds)
-        self._cut_log(epoch)
         return state
 
     def damaged_state(self, why: str) -> InputError:
@@ -429,6 +462,20 @@ class Training:
             head, *rows = text.splitlines() or [""]
             kept = [row for row in rows if _EPOCH.match(row) and int(row.split(",")[0]) <= epoch]
             write_text(self.log_path, "\n".join([head, *kept, ""]) if kept else "")
+
+
+class _ValidationSet(NamedTuple):
+    """Validation instances of a size that this process has, with their starts and random streams."""
+
+    size: int
+    instances: list[Instance]
+    x: Tensor
+    keys: np.ndarray
+
+
+def _checksum(policy: LearntPolicy) -> int:
+    """Hash a policy's weights to 32 bits."""
+    return zlib.crc32(b"".join(p.detach().cpu().numpy().tobytes() for p in policy.parameters()))
 
 
 def finite_like(like: Tensor, value: Any) -> Tensor:

@@ -12,13 +12,15 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from nsa_cli.anneal import engine
 from nsa_cli.core.draws import uniforms_torch
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import PpoConfig
-from nsa_cli.train.estimators import Targets, advantages, explained_variance, shaped
+from nsa_cli.train.estimators import Losses, Targets, advantages, explained_variance, normalised, shaped
+from nsa_cli.train.group import Group
 from nsa_cli.train.loop import Training, check_like, finite_like
-from nsa_cli.train.transitions import Critic, Trajectories, transitions
+from nsa_cli.train.transitions import Critic, Minibatch, Trajectories, transitions
 
 
 class Learner(NamedTuple):
@@ -45,6 +47,42 @@ class Learner(NamedTuple):
         return {"policy": self.policy, "critic": self.critic, "optimiser": self.optimiser}
 
 
+class Share(NamedTuple):
+    """The chains of an epoch that this process rolled out, and what updates need of all B chains.
+
+    Row ``k B + b`` of all transitions is step k of chain b.
+
+    Attributes
+    ----------
+    group : Group
+    chains : slice
+        Of the B.
+    size : int
+        B.
+    advantage : float32[K B]
+        Of all transitions.
+    """
+
+    group: Group
+    chains: slice
+    size: int
+    advantage: Tensor
+
+    def own(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Find the own ones among rows of all transitions.
+
+        Returns
+        -------
+        own : bool[M]
+        rows : int64[R]
+            Where those are among the transitions of this process.
+        """
+        chain = rows % self.size
+        own = (chain >= self.chains.start) & (chain < self.chains.stop)
+        width = self.chains.stop - self.chains.start
+        return own, rows[own] // self.size * width + chain[own] - self.chains.start
+
+
 def train_ppo(run: Training, *, resume: bool = False) -> LearntPolicy:
     """Train a policy; the best on the validation instances is in ``run.out``.
 
@@ -57,7 +95,12 @@ def train_ppo(run: Training, *, resume: bool = False) -> LearntPolicy:
     """
     config = run.config
     assert isinstance(config, PpoConfig)
-    learner, first = untrained(run, config), 0
+    if run.group.size > config.problems:
+        raise UsageError(
+            f"{run.group.size} processes for {config.problems} instances an epoch: start fewer, or raise "
+            "problems in a configuration"
+        )
+    learner, first, mine = untrained(run, config), 0, run.group.part(config.problems)
     if (state := run.begin(resume=resume)) is not None:
         with run.restoring():
             for name, part in learner.parts.items():
@@ -69,17 +112,13 @@ def train_ppo(run: Training, *, resume: bool = False) -> LearntPolicy:
     for epoch in range(first, config.epochs):
         # Everything random in an epoch comes from (seed, epoch): a resumed run is the same run.
         generator = torch.Generator().manual_seed((run.seed << 24) + epoch)
-        instances = run.instances(epoch)
-        keys = run.keys(epoch, len(instances))
+        instances = run.instances(epoch)[mine]
+        keys = run.keys(epoch, config.problems)[mine]
         batch = run.operations.pack(instances, run.device, config.unit)
         rollout = collect(run, learner.policy, batch, instances, keys)
         value, targets = judge(config, learner.critic, rollout)
-        row = {
-            "cost": rollout["cost"],
-            "acceptance": rollout["acceptance"],
-            "explained_variance": explained_variance(value, targets.returns),
-            **improve(config, learner, rollout["transitions"], targets, generator),
-        }
+        share, row = exchange(run, rollout, value, targets)
+        row |= improve(config, learner, rollout["transitions"], targets, share, generator)
         parts = {name: part.state_dict() for name, part in learner.parts.items()}
         if run.end_epoch(epoch, learner.policy, row, parts):
             break
@@ -138,18 +177,41 @@ def judge(config: PpoConfig, critic: Critic, rollout: dict[str, Any]) -> tuple[T
     return value[:-1].flatten(), Targets(*(part.flatten() for part in parts_of))
 
 
+def exchange(
+    run: Training, rollout: dict[str, Any], value: Tensor, targets: Targets
+) -> tuple[Share, dict[str, float]]:
+    """Gather what all processes need of a rollout; means of its figures, for the log."""
+    (K, _), config = rollout["reward"].shape, run.config
+    by_step = torch.cat([part.reshape(K, -1) for part in (targets.advantage, targets.returns, value)])
+    mine = torch.cat([torch.stack([rollout["cost"], rollout["accepted"]]), by_step.double()])
+    whole = run.group.gather(mine.T.contiguous(), config.problems).T  # [2 + 3 K, B]
+    advantage, returns, values = (part.flatten().float() for part in torch.split(whole[2:], K))
+    share = Share(
+        run.group, run.group.part(config.problems), config.problems, advantage.to(targets.advantage.device)
+    )
+    return share, {
+        "cost": float(whole[0].mean()),
+        "acceptance": float(whole[1].mean()) / config.steps,
+        "explained_variance": explained_variance(values, returns),
+    }
+
+
 def improve(
-    config: PpoConfig, learner: Learner, seen: Any, targets: Targets, generator: torch.Generator
+    config: PpoConfig, learner: Learner, seen: Any, targets: Targets, share: Share, generator: torch.Generator
 ) -> dict[str, float]:
     """Update both networks by several passes of minibatches; give the means for the log."""
     sums = dict.fromkeys(("kl", "clip_fraction", "entropy", "gradient_norm", "value_loss"), 0.0)
     updates = 0
     for _ in range(config.passes):
-        order = torch.randperm(len(targets.returns), generator=generator).to(targets.returns.device)
+        order = torch.randperm(len(share.advantage), generator=generator).to(share.advantage.device)
         for chosen in torch.split(order, config.minibatch):
-            found = seen.put_gradients(
-                learner.policy, learner.critic, chosen, targets, config.clip, config.entropy
-            )
+            own, rows = share.own(chosen)
+            aims = targets.at(rows)._replace(advantage=normalised(share.advantage[chosen])[own])
+            found = _nothing(learner)
+            if len(rows):
+                minibatch = Minibatch(len(chosen), config.clip, config.entropy)
+                found = seen.put_gradients(learner.policy, learner.critic, rows, aims, minibatch)
+            found = summed(share.group, learner, found)
             norm, _ = (clip_gradient(weights, config.gradient_norm) for weights in learner.weights)
             learner.optimiser.step()
             sums["kl"] += found.kl
@@ -159,6 +221,24 @@ def improve(
             sums["value_loss"] += found.value
             updates += 1
     return {key: value / updates for key, value in sums.items()}
+
+
+def _nothing(learner: Learner) -> Losses:
+    """Add nothing to a minibatch: gradients of 0, and losses."""
+    for weights in learner.weights:
+        assert weights.grad is not None
+        weights.grad.zero_()
+    return Losses(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def summed(group: Group, learner: Learner, found: Losses) -> Losses:
+    """Sum the gradients, in place, and the losses of the processes' parts of a minibatch, at one go."""
+    gradients = [weights.grad for weights in learner.weights if weights.grad is not None]
+    whole = group.sum(torch.cat([*gradients, gradients[0].new_tensor(found)]))
+    *sums, losses = torch.split(whole, [*map(len, gradients), len(found)])
+    for gradient, total in zip(gradients, sums, strict=True):
+        gradient.copy_(total)
+    return Losses(*losses.tolist())
 
 
 def together(network: nn.Module) -> nn.Parameter:
@@ -194,8 +274,8 @@ def collect(
     -------
     dict
         ``transitions`` (states and moves as networks see them), ``log_prob`` float64[K, B], ``possible``
-        bool[K, B], ``reward`` float32[K, B] (see `PpoConfig.reward`; normalised units), and the means
-        ``cost`` and ``acceptance``.
+        bool[K, B], ``reward`` float32[K, B] (see `PpoConfig.reward`; normalised units), and of each chain
+        ``cost`` and ``accepted`` moves, float64[B].
     """
     operations, config, x = run.operations, run.config, run.starts(instances, keys)
     assert isinstance(config, PpoConfig)
@@ -223,8 +303,8 @@ def collect(
     return {
         **{key: torch.stack(value) for key, value in kept.items()},
         "transitions": transitions(rollout, policy, by_kernel=by_kernel, threads=run.threads),
-        "cost": float(run.losses(lowest, x.shape[1]).mean()),
-        "acceptance": float(accepted.mean()) / run.config.steps,
+        "cost": run.losses(lowest, x.shape[1]),
+        "accepted": accepted,
     }
 
 

@@ -59,6 +59,24 @@ class Trajectories(NamedTuple):
     temperature: Tensor
 
 
+class Minibatch(NamedTuple):
+    """What the losses of a minibatch go by, beside its rows.
+
+    Attributes
+    ----------
+    size : int
+        Its rows, of which a process may have a part.
+    clip : float
+        epsilon.
+    entropy : float
+        Weight of the bonus.
+    """
+
+    size: int
+    clip: float
+    entropy: float
+
+
 class Critic(nn.Module):
     """Value network: mean score of the first choice's candidates.
 
@@ -108,9 +126,9 @@ class Transitions(ABC):
 
     @abstractmethod
     def put_gradients(
-        self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
+        self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, minibatch: Minibatch
     ) -> Losses:
-        """Store the gradients of `estimators.losses` of some rows in both networks."""
+        """Store the gradients of `estimators.losses` of rows, which have these targets, in both networks."""
 
 
 def transitions(
@@ -142,11 +160,11 @@ class TensorTransitions(Transitions):
         return critic(self._of.operations, *self._states(rows))
 
     def put_gradients(
-        self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
+        self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, minibatch: Minibatch
     ) -> Losses:
         states = self._states(rows)
         log_prob = policy.log_prob(self._of.operations, *states, tuple(a[rows] for a in self._action))
-        found = losses(log_prob, critic(self._of.operations, *states), targets.at(rows), clip, entropy)
+        found = losses(log_prob, critic(self._of.operations, *states), targets, *minibatch)
         policy.zero_grad(set_to_none=False)
         critic.zero_grad(set_to_none=False)
         # Neither network sees the other's loss: together they take one pass backwards.
@@ -186,26 +204,26 @@ class KernelTransitions(Transitions):
         return torch.from_numpy(means + critic.offset.item())
 
     def put_gradients(
-        self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, clip: float, entropy: float
+        self, policy: Any, critic: Critic, rows: Tensor, targets: Targets, minibatch: Minibatch
     ) -> Losses:
-        chosen, aims = rows.numpy(), targets.at(rows)
+        chosen = rows.numpy()
         seen = [self._at(slot, chosen) for slot in range(len(self._slots))]
         networks = [_laid_out(network) for network in policy.networks]
         found = [rows_.log_probabilities(network) for rows_, network in zip(seen, networks, strict=True)]
         log_prob = sum(one for one, _ in found)
-        old, possible, advantage = (part.numpy() for part in aims[:3])
+        old, possible, advantage = (part.numpy() for part in targets[:3])
         weight, sums = np.empty(len(chosen)), np.zeros(4)
-        kernel.surrogate(log_prob, old, possible, advantage, clip, entropy, weight, sums)
+        kernel.surrogate(log_prob, old, possible, advantage, *minibatch, weight, sums)
         for k, (_, shares) in enumerate(found):
             _put(policy.networks[k], seen[k].summed(kernel.add_log_gradient, networks[k], shares, weight))
 
         network = _laid_out(critic.network)
-        error = seen[0].means(network) + np.float32(critic.offset.item()) - aims.returns.numpy()
-        slope = error * np.float32(2 / len(error))
+        error = seen[0].means(network) + np.float32(critic.offset.item()) - targets.returns.numpy()
+        slope = error * np.float32(2 / minibatch.size)
         _put(critic.network, seen[0].summed(kernel.add_mean_gradient, network, slope))
         _gradient(critic.offset)[...] = slope.sum()
         loss, kl, clipped, surprise = sums.tolist()
-        return Losses(loss, kl, clipped, surprise, float(np.square(error).mean()))
+        return Losses(loss, kl, clipped, surprise, float(np.square(error).sum()) / minibatch.size)
 
 
 def _bytes(rollout: Trajectories, policy: SlotPolicy) -> int:

@@ -238,7 +238,8 @@ def _type(parsed: _Parsed) -> str:
 def _refuse_unsupported(parsed: _Parsed) -> None:
     kind = _type(parsed)
     if kind == "TOUR":
-        parsed.fail("expected an instance, got a tour", parsed.line("TYPE"), use={"init": parsed.source.name})
+        source = parsed.source
+        raise source.other("expected an instance, got a tour", parsed.line("TYPE"), use={"init": source.name})
     if kind not in _TYPES:
         parsed.fail(f"TYPE {shown(kind)} is not supported; expected {', '.join(_TYPES)}", parsed.line("TYPE"))
     forms = [(parsed.value(key) or "").upper() for key in ("EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT")]

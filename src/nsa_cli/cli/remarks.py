@@ -1,0 +1,66 @@
+"""What is said about answers beside them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from nsa_cli.cli.console import Console, describe, say
+from nsa_cli.core.errors import NsaError
+from nsa_cli.core.kernel import compiled, is_compiling
+from nsa_cli.core.task import Task
+from nsa_cli.solver.settings import Settings
+
+if TYPE_CHECKING:
+    from nsa_cli.report.result import Result
+
+
+#: Seconds after the limit from which on an answer is late.
+_LATE = 1.0
+
+
+class LateKernels:
+    """Notes whether there was no time to compile, and says so."""
+
+    def __init__(self) -> None:
+        self._before, self._late = len(compiled), False
+
+    def note(self, result: Result) -> None:
+        """Look at an answer."""
+        has_compiled = len(compiled) > self._before or is_compiling()
+        self._late = self._late or (result.found_by == "start" and has_compiled)
+
+    def warn(self, console: Console) -> None:
+        """Print a warning if there was not."""
+        if self._late:
+            console.warn(
+                "there was no time to compile the kernels for this machine: the answer is a start, as good "
+                "as can be without them; "
+                "they are compiled in the background now, and the next run has them"
+            )
+
+
+def warn_late(console: Console, result: Result, settings: Settings) -> None:
+    """Say why an answer comes long after a limit that was too short for anything but a first solution."""
+    limit = settings.time_limit
+    if limit is None or result.stop_reason != "time_limit" or result.found_by != "start":
+        return
+    if (late := time.monotonic() - settings.started - limit) > _LATE:
+        console.warn(
+            f"the limit of {limit:g} s was too short: reading took {result.seconds['load']:.1f} s and a "
+            f"first solution {result.seconds['setup']:.1f} s more; it is the answer, {late:.1f} s late"
+        )
+
+
+def say_error(task: Task, error: NsaError) -> None:
+    """Print why an instance has no answer."""
+    say(f"error: {task.instance.name or task.file}: {describe(error)}")
+
+
+def note_choices(console: Console, result: Result) -> None:
+    """Print how an answer was found, if verbose."""
+    console.note(
+        f"seed {result.seed}, policy {result.policy}, start {result.start}, "
+        f"{result.backend} on {result.device}, threads {result.threads}"
+    )
+    console.note(f"{result.steps} steps, {result.chains} chains, schedule {dict(result.schedule)}")

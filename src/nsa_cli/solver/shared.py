@@ -1,0 +1,187 @@
+"""Instances as units of work that processes share out: their keys, and results that travel or are kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from nsa_cli.anneal.stop import Interrupt
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.errors import DataError, NsaError, shown
+from nsa_cli.core.exact import Exact
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.task import Task
+from nsa_cli.io.json_text import dumps
+from nsa_cli.policy.checkpoint import digest
+from nsa_cli.report.result import Result
+from nsa_cli.solver.choose import choose_policy
+from nsa_cli.solver.settings import Settings
+from nsa_cli.version import __version__
+from nsa_cli.work.journal import key_of
+from nsa_cli.work.sharing import Stopped, Unit
+
+#: Settings that change no answer: threads share out the chains of one.
+_WITHOUT_EFFECT = ("threads",)
+
+
+def units_of(tasks: Sequence[Task], settings: Settings) -> list[Unit]:
+    """Make a unit of each instance, whose key is the hash of all that its answer depends on.
+
+    That is the instance as it is recorded, the problem with the source of a user's functions, what is asked
+    for (the settings that are given, the seed if it is), the policy's file, and the version of the program.
+    Not so: the file's name and place, threads, processes, where the answer goes and in which form. Of equal
+    instances each has a key of its own.
+    """
+    asked = {**settings.given(), "seed": settings.seed, "init": settings.init}
+    asked = {name: value for name, value in asked.items() if name not in _WITHOUT_EFFECT}
+    seen: dict[str, int] = {}
+    units: list[Unit] = []
+    for task in tasks:
+        model = getattr(task.problem, "model", None)
+        key = key_of(
+            {
+                "instance": task.instance.record(),
+                "problem": [task.problem.name, task.problem.sense, None if model is None else model.digest],
+                "settings": asked,
+                "policy": _policy_digest(task, settings),
+                "stream": task.stream,
+                "version": __version__,
+            }
+        )
+        seen[key] = count = seen.get(key, 0) + 1
+        units.append(Unit(key if count == 1 else f"{key}-{count}", expected_work(task, settings), task))
+    return units
+
+
+def _policy_digest(task: Task, settings: Settings) -> str | None:
+    """Hash the policy that annealing would use; None where there is none, as the solve itself will say."""
+    if settings.method == "large-step":
+        return None
+    try:
+        return _digest(choose_policy(task, settings), task.problem.name)
+    except NsaError:
+        return None
+
+
+@cache
+def _digest(policy: str, problem: str) -> str | None:
+    return digest(policy, problem)
+
+
+def expected_work(task: Task, settings: Settings) -> float:
+    """Tell how much there is to do, roughly; as much for each where the time decides."""
+    if settings.time_limit is not None and settings.steps is None:
+        return 1.0
+    size = task.instance.size
+    return float(size + (size if settings.steps is None else settings.steps.of(size)))
+
+
+@dataclass(frozen=True)
+class SolveTasks:
+    """Solves tasks, as `nsa_cli.work.sharing.Do` has it; results come as `bare` makes them.
+
+    Attributes
+    ----------
+    settings : Settings
+    """
+
+    settings: Settings
+
+    def __call__(
+        self, tasks: Sequence[Task], share: float, stopped: Stopped
+    ) -> Iterator[tuple[int, Result | NsaError]]:
+        from nsa_cli.solver.solve import solve_each
+
+        for k, result in solve_each(tasks, self.settings, stop=(Interrupt(stopped),), share=share):
+            yield k, result if isinstance(result, NsaError) else bare(result)
+
+
+def bare(result: Result) -> Result:
+    """Leave out what the reader of a result has: the instance, and what is made of it."""
+    bound = None if result.bound is None else replace(result.bound, solution=None)
+    return replace(result, instance=None, drawing=_no_drawing, remarks=(), bound=bound)  # type: ignore[arg-type]
+
+
+def _no_drawing() -> None:
+    return None
+
+
+def dressed(result: Result, task: Task, settings: Settings) -> Result:
+    """Put back what `bare` has left out; and `settings` as the user gave them."""
+    return replace(
+        result,
+        instance=task.instance,
+        drawing=task.problem.drawing,
+        remarks=tuple(task.remarks()),
+        manifest={**result.manifest, "settings": settings.given()},
+    )
+
+
+def outcome_of(result: Result) -> dict[str, Any]:
+    """Give a result for a journal: as users get it, and its bound without rounding."""
+    limit = None if result.bound is None else str(Fraction(result.bound.unrounded))
+    return {"result": result.to_dict(), "limit": limit}
+
+
+def result_from(outcome: Any, task: Task) -> Result:
+    """Make the result again of what `outcome_of` gave; its solution is evaluated anew.
+
+    Raises
+    ------
+    DataError
+        If it is not the result of this instance.
+    """
+    name = task.instance.name or task.file
+    try:
+        result = outcome["result"]
+        made = _result(result, None if outcome["limit"] is None else Fraction(outcome["limit"]), task)
+        again = made.to_dict()
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        raise DataError(f"expected a result of {name}, got something else: {error}") from None
+    if not _is_same(made.objective, result["objective"], exact=task.problem.built_in):
+        raise DataError(
+            f"{name}: the solution has the objective {made.objective}, got {shown(result['objective'])}"
+        )
+    if task.problem.built_in and dumps(again) != dumps(result):
+        wrong = [key for key in again if dumps(again[key]) != dumps(result.get(key))]
+        raise DataError(f"{name}: {', '.join(wrong) or 'a key'}: not as the solution has it")
+    return made
+
+
+def _is_same(objective: Any, claimed: Any, *, exact: bool) -> bool:
+    """Compare objectives; those of users' functions up to the order of sums, which compiling may change."""
+    return objective == claimed or (
+        not exact and math.isclose(objective, claimed, rel_tol=1e-9, abs_tol=1e-9)
+    )
+
+
+def _result(data: Mapping[str, Any], limit: Fraction | None, task: Task) -> Result:
+    instance = task.instance
+    raw: Solution = instance.checked(instance.from_ids(data["solution"]))
+    bound = None
+    if (given := data["bound"]) is not None:
+        if limit is None:
+            raise ValueError("a bound without its limit")
+        exact: Exact = int(limit) if limit.denominator == 1 else limit
+        fields = {name: given[name] for name in ("value", "method", "exact", "seconds", "witness")}
+        bound = Bound(limit=exact, **fields)
+    same = (
+        *("stop_reason", "seed", "steps", "chains", "accepted", "method", "policy", "start", "found_by"),
+        *("schedule", "backend", "device", "threads", "seconds", "version", "manifest"),
+    )
+    return Result(
+        problem=task.problem.name,
+        sense=task.problem.sense,
+        instance=instance,
+        raw=raw,
+        objective=instance.objective(raw),
+        unrounded=instance.exact_objective(raw),
+        bound=bound,
+        drawing=task.problem.drawing,
+        remarks=tuple(task.remarks()),
+        **{name: data[name] for name in same},
+    )
