@@ -5,6 +5,7 @@ import pytest
 
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.anneal.population import CHAIN, RECOMBINATION, STARTS, Population
+from nsa_cli.core.problem import LEAST_POPULATION, MADE
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step import large_step
 from nsa_cli.problems.tsp.starts import greedy_edge
@@ -93,12 +94,21 @@ def test_a_population_beats_a_chain_of_as_many_steps():
     assert with_population.best_energy.sum() < without.best_energy.sum()
 
 
-@pytest.mark.parametrize(("used", "phase"), [(0.0, STARTS), (0.03, STARTS), (0.04, CHAIN), (0.6, CHAIN)])
-def test_by_time_the_first_solution_tells_whether_there_is_enough(used, phase):
-    """Fifteen solutions in half the time, or none."""
+@pytest.mark.parametrize(("late", "phase"), [(-0.01, STARTS), (0.01, CHAIN)])
+def test_by_time_the_pace_of_the_first_solutions_tells_whether_there_will_be_enough(late, phase):
+    """Fifteen solutions by half of the run, or no more; what came before them does not count."""
     population = population_of()
-    population.advance(1, used, map)
+    population.advance(1, 0.1, map)
+    made = len(population._made)
+    assert 0 < made < LEAST_POPULATION
+    population.advance(1, 0.1 + (MADE - 0.1) * made / LEAST_POPULATION + late, map)
     assert population.phase == phase
+
+
+def test_by_time_there_is_none_after_its_share():
+    population = population_of()
+    population.advance(1, MADE, map)
+    assert population.phase == CHAIN
 
 
 def test_by_time_phases_end_when_their_share_is_used(monkeypatch):

@@ -93,6 +93,8 @@ class Population:
             for _ in range(threads):
                 self._workers.put(recombination.worker())
         self._made: list[NDArray[Any]] = []
+        #: Share of the run that was used before the first was made.
+        self._began = 0.0
         #: Solutions of this generation; what becomes of them, in the order of the ring; how many are done.
         self._members = self._children = np.zeros((0, 0))
         self._ring, self._energies, self._mated = np.zeros(0, np.int64), np.zeros(0), 0
@@ -140,9 +142,10 @@ class Population:
 
     def _make_some(self, used: float, each: Callable[..., Any]) -> None:
         made = len(self._made)
-        # Before the first of them the chains' own start has settled, in about the time of one.
-        if self._steps is None and used * LEAST_POPULATION > MADE * (made or self._threads):
-            self.phase = CHAIN
+        if not made:
+            self._began = used
+        elif self._steps is None and self._began + (used - self._began) * LEAST_POPULATION / made > MADE:
+            self.phase = CHAIN  # the least number will not be made in time
             return
         numbers = range(made, min(made + self._slice, self._most))
         if used >= MADE or not numbers:

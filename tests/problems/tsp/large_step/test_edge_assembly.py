@@ -46,7 +46,7 @@ def edges(order):
 
 def cross(instance, one, other, step=0):
     """Cross two tours; the child, what it gained, and the metric."""
-    _, tours = prepare(instance, greedy_edge(instance, None))
+    _, tours, _ = prepare(instance, greedy_edge(instance, None))
     state = start_at(tours, one, new_assembly(len(one)))
     again(state.chain, one.astype(np.uint32))
     gain = crossover(
@@ -84,7 +84,7 @@ def test_a_better_tour_that_differs_in_one_place_is_taken_over():
     """One AB-cycle, which leaves one tour: a double bridge, which local search has no move for."""
     instance = problem.from_record(INSTANCES["points"](300, 3))
     good = greedy_edge(instance, None)
-    sites, _ = prepare(instance, good)
+    sites, _, _ = prepare(instance, good)
     other = sites.order(good)
     a, b, c, d = np.split(other, [60, 130, 220])
     one = np.concatenate([a, c, b, d])

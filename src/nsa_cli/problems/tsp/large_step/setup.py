@@ -70,10 +70,13 @@ class Setting(NamedTuple):
     sites : Sites
     tours : Tours
         Of the sites.
+    close : bool
+        Whether cities lie close together.
     """
 
     sites: Sites
     tours: Tours
+    close: bool
 
 
 def prepare(
@@ -102,9 +105,10 @@ def prepare(
     scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
     if isinstance(instance, ClosedTour):  # whose surcharges are no distances; each city has a fixed edge
         scale, candidates = instance.spacing, candidates + instance.outer.route.directed
+    close = False
     if not hurried and size > _FEW and instance.matrix is None and instance.points.shape[1] == 2:
         edges = float(lengths(metric, order, np.roll(order, 1)).sum())
-        close = scale * size < _CLOSE_BELOW * edges
+        close = bool(scale * size < _CLOSE_BELOW * edges)
         if close or populated:
             candidates += settings.wider[close]
             neighbours = with_quadrants(instance.points[sites.numbers], neighbours)
@@ -118,4 +122,5 @@ def prepare(
     chosen = choose(graph, scores, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))
     cities = Cities(metric, *chosen, candidates, tolerance)
-    return Setting(sites, Tours(cities, scale, tolerance, settings.depth, fitting(settings.longest, size)))
+    tours = Tours(cities, scale, tolerance, settings.depth, fitting(settings.longest, size))
+    return Setting(sites, tours, close)
