@@ -49,6 +49,7 @@ def test_a_process_on_its_own(tell, variables):
         ({"RANK": "x"}, "RANK='x'"),
         ({"RANK": "3"}, "RANK=3 in the environment: expected less than WORLD_SIZE, 3"),
         ({"MASTER_PORT": "70000"}, "MASTER_PORT='70000'.*to 65535"),
+        ({"LOCAL_RANK": "-1"}, "LOCAL_RANK='-1'"),
         ({"LOCAL_WORLD_SIZE": "0"}, "LOCAL_WORLD_SIZE='0'"),
         ({"TORCHELASTIC_RESTART_COUNT": "once"}, "TORCHELASTIC_RESTART_COUNT='once'"),
     ],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from nsa_cli.anneal.acceptance import RULES
-from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed, need
+from nsa_cli.core.launch import launch
 from nsa_cli.core.machine import cores
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import parse_device
@@ -45,18 +45,8 @@ def choose_device(name: str, *, reference: bool = False) -> str:
     need("torch", name, option="device")
     from nsa_cli.solver.search_torch import cuda_device
 
-    return cuda_device(name, _local_rank())
-
-
-def _local_rank() -> int | None:
-    """Read the number of this process on its machine; None for one that torchrun has not started."""
-    text = os.environ.get("LOCAL_RANK", "").strip()
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        why = f"LOCAL_RANK={shown(text)} in the environment: expected a whole number, as torchrun sets it"
-        raise UsageError(why, option="device")
-    return int(text)
+    process = launch()
+    return cuda_device(name, None if process is None else process.local_rank)
 
 
 def device_for(problem: Problem[Any], asked: str, device: str) -> str:
