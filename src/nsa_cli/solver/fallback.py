@@ -45,8 +45,9 @@ _LOOK = 0.02
 #: Seconds before the deadline at which an answer without compiled code is begun, or half of the limit.
 _EARLY = 1.0
 
-#: Seconds of local search where there was no time for chains, and elements up to which there is any.
-_MOMENT, _HASTY = 0.4, 200_000
+#: Seconds of local search where there was no time for chains, at least, and for each element; nobody who
+#: interrupts waits for the latter. Elements up to which there is any: it goes to its end at about 1e-5 each.
+_MOMENT, _MOMENTS, _HASTY = 0.4, 1e-5, 200_000
 
 #: Elements above which an instant start is not made to compete with the one that there is.
 _MANY = 10_000
@@ -77,7 +78,7 @@ def solve_in_time(batch: Batch) -> list[Result]:
         setup = guarded.setup
         if len(compiled) > before or is_compiling():
             compile_later(batch)
-        starts = _improved(batch, setup.x) or _starts(batch, setup.x, late.reason)
+        starts = _improved(batch, setup.x, late.reason) or _starts(batch, setup.x, late.reason)
         ends = [InstanceEnd(late.reason, 0, start, np.zeros(len(start), np.int64)) for start in starts]
         solve = (time.monotonic() - began) / len(batch.tasks) - setup.seconds
         seconds = {"setup": setup.seconds, "solve": solve}
@@ -103,15 +104,14 @@ def _reason(batch: Batch, setup: Setup) -> str | None:
     return reason
 
 
-def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | None:
+def _improved(batch: Batch, made: NDArray[Any] | None, why: str) -> list[NDArray[Any]] | None:
     """Improve first solutions by local search for a moment; None where it cannot, or is not compiled."""
-    problem, until = batch.tasks[0].problem, time.monotonic() + _MOMENT
-    large_step, size = problem.large_step(), batch.tasks[0].instance.size
+    problem, size = batch.tasks[0].problem, batch.tasks[0].instance.size
+    moment = _MOMENT if why == "interrupted" else max(_MOMENT, _MOMENTS * size)
+    until, large_step = time.monotonic() + moment, problem.large_step()
     if not problem.built_in or is_compiling() or large_step is None:
         return None
     if batch.settings.init is not None or size > _HASTY:
-        return None
-    if batch.deadline is not None and time.monotonic() > batch.deadline + _MOMENT:
         return None
     flags = Flags()
 
@@ -130,7 +130,7 @@ def _improved(batch: Batch, made: NDArray[Any] | None) -> list[NDArray[Any]] | N
         return found
 
     try:
-        late = time.monotonic() + 2 * _MOMENT
+        late = time.monotonic() + 2 * moment
         return in_time(work, lambda: "late" if is_compiling() or time.monotonic() > late else None, flags)
     except LateError:
         return None
