@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -281,8 +282,8 @@ def sites_of(instance: TspInstance, *, merge: bool = True) -> Sites:
         return Sites(np.arange(instance.size), np.arange(instance.size))
     place, numbers = along_curve(instance)
     first = np.arange(len(numbers))
-    if merge:
-        alike = np.diff(place[numbers]) == 0  # only those at one place of the curve may coincide
+    alike = np.diff(place[numbers]) == 0  # only those at one place of the curve may coincide
+    if merge and alike.any():
         some = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
         first[some] = some[_first_alike(instance.measured[numbers[some]])]
     is_site, site = first == np.arange(len(numbers)), np.empty_like(numbers)
@@ -313,11 +314,30 @@ def hilbert(points: NDArray[np.float64]) -> NDArray[np.int64]:
     low = points.min(axis=0)
     side = max(float((points.max(axis=0) - low).max()), 1e-300)
     x, y = ((points - low) / side * 65535.0).astype(np.int64).T
-    place = np.zeros(len(x), dtype=np.int64)
-    for level in range(15, -1, -1):
-        right, up = (x >> level) & 1, (y >> level) & 1
+    place = state = np.zeros(len(x), dtype=np.int64)
+    places, states = _four_levels()
+    for shift in (12, 8, 4, 0):
+        chosen = 256 * state + 16 * ((x >> shift) & 15) + ((y >> shift) & 15)
+        place, state = 256 * place + places[chosen], states[chosen]
+    return place
+
+
+@cache
+def _four_levels() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Tabulate four levels of the curve by state, four bits of x and four bits of y.
+
+    Returns
+    -------
+    places, states : int64[4 * 16 * 16]
+        Bit 0 of a state tells whether the axes are swapped, bit 1 whether both are mirrored.
+    """
+    state, x, y = np.unravel_index(np.arange(4 * 16 * 16), (4, 16, 16))
+    swapped, mirrored = state & 1, state >> 1
+    place = np.zeros(len(state), dtype=np.int64)
+    for level in (3, 2, 1, 0):
+        one, other = (((axis >> level) & 1) ^ mirrored for axis in (x, y))
+        right, up = np.where(swapped, other, one), np.where(swapped, one, other)
         place = 4 * place + ((3 * right) ^ up)
         # The lower quarters are the curve turned: axes swapped, and on the right mirrored.
-        turned = np.where((up == 0) & (right == 1), 65535, 0)
-        x, y = np.where(up == 0, y ^ turned, x), np.where(up == 0, x ^ turned, y)
-    return place
+        swapped, mirrored = swapped ^ 1 ^ up, mirrored ^ (right & (1 ^ up))
+    return place, swapped + 2 * mirrored
