@@ -7,6 +7,7 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.anneal.stop import Interrupt
+from nsa_cli.problems.tsp.starts import greedy_edge
 from nsa_cli.solver.batch import Hooks
 from nsa_cli.solver.fallback import Flags, LateError, in_time
 from nsa_cli.solver.settings import Settings
@@ -70,3 +71,12 @@ def test_an_interrupt_before_anything_gives_the_start():
     assert hooks.reason() == "interrupted"
     ((_, result),) = solve_each(tasks, Settings(seed=1, device="cpu"), stop=hooks.stop)
     assert (result.status, result.steps, result.found_by) == ("interrupted", 0, "start")
+
+
+def test_a_first_solution_that_comes_late_is_improved_all_the_same(monkeypatch):
+    """To the end of a local search, so that it is better than greedy edges by far; however late it is."""
+    monkeypatch.setattr("nsa_cli.solver.fallback._MOMENT", 30.0)
+    (task,) = nsa.generate("tsp", 20_000, 1, seed=3)
+    result = nsa.solve(task.instance, time_limit=0.001, seed=1, bound=False)
+    assert result.found_by == "start"
+    assert result.objective < 0.92 * task.instance.objective(greedy_edge(task.instance, None))

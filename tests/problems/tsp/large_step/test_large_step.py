@@ -15,13 +15,14 @@ from nsa_cli.anneal.large_step import ACCEPTED, BEST, CURRENT, STEPS, LargeStepC
 from nsa_cli.core.kernel.draws import at_step
 from nsa_cli.core.kernel.jit import uncached
 from nsa_cli.core.kernel.steps import kick
-from nsa_cli.core.problem import LargeStepRun
+from nsa_cli.core.problem import LEAST_POPULATION, MADE, LargeStepRun
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
 from nsa_cli.problems.tsp.large_step.kicks import start_at
 from nsa_cli.problems.tsp.large_step.local_search import QUEUED, SEGMENTS, improve_city, repair, roll_back
+from nsa_cli.problems.tsp.large_step.population import kicks_to_make
 from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.metric_kernel import tour_length
 from nsa_cli.problems.tsp.neighbour_lists import sites_of
@@ -328,3 +329,30 @@ def test_reaches_what_is_known_on_the_papers_instances(shared: Any) -> None:
     coords = np.random.RandomState(1234).uniform(size=(10_000, 100, 2))[:12]
     found = [solved(TspInstance(coords=c), method="large-step", steps=1000).objective for c in coords]
     assert (np.array(found) / references).mean() < 1.0005
+
+
+@pytest.mark.parametrize(
+    ("stretched", "populated", "close", "width"),
+    [(1.0, False, False, 5), (1.0, True, False, 6), (0.01, False, True, 8), (0.01, True, True, 8)],
+)
+def test_where_cities_lie_close_together_there_are_more_candidates(
+    stretched: float, populated: bool, close: bool, width: int
+) -> None:
+    """As in a narrow strip, where the nearest are all on one side."""
+    instance = TspInstance(coords=np.random.default_rng(1).random((400, 2)) * (1.0, stretched))
+    setting = prepare(instance, greedy(instance), populated=populated)
+    assert (setting.close, setting.tours.cities.width) == (close, width)
+
+
+def test_where_cities_lie_close_together_a_population_is_tried_in_less_time() -> None:
+    """And it is not elsewhere: by the time that a member takes as a rule."""
+    usual = LEAST_POPULATION * kicks_to_make(400) / MADE
+    for stretched, share, there in (
+        (1.0, 0.99, False),
+        (1.0, 1.01, True),
+        (0.01, 0.41, True),
+        (0.01, 0.39, False),
+    ):
+        instance = TspInstance(coords=np.random.default_rng(1).random((400, 2)) * (1.0, stretched))
+        (run,) = TspLargeStep().runs([instance], greedy(instance)[None], share * usual)
+        assert (run.recombination is not None) == there
