@@ -74,19 +74,20 @@ class Builder:
             "digest": sources.digest_of(files),
             "tools": _tools(),
         }
-        objects = [Path(target.name) / f"{name}.o" for target in self._targets]
         known = self._known.get(name, {})
-        if entry.items() <= known.items() and all((self._old / place).exists() for place in objects):
-            returns, code = known["returns"], [(self._old / place).read_bytes() for place in objects]
+        code = {target: shipped.object_file(self._old, target, name, known) for target in self._targets}
+        if entry.items() <= known.items() and None not in code.values():
+            returns = known["returns"]
         else:
             module, returns = lowered(function, name, arguments, shipped.parts_of(arguments))
             bitcode = module.as_bitcode()
-            code = [_emitted(bitcode, target) for target in self._targets]
-        for place, emitted in zip(objects, code, strict=True):
-            (self._folder / place).parent.mkdir(exist_ok=True)
-            (self._folder / place).write_bytes(emitted)
-        self.index[name] = {**entry, "returns": returns}
-        return shipped.load(name, code[self._targets.index(self._here)], returns)
+            code = {target: _emitted(bitcode, target) for target in self._targets}
+        for target, emitted in code.items():
+            (self._folder / target.name).mkdir(exist_ok=True)
+            (self._folder / target.name / f"{name}.o").write_bytes(emitted)
+        hashes = {target.name: hashlib.sha256(emitted).hexdigest() for target, emitted in code.items()}
+        self.index[name] = {**entry, "returns": returns, "objects": hashes}
+        return shipped.load(name, code[self._here], returns)
 
 
 @cache

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Worsening moves accepted at the first temperature and at the last, for each of N elements, while as many
-#: are proposed as there are: N to the number of choices. Measured on maximum cuts of 30 to 300 vertices with
+#: are proposed as there are: N to the number of choices of a move. Measured on maximum cuts of 30 to 300 vertices with
 #: 20 N and 200 N steps, against a grid of pairs; of tours, most of whose moves are much too long, a share of
 #: all moves would be far too hot, and this is within one per cent of tuned temperatures. With candidate lists
 #: tuned temperatures accept just such shares of all moves: .122 and .007 at 100 and 500 cities.
@@ -31,7 +31,7 @@ _HALVINGS = 50
 
 
 def sampled_temperatures(
-    chains: Any, size: int, most: int = _MOST, *, candidate_lists: bool = False
+    chains: Any, size: int, most: int = _MOST, *, choices: int | None = None, candidate_lists: bool = False
 ) -> tuple[float, float] | None:
     """First and last temperature, normalised, from the moves proposed after a descent.
 
@@ -43,6 +43,8 @@ def sampled_temperatures(
         N.
     most : int
         Steps that may be taken at most.
+    choices : int, optional
+        That make a move; as many as random numbers are drawn by default.
     candidate_lists : bool
         Whether moves come from candidate lists: acceptance rates are then over all moves.
 
@@ -51,7 +53,7 @@ def sampled_temperatures(
     float, float, or None
         None where no move makes things worse.
     """
-    others = float(size) ** (chains.choices - 1)
+    others = float(size) ** ((choices or chains.choices) - 1)
     half = int(max(min(_STEPS * size * others, most) // 2, 1))
     if candidate_lists:
         others = 1.0

@@ -66,7 +66,7 @@ def announce_compiling(console: Console) -> None:
     from nsa_cli.core.kernel import own
 
     own.on_compile[:] = [
-        lambda: console.tell("compiling the functions of this problem, once: some seconds; they are kept")
+        lambda: console.tell("compiling the functions of this problem, which takes some seconds")
     ]
 
 

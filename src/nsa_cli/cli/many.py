@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nsa_cli.api import Unread
 from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, log_is_json, say
 from nsa_cli.cli.overview import Overview
-from nsa_cli.cli.remarks import LateKernels, note_choices, say_error
+from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_infeasible
 from nsa_cli.cli.writing import BESIDE, Writer
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
@@ -257,8 +257,10 @@ class _Run(NamedTuple):
                                 note_choices(self.console, result)
                             if not self.writer.take(places[place], result, known=known):
                                 break
-                            if not (known or isinstance(result, NsaError)):
-                                late.note(result)
+                            if not isinstance(result, NsaError):
+                                warn_infeasible(self.console, self.tasks[place], result)
+                                if not known:
+                                    late.note(result)
                 finally:
                     self.gone.set()
         finally:

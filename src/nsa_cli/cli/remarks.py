@@ -52,6 +52,13 @@ def warn_late(console: Console, result: Result, settings: Settings) -> None:
         )
 
 
+def warn_infeasible(console: Console, task: Task, result: Result) -> None:
+    """Say that an answer breaks a constraint."""
+    if result.violation is not None:
+        name = task.instance.name or task.file
+        console.warn(f"{name}: the answer is infeasible: {result.violation}; penalise that more, or search longer")
+
+
 def say_error(task: Task, error: NsaError) -> None:
     """Print why an instance has no answer."""
     say(f"error: {task.instance.name or task.file}: {describe(error)}")

@@ -38,7 +38,7 @@ from nsa_cli.cli.options import (
     reading_options,
     record_keys,
 )
-from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_late
+from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_infeasible, warn_late
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance, journal_of
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
@@ -192,6 +192,7 @@ def _run_one(
                 if not writer.take(i, result):
                     break
                 if not isinstance(result, NsaError):
+                    warn_infeasible(console, tasks[i], result)
                     told = f"objective {result.objective}, {result.status}: {output}"
                     observer.write(result)
                     late.note(result)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nsa_cli.cli.console import MisplacedError, describe, emit, say
 from nsa_cli.cli.options import check_apart, file_in, identities, is_directory
-from nsa_cli.core.errors import NsaError, UsageError
+from nsa_cli.core.errors import InfeasibleError, NsaError, UsageError
 from nsa_cli.core.task import Task
 from nsa_cli.inputs import is_many
 from nsa_cli.problems.files import Unread
@@ -112,7 +112,7 @@ class Writer:
         self._items, self._output, self._format = list(items), output, fmt
         self._results: dict[int, Result] = {}
         self._next = 0
-        self._misplaced = False
+        self._misplaced = self._infeasible = False
         self._lines = fmt == "jsonl" and output in (None, "-")
         self._names: list[str] | None = None
         if is_directory(output):
@@ -129,9 +129,10 @@ class Writer:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of an answer that was misplaced, or of the first instance that failed; else 0."""
+        """Exit code of an answer that was misplaced, of the first instance that failed, or is infeasible."""
         failed = (item.error.exit_code for item in self._items if isinstance(item, Unread))
-        return MisplacedError.exit_code if self._misplaced else next(failed, 0)
+        answered = InfeasibleError.exit_code if self._infeasible else 0
+        return MisplacedError.exit_code if self._misplaced else next(failed, answered)
 
     def fail(self) -> None:
         """Note that something could not be written."""
@@ -150,6 +151,7 @@ class Writer:
             self._items[place] = Unread(task.instance.name or task.file or "", result)
             return self._write_lines() if self._lines else True
         self._results[place] = result
+        self._infeasible |= result.violation is not None
         if self._names is not None:
             task = self._items[place]
             assert isinstance(task, Task)

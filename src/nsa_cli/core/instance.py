@@ -96,15 +96,23 @@ class Instance(ABC):
         """
         return self.checked(number_row(values, "solution", axes=None))
 
+    def fault(self, solution: Solution) -> str | None:
+        """Describe why a solution can be neither a start nor an answer; None if it can.
+
+        By default what makes it infeasible. Where a penalty may keep searches from breaking a constraint,
+        solutions that break it are both.
+        """
+        return self.violation(solution)
+
     def checked(self, solution: Solution) -> Solution:
-        """Give a solution back if it is feasible.
+        """Give a solution back if it can be a start.
 
         Raises
         ------
         DataError
-            If it is not.
+            If it cannot.
         """
-        if (why := self.violation(solution)) is not None:
+        if (why := self.fault(solution)) is not None:
             raise DataError(f"solution: is not feasible: {why}", "solution")
         return solution
 

@@ -67,6 +67,8 @@ class Neighbourhood(ABC, Generic[InstanceT]):
         ``paper`` for the paper's; a number after a colon is a parameter: ``nearest:10``.
     reversible : bool
         Whether each move can be undone by another, as the ratio of Metropolis-Hastings needs it.
+    choices : int or None
+        Choices that make a move; None for as many as random numbers are drawn.
     uses_candidate_lists : bool
         Whether moves come from candidate lists: estimated temperatures then use the acceptance rate over all
         moves, whatever the size.
@@ -74,6 +76,7 @@ class Neighbourhood(ABC, Generic[InstanceT]):
 
     name: str = "paper"
     reversible: bool = True
+    choices: int | None = None
     uses_candidate_lists: bool = False
 
     @property

@@ -333,7 +333,7 @@ def read_solution(
     )
     for remark in remarks:
         tell(f"{source.name}: {remark}")
-    if (why := instance.violation(solution)) is not None:
+    if (why := instance.fault(solution)) is not None:
         raise source.error(f"is not feasible: {why}")
     return solution
 

@@ -32,12 +32,13 @@ class Evaluation:
     sense : {'min', 'max'}
     instance : Instance
     objective : int, float or None
-        Exact evaluation on `instance`; None if the solution is not feasible.
+        Exact evaluation on `instance`; None where a file's solution is not feasible.
     unrounded : int, float, Fraction or None
         The same without the rounding that a float has; `objective` by default.
     bound : Bound or None
     violation : str or None
-        The first thing that makes the solution infeasible.
+        The first thing that makes the solution infeasible. An answer may have one where the search knows a
+        constraint by a penalty only.
     remarks : tuple of str
         Where the file of the solution says something else.
     """
@@ -54,8 +55,8 @@ class Evaluation:
     @property
     def proved(self) -> bool:
         """Whether the bound proves that the solution is optimal."""
-        exact = self._exact
-        return exact is not None and self.bound is not None and self.bound.proves(exact, self.sense)
+        exact, known = self._exact, self.bound is not None and self.violation is None
+        return known and exact is not None and self.bound.proves(exact, self.sense)
 
     @property
     def _exact(self) -> Exact | None:
@@ -64,7 +65,7 @@ class Evaluation:
     @property
     def status(self) -> str:
         """``optimal`` where the bound proves it, else ``feasible`` or ``infeasible``."""
-        if self.objective is None:
+        if self.violation is not None:
             return "infeasible"
         return "optimal" if self.proved else "feasible"
 
@@ -75,7 +76,7 @@ class Evaluation:
         Negative if this is better than the best known.
         """
         best, exact = self.instance.best_known, self._exact
-        if exact is None or self.objective is None:
+        if exact is None or self.objective is None or self.violation is not None:
             return None
         if best is not None:
             return relative_gap(self.objective, best, self.sense)
@@ -242,7 +243,9 @@ class Result(Evaluation):
 
     @property
     def status(self) -> str:
-        """``optimal`` where a bound proves it, else ``feasible``, ``time_limit`` or ``interrupted``."""
+        """As of an evaluation; ``time_limit`` or ``interrupted`` in place of ``feasible``."""
+        if self.violation is not None:
+            return "infeasible"
         if self.proved and self.stop_reason != "interrupted":
             return "optimal"
         return self.stop_reason if self.stop_reason in ("time_limit", "interrupted") else "feasible"
@@ -259,7 +262,8 @@ class Result(Evaluation):
             "objective": self.objective,
             "sense": self.sense,
             **self.instance.details(self.raw),
-            "feasible": True,
+            "feasible": self.violation is None,
+            **({} if self.violation is None else {"violation": self.violation}),
             "solution": self.ids,
             **self.worth(),
             **{name: getattr(self, name) for name in own},

@@ -166,6 +166,8 @@ def _bound_and_gap(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 
 def _status(result: Result) -> str:
+    if result.violation is not None:
+        return f"infeasible: {result.violation}"
     if result.stop_reason == result.status == "optimal":
         return _PROVED
     return f"{result.status} (stopped by {result.stop_reason})"

@@ -55,7 +55,7 @@ def result_of(
     solutions: list[Solution] = list(end.best)
     if bound is not None and bound.solution is not None:
         solutions.append(bound.solution)
-    winner, exact = _best(task, solutions, bound)
+    winner, exact, violation = _best(task, solutions, bound)
     if bound is not None and (winner == len(end.best) or solved(bound)):
         found_by = bound.method
     seconds = {"load": task.seconds, **seconds, "bound": 0.0 if bound is None else bound.seconds}
@@ -67,6 +67,7 @@ def result_of(
         raw=solutions[winner],
         objective=instance.objective(solutions[winner]),
         unrounded=exact,
+        violation=violation,
         bound=bound,
         stop_reason=end.reason,
         seed=settings.seed or 0,
@@ -88,23 +89,34 @@ def result_of(
     )
 
 
-def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tuple[int, Exact]:
-    """Best solution by exact evaluation; one that violates a constraint or the bound is a fault."""
+def _best(
+    task: Task, solutions: Sequence[Solution], bound: Bound | None
+) -> tuple[int, Exact, str | None]:
+    """Best solution by exact evaluation, feasible ones first; its value, and the constraint that it violates.
+
+    Raises
+    ------
+    InfeasibleError
+        If it violates one, and cannot be an answer then.
+    Exception
+        If it violates the bound, or a constraint that searches cannot break: a fault.
+    """
     instance, sense = task.instance, task.problem.sense
     objectives: list[Any] = [instance.exact_objective(solution) for solution in solutions]
     places = list(range(len(solutions)))
     if instance.may_be_infeasible:  # an objective says nothing where something else is wrong
         places = [i for i in places if instance.violation(solutions[i]) is None] or places
     winner = (min if sense == "min" else max)(places, key=objectives.__getitem__)
-    if (why := instance.violation(solutions[winner])) is not None:
-        if instance.may_be_infeasible:
+    if (why := instance.fault(solutions[winner])) is not None:
+        if instance.may_be_infeasible and task.problem.built_in:
             raise InfeasibleError(f"no feasible solution was found: {why}")
-        raise task.problem.broken(f"moves lead to an infeasible solution: {why}")
-    if bound is not None and bound.beaten_by(objectives[winner], sense):
+        raise task.problem.broken(f"moves lead to what is no solution: {why}")
+    violation = instance.violation(solutions[winner])
+    if violation is None and bound is not None and bound.beaten_by(objectives[winner], sense):
         gap = relative_gap(objectives[winner], bound.unrounded, sense)
         if task.problem.built_in or gap is None or gap < -_USERS_ROUNDING:
             found = instance.objective(solutions[winner])
             raise task.problem.broken(
                 f"the answer {found} beats the bound {bound.value}", use={"bound": False}
             )
-    return winner, objectives[winner]
+    return winner, objectives[winner], violation

@@ -28,6 +28,7 @@ from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.anneal.stop import Progress, first_reason
 from nsa_cli.core.abandon import ABANDONED
+from nsa_cli.core.instance import Instance
 from nsa_cli.core.kernel import compiled, is_compiling
 from nsa_cli.core.options import Steps
 from nsa_cli.report.result import Result
@@ -151,7 +152,11 @@ def _starts(batch: Batch, made: NDArray[Any] | None, why: str) -> list[NDArray[A
         return np.split(made, parts)
     sign = 1 if problem.sense == "min" else -1
     both = zip(batch.tasks, np.split(made, parts), np.split(batch.starts(instant=True), parts), strict=True)
-    return [min(pair, key=lambda x: sign * task.instance.objective(x[0])) for task, *pair in both]
+
+    def worth(instance: Instance, x: NDArray[Any]) -> tuple[bool, Any]:
+        return instance.may_be_infeasible and bool(instance.violation(x)), sign * instance.objective(x)
+
+    return [min(pair, key=lambda x: worth(task.instance, x[0])) for task, *pair in both]
 
 
 def compile_later(batch: Batch) -> None:

@@ -19,23 +19,33 @@ from nsa_cli.solver.settings import Settings
 def goals_of(tasks: Sequence[Task], bounds: Sequence[Bound | None], settings: Settings) -> tuple[Goal, ...]:
     """Make the goals of a batch."""
     sense, instances = tasks[0].problem.sense, [task.instance for task in tasks]
+
+    def feasible(i: int, solution: Solution) -> bool:
+        return not instances[i].may_be_infeasible or instances[i].violation(solution) is None
+
     lowest = np.array([-math.inf if b is None else _energy(b.value, sense) for b in bounds])
 
     def proved(i: int, solution: Solution) -> bool:
         bound = bounds[i]
-        return bound is not None and bound.proves(instances[i].exact_objective(solution), sense)
+        proves = bound is not None and bound.proves(instances[i].exact_objective(solution), sense)
+        return proves and feasible(i, solution)
 
     goals: list[Goal] = [TargetEnergy(lowest, "optimal", proved)] if np.isfinite(lowest).any() else []
     if (target := settings.target) is not None:
         wanted = np.full(len(tasks), _energy(target, sense))
-        goals.append(TargetEnergy(wanted, "target", lambda i, x: meets(instances[i], x, target, sense)))
+
+        def met(i: int, solution: Solution) -> bool:
+            return meets(instances[i], solution, target, sense) and feasible(i, solution)
+
+        goals.append(TargetEnergy(wanted, "target", met))
     if (share := settings.gap) is not None:
         with np.errstate(invalid="ignore"):
             near = np.where(np.isfinite(lowest), lowest + share * abs(lowest), lowest)
 
         def close(i: int, solution: Solution) -> bool:
             bound = bounds[i]
-            return bound is not None and bound.is_near(instances[i].exact_objective(solution), sense, share)
+            near = bound is not None and bound.is_near(instances[i].exact_objective(solution), sense, share)
+            return near and feasible(i, solution)
 
         goals.append(TargetEnergy(near, "gap", close))
     if (patience := settings.no_improvement) is not None:

@@ -114,5 +114,6 @@ def estimate_temperatures(search: AnnealingSearch, instance: Any, start: Start) 
     x = start_solutions(start, [instance] * len(keys), keys)
     chains = search.start([instance] * len(keys), x, keys)
     few = {"most": _SLOW_STEPS} if search.backend == "torch" else {}
-    candidate_lists = search.neighbourhood.uses_candidate_lists
-    return sampled_temperatures(chains, instance.size, candidate_lists=candidate_lists, **few)
+    moves = search.neighbourhood
+    given = {"choices": moves.choices, "candidate_lists": moves.uses_candidate_lists, **few}
+    return sampled_temperatures(chains, instance.size, **given)

@@ -45,7 +45,7 @@ def units_of(tasks: Sequence[Task], settings: Settings) -> list[Unit]:
         key = key_of(
             {
                 "instance": task.instance.record(),
-                "problem": [task.problem.name, task.problem.sense, None if model is None else model.digest],
+                "problem": [task.problem.name, task.problem.sense, None if model is None else model.owner.digest],
                 "settings": asked,
                 "policy": _policy_digest(task, settings),
                 "stream": task.stream,
@@ -180,6 +180,7 @@ def _result(data: Mapping[str, Any], limit: Fraction | None, task: Task) -> Resu
         raw=raw,
         objective=instance.objective(raw),
         unrounded=instance.exact_objective(raw),
+        violation=instance.violation(raw),
         bound=bound,
         drawing=task.problem.drawing,
         remarks=tuple(task.remarks()),

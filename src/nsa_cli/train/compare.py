@@ -118,7 +118,7 @@ def temperatures_of(run: Training, instances: list[Instance]) -> tuple[float, fl
         keys = stream_keys(0, np.arange(_CHAINS))
         several = [instance] * _CHAINS
         chains = _uniform(run, several, run.starts(several, keys).numpy(), keys)
-        found.append(sampled_temperatures(chains, instance.size))
+        found.append(sampled_temperatures(chains, instance.size, choices=run.neighbourhood.choices))
     known = [pair for pair in found if pair is not None]
     if not known:
         return None

@@ -41,6 +41,7 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
 
     def __init__(self, model: Model) -> None:
         self.model, self.reversible = model, model.reversible
+        self.choices = max(len(m.choices) for m in model.moves)
 
     def operations(self) -> UserOperations:
         from nsa_cli.user.operations import UserOperations

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import traceback
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from nsa_cli.core.errors import NsaError, UsageError, shown
 
@@ -50,7 +53,8 @@ def attempt(work: Callable[[], Any], file: str, what: str) -> Any:
         If it fails.
     """
     try:
-        return work()
+        with np.errstate(divide="ignore", invalid="ignore"):  # what comes of it is looked at
+            return work()
     except (NsaError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
@@ -108,6 +112,16 @@ def kind_of(value: object) -> str:
 def definition_of(function: Callable[..., Any]) -> str:
     """Tell where a function is defined, as file and line."""
     return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+
+
+def line_of_name(function: Callable[..., Any], name: str) -> str | None:
+    """Find the line where a function, or one that it calls, looks up a global name."""
+    code, functions = function.__code__, [function.__globals__.get(n) for n in function.__code__.co_names]
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_GLOBAL" and step.argval == name and step.positions is not None:
+            return f"{code.co_filename}:{step.positions.lineno}"
+    others = (line_of_name(f, name) for f in functions if inspect.isfunction(f) and f is not function)
+    return next(filter(None, others), None)
 
 
 def class_place(owner: type) -> str:

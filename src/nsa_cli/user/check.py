@@ -66,10 +66,10 @@ class State(NamedTuple):
         return mistake(function, name, expected, f"{got}, at {self.what}{mend}")
 
 
-def walk(instance: UserInstance, count: int, seed: int = 0) -> Iterator[State]:
-    """Give random moves, each made before the next; fewer where there is none."""
+def walk(instance: UserInstance, count: int, seed: int = 0, x: Any = None) -> Iterator[State]:
+    """Give random moves from `x`, a start by default, each made before the next; fewer where there is none."""
     rng, scalars = np.random.default_rng(seed), Scalars(instance)
-    x = instance.start(lambda n: rng.random(n))
+    x = instance.start(lambda n: rng.random(n)) if x is None else x
     for turn in range(count):
         move = scalars.random_move(x, rng, turn % len(scalars.model.moves))
         if move is not None:
@@ -94,9 +94,14 @@ def check_changes(state: State) -> None:
 
 
 def check_feasible(state: State) -> None:
-    """Moves lead to solutions."""
+    """`check` gives a reason, or None."""
+    state.instance.violation(state.x)
+
+
+def check_moved(state: State) -> None:
+    """Moves lead to solutions; feasible they need not be, as the cost may have a penalty."""
     m = state.scalars.model.moves[state.move.kind]
-    if (why := state.instance.violation(state.moved())) is not None:
+    if (why := state.instance.fault(state.moved())) is not None:
         mend = "; mend the move, or forbid it in allowed"
         raise state.wrong(m.move.apply, "a solution after an allowed move", f"one of which {why}", mend)
 
@@ -104,10 +109,12 @@ def check_feasible(state: State) -> None:
 def check_costs(state: State) -> None:
     """Costs are finite numbers, the same each time, and leave the solution alone."""
     x, cost = state.x.copy(), state.scalars.model.functions["cost"]
-    first, again = state.scalars.cost(x), state.scalars.cost(x)
+    first = state.scalars.cost(x)
     _untouched(state, cost, x)
-    if not np.isfinite(first) or first != again:
-        raise state.wrong(cost, "a finite number, the same each time", f"{first}, then {again}")
+    if not np.isfinite(first):
+        raise state.wrong(cost, "a finite number, large for what is not allowed", f"{first}")
+    if first != (again := state.scalars.cost(x)):
+        raise state.wrong(cost, "the same number each time", f"{first}, then {again}")
 
 
 def check_back(state: State) -> None:
@@ -153,6 +160,8 @@ def check_bound(state: State) -> None:
     bound = model.function("bound")
     if bound is None or (value := state.instance.bound()) is None:
         return
+    if state.instance.violation(state.x) is not None:
+        return
     objective = state.instance.objective(state.x)
     beaten = objective < value if model.cls.sense == "min" else objective > value
     if beaten:
@@ -177,7 +186,7 @@ def check_recombined(state: State) -> None:
     what = f"{state.scalars.model.cls.__name__}.recombine"
     if not np.array_equal(other, kept):
         raise mistake(function, what, "the other solution as it was", f"a change of it, at {case}")
-    if (why := state.instance.violation(x)) is not None:
+    if (why := state.instance.fault(x)) is not None:
         raise mistake(function, what, "a solution", f"one of which {why}, at {case}")
 
 
@@ -200,6 +209,8 @@ def check_first_moves(instance: UserInstance) -> None:
         If a move leads to no solution, or its change of cost is wrong.
     """
     for state in walk(instance, FIRST):
+        check_costs(state)
         check_feasible(state)
+        check_moved(state)
         check_changes(state)
         check_recombined(state)

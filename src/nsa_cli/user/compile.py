@@ -9,10 +9,14 @@ import numpy as np
 
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.kernel import calls, own, variants
-from nsa_cli.user.calls import definition_of
-from nsa_cli.user.functions import compiled
+from nsa_cli.user.calls import definition_of, line_of_name
+from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import Normal
+from nsa_cli.user.scalar import Scalars
+
+#: Beginnings of the names of functions that need Python's interpreter, which kernels run without.
+_OF_PYTHON = ("Py", "_Py")
 
 #: Messages of Numba where something is allocated.
 _ALLOCATES = ("NRT required", "Only accept returning of array passed into the function")
@@ -21,31 +25,36 @@ _ALLOCATES = ("NRT required", "Only accept returning of array passed into the fu
 _LINE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
-def check_functions(model: Model, batch: Any, x: Any) -> None:
-    """Compile the functions of a problem for the types of its data, unless that has been done before.
+def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
+    """Evaluate a cost in Python, and compile the functions of a problem, unless that has been done before.
 
     Parameters
     ----------
     model : Model
     batch : nsa_cli.user.kernel.UserArrays
-    x : array[N]
+        Of the types of data that they are compiled for.
+    instance : UserInstance
+        One of these.
 
     Raises
     ------
     UsageError
-        If one cannot be compiled, or gives something else than it should; names its line.
+        If the cost fails, or a function cannot be compiled or gives something else than it should; names its
+        line.
     """
+    x = instance.typical
     kinds = [f"{array.dtype}{array.ndim}" for array in batch.data]
-    mark = f"compiled {model.digest} {' '.join(kinds)} {x.dtype}"
-    if own.is_known(mark):
+    mark = f"compiled {' '.join(kinds)} {x.dtype}"
+    if own.is_known(model.owner, mark):
         return
+    Scalars(instance).cost(x.copy())
     calls.append(None)
     try:
         own.tell()
         _check(model, batch, x)
     finally:
         calls.pop()
-    own.note(mark)
+    own.note(model.owner, mark)
 
 
 def _check(model: Model, batch: Any, x: Any) -> None:
@@ -106,7 +115,7 @@ def _returned(
     """Compile a function for types of arguments; give the type of its result."""
     from nsa_cli.core.kernel.compiler import dispatcher
 
-    made = dispatcher(compiled(function), variants)
+    made = dispatcher(model.compiled(function, checked=True), variants)
     try:
         made.compile(arguments)
     except Exception as error:  # Numba's own, and whatever else its passes may trip over
@@ -114,7 +123,11 @@ def _returned(
         raise UsageError(
             f"{place}: {model.cls.__name__}: {name} cannot be compiled by Numba: {why}"
         ) from None
-    given = made.overloads[arguments].signature.return_type
+    found = made.overloads[arguments]
+    if any(called.name.startswith(_OF_PYTHON) for called in found.library._final_module.functions):
+        what = f"{model.cls.__name__}: {name} cannot be compiled: it calls Python, as print does; take that out"
+        raise UsageError(f"{line_of_name(function, 'print') or definition_of(function)}: {what}")
+    given = found.signature.return_type
     if not isinstance(given, kind):
         raise _wrong(model, name, function, meaning, given)
     return given

@@ -10,7 +10,7 @@ import numpy as np
 
 from nsa_cli.core.errors import NsaError, shown
 from nsa_cli.user.adapter import AdaptedProblem
-from nsa_cli.user.calls import MistakeError, definition_of, mistake
+from nsa_cli.user.calls import MistakeError, mistake
 from nsa_cli.user.check import (
     FIRST,
     State,
@@ -20,6 +20,7 @@ from nsa_cli.user.check import (
     check_costs,
     check_feasible,
     check_features,
+    check_moved,
     check_recombined,
     close,
     walk,
@@ -34,6 +35,7 @@ SIZES, _MOVES = (2, 3, 4, 5, 8), 40
 CHECKS: tuple[Callable[[State], None], ...] = (
     check_costs,
     check_feasible,
+    check_moved,
     check_changes,
     check_back,
     check_features,
@@ -67,7 +69,7 @@ def faults(
     instances.sort(key=lambda i: i.size)
     done, broken = ["data", "start"], set[Any]()
     for instance in instances:
-        _caught(found, partial(_check_start, instance))
+        _caught(found, partial(_started, instance))
         if found:
             return done, found
         states: list[State] | None = _caught(found, partial(_walked, instance, seed))
@@ -85,6 +87,8 @@ def faults(
         if not states and instance is instances[-1]:
             found.append(MistakeError(f"{problem.model.spec}: no move is allowed, from whatever start"))
     done += ["moves", "cost", *(f for f in problem.model.functions if f not in ("cost", "start", "generate"))]
+    if "check" in done and not found and any(_breaks_constraints(instance, seed) for instance in instances):
+        done[done.index("check")] = "check (which refuses what moves lead to: let the cost have a penalty)"
     if not found:
         _caught(found, partial(_check_compiled, instances[-1]))
         done.append("compiled code")
@@ -101,18 +105,16 @@ def _generated(problem: AdaptedProblem, size: int, seed: int) -> UserInstance:
     return one
 
 
-def _check_start(instance: UserInstance) -> None:
-    """Starts are feasible."""
+def _started(instance: UserInstance) -> None:
+    """Starts are solutions."""
     rng = np.random.default_rng(0)
     for _ in range(3):
-        x = instance.start(lambda n: rng.random(n))
-        if (why := instance.violation(x)) is not None:
-            model = instance.model
-            start = model.function("start")
-            place = model.spec if start is None else definition_of(start)
-            case = f"size {instance.size}, x = {shown(x.tolist(), 60)}"
-            mend = "; write start(data, draws), which makes a feasible one" if start is None else ""
-            raise MistakeError(f"{place}: expected a feasible start, got one of which {why}, at {case}{mend}")
+        instance.start(lambda n: rng.random(n))
+
+
+def _breaks_constraints(instance: UserInstance, seed: int) -> bool:
+    """Tell whether `check` refuses what some moves lead to: only a penalty keeps searches from there."""
+    return any(instance.violation(state.moved()) is not None for state in _walked(instance, seed))
 
 
 def _check_compiled(instance: UserInstance) -> None:

@@ -127,7 +127,7 @@ class UserInstance(Instance):
             start = np.empty((), dtype=object)
         if start.ndim != 1 or start.dtype.kind not in "biuf":
             raise mistake(make, what, f"an array of {self.size} numbers", found)
-        if (why := self._wrong_form(start)) is not None:
+        if (why := self.wrong_form(start)) is not None:
             raise mistake(make, what, "a solution", f"one of which {why}")
         return start.astype(model.kind.dtype)
 
@@ -182,8 +182,15 @@ class UserInstance(Instance):
     def _is_whole(self) -> bool:
         return all(np.asarray(getattr(self.data, key)).dtype.kind == "i" for key in self.model.keys)
 
+    @property
+    def may_be_infeasible(self) -> bool:
+        return self.model.function("check") is not None
+
+    def fault(self, solution: Solution) -> str | None:
+        return self.wrong_form(np.asarray(solution))
+
     def violation(self, solution: Solution) -> str | None:
-        if (why := self._wrong_form(np.asarray(solution))) is not None:
+        if (why := self.fault(solution)) is not None:
             return why
         check = self.model.function("check")
         if check is None:
@@ -194,7 +201,7 @@ class UserInstance(Instance):
             raise mistake(check, what, "None, or a text that says why not", why)
         return why
 
-    def _wrong_form(self, x: NDArray[Any]) -> str | None:
+    def wrong_form(self, x: NDArray[Any]) -> str | None:
         """Tell why an array is no solution of the problem's kind."""
         if x.shape != (self.size,):
             got = len(x) if x.ndim == 1 else f"the shape {list(x.shape)}"
@@ -221,7 +228,7 @@ class UserInstance(Instance):
                 solution = solution.astype(np.float64)
         except (ValueError, TypeError):
             raise DataError(f"expected a solution like {like}, got {shown(ids)}") from None
-        if (why := self.violation(solution)) is not None:
+        if (why := self.fault(solution)) is not None:
             raise DataError(why)
         return solution.astype(self.model.kind.dtype)
 

@@ -23,7 +23,7 @@ from nsa_cli.core.kernel.draws import at_step, uniform
 from nsa_cli.core.kernel.hooks import Fused, Uniform
 from nsa_cli.core.kernel.jit import kernel, variant
 from nsa_cli.user.calls import mistake
-from nsa_cli.user.check import check_changes, check_first_moves, close
+from nsa_cli.user.check import check_changes, check_costs, check_first_moves, close
 from nsa_cli.user.check import walk as walk_in_python
 from nsa_cli.user.compile import check_functions
 from nsa_cli.user.instance import FEW, UserInstance
@@ -220,13 +220,22 @@ def _workspace(x: Any, width: int, widest: int, room: int) -> Work:
 
 
 @cache
-def _compiled(model: Model) -> tuple[type, Rules]:
-    """Make the class of a row, and the functions for kernels; nothing is compiled before it is called."""
+def _compiled(model: Model) -> tuple[type, Rules, Rules]:
+    """Make the class of a row, and the functions for kernels: as they are, and with indices checked.
+
+    Nothing is compiled before it is called.
+    """
     keys = (*model.keys, "scale")
     room = () if model.scratch is None else ("scratch",)
     made: Any = namedtuple("Data", (*keys, *room))  # type: ignore[misc]  # a user's keys
     text = f"lambda data, i, scratch: Data({', '.join((*(f'data.{key}[i]' for key in keys), *room))})"
-    return made, rules_of(model, eval(compile(text, __file__, "eval"), {"Data": made, "__name__": __name__}))
+    row = eval(compile(text, __file__, "eval"), {"Data": made, "__name__": __name__})
+    return made, rules_of(model, row), rules_of(model, row, checked=True)
+
+
+def _checked(batch: UserArrays, model: Model) -> UserArrays:
+    """Give a batch whose functions check indices, for `walk`."""
+    return batch._replace(rules=_compiled(model)[2])
 
 
 def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
@@ -234,7 +243,7 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
     unique = list({id(i): i for i in instances}.values())
     place = {id(i): k for k, i in enumerate(unique)}
     which = np.array([place[id(i)] for i in instances], dtype=np.int64)
-    made, rules = _compiled(model)
+    made, rules, _ = _compiled(model)
     counts = np.stack([i.counts for i in unique])
     if counts.max() > 1 << CHOICE_BITS:
         raise DataError(
@@ -242,11 +251,12 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
         )
     stacks = [np.stack([getattr(i.data, key) for i in unique]) for key in model.keys]
     scales = np.ones(len(unique))
-    for array in stacks:
+    given = scales.view()  # read-only from the start: kernels are compiled for that, too
+    for array in (*stacks, given):
         array.setflags(write=False)
     room = () if model.scratch is None else (np.zeros(0),)  # each chain has its own
     batch = UserArrays(
-        made(*stacks, scales, *room),
+        made(*stacks, given, *room),
         which,
         scales[which],
         counts,
@@ -256,10 +266,9 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
     )
     if unique[0].size <= FEW:
         check_first_moves(unique[0])
-    check_functions(model, batch, unique[0].typical)
+    check_functions(model, batch, unique[0])
     for k, instance in enumerate(unique):
         scales[k] = float(unit) if unit is not None else _scale_of(instance, batch, k)
-    scales.setflags(write=False)
     return batch._replace(scale=scales[which])
 
 
@@ -277,12 +286,11 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
         x = np.stack([instance.start(partial(start_draws, key)) for key in keys])
         one = batch._replace(which=np.full(_STARTS, place))
         changes, sums = np.full((_STARTS, _MOVES), np.nan), np.zeros((_STARTS, 2))
-        walk(one, _workspace(x[0], 0, 1, batch.room), x, keys, changes, sums)
+        walk(_checked(one, instance.model), _workspace(x[0], 0, 1, batch.room), x, keys, changes, sums)
         _check_sums(instance, sums)
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
-        if instance.size > FEW and not own.is_known(mark := _mark(instance)):
-            own.note(mark)
+        own.note(instance.model.owner, _mark(instance))
         instance.scales.append(float(sizes.mean()) if len(sizes) else 1.0)
     return instance.scales[0]
 
@@ -292,14 +300,15 @@ def _check_sums(instance: UserInstance, sums: NDArray[np.float64]) -> None:
     for by_changes, cost in sums.tolist():
         if not close(by_changes, cost):
             for state in walk_in_python(instance, 10 * _MOVES):
+                check_costs(state)
                 check_changes(state)
             where, name = instance.model.moves[0].delta, instance.model.cls.__name__
-            raise mistake(
-                where or instance.model.functions["cost"],
-                f"{name}.delta",
-                f"changes that add up to the cost, {cost:g}",
-                f"{by_changes:g} after {_MOVES} moves at size {instance.size}",
-            )
+            if where is None:
+                where, what, expected = instance.model.functions["cost"], f"{name}.cost", "a finite number"
+                got = f"{cost if math.isfinite(by_changes) else by_changes:g}"
+            else:
+                what, expected, got = f"{name}.delta", f"changes that add up to the cost, {cost:g}", f"{by_changes:g}"
+            raise mistake(where, what, expected, f"{got} after {_MOVES} moves at size {instance.size}")
 
 
 @kernel
@@ -337,7 +346,7 @@ def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any, sums: A
 
 def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:
     """Evaluate the costs of solutions by compiled code, float64[B]."""
-    one = arrays_of(instance.model, [instance] * len(solutions), 1.0)
+    one = _checked(arrays_of(instance.model, [instance] * len(solutions), 1.0), instance.model)
     x, sums = np.stack(solutions), np.zeros((len(solutions), 2))
     keys = np.zeros(len(solutions), np.int64)
     walk(one, _workspace(x[0], 0, 1, one.room), x, keys, np.zeros((len(solutions), 0)), sums)
@@ -346,12 +355,12 @@ def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[
 
 def is_compiled(instance: UserInstance) -> bool:
     """Tell whether `compiled_costs` needs no compiler, nor has to wait for one."""
-    return not is_compiling() and own.is_known(_mark(instance))
+    return not is_compiling() and own.is_known(instance.model.owner, _mark(instance))
 
 
 def _mark(instance: UserInstance) -> str:
     kinds = [f"{array.dtype}{array.ndim}" for array in map(np.asarray, vars(instance.data).values())]
-    return f"walk {instance.model.digest} {' '.join(kinds)}"
+    return f"walk {' '.join(kinds)}"
 
 
 @kernel

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.kernel.jit import Function
+from nsa_cli.core.kernel.own import Owner
 from nsa_cli.core.words import nearest
 from nsa_cli.user.calls import class_place, definition_of
-from nsa_cli.user.functions import digest_of, parameters_of, plain
+from nsa_cli.user.functions import compiled, digest_of, parameters_of, plain
 from nsa_cli.user.moves import MoveType, values_of
 from nsa_cli.user.problem import UserProblem
 from nsa_cli.user.solutions import Count, Reals, SolutionKind
@@ -95,6 +98,7 @@ class Model:
         self._check_moves()
         self.functions = self._functions()
         self.moves = tuple(self._move_models())
+        self._compiled: dict[Any, Any] = {}
 
     def function(self, name: str) -> Callable[..., Any] | None:
         """Give a function as it was written, or None."""
@@ -134,11 +138,21 @@ class Model:
         """Whether there are features for learnt policies."""
         return all(m.features is not None for m in self.moves)
 
+    def compiled(self, function: Callable[..., Any], *, checked: bool = False) -> Function[Any]:
+        """Make one of the functions for kernels, see `nsa_cli.user.functions.compiled`."""
+        return compiled(function, self._compiled, checked=checked)
+
     @cached_property
-    def digest(self) -> str:
-        """Hash of everything that is compiled."""
+    def owner(self) -> Owner:
+        """Owner of the kernels that are compiled from the functions, known by a hash of all of it."""
         functions = [self.functions[name] for name in sorted(self.functions)]
-        return digest_of(functions, self.keys, self.kind, self.cls.moves, self.cls.feature_names)
+        digest = digest_of(functions, self.keys, self.kind, self.cls.moves, self.cls.feature_names)
+        return Owner(digest or secrets.token_hex(16), digest is not None, self._explain)
+
+    def _explain(self, arguments: Any) -> Exception:
+        from nsa_cli.user.failures import explained
+
+        return explained(self, arguments)
 
     def _fail(self, message: str, place: str = "") -> UsageError:
         return UsageError(f"{place or self.spec}: {message}")

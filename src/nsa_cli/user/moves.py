@@ -45,6 +45,7 @@ def _quantiles() -> Any:
     return np.array([*half, *(-q for q in reversed(half))])
 
 
+@dataclass(frozen=True)
 class AnyElement:
     """Choice of an element of the solution."""
 

@@ -15,9 +15,8 @@ import numpy as np
 
 from nsa_cli.core.kernel import slots
 from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import Function, uncached
+from nsa_cli.core.kernel.jit import Function
 from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
-from nsa_cli.user.functions import compiled
 from nsa_cli.user.model import CHOICE_BITS, Model, MoveModel
 from nsa_cli.user.moves import LEVELS, Normal
 
@@ -27,7 +26,9 @@ _MASK = (1 << CHOICE_BITS) - 1
 #: change that was weighed, and the log-probability of a proposal whose reverse is weighed.
 NOW, KNOWN, THEN, FORWARD = range(4)
 
-_inlined: Callable[..., Any] = partial(uncached, inline=True)
+#: Of functions that only kernels call; the second are part of their callers.
+_called: Callable[..., Any] = partial(Function, inner=True)
+_inlined: Callable[..., Any] = partial(Function, inline=True)
 
 
 class Rules(NamedTuple):
@@ -74,7 +75,7 @@ class Rules(NamedTuple):
     recombine: Any
 
 
-def rules_of(model: Model, row: Callable[..., Any]) -> Rules:
+def rules_of(model: Model, row: Callable[..., Any], *, checked: bool = False) -> Rules:
     """Put the functions of a problem together.
 
     Parameters
@@ -82,10 +83,13 @@ def rules_of(model: Model, row: Callable[..., Any]) -> Rules:
     model : Model
     row : callable
         See `Rules`.
+    checked : bool
+        Whether an index out of range is an error.
     """
-    cost = compiled(model.function("cost"))
+    made = partial(model.compiled, checked=checked)
+    cost = made(model.functions["cost"])
     width = len(model.cls.feature_names)
-    moves = [_MoveRules(m, cost, width, several=model.several) for m in model.moves]
+    moves = [_MoveRules(m, made, cost, width, several=model.several) for m in model.moves]
     learnt, looks = [_inlined(_unlearnt)], [_inlined(_unlearnt)]
     if model.learns:
         learnt = [m.propose_learnt() for m in moves]
@@ -101,7 +105,7 @@ def rules_of(model: Model, row: Callable[..., Any]) -> Rules:
         )
 
     return Rules(
-        Function(row, inline=True, digest=f"own {model.digest}"),
+        Function(row, inline=True, owner=model.owner),
         cost,
         for_all([_any(m.propose) for m in moves]),
         for_all([_any(m.propose_from) for m in moves]),
@@ -111,7 +115,7 @@ def rules_of(model: Model, row: Callable[..., Any]) -> Rules:
         for_all([_any(m.delta(k)) for k, m in enumerate(moves)]),
         for_all([_any(m.apply) for m in moves]),
         for_all([_any(m.reverse) for m in moves]),
-        compiled(model.function("recombine") or _left_alone),
+        made(model.function("recombine") or _left_alone),
     )
 
 
@@ -210,11 +214,12 @@ def _packing(count: int) -> Any:
 class _MoveRules:
     """Functions of one type of moves, without that type as an argument."""
 
-    def __init__(self, model: MoveModel, cost: Any, width: int, *, several: bool) -> None:
-        self._model, self._cost, self._width, self._several = model, cost, width, several
+    def __init__(self, model: MoveModel, made: Any, cost: Any, width: int, *, several: bool) -> None:
+        self._model, self._made, self._cost = model, made, cost
+        self._width, self._several = width, several
         self._values = [_value(choice) for choice in model.choices]
         self._whole = _unpacked(self._values, len(self._values), model.choices)
-        self._allowed = [compiled(f) for f in model.allowed]
+        self._allowed = [made(f) for f in model.allowed]
         self._fits = [self._fitting(s) for s in range(len(self._values))]
         steps = [self._choosing(s) for s in range(len(self._values))]
         self._rest = reduce(_then, steps[1:]) if steps[1:] else None
@@ -276,7 +281,7 @@ class _MoveRules:
                     rank -= 1
             return np.int64(-1)
 
-        return _inlined(free) if fits is None else uncached(limited)
+        return _inlined(free) if fits is None else _called(limited)
 
     def _weighing(self, s: int) -> Any:
         """Make ``weigh(data, x, counts, code)``: the log-probability of choice s of a code."""
@@ -294,7 +299,7 @@ class _MoveRules:
                 return -np.inf
             return -math.log(open_)
 
-        return _inlined(free) if fits is None else uncached(limited)
+        return _inlined(free) if fits is None else _called(limited)
 
     @staticmethod
     def _from_nothing(choose: Any) -> Any:
@@ -329,7 +334,7 @@ class _MoveRules:
         return _inlined(propose)
 
     def _applying(self) -> Any:
-        apply, whole = compiled(self._model.move.apply), self._whole
+        apply, whole = self._made(self._model.move.apply), self._whole
 
         def applied(data: Any, x: Any, code: Any) -> Any:
             apply(data, x, whole(code))
@@ -346,7 +351,7 @@ class _MoveRules:
                 return code ^ mirror
 
             return _inlined(mirrored)
-        reverse = compiled(move.reverse)
+        reverse = self._made(move.reverse)
 
         def reversed_(data: Any, x: Any, code: Any) -> Any:
             return pack(reverse(data, x, whole(code)))
@@ -357,7 +362,7 @@ class _MoveRules:
         """Make ``delta(data, x, code, work)``: the user's, or the difference of two costs."""
         whole, cost, apply = self._whole, self._cost, self.apply
         if self._model.delta is not None:
-            given = compiled(self._model.delta)
+            given = self._made(self._model.delta)
 
             def told(data: Any, x: Any, code: Any, work: Any) -> Any:
                 return np.float64(given(data, x, whole(code)))
@@ -377,7 +382,7 @@ class _MoveRules:
             work.weighed[0], work.weighed[1] = code, kind
             return numbers[THEN] - numbers[NOW]
 
-        return uncached(difference)
+        return _called(difference)
 
     def propose_learnt(self) -> Any:
         """Make the proposal by networks; the type of move is chosen before, and uniformly."""
@@ -406,7 +411,7 @@ class _MoveRules:
         """
         fits, value, place = self._fits[s] or _inlined(_always), self._values[s], self._model.first + s
         chosen = _unpacked(self._values, s, self._model.choices)
-        features, put = compiled(self._model.features), _putting(self._width)
+        features, put = self._made(self._model.features), _putting(self._width)
 
         def look(data: Any, x: Any, counts: Any, heat: Any, seen: Any, needs: Any, code: Any) -> None:
             for c in range(len(needs)):
@@ -418,7 +423,7 @@ class _MoveRules:
                     for f in range(seen.shape[0]):
                         seen[f, c] = 0.0
 
-        return uncached(look)
+        return _called(look)
 
     def _scoring(self, s: int) -> Any:
         """Make the choice s by a network, which adds it to a code and to a log-probability."""
@@ -453,7 +458,7 @@ class _MoveRules:
                 return np.int64(-1), -np.inf
             return code | choice.index << shift, log_probability + choice.log_probability
 
-        return uncached(choose)
+        return _called(choose)
 
 
 def _always(data: Any, x: Any, code: Any, c: Any) -> Any:

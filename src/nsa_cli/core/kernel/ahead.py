@@ -1,7 +1,7 @@
 """Kernels as object files: typed and lowered by Numba, with one entry, to be loaded without Numba.
 
 The entry takes the address of the arguments' parts, as `nsa_cli.core.kernel.shipped.flatten` gives them, and
-that of the result.
+that of the result. It returns Numba's status, which is 0 unless an exception ended the kernel.
 """
 
 from __future__ import annotations
@@ -60,12 +60,17 @@ def _entry(name: str, inner: str, parts: Sequence[str], returns: str) -> str:
     result = "  %r = alloca i64\n" if returns == "none" else "  %r = getelementptr i8, ptr %ret, i64 0\n"
     return f"""
 declare i32 @"{inner}"({", ".join(parts)})
-define void @"{name}"(ptr %a, ptr %ret) {{
+define i32 @"{name}"(ptr %a, ptr %ret) {{
   %e = alloca ptr
 {result}{loads}  %s = call i32 @"{inner}"({passed})
-  ret void
+  ret i32 %s
 }}
 """
+
+
+def holds_addresses(module: Any) -> bool:
+    """Tell whether addresses of this process are part of a module: of large arrays, views, C functions."""
+    return any(thing.name.startswith("numba.dynamic.globals") for thing in module.global_variables)
 
 
 def outside(module: Any) -> set[str]:

@@ -61,8 +61,10 @@ def _made(function: Any) -> Any:
     # forceinline is said in any case: what is compiled from within an inlined function inherits it otherwise,
     # and the local search was copied into each of its call sites.
     options = {**OPTIONS, "cache": function.kept and keeps, "forceinline": function.inline}
-    if function.inline:
+    if function.inner:
         options |= _INNER
+    if function.checked:
+        options["boundscheck"] = True
     if function.reordered:
         options["fastmath"] = {"reassoc", "contract", "nsz"}
     before = numba.config.CACHE_DIR, numba.config.DISABLE_JIT

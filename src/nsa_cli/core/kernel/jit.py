@@ -49,9 +49,12 @@ class Function(Generic[ReturnT]):
         Whether the compiled function is kept on disk.
     reordered : bool
         Whether sums may be taken in any order, as vectors.
-    digest : str, optional
-        Hash of a user's functions. A kernel that has such a function among its arguments is theirs: it is
-        kept under that hash (`nsa_cli.core.kernel.own`).
+    inner : bool
+        Whether only kernels call it.
+    checked : bool
+        Whether an index out of range ends the kernel with an error.
+    owner : nsa_cli.core.kernel.own.Owner, optional
+        A kernel that has a function with an owner among its arguments is a user's, not the package's.
     """
 
     def __init__(
@@ -61,14 +64,16 @@ class Function(Generic[ReturnT]):
         inline: bool = False,
         kept: bool = False,
         reordered: bool = False,
-        digest: str | None = None,
+        inner: bool = False,
+        checked: bool = False,
+        owner: Any = None,
     ) -> None:
         update_wrapper(cast(Callable[..., Any], self), function)
         self.py_func, self.inline, self.kept, self.reordered = function, inline, kept, reordered
-        self.digest = digest
+        self.inner, self.checked, self.owner = inner or inline, checked, owner
 
     def __call__(self, *arguments: Any) -> ReturnT:
-        if self.inline:
+        if self.inner:
             raise TypeError(f"{self.py_func.__name__} is part of kernels; in Python call uncached(…) of it")
         calls.append(None)
         try:
@@ -97,7 +102,10 @@ class Kernel(Function[ReturnT]):
         from nsa_cli.core.kernel import shipped
 
         code, numbers = shipped.code_for(self.py_func, self._code, arguments)
-        return super().__call__(*arguments) if code is None else code(numbers)
+        try:
+            return super().__call__(*arguments) if code is None else code(numbers)
+        except shipped.KernelError:
+            raise shipped.failed(self.py_func, arguments) from None
 
 
 def kernel(function: Compiled[ReturnT]) -> Compiled[ReturnT]:

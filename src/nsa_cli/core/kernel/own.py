@@ -1,7 +1,9 @@
-"""Object files of kernels for problems of users: compiled once, kept in the private folder of `disk_cache`.
+"""Machine code of kernels for problems of users: compiled once, kept in the private folder of `disk_cache`.
 
-A kernel is known by its name, which has the hash of the user's functions in it, and by the processor. No
-pickle is read; a file that is not what was written is as none.
+A kernel is known by its name, which has the hash of the user's functions in it, and by the processor. It is
+kept only if another process can run it: where that hash covers all that was compiled in, no address of this
+process is in the code, and it calls nothing but the C library. No pickle is read; a file that is not what was
+written is as none.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,22 +25,40 @@ from nsa_cli.core.kernel.disk_cache import cache_folder, read_checked, write_che
 #: Called once in a process, before the first kernel is compiled: there is something to wait for.
 on_compile: list[Callable[[], None]] = []
 
-#: Beginnings of names that are not of the C library: what calls them runs in the process that compiled it
-#: only.
+#: Beginnings of names that are not of the C library.
 _PYTHON = ("Py", "_Py", "numba", "NRT")
 
 
-#: Beginning of a hash of a user's functions, see `nsa_cli.core.kernel.jit.Function`.
-OWN = "own "
+@dataclass(frozen=True)
+class Owner:
+    """Whose functions a kernel is compiled from.
+
+    Attributes
+    ----------
+    digest : str
+        Hash of all that is compiled in.
+    kept : bool
+        Whether it is; a digest is drawn where something cannot be hashed, and nothing is kept.
+    explain : callable
+        ``explain(arguments)`` makes the error of a kernel that an exception ended.
+    """
+
+    digest: str
+    kept: bool
+    explain: Callable[[Sequence[Any]], Exception] = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"own {self.digest}"
 
 
 def object_of(
-    function: Callable[..., Any], name: str, arguments: Sequence[Any], parts: int
+    owner: Owner, function: Callable[..., Any], name: str, arguments: Sequence[Any], parts: int
 ) -> tuple[bytes, str]:
     """Read a kernel's object, and the type of its result; compile it where there is none.
 
     Parameters
     ----------
+    owner : Owner
     function : callable
         As it was written.
     name : str
@@ -46,7 +67,7 @@ def object_of(
     parts : int
         Of the arguments, see `nsa_cli.core.kernel.shipped.flatten`.
     """
-    if (kept := _read(_path(name))) is not None:
+    if owner.kept and (kept := _read(_path(name))) is not None:
         head, _, code = kept.partition(b"\n")
         return code, json.loads(head)["returns"]
     calls.append(None)
@@ -55,7 +76,7 @@ def object_of(
         code, returns, alone = _compiled(function, name, arguments, parts)
     finally:
         calls.pop()
-    if alone:
+    if alone and owner.kept:
         write_checked(_path(name), json.dumps({"returns": returns}).encode() + b"\n" + code)
     return code, returns
 
@@ -68,14 +89,24 @@ def tell() -> None:
             listener()
 
 
-def is_known(mark: str) -> bool:
-    """Tell whether `note` was called with a mark, in whatever process."""
-    return _read(_path(mark)) is not None
+def is_known(owner: Owner, mark: str) -> bool:
+    """Tell whether `note` was called with a mark: in this process, or any if the owner's code is kept."""
+    return (owner, mark) in _noted or (owner.kept and _read(_mark(owner, mark)) is not None)
 
 
-def note(mark: str) -> None:
+def note(owner: Owner, mark: str) -> None:
     """Remember a mark."""
-    write_checked(_path(mark), b"")
+    _noted.add((owner, mark))
+    if owner.kept:
+        write_checked(_mark(owner, mark), b"")
+
+
+#: Marks of this process.
+_noted: set[tuple[Owner, str]] = set()
+
+
+def _mark(owner: Owner, mark: str) -> Path:
+    return _path(f"{mark} {owner.digest}")
 
 
 def _read(path: Path) -> bytes | None:
@@ -104,14 +135,14 @@ def _compiled(
     """Compile a kernel: its object, the type of its result, and whether another process can run it."""
     import llvmlite.binding as llvm
 
-    from nsa_cli.core.kernel.ahead import lowered, outside
+    from nsa_cli.core.kernel.ahead import holds_addresses, lowered, outside
 
     module, returns = lowered(function, name, arguments, parts)
     target = llvm.Target.from_triple(llvm.get_process_triple())
     machine = target.create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, reloc="pic"
     )
-    alone = all(_is_of_library(called) for called in outside(module))
+    alone = not holds_addresses(module) and all(_is_of_library(called) for called in outside(module))
     return machine.emit_object(module), returns, alone
 
 

@@ -16,7 +16,7 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -134,8 +134,8 @@ def flatten(value: Any, key: list[Any], numbers: list[int]) -> None:
         for part in value:
             flatten(part, key, numbers)
     else:
-        letter = _SCALARS.get(type(value))
-        key.append(letter or getattr(value, "digest", None) or type(value))
+        letter, owner = _SCALARS.get(type(value)), getattr(value, "owner", None)
+        key.append(letter or (type(value) if owner is None else owner))
         if letter == "d":
             real, whole = _as_bits
             numbers += whole.unpack(real.pack(value))
@@ -171,17 +171,56 @@ def find(
         If there is none and nothing may be compiled.
     """
     name = name_of(function, types)
-    if any(isinstance(x, str) and x.startswith(own.OWN) for x in types):
-        return load(name, *own.object_of(function, name, arguments, parts_of(arguments)))
+    if (owner := _owner(types)) is not None:
+        return load(name, *own.object_of(owner, function, name, arguments, parts_of(arguments)))
     if _choice() == "jit":
         return None
     target = target_here()
     entry = _index().get(name)
     if target is not None and entry is not None and _is_current(tuple(entry["sources"]), entry["digest"]):
-        return load(name, (OBJECTS / target.name / f"{name}.o").read_bytes(), entry["returns"])
+        code = object_file(OBJECTS, target, name, entry)
+        if code is not None:
+            return load(name, code, entry["returns"])
     if _choice() == "shipped":
         raise UsageError(f"NSA_KERNELS=shipped: there is no machine code {name}")
     return None
+
+
+def object_file(folder: Path, target: Target, name: str, entry: Mapping[str, Any]) -> bytes | None:
+    """Read a kernel's object for a target; None where it is missing, cut or garbled.
+
+    Parameters
+    ----------
+    folder : Path
+        As `OBJECTS`.
+    target : Target
+    name : str
+    entry : mapping
+        Of the index.
+    """
+    try:
+        code = (folder / target.name / f"{name}.o").read_bytes()
+    except OSError:
+        return None
+    wanted = entry.get("objects", {}).get(target.name)
+    return code if hashlib.sha256(code).hexdigest() == wanted else None
+
+
+def _owner(types: Sequence[Any]) -> own.Owner | None:
+    return next((x for x in types if isinstance(x, own.Owner)), None)
+
+
+class KernelError(Exception):
+    """A kernel that an exception ended: an index out of range where that is checked, or a ``raise``."""
+
+
+def failed(function: Callable[..., Any], arguments: Sequence[Any]) -> Exception:
+    """Make the error of a kernel that an exception ended, as the owner of its functions explains it."""
+    types: list[Any] = []
+    for argument in arguments:
+        flatten(argument, types, [])
+    owner = _owner(types)
+    return AssertionError(f"{function.__name__} failed") if owner is None else owner.explain(arguments)
 
 
 @cache
@@ -242,16 +281,14 @@ def load(name: str, code: bytes, returns: str) -> Callable[[list[int]], Any]:
     _engines.append(engine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address(name))
-    result_type = RESULTS.get(returns)
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+    entry, result_type = prototype(engine.get_function_address(name)), RESULTS.get(returns)
 
     def run(numbers: list[int]) -> Any:
         passed = (ctypes.c_int64 * len(numbers))(*numbers)
-        if result_type is None:
-            entry(passed, None)
-            return None
-        result = result_type()
-        entry(passed, ctypes.byref(result))
-        return result.value
+        result = None if result_type is None else result_type()
+        if entry(passed, None if result is None else ctypes.byref(result)):
+            raise KernelError(name)
+        return None if result is None else result.value
 
     return run
