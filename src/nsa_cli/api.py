@@ -70,7 +70,7 @@ Given: TypeAlias = str | Path | Instance | Task | Mapping[str, Any] | ArrayLike
 @with_options(ReadingOptions)
 def read(
     path: str | Path,
-    problem: str | None = None,
+    problem: str | type | None = None,
     settings: Mapping[str, Any] | None = None,
     *,
     max_memory: int | str | None = None,
@@ -81,8 +81,9 @@ def read(
     Parameters
     ----------
     path : str or Path
-    problem : str, optional
-        A problem's name or ``FILE.py:CLASS``; recognised from the file by default.
+    problem : str or type, optional
+        A problem's name, ``FILE.py:CLASS``, or a class of one's own, a subclass of `UserProblem`; recognised
+        from the file by default.
         `path` may also be the name of a problem that needs no data but `settings`.
     settings : mapping, optional
         Record keys that the file lacks, such as ``{"capacity": 100}``.
@@ -109,7 +110,7 @@ def read(
 @with_options(ReadingOptions)
 def read_each(
     paths: Sequence[str | Path],
-    problem: str | None = None,
+    problem: str | type | None = None,
     settings: Mapping[str, Any] | None = None,
     *,
     max_memory: int | str | None = None,
@@ -134,9 +135,9 @@ def read_each(
 
 
 def _read_each(
-    paths: Sequence[str | Path], problem: str | None, settings: Mapping[str, Any], form: Reading
+    paths: Sequence[str | Path], problem: str | type | None, settings: Mapping[str, Any], form: Reading
 ) -> list[Task | Unread]:
-    owner = find_problem(problem) if problem else None
+    owner = None if problem is None else find_problem(problem)
     seen: set[tuple[Path, ...]] = set()
     tasks: list[Task | Unread] = []
     for path in map(str, paths):
@@ -193,7 +194,7 @@ def generate(problem: str | Problem[Any], size: int, count: int = 1, seed: int |
 
 
 @with_options(SolveOptions)
-def solve(instance: Given, problem: str | None = None, **options: Unpack[SolveOptions]) -> Result:
+def solve(instance: Given, problem: str | type | None = None, **options: Unpack[SolveOptions]) -> Result:
     """Solve one instance.
 
     The first Ctrl-C in the main thread ends the search with the best so far, whose `status` is
@@ -204,7 +205,7 @@ def solve(instance: Given, problem: str | None = None, **options: Unpack[SolveOp
     instance : str, Path, mapping, array, Instance or Task
         A file with one instance; data with the keys of the JSON form, whose lists may be arrays; an array of
         coordinates or distances; or an instance.
-    problem : str, optional
+    problem : str or type, optional
         As for `read`.
     **options
         `SolveOptions`: fields of `Settings`, ``progress``, ``on_progress``; ``data``; fields of `Reading`.
@@ -299,7 +300,7 @@ def _shown(
 
 def _task(
     given: Given,
-    problem: str | None = None,
+    problem: str | type | None = None,
     *,
     where: str = "",
     data: Mapping[str, Any] | None = None,
@@ -311,7 +312,7 @@ def _task(
         unused = [*(["data"] if data else []), *(name for name, value in reading.items() if value)]
         if unused:
             raise UsageError("is for files and data, got an instance", option=unused[0])
-        if isinstance(given, Task) and problem and find_problem(problem) is not given.problem:
+        if isinstance(given, Task) and problem is not None and find_problem(problem) is not given.problem:
             raise UsageError(f"expected a task of {problem}, got one of {given.problem.name}")
         return given if isinstance(given, Task) else Task(_owner(given, problem), given)
     if data is not None and not isinstance(data, Mapping):
@@ -321,7 +322,7 @@ def _task(
         tasks = read(given, problem, keys, max_memory=max_memory, **reading)
         what, help_ = str(given), "solve_many takes those of read"
     else:
-        owner = find_problem(problem) if problem else None
+        owner = None if problem is None else find_problem(problem)
         records = data_records(plain_data(given, where or "data"), owner, _reading(reading), where)
         tasks = _tasks(read_each_record(records, owner, keys))
         check_settings([task.problem for task in tasks], keys or {})
@@ -387,6 +388,6 @@ def first_solution(
     return read_solution(read_source(init), tasks[0].problem, tasks[0].instance, tell)
 
 
-def _owner(instance: Instance, problem: str | None) -> Problem[Any]:
+def _owner(instance: Instance, problem: str | type | None) -> Problem[Any]:
     """Find the problem of an instance by its record."""
-    return find_problem(problem or str(instance.record()["problem"]))
+    return find_problem(str(instance.record()["problem"]) if problem is None else problem)

@@ -147,11 +147,11 @@ def cost_is_the_exact_objective(case: Case) -> None:
 
 
 def allowed_moves_are_feasible(case: Case) -> None:
-    """No proposal leaves the feasible set, by the exact check."""
+    """No proposal leaves the set of solutions, by the exact check."""
     for m in case.steps():
         moved = m.operations.apply(m.batch, m.x, m.action).numpy()
         for instance, row, possible in zip(m.instances, moved, m.possible.tolist(), strict=True):
-            why = instance.violation(row) if possible else None
+            why = instance.fault(row) if possible else None
             case.insist(why is None, "allowed", f"lets a move through after which {why}")
 
 
@@ -212,7 +212,7 @@ def starts_are_feasible(case: Case) -> None:
     instance = case.instance()
     (key,) = stream_keys(case.seed, np.arange(1))
     for name, start in case.problem.starts.items():
-        why = instance.violation(start(instance, partial(start_draws, key)))
+        why = instance.fault(start(instance, partial(start_draws, key)))
         case.insist(why is None, f"start {name!r}", f"is not feasible: {why}")
 
 

@@ -149,14 +149,14 @@ def test_an_instance_is_never_replaced(nsa, tmp_path, option):
     path = written(tmp_path, "f.png", RECTANGLE.format("", ""))
     (tmp_path / "link.png").symlink_to(path)
     for output in (path, tmp_path / "link.png", tmp_path / "." / "f.png"):
-        one_line(nsa("solve", path, option, output, *QUICK), f"{option} {output}: would replace the instance")
+        one_line(nsa("solve", path, option, output, *QUICK), f"{option} {output}: would replace a file")
     assert path.read_text() == RECTANGLE.format("", "")
 
 
 def test_a_directory_of_answers_may_not_be_that_of_instances(nsa, tmp_path):
     """A result in JSON has the name of its instance, which may be there."""
     path = written(tmp_path, "f.json", '{"weights": [0.5]}')
-    one_line(nsa("solve", path, "-o", f"{tmp_path}/", *QUICK), "would replace the instance")
+    one_line(nsa("solve", path, "-o", f"{tmp_path}/", *QUICK), "would replace a file")
     assert json.loads(path.read_text()) == {"weights": [0.5]}
     tour = written(tmp_path, "f.tour", "TYPE : TOUR\nTOUR_SECTION\n1 3 2 4 -1\n")
     one_line(nsa("check", written(tmp_path, "f.tsp", RECTANGLE), tour, "-o", tour), "would replace")

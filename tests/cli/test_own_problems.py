@@ -82,7 +82,12 @@ MISTAKES = {
         "def cost",
     ),
     "not finite": ("return abs(total)\n", "return total / 0.0 if total else 1e999\n", "Halves.cost", None),
-    "division": ("return abs(total)\n", "return 1 // (total - total)\n", "Halves.cost", "(total - total)"),
+    "division": (
+        "return abs(total)\n",
+        "return 1 // int(total - total)\n",
+        "Halves.cost",
+        "int(total - total)",
+    ),
     "exit": ("return abs(total)\n", "raise SystemExit\n", "SystemExit", "raise SystemExit"),
     "self": (
         "def cost(data, x)",

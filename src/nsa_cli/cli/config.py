@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.cli.console import say
-from nsa_cli.cli.options import Verbose
+from nsa_cli.cli.options import Verbose, note_inputs
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.words import nearest
 from nsa_cli.io.json_text import dumps
@@ -57,6 +57,7 @@ def configurable(command: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(command)
     def run(*, context: typer.Context, **options: Any) -> int:
+        note_inputs(options)
         if options["verbose"]:
             say(f"{context.command.name} with {_in_force(context)}")
         options["context"] = context

@@ -16,6 +16,7 @@ from nsa_cli.cli.console import describe, log_format, say
 from nsa_cli.cli.example import example
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.help import GroupedCommand
+from nsa_cli.cli.options import apart
 from nsa_cli.cli.plot import policy as plot_policy
 from nsa_cli.cli.plot import run as plot_run
 from nsa_cli.cli.plot import solution as plot_solution
@@ -52,9 +53,9 @@ for _command in (solve, check, generate, train, benchmark, example):
 app.command("check-problem", cls=GroupedCommand)(configurable(_interruptible(check_problem)))
 
 pictures = typer.Typer(help="Draw a policy, a solution or a run.", rich_markup_mode=None)
-pictures.command("policy")(_interruptible(plot_policy))
-pictures.command("solution")(_interruptible(plot_solution))
-pictures.command("run")(_interruptible(plot_run))
+pictures.command("policy")(apart(_interruptible(plot_policy)))
+pictures.command("solution")(apart(_interruptible(plot_solution)))
+pictures.command("run")(apart(_interruptible(plot_run)))
 app.add_typer(pictures, name="plot")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,8 @@ class Extras:
         """Whether there is any."""
         return self.trace is not None or self.plot is not None or self.plot_run is not None
 
-    def check(self, tasks: list[Task]) -> None:
-        """Check that all of them can be written and drawn.
+    def check(self, tasks: list[Task], output: str | None) -> None:
+        """Check that all of them can be written and drawn, and none to where the result is written.
 
         Raises
         ------
@@ -52,6 +53,9 @@ class Extras:
         """
         named = {"trace": self.trace, "plot": self.plot, "plot_run": self.plot_run}
         wanted = {option: path for option, path in named.items() if path is not None}
+        places = [os.path.realpath(path) for path in (*wanted.values(), output) if path not in (None, "-")]
+        if twice := next((path for path in places if places.count(path) > 1), None):
+            raise UsageError(f"{twice}: several options would write to it; give each a name of its own")
         for option, path in wanted.items():
             if path == "-":
                 raise UsageError("expected a file name, got - (the result's)", option=option)

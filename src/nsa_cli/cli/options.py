@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +15,7 @@ import typer
 from nsa_cli.cli.help import ANNEALING, OUTPUT, READING, SEARCH, completion
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.options import parse_amount, parse_pairs
-from nsa_cli.problems import builtin_names, find_problem
+from nsa_cli.problems import builtin_names, find_problem, own_sources
 
 
 def problem_names() -> tuple[str, ...]:
@@ -115,11 +117,11 @@ Thousands = Annotated[
     ),
 ]
 Ignore = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--ignore",
         metavar="WORDS",
-        help="Keys and columns of the file to leave out, between commas.",
+        help="Keys and columns of the file to leave out, between commas; may be repeated.",
         rich_help_panel=READING,
     ),
 ]
@@ -180,7 +182,8 @@ Verbose = Annotated[
 
 def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Pick the options that say how files are to be read, see `nsa_cli.core.reading.Reading`."""
-    return {name: options[name] for name in ("columns", "separator", "decimal", "thousands", "ignore")}
+    given = {name: options[name] for name in ("columns", "separator", "decimal", "thousands")}
+    return {**given, "ignore": ",".join(options["ignore"] or ()) or None}
 
 
 def record_keys(
@@ -255,16 +258,41 @@ def identities(paths: Iterable[str | None]) -> set[tuple[int, int]]:
     return found
 
 
+#: Options that name files to be written; `identities` of all other files that the options of a command name.
+_OUTPUTS = ("output", "out", "trace", "plot", "plot_run")
+_inputs: ContextVar[set[tuple[int, int]]] = ContextVar("inputs")
+
+
+def note_inputs(options: Mapping[str, Any]) -> None:
+    """Remember the files that a command's options name, but for outputs, which must be none of them."""
+    given = [value for name, value in options.items() if name not in _OUTPUTS]
+    words = [word for value in given for word in (value if isinstance(value, list) else [value])]
+    paths = [word for word in words if isinstance(word, str)]
+    _inputs.set(identities([*paths, *(path.rpartition(":")[0] for path in paths)]))  # FILE.py:CLASS
+
+
+def apart(command: Callable[..., int]) -> Callable[..., int]:
+    """Keep a command from replacing files that it reads, see `note_inputs`."""
+
+    @functools.wraps(command)
+    def run(**options: Any) -> int:
+        note_inputs(options)
+        return command(**options)
+
+    return run
+
+
 def check_apart(output: str | Path, inputs: set[tuple[int, int]], option: str = "-o") -> None:
-    """Check that an output replaces no input, whose `identities` are given.
+    """Check that an output replaces nothing that is read: what options name, own problems, and `inputs`.
 
     Raises
     ------
     UsageError
         If it is one of the inputs, by whatever name.
     """
-    if os.path.isfile(output) and identities([str(output)]) & inputs:
-        raise UsageError(f"{option} {output}: would replace the instance that is read; give another name")
+    known = inputs | _inputs.get(set()) | identities(own_sources())
+    if os.path.isfile(output) and identities([str(output)]) & known:
+        raise UsageError(f"{option} {output}: would replace a file that is read; give another name")
 
 
 def check_output(output: str | None, option: str = "-o", inputs: Sequence[str | None] = ()) -> None:

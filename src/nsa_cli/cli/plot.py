@@ -149,7 +149,7 @@ def solution(
 
 
 def run(
-    trace: Annotated[str, typer.Argument(metavar="TRACE.csv", help="What nsa solve --trace wrote.")],
+    curve: Annotated[str, typer.Argument(metavar="TRACE.csv", help="What nsa solve --trace wrote.")],
     output: Picture,
     max_memory: MaxMemory = None,
 ) -> int:
@@ -160,6 +160,6 @@ def run(
     check_output(output)
     check_picture("output", output)
     with memory_limit(parse_bytes("max_memory", max_memory)):
-        rows = read_trace(trace)
+        rows = read_trace(curve)
     save_run(output, rows)
     return 0

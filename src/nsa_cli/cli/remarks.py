@@ -56,7 +56,9 @@ def warn_infeasible(console: Console, task: Task, result: Result) -> None:
     """Say that an answer breaks a constraint."""
     if result.violation is not None:
         name = task.instance.name or task.file
-        console.warn(f"{name}: the answer is infeasible: {result.violation}; penalise that more, or search longer")
+        console.warn(
+            f"{name}: the answer is infeasible: {result.violation}; penalise that more, or search longer"
+        )
 
 
 def say_error(task: Task, error: NsaError) -> None:

@@ -124,7 +124,7 @@ def solve(
         raise items[0].error
     fmt = choose_format(fmt, output, tasks, len(items))
     extras = Extras(trace, plot, plot_run)
-    extras.check(tasks)
+    extras.check(tasks, output)
     with memory_limit(limit):
         first = first_solution(init, tasks, console.warn)
     settings = Settings(

@@ -115,10 +115,12 @@ class Writer:
         self._misplaced = self._infeasible = False
         self._lines = fmt == "jsonl" and output in (None, "-")
         self._names: list[str] | None = None
+        inputs = identities(item.file for item in items if isinstance(item, Task))
+        if output not in (None, "-"):
+            check_apart(output or "", inputs)  # what else own problems have imported is known by now
         if is_directory(output):
             suffix = self._suffix()
             self._names = file_names(items, suffix)
-            inputs = identities(item.file for item in items if isinstance(item, Task))
             for name in self._names:
                 check_apart(Path(output or "") / name, inputs)
 

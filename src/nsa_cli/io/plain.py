@@ -35,6 +35,9 @@ def plain_data(value: Any, key: str = "data") -> Any:
         if odd := [name for name in value if not isinstance(name, str)]:
             raise DataError(f"{key}: expected names as keys, got {shown(odd[0])}", key)
         return {name: plain_data(inner, name) for name, inner in value.items()}
+    if hasattr(value, "tocsr"):  # as SciPy has them
+        advice = "of distances give an array, with infinity where there is no edge; of other data toarray()"
+        raise DataError(f"{key}: expected an array, got a sparse matrix; {advice}", key)
     if hasattr(value, "__array__"):
         try:
             return np.asarray(value).tolist()

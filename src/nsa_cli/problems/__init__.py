@@ -46,15 +46,23 @@ def all_problems() -> list[Problem[Any]]:
     return [find_problem(name) for name in (*builtin_names(), *_installed_names())]
 
 
-@functools.cache
-def find_problem(name: str) -> Problem[Any]:
-    """Find a problem by name, or load ``FILE.py:CLASS``.
+def find_problem(name: Any) -> Problem[Any]:
+    """Find a problem by name, load ``FILE.py:CLASS``, or adapt a class.
 
     Raises
     ------
     UsageError
         If there is no such problem, or the file does not define it.
     """
+    if not isinstance(name, str):
+        return as_problem(name)
+    if ":" in name or name.endswith(".py"):
+        return _from_file(name)
+    return _named(name)
+
+
+@functools.cache
+def _named(name: str) -> Problem[Any]:
     if name in builtin_names():
         found = importlib.import_module(f"{__name__}.{name}").problem
         assert isinstance(found, Problem)
@@ -62,18 +70,41 @@ def find_problem(name: str) -> Problem[Any]:
     for entry in entry_points(group="nsa_cli.problems"):
         if entry.name == name:
             return as_problem(entry.load(), name)
-    if ":" in name or name.endswith(".py"):
-        return _from_file(name)
     known = ", ".join(builtin_names())
     raise UsageError(f"there is no problem {name!r}; there are {known}, or FILE.py:CLASS for one of your own")
 
 
+#: Problems from files, with the texts that they were made of, and those of modules beside them.
+_loaded: dict[tuple[str, str], tuple[Problem[Any], dict[str, bytes]]] = {}
+
+
 def _from_file(spec: str) -> Problem[Any]:
+    """Load a problem from a file, anew where that or a module beside it was edited."""
     path, _, attribute = spec.rpartition(":") if not spec.endswith(".py") else (spec, "", "")
-    file = Path(path)
-    if not os.path.isfile(file):
-        raise UsageError(f"{path}: no such file; expected FILE.py:CLASS")
-    module = _import_file(file)
+    key = os.path.abspath(path), attribute
+    if key not in _loaded or not all(_holds(*pair) for pair in _loaded[key][1].items()):
+        file = Path(path)
+        if not os.path.isfile(file):
+            raise UsageError(f"{path}: no such file; expected FILE.py:CLASS")
+        module, texts = _import_file(file)
+        _loaded[key] = _of_module(module, path, attribute, spec), texts
+    return _loaded[key][0]
+
+
+def own_sources() -> list[str]:
+    """List the files of users that problems were loaded from."""
+    return [file for _, texts in _loaded.values() for file in texts]
+
+
+def _holds(file: str, text: bytes) -> bool:
+    try:
+        return Path(file).read_bytes() == text
+    except OSError:
+        return False
+
+
+def _of_module(module: ModuleType, path: str, attribute: str, spec: str) -> Problem[Any]:
+    """Find a problem in a user's module, by its name or as the only one."""
     if attribute:
         if not hasattr(module, attribute):
             raise UsageError(f"{path}: defines no {attribute!r}")
@@ -86,8 +117,8 @@ def _from_file(spec: str) -> Problem[Any]:
     return as_problem(problems[0], f"{path}:{problems[0].__name__}")
 
 
-def _import_file(file: Path) -> ModuleType:
-    """Run a file as a module of its own; modules that it imports may lie beside it.
+def _import_file(file: Path) -> tuple[ModuleType, dict[str, bytes]]:
+    """Run a file as a module of its own; modules that it imports may lie beside it. Also give their texts.
 
     From their text, never from compiled files, which an edit within the same second would leave as they are;
     and for this file alone, since another folder may have modules of the same names.
@@ -96,11 +127,12 @@ def _import_file(file: Path) -> ModuleType:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    folder = file.resolve().parent
-    beside, before = _Beside(folder), set(sys.modules)
+    text = file.read_bytes()
+    texts = {str(file.resolve()): text}
+    beside, before = _Beside(file.resolve().parent, texts), set(sys.modules)
     sys.meta_path.append(beside)
     try:
-        exec(compile(file.read_bytes(), str(spec.origin), "exec"), module.__dict__)
+        exec(compile(text, str(spec.origin), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         place = line_of(error, str(spec.origin)) or str(file)
         if isinstance(error, ModuleNotFoundError) and error.name == "torch":
@@ -111,18 +143,25 @@ def _import_file(file: Path) -> ModuleType:
         for name in set(sys.modules) - before:
             if isinstance(getattr(sys.modules[name], "__loader__", None), _SourceOnly):
                 del sys.modules[name]
-    return module
+    return module, texts
 
 
 class _Beside:
-    """Finder of modules beside a file, for what is found nowhere else."""
+    """Finder of modules beside a file, for what is found nowhere else; it notes their texts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, texts: dict[str, bytes]) -> None:
         self._folder = str(folder)
+
+        class Noting(_SourceOnly):
+            def get_data(self, path: str) -> bytes:
+                texts[path] = super().get_data(path)
+                return texts[path]
+
+        self._loader = Noting
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
         """As `importlib.abc.MetaPathFinder` has it."""
-        return FileFinder((path or [self._folder])[0], (_SourceOnly, [".py"])).find_spec(name)
+        return FileFinder((path or [self._folder])[0], (self._loader, [".py"])).find_spec(name)
 
 
 class _SourceOnly(SourceFileLoader):

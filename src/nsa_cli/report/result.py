@@ -55,8 +55,8 @@ class Evaluation:
     @property
     def proved(self) -> bool:
         """Whether the bound proves that the solution is optimal."""
-        exact, known = self._exact, self.bound is not None and self.violation is None
-        return known and exact is not None and self.bound.proves(exact, self.sense)
+        exact = None if self.violation is not None else self._exact
+        return exact is not None and self.bound is not None and self.bound.proves(exact, self.sense)
 
     @property
     def _exact(self) -> Exact | None:

@@ -89,9 +89,7 @@ def result_of(
     )
 
 
-def _best(
-    task: Task, solutions: Sequence[Solution], bound: Bound | None
-) -> tuple[int, Exact, str | None]:
+def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tuple[int, Exact, str | None]:
     """Best solution by exact evaluation, feasible ones first; its value, and the constraint that it violates.
 
     Raises

@@ -115,5 +115,6 @@ def estimate_temperatures(search: AnnealingSearch, instance: Any, start: Start) 
     chains = search.start([instance] * len(keys), x, keys)
     few = {"most": _SLOW_STEPS} if search.backend == "torch" else {}
     moves = search.neighbourhood
-    given = {"choices": moves.choices, "candidate_lists": moves.uses_candidate_lists, **few}
-    return sampled_temperatures(chains, instance.size, **given)
+    return sampled_temperatures(
+        chains, instance.size, choices=moves.choices, candidate_lists=moves.uses_candidate_lists, **few
+    )

@@ -42,10 +42,11 @@ def units_of(tasks: Sequence[Task], settings: Settings) -> list[Unit]:
     units: list[Unit] = []
     for task in tasks:
         model = getattr(task.problem, "model", None)
+        functions = None if model is None else model.owner.digest
         key = key_of(
             {
                 "instance": task.instance.record(),
-                "problem": [task.problem.name, task.problem.sense, None if model is None else model.owner.digest],
+                "problem": [task.problem.name, task.problem.sense, functions],
                 "settings": asked,
                 "policy": _policy_digest(task, settings),
                 "stream": task.stream,

@@ -113,12 +113,12 @@ def _uniform(run: Training, instances: list[Instance], x: Any, keys: Any) -> Fus
 
 def temperatures_of(run: Training, instances: list[Instance]) -> tuple[float, float] | None:
     """Estimate temperatures from moves of instances, geometric means; None where none gets worse."""
-    found = []
+    found, neighbourhood = [], run.problem.neighbourhood(run.config.neighbourhood)
     for instance in instances[:_SAMPLED]:
         keys = stream_keys(0, np.arange(_CHAINS))
         several = [instance] * _CHAINS
         chains = _uniform(run, several, run.starts(several, keys).numpy(), keys)
-        found.append(sampled_temperatures(chains, instance.size, choices=run.neighbourhood.choices))
+        found.append(sampled_temperatures(chains, instance.size, choices=neighbourhood.choices))
     known = [pair for pair in found if pair is not None]
     if not known:
         return None

@@ -67,7 +67,7 @@ class State(NamedTuple):
 
 
 def walk(instance: UserInstance, count: int, seed: int = 0, x: Any = None) -> Iterator[State]:
-    """Give random moves from `x`, a start by default, each made before the next; fewer where there is none."""
+    """Give random moves from `x`, or from a start, each made before the next; fewer where there is none."""
     rng, scalars = np.random.default_rng(seed), Scalars(instance)
     x = instance.start(lambda n: rng.random(n)) if x is None else x
     for turn in range(count):

@@ -125,8 +125,9 @@ def _returned(
         ) from None
     found = made.overloads[arguments]
     if any(called.name.startswith(_OF_PYTHON) for called in found.library._final_module.functions):
-        what = f"{model.cls.__name__}: {name} cannot be compiled: it calls Python, as print does; take that out"
-        raise UsageError(f"{line_of_name(function, 'print') or definition_of(function)}: {what}")
+        place = line_of_name(function, "print") or definition_of(function)
+        why = f"{name} cannot be compiled: it calls Python, as print does; take that out"
+        raise UsageError(f"{place}: {model.cls.__name__}: {why}")
     given = found.signature.return_type
     if not isinstance(given, kind):
         raise _wrong(model, name, function, meaning, given)

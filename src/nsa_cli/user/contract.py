@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.errors import NsaError, shown
+from nsa_cli.core.errors import NsaError
 from nsa_cli.user.adapter import AdaptedProblem
 from nsa_cli.user.calls import MistakeError, mistake
 from nsa_cli.user.check import (

@@ -17,7 +17,7 @@ from nsa_cli.user.model import Model
 from nsa_cli.user.scalar import Scalars
 
 #: Seconds that the case is sought for, and moves from each solution.
-_SECONDS, _MOVES = 2.0, 1_000
+_SECONDS, _MOVES = 2.0, 200
 
 
 def explained(model: Model, arguments: Sequence[Any]) -> NsaError:
@@ -35,19 +35,20 @@ def explained(model: Model, arguments: Sequence[Any]) -> NsaError:
         for which in range(len(data.scale)):
             keys = {key: getattr(data, key)[which] for key in model.keys}
             instance = UserInstance(model=model, data=SimpleNamespace(**keys, scale=1.0))
-            for x in (row for part in parts if isinstance(part, np.ndarray) for row in np.atleast_2d(part)):
+            rows = (row for part in parts if isinstance(part, np.ndarray) for row in np.atleast_2d(part))
+            for seed, x in enumerate(rows):
                 if x.dtype == model.kind.dtype and instance.wrong_form(x) is None:
-                    _look_around(instance, x.copy(), end)
+                    _look_around(instance, x.copy(), seed, end)
     except NsaError as error:
         return error
     message = "compiled code fails where Python was not seen to: an index out of range, or a raise"
     return MistakeError(f"{class_place(model.cls)}: {model.cls.__name__}: {message}")
 
 
-def _look_around(instance: UserInstance, x: Any, end: float) -> None:
+def _look_around(instance: UserInstance, x: Any, seed: int, end: float) -> None:
     """Evaluate a solution, and those some random moves away, until a time by `time.monotonic`."""
     Scalars(instance).cost(x)
-    for state in walk(instance, _MOVES, x=x):
+    for state in walk(instance, _MOVES, seed, x):
         if time.monotonic() > end:
             return
         check_changes(state)

@@ -150,16 +150,17 @@ def _parts(value: Any, seen: dict[int, Any]) -> Iterator[bytes]:
     elif isinstance(value, FunctionType | type):
         if id(value) not in seen:
             seen[id(value)] = value
-            yield from (_of_function if isinstance(value, FunctionType) else _of_class)(value, seen)
+            yield from _of_class(value, seen) if isinstance(value, type) else _of_function(value, seen)
     elif kind is ModuleType or isinstance(value, BuiltinFunctionType) or kind.__module__ == "numpy":
         yield _name(value)
     elif hasattr(value, "py_func") and hasattr(value, "targetoptions"):  # as Numba decorates a function
         yield from _parts([dict(value.targetoptions), value.py_func], seen)
     elif kind.__module__.startswith("numba.core.types"):
         yield str(value).encode()
-    elif isinstance(value, tuple) or is_dataclass(value):
-        names = value._fields if isinstance(value, tuple) else [field.name for field in fields(value)]
-        yield from _parts([kind, *(getattr(value, name) for name in names)], seen)
+    elif isinstance(value, tuple):
+        yield from _parts([kind, *value], seen)
+    elif is_dataclass(value):
+        yield from _parts([kind, *(getattr(value, field.name) for field in fields(value))], seen)
     else:
         raise _UnhashableError(value)
 

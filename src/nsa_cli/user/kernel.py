@@ -8,6 +8,7 @@ compiled for them, with no registration for each problem; what is compiled is ke
 from __future__ import annotations
 
 import math
+import time
 from collections import namedtuple
 from collections.abc import Sequence
 from functools import cache, partial
@@ -267,6 +268,7 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
     if unique[0].size <= FEW:
         check_first_moves(unique[0])
     check_functions(model, batch, unique[0])
+    _look_around(unique[0], batch)
     for k, instance in enumerate(unique):
         scales[k] = float(unit) if unit is not None else _scale_of(instance, batch, k)
     return batch._replace(scale=scales[which])
@@ -275,18 +277,43 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
 #: Starts from which moves are sampled, and moves from each.
 _STARTS, _MOVES = 16, 16
 
+#: Seconds of moves with indices checked before a search, and turns of so many moves at most.
+_MOMENT, _TURNS = 0.05, 64
+
 #: Changes below this share of the largest are rounding errors.
 _ROUNDING = 1e-12
+
+
+def _look_around(instance: UserInstance, batch: UserArrays) -> None:
+    """Make random moves with indices checked, for a moment; a search checks none, and one may kill it."""
+    if instance.scales:
+        return
+    end = time.monotonic() + _MOMENT
+    x = _starts(instance)
+    for turn in range(1, _TURNS):
+        _walked(instance, batch, 0, x, turn)
+        if time.monotonic() > end:
+            return
+
+
+def _starts(instance: UserInstance) -> NDArray[Any]:
+    return np.stack([instance.start(partial(start_draws, key)) for key in stream_keys(0, np.arange(_STARTS))])
+
+
+def _walked(
+    instance: UserInstance, batch: UserArrays, place: int, x: NDArray[Any], turn: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Make some random moves from each of some solutions; see `walk` for what is returned."""
+    one = _checked(batch._replace(which=np.full(_STARTS, place)), instance.model)
+    changes, sums = np.full((_STARTS, _MOVES), np.nan), np.zeros((_STARTS, 2))
+    walk(one, _workspace(x[0], 0, 1, batch.room), x, stream_keys(turn, np.arange(_STARTS)), changes, sums)
+    return changes, sums
 
 
 def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
     """Mean absolute change of cost by a random move, on walks from random starts; the same each time."""
     if not instance.scales:
-        keys = stream_keys(0, np.arange(_STARTS))
-        x = np.stack([instance.start(partial(start_draws, key)) for key in keys])
-        one = batch._replace(which=np.full(_STARTS, place))
-        changes, sums = np.full((_STARTS, _MOVES), np.nan), np.zeros((_STARTS, 2))
-        walk(_checked(one, instance.model), _workspace(x[0], 0, 1, batch.room), x, keys, changes, sums)
+        changes, sums = _walked(instance, batch, place, _starts(instance))
         _check_sums(instance, sums)
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
@@ -302,13 +329,13 @@ def _check_sums(instance: UserInstance, sums: NDArray[np.float64]) -> None:
             for state in walk_in_python(instance, 10 * _MOVES):
                 check_costs(state)
                 check_changes(state)
-            where, name = instance.model.moves[0].delta, instance.model.cls.__name__
-            if where is None:
-                where, what, expected = instance.model.functions["cost"], f"{name}.cost", "a finite number"
-                got = f"{cost if math.isfinite(by_changes) else by_changes:g}"
-            else:
-                what, expected, got = f"{name}.delta", f"changes that add up to the cost, {cost:g}", f"{by_changes:g}"
-            raise mistake(where, what, expected, f"{got} after {_MOVES} moves at size {instance.size}")
+            delta = instance.model.moves[0].delta
+            function, expected = instance.model.functions["cost"], "the same finite number each time"
+            if delta is not None:
+                function, expected = delta, f"changes that add up to the cost, {cost:g}"
+            what = f"{instance.model.cls.__name__}.{function.__name__}"
+            got = f"{by_changes:g} after {_MOVES} moves at size {instance.size}"
+            raise mistake(function, what, expected, got)
 
 
 @kernel

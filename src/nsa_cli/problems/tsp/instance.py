@@ -433,23 +433,23 @@ def _kind(data: Mapping[str, Any], rows: list[Any] | None, field: str) -> str:
         return "HAVERSINE_KM"
     if _axes(rows) != 3:
         return REAL
-    if field == "coords" and [row[i] for i, row in enumerate(rows) if isinstance(row, list)] == [0, 0, 0]:
+    if field == "coords" and len(rows) == 3 and [_part(row, i) for i, row in enumerate(rows)] == [0, 0, 0]:
         message = (
             "coords: three rows of three with zeros on the diagonal: cannot tell distances from points in "
             "space; give matrix, or edge_weight_type EXACT_3D"
         )
         raise DataError(message, "coords", 0)
-    if (
-        field == "coords"
-        and len(rows) > 1
-        and counts_up([row[0] for row in rows if isinstance(row, list) and row])
-    ):
+    if field == "coords" and len(rows) > 1 and counts_up([_part(row, 0) for row in rows]):
         message = (
             "coords: rows of three numbers, the first of which counts the cities: cannot tell ids from a "
             "third coordinate; give ids apart, or edge_weight_type EXACT_3D"
         )
         raise DataError(message, "coords", 0)
     return "EXACT_3D"
+
+
+def _part(row: Any, place: int) -> Any:
+    return row[place] if isinstance(row, list | tuple) and place < len(row) else None
 
 
 def _is_mirrored(matrix: NDArray[Any], absent: NDArray[np.bool_] | None) -> bool:
@@ -469,7 +469,13 @@ def _rows(data: list[Any], field: str, width: int) -> NDArray[Any]:
         if not isinstance(row, list | tuple) or len(row) != width:
             got = f"{len(row)}" if isinstance(row, list | tuple) else shown(row)
             raise DataError(f"{field}, element {i + 1}: expected {width} numbers, got {got}", field, i)
-    flat = number_array(list(chain.from_iterable(data)), field, width=width)
+    try:
+        flat = number_array(list(chain.from_iterable(data)), field, width=width)
+    except DataError as error:
+        if width and error.index is not None and isinstance(data[error.index][0], str):
+            message = f"{error.message}; give names apart, as names"
+            raise DataError(message, field, error.index) from None
+        raise
     return flat.reshape(len(data), width)
 
 
