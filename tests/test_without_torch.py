@@ -81,7 +81,7 @@ def test_checking_drawing_and_benchmarks(tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"c.tour", "c.csv", "a.png", "b.png", "r.svg", "out"}
 
 
-HINT = "pip install 'nsa-cli[torch]'"
+HINT = "pip install torch"
 
 
 @pytest.mark.parametrize(

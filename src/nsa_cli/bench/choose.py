@@ -235,7 +235,10 @@ def choose_peers(
     if tuple(against) == ("all",):
         names = [name for name, peer in known.items() if peer.installed]
         if not names:
-            message = f"no peer of {problem.name} is installed; pip install 'nsa-cli[peers]'"
+            packages = " ".join(
+                dict.fromkeys(peer.package for peer in known.values() if peer.program is None)
+            )
+            message = f"no peer of {problem.name} is installed; pip install {packages}"
             raise UsageError(message, option="against")
     else:
         names = [name for word in against for name in _matching(word, known, problem.name)]

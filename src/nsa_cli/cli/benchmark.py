@@ -16,7 +16,7 @@ from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_names
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.extras import is_installed
+from nsa_cli.core.extras import how_to_install, is_installed
 from nsa_cli.core.launch import several
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.machine import cores
@@ -157,7 +157,7 @@ def _run(request: Request, out: str | None, console: Console, ranks: Ranks | Non
             return signals.exit_code
         directory = None if out is None else files.make_directory(out)
         if directory is not None and request.budget and not is_installed("matplotlib"):
-            console.warn("no picture: it needs matplotlib: pip install 'nsa-cli[plot]'")
+            console.warn(f"no picture: it needs {how_to_install('matplotlib')}")
         about = files.circumstances(ready.packages()) | {"device": request.device}
         results = _Results(ready, directory, about)
         journal = None if directory is None else Journal(directory / _JOURNAL, "benchmark", anew=again)

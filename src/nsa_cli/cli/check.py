@@ -27,7 +27,7 @@ from nsa_cli.cli.options import (
     reading_options,
     record_keys,
 )
-from nsa_cli.core.errors import InfeasibleError, UsageError
+from nsa_cli.core.errors import DataError, InfeasibleError, InputError, UsageError
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
 
@@ -95,7 +95,10 @@ def check(
     for task in tasks:
         for remark in task.remarks():
             console.warn(f"{task.instance.name or instance}: {remark}")
-    evaluations = [evaluate(task, answer, bound=not no_bound) for task, answer in pairs]
+    try:
+        evaluations = [evaluate(task, answer, bound=not no_bound) for task, answer in pairs]
+    except DataError as error:
+        raise InputError(error.message, solution) from None
     for evaluation in evaluations:
         for remark in evaluation.remarks:
             console.warn(f"{evaluation.instance.name or solution}: {remark}")

@@ -7,12 +7,8 @@ import importlib.util
 
 from nsa_cli.core.errors import UsageError
 
-#: Optional packages by the name that they are imported by: as they are called, and the extra with them.
-_EXTRAS = {
-    "torch": ("PyTorch", "torch"),
-    "matplotlib": ("matplotlib", "plot"),
-    "tensorboard": ("TensorBoard", "tensorboard"),
-}
+#: Optional packages as they are called, by the name that they are imported by, and that pip knows.
+_NAMES = {"torch": "PyTorch", "matplotlib": "matplotlib", "tensorboard": "TensorBoard"}
 
 
 def is_installed(package: str) -> bool:
@@ -24,9 +20,8 @@ def is_installed(package: str) -> bool:
 
 
 def how_to_install(package: str) -> str:
-    """Name an optional package with the command that installs it."""
-    name, extra = _EXTRAS[package]
-    return f"{name}: pip install 'nsa-cli[{extra}]'"
+    """Name an optional package with the command that installs it, whether or not nsa is on an index."""
+    return f"{_NAMES[package]}: pip install {package}"
 
 
 def need(package: str, what: str, option: str | None = None) -> None:

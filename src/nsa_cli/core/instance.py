@@ -474,6 +474,9 @@ class IdSet:
             raise DataError(f"{self.what} {shown(self.ids[missing])} {absent}")
         return positions
 
+    def __contains__(self, x: Any) -> bool:
+        return self._position(x) is not None
+
     def _position(self, x: Any) -> int | None:
         """Position of an id; JSON keeps 3 and "3" apart, a table or a command line does not."""
         if isinstance(x, bool) or not isinstance(x, int | float | str):

@@ -22,7 +22,13 @@ _ROUNDING = 1e-12
 
 
 def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Evaluation:
-    """Check a solution, evaluate it, and bound it: by the file's own witness if that holds."""
+    """Check a solution, evaluate it, and bound it: by the file's own witness if that holds.
+
+    Raises
+    ------
+    DataError
+        If most of it are no ids of the instance: it is a solution of something else, or none at all.
+    """
     problem, instance = task.problem, task.instance
     evaluation = Evaluation(problem=problem.name, sense=problem.sense, instance=instance)
     try:
@@ -30,6 +36,8 @@ def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Eval
         violation = instance.violation(solution)
         violation = violation and violation + _numbering_hint(answer.ids, instance)
     except DataError as error:
+        if not _is_of(answer.ids, instance):
+            raise DataError(f"holds no solution of this instance: {error}") from None
         violation, remarks = str(error), []
     if violation is not None:
         return replace(evaluation, violation=violation, remarks=tuple(remarks))
@@ -44,6 +52,15 @@ def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Eval
     if bound and answer.claims.get("status") == "optimal" and not made.proved:
         remarks.append("the file says that it is optimal, which the bound does not prove")
     return replace(made, remarks=tuple(remarks))
+
+
+def _is_of(ids: Sequence[Any], instance: Instance) -> bool:
+    """Tell whether half of what should be ids can be: the instance's, or positions; else numbers."""
+    flat = [x for group in ids for x in (group if isinstance(group, list) else [group])]
+    if (elements := instance.elements) is None:
+        return not any(isinstance(x, str) for x in flat)
+    known = sum(x in elements or (isinstance(x, int) and 0 <= x <= instance.size) for x in flat)
+    return 2 * known >= len(flat)
 
 
 def _numbering_hint(ids: Sequence[Any], instance: Instance) -> str:

@@ -73,7 +73,7 @@ def bound(
     end = time.monotonic() + seconds
     weights, whole = _integers(instance)
     capacity = max(whole, 1)
-    best = Bound(value=_up(sum(weights), capacity), method="volume", witness={"cut": 0})
+    best = Bound(value=max(_up(sum(weights), capacity), 1), method="volume", witness={"cut": 0})
     shift = 0
     if instance.exact.rounded and _LONG_ITEM * instance.size > min(max(seconds, _ALWAYS), _LONGEST):
         shift = max(capacity.bit_length() - _BITS, 0)
@@ -113,11 +113,11 @@ def recompute(instance: BinInstance, witness: Mapping[str, Any]) -> int:
     whole = sum(w > capacity - cut for w in kept)
     rest = [w for w in kept if w <= capacity - cut]
     if k is None:
-        return whole + _up(sum(rest), max(capacity, 1))
+        return max(whole + _up(sum(rest), max(capacity, 1)), 1)
     mapped = [divmod((k + 1) * w, max(capacity, 1)) for w in rest]
     # In units of 1 / (k (k + 1)): a whole number of (k + 1)-ths stays, others go down to k-ths.
     total = sum(share * (k if left == 0 else k + 1) for share, left in mapped)
-    return whole + _up(total, k * (k + 1))
+    return max(whole + _up(total, k * (k + 1)), 1)
 
 
 def _up(numerator: int, denominator: int) -> int:

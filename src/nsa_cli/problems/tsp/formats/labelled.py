@@ -47,11 +47,19 @@ def _record(source: Source, line: Line) -> Record:
     return Record(data, source, locator({}, line.number))
 
 
-def _length(source: Source, line: Line, coords: list[list[int | float]], tour: list[int | float]) -> float:
-    """Measure the tour, which must visit each city once and may name the first again at its end."""
+def _length(
+    source: Source, line: Line, coords: list[list[int | float]], tour: list[int | float]
+) -> float | None:
+    """Measure the tour, which must visit each city once and may name the first again at its end.
+
+    None if a coordinate is too large, which the instance refuses.
+    """
     if len(tour) == len(coords) + 1 and tour[0] == tour[-1]:
         tour = tour[:-1]
     if sorted(tour) != list(range(1, len(coords) + 1)):
         raise source.error(f"expected a tour through the cities 1 to {len(coords)}, each once", line.number)
     places = [coords[int(i) - 1] for i in tour]
-    return math.fsum(math.dist(a, b) for a, b in zip(places, places[1:] + places[:1], strict=True))
+    try:
+        return math.fsum(math.dist(a, b) for a, b in zip(places, places[1:] + places[:1], strict=True))
+    except OverflowError:
+        return None
