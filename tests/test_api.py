@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import json
+import math
 import os
 import pickle
 import re
@@ -20,11 +22,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 
 import nsa_cli as nsa
 from nsa_cli.core.reading import Reading, ReadingOptions
 from nsa_cli.solver.keywords import RunOptions, SolveOptions
 from nsa_cli.solver.settings import SettingOptions, Settings
+from nsa_cli.user import UserProblem, flip, subset
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -82,6 +86,63 @@ def test_keys_beside_data_and_files(tmp_path):
     assert nsa.solve(tmp_path / "a.csv", data={"capacity": 3}).objective == 1
 
 
+SPACE = [[0, 0, 0], [9, 1, 2], [8, 7, 1], [1, 6, 5], [4, 4, 9], [7, 2, 8], [2, 9, 3]]
+
+
+@pytest.mark.parametrize("count", range(2, 8))
+def test_points_in_space_are_solved(count):
+    """Rows of three without a metric, of any number of points."""
+    points = np.array(SPACE[:count], dtype=float) + 0.5
+
+    def length(order):
+        return sum(
+            math.dist(points[a], points[b]) for a, b in zip(order, (*order[1:], order[0]), strict=True)
+        )
+
+    best = min(length((0, *order)) for order in itertools.permutations(range(1, count)))
+    for result in (
+        nsa.tsp(points, seed=1),
+        nsa.solve(points.tolist(), seed=1),
+        nsa.solve({"coords": points}),
+    ):
+        assert result.objective == pytest.approx(best)
+
+
+class Signs(UserProblem):
+    name = "signs"
+    keys = ("weights",)
+    solution = subset("weights")
+    moves = (flip,)
+
+    def cost(data, x):
+        total = 0
+        for i in range(len(x)):
+            total += data.weights[i] * x[i] * SIGN
+        return total
+
+
+SIGN = -1
+
+
+def test_a_class_is_a_problem(monkeypatch):
+    """As FILE.py:CLASS is; what it looks up may change between two runs of a process."""
+    data = {"weights": [3, 5, 7]}
+    assert nsa.solve(data, problem=Signs, seed=1, steps=50).objective == -15
+    monkeypatch.setitem(globals(), "SIGN", 1)
+    assert nsa.solve(data, problem=Signs, seed=1, steps=50).objective == 0
+
+
+def test_a_file_that_is_edited_is_loaded_anew(tmp_path):
+    """With what lies beside it; a notebook goes on while its author edits."""
+    source = inspect.getsource(Signs).replace("SIGN", "beside.SIGN")
+    text = "import beside\nfrom nsa_cli.user import UserProblem, flip, subset\n" + source
+    (tmp_path / "mine.py").write_text(text)
+    for sign, objective in ((-1, -15), (1, 0)):
+        (tmp_path / "beside.py").write_text(f"SIGN = {sign}\n")
+        found = nsa.solve({"weights": [3, 5, 7]}, problem=f"{tmp_path / 'mine.py'}:Signs", seed=1, steps=50)
+        assert found.objective == objective
+
+
 NAN = [[0, 0], [1, float("nan")]]
 
 
@@ -89,6 +150,17 @@ NAN = [[0, 0], [1, float("nan")]]
     ("call", "message"),
     [
         (lambda: nsa.solve({"coords": NAN}), "coords, element 2: expected a finite number, got nan"),
+        (lambda: nsa.tsp([["a", 48.0, 8.0], ["b", 49.0, 9.0]]), "got 'a'; give names apart, as names"),
+        (lambda: nsa.tsp([["a", 48.0], ["b", 49.0]]), "got 'a'; give names apart, as names"),
+        (
+            lambda: nsa.tsp(matrix=csr_array(np.ones((3, 3)))),
+            "matrix: expected an array, got a sparse matrix",
+        ),
+        (lambda: nsa.tsp(csr_array(np.ones((3, 3)))), "coords: expected an array, got a sparse matrix"),
+        (lambda: nsa.solve(csr_array(np.ones((3, 3)))), "data: expected an array, got a sparse matrix"),
+        (lambda: nsa.solve(XY, problem=int), "expected a subclass of nsa_cli.UserProblem, got type"),
+        (lambda: nsa.solve(XY, problem=XY), "expected a subclass of nsa_cli.UserProblem, got ndarray"),
+        (lambda: nsa.tsp(XY, gap=5), "gap: expected a share below 1 such as 1% or 0.01, or 5%, got 5"),
         (lambda: nsa.tsp(XY[:, :1]), "coords, element 1: expected 2 numbers, got 1"),
         (lambda: nsa.tsp("abc"), "coords: expected a list, got 'abc'"),
         (lambda: nsa.tsp(np.zeros((0, 2))), "coords: expected at least one element, got none"),

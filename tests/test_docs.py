@@ -8,7 +8,7 @@ above a block, ``<!-- test: … -->``, is one of: ``slow`` (only with ``-m slow`
   steps and without a limit get half a second.
 - ``console``: lines that begin with ``$`` are run as they are, and give the output below them, where ``…``
   stands for anything. ``# exit code N`` says that it is not 0. Solves show tables, as on a terminal.
-- ``python``: run as it is; of what it prints nothing is compared.
+- ``python``: run as it is; what stands behind a ``print`` and begins with a digit must be printed.
 """
 
 from __future__ import annotations
@@ -117,6 +117,9 @@ def run(page, block, capsys):
         code = compile("\n" * block.line + block.code, str(page.path), "exec")
         page.names.setdefault("__name__", "__docs__")
         exec(code, page.names)
+        printed = capsys.readouterr().out.splitlines()
+        for expected in re.findall(r"^print\(.*\)  # (\d.*)$", block.code, re.MULTILINE):
+            assert expected in printed
     elif block.kind == "console":
         for command, expected in transcript(block.code):
             remark = re.search(r"# exit code (\d+)", command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -160,6 +161,66 @@ def test_a_directory_of_answers_may_not_be_that_of_instances(nsa, tmp_path):
     assert json.loads(path.read_text()) == {"weights": [0.5]}
     tour = written(tmp_path, "f.tour", "TYPE : TOUR\nTOUR_SECTION\n1 3 2 4 -1\n")
     one_line(nsa("check", written(tmp_path, "f.tsp", RECTANGLE), tour, "-o", tour), "would replace")
+
+
+OWN = """from nsa_cli.user import UserProblem, flip, subset
+from beside import SIGN
+
+
+class P(UserProblem):
+    name = "p"
+    keys = ("weights",)
+    solution = subset("weights")
+    moves = (flip,)
+
+    def cost(data, x):
+        return SIGN * x[0]
+"""
+
+
+@pytest.mark.parametrize("option", ["-o", "--trace", "--plot", "--plot-run"])
+@pytest.mark.parametrize("read", ["own.py", "beside.py", "config.yaml", "policy.json", "start.json"])
+def test_nothing_that_is_read_is_replaced(nsa, tmp_path, monkeypatch, option, read):
+    """The problem's source with what it imports, the configuration, the policy, the start."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "own.py", OWN)
+    written(tmp_path, "beside.py", "SIGN = 1\n")
+    written(tmp_path, "config.yaml", "seed: 1\n")
+    written(tmp_path, "start.json", "[1, 0]")
+    policy = Path(__file__).parents[2] / "checkpoints" / "knapsack-es-paper.json"
+    written(tmp_path, "policy.json", policy.read_text())
+    written(tmp_path, "w.json", '{"weights": [1, 2]}')
+    written(tmp_path, "k.json", '{"values": [1, 2], "weights": [1, 2], "capacity": 2}')
+    command = ["solve", "k.json" if read == "policy.json" else "w.json", *QUICK]
+    if read == "policy.json":
+        command += ["--policy", read]
+    else:
+        command += ["--problem", "own.py:P", "--config", "config.yaml", "--init", "start.json"]
+    before = Path(read).read_text()
+    one_line(nsa(*command, option, read), f"{option} {read}: would replace a file that is read")
+    assert Path(read).read_text() == before
+
+
+def test_two_outputs_are_two_files(nsa, tmp_path):
+    """The second one would replace the first."""
+    path = written(tmp_path, "f.tsp", RECTANGLE.format("", ""))
+    out = tmp_path / "out.csv"
+    one_line(nsa("solve", path, "-o", out, "--trace", out, *QUICK), "several options would write to it")
+
+
+def test_a_gap_is_below_one(nsa, tmp_path):
+    """5 is five per cent to most people, and was 500."""
+    path = written(tmp_path, "f.tsp", RECTANGLE.format("", ""))
+    one_line(nsa("solve", path, "--gap", 5), "--gap: expected a share below 1 such as 1% or 0.01, or 5%, got")
+    one_line(nsa("solve", path, "--gap", "150%"), "expected a share below 1 such as 1% or 0.01, got '150%'")
+    assert nsa("solve", path, "--gap", "99%").code == 0
+
+
+def test_ignore_may_be_repeated(nsa, tmp_path):
+    """As well as have commas: each counts."""
+    path = written(tmp_path, "f.json", '{"coords": [[0, 0], [3, 0], [3, 4]], "one": 1, "two": 2, "three": 3}')
+    assert nsa("solve", path, "--ignore", "one,two", "--ignore", "three").code == 0
+    one_line(nsa("solve", path, "--ignore", "one", "--ignore", "three"), "'two' is not understood")
 
 
 INSTANCES = {

@@ -172,3 +172,24 @@ def test_optimal_tours_of_tsplib_check_out(nsa, shared):
         assert verdict["bound"]["value"] <= length
     case = nsa("check", shared / "cases" / "t35.tsp", shared / "cases" / "t35.tour")
     assert "objective  40 " in case.out
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("name,x,y\nA,1,2\n", 2),
+        ("dear reader\nthis is no tour\n", 2),
+        ("home\nbakery\nschool\n", 3),
+        ("home\nbakery\nschool\nshop\n", 3),
+        ("home, bakery, school, library", 0),
+        ("0 -> 1 -> 2 -> 3 -> 0", 0),
+        ("home \u2192 bakery \u2192 school \u2192 library", 0),
+    ],
+)
+def test_what_is_no_solution_is_told_from_a_wrong_one(nsa, tmp_path, text, code):
+    """Exit code 2 where it cannot be read, 3 where it is not feasible."""
+    (tmp_path / "e.csv").write_text("stop,x,y\nhome,0,0\nbakery,2,1\nlibrary,1,4\nschool,5,0\n")
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    done = nsa("check", tmp_path / "e.csv", tmp_path / "a.txt", "--no-bound")
+    assert done.code == code, done
+    assert (code != 2) == (done.err.count("error: ") == 0)

@@ -477,9 +477,7 @@ def test_an_own_problem_has_a_key_of_its_source(nsa, tmp_path):
     for edit, known in (("# a remark", True), ("def cost(data, x):\n        assert True", False)):
         text = source.read_text()
         own.write_text(text.replace("def cost(data, x):", edit) if not known else text + edit)
-        from nsa_cli.problems import find_problem
 
-        find_problem.cache_clear()
         assert ("2 of 2 instances are in" in nsa(*command).err) == known
 
 

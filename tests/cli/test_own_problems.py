@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -134,7 +135,6 @@ MISTAKES = {
     "texts": ("return draws(len(data.numbers)) < 0.5", "return ['a']", "Halves.start", "def start"),
     "allowed": ("        return True\n", "        return candidate > 10_000\n", "no move is allowed", None),
     "check": ("return None", "return True", "Halves.check: expected None, or a text", "def check"),
-    "infeasible": ("return None", "return 'never'", "never", None),
     "bound": ("return 0\n", "return 'x'\n", "Halves.bound", None),
     "a false bound": ("return 0\n", "return 10**6\n", "bound", None),
     "new cost": (
@@ -206,7 +206,6 @@ def own(nsa, tmp_path):
 
     def run(text, command):
         path = tmp_path / "mine.py"
-        find_problem.cache_clear()  # the same file with another text
         path.write_text(text)
         if command == "check":
             return nsa("check-problem", f"{path}:Halves")
@@ -250,7 +249,7 @@ def test_a_sound_problem_is_solved_and_checked(own):
 
 
 #: What a search does not look for, or meets in another place.
-UNSEEN = ("allowed", "x is changed", "not finite", "a false bound", "infeasible")
+UNSEEN = ("allowed", "x is changed", "not finite", "a false bound")
 
 
 def sampled(mistakes, each):
@@ -302,3 +301,82 @@ def test_built_in_problems_are_not_checked(nsa):
     """In one line that says so."""
     done = nsa("check-problem", "tsp")
     assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+PENALTY = SOUND.replace("return None", "return 'too many' if sum(x) > 1 else None").replace(
+    "return 0\n", "return None\n"
+)
+
+
+def test_an_answer_that_check_refuses_is_written(own):
+    """With exit code 3: a penalty may keep a search from that, and may fail to."""
+    done = own(PENALTY, "solve")
+    assert done.code == 3
+    assert (done.json["status"], done.json["feasible"], done.json["violation"]) == (
+        "infeasible",
+        False,
+        "too many",
+    )
+    assert len(done.json["solution"]) == 8
+    assert done.json["gap"] is None
+
+
+def test_a_penalty_keeps_an_answer_feasible(own):
+    """Of the chains' answers a feasible one is taken; the check of the problem says what it has seen."""
+    text = PENALTY.replace("return abs(total)\n", "return abs(total) + 10_000 * max(sum(x) - 1, 0)\n")
+    text = text.replace("    def delta(", "    def _delta(")
+    assert own(text, "solve").json["status"] == "feasible"
+    assert "check (which refuses what moves lead to: let the cost have a penalty)" in own(text, "check").out
+
+
+@pytest.mark.parametrize("size", [20, 3000])
+def test_scratch_that_is_too_small_is_a_line_at_any_size(nsa, tmp_path, size):
+    """Where it once was a crash, or a fault of ours."""
+    (tmp_path / "w.json").write_text(json.dumps({"numbers": list(range(size))}))
+    text = SOUND.replace("        total = 0\n", "        total = data.scratch[5]\n", 1)
+    (tmp_path / "mine.py").write_text(text.replace(MOVES, f"{MOVES}\n    scratch = 4"))
+    done = nsa("solve", tmp_path / "w.json", "-p", f"{tmp_path / 'mine.py'}:Halves", "--steps", 9)
+    assert_named(done, (tmp_path / "mine.py").read_text(), "Halves.cost fails: IndexError", "data.scratch[5]")
+
+
+def test_an_index_that_is_seldom_out_of_range_is_found_by_compiled_code(own):
+    """Random moves with indices checked come before the search; Python names the line."""
+    text = SOUND.replace(
+        "return abs(total)\n", "return abs(total) + (data.numbers[10**9] if sum(x) == 7 else 0)\n", 1
+    )
+    text = text.replace("    def delta(", "    def _delta(")
+    assert_named(own(text, "solve"), text, "Halves.cost fails: IndexError", "sum(x) == 7")
+
+
+def test_printing_is_refused(own):
+    """It hung for ever."""
+    text = SOUND.replace(
+        "        return abs(total)\n", "        print(total)\n        return abs(total)\n", 1
+    )
+    done = own(text, "solve")
+    assert_named(replace(done, out=""), text, "it calls Python, as print does", "print(total)")
+
+
+def test_a_cost_that_is_no_number_blames_no_delta(own):
+    """Where nobody wrote one."""
+    text = SOUND.replace("return abs(total)\n", "return abs(total) if sum(x) else float('nan')\n", 1)
+    done = own(text.replace("    def delta(", "    def _delta("), "solve")
+    assert "delta" not in done.err
+    if done.code:
+        assert "finite number" in done.err
+        assert "got nan" in done.err
+
+
+def test_several_types_of_moves_do_not_freeze_a_search(tmp_path):
+    """Temperatures are by the choices of a move, not by those of all types of moves."""
+    names = {"moves": "(swap, insert, reverse)", "one": "(swap,)"}
+    found = {}
+    for name, moves in names.items():
+        path = tmp_path / f"{name}.py"
+        path.write_text(
+            "from nsa_cli.user import *\nclass P(UserProblem):\n    name = 'p'\n    keys = ('w',)\n"
+            f"    solution = permutation('w')\n    moves = {moves}\n"
+            "    def cost(data, x):\n        return 1.0 * data.w[x[0]]\n"
+        )
+        found[name] = find_problem(f"{path}:P").neighbourhood().choices
+    assert found == {"moves": 2, "one": 2}

@@ -74,6 +74,23 @@ def test_every_object_is_of_these_sources():
         assert (shipped.OBJECTS / shipped.target_here().name / f"{name}.o").is_file()
 
 
+@built
+def test_a_cut_object_is_none(tmp_path):
+    """Nor is an empty, a changed or a missing one: it would be run."""
+    target = shipped.target_here()
+    name, entry = next(iter(json.loads((shipped.OBJECTS / "index.json").read_text()).items()))
+    file = tmp_path / target.name / f"{name}.o"
+    file.parent.mkdir()
+    whole = (shipped.OBJECTS / target.name / f"{name}.o").read_bytes()
+    file.write_bytes(whole)
+    assert shipped.object_file(tmp_path, target, name, entry) == whole
+    for content in (whole[:500], b"", whole[:-1] + bytes([whole[-1] ^ 1])):
+        file.write_bytes(content)
+        assert shipped.object_file(tmp_path, target, name, entry) is None
+    file.unlink()
+    assert shipped.object_file(tmp_path, target, name, entry) is None
+
+
 #: Every way to solve that has kernels of its own, with the result of each.
 WAYS = """
 import sys

@@ -314,3 +314,13 @@ def test_bounds_of_long_weights_hold_without_their_last_bits(monkeypatch):
             found = BIN.bound(instance)
         assert exact.value - 1 <= found.value <= exact.value
         assert found.value <= BIN.recompute_bound(instance, found.witness) <= exact.value
+
+
+@pytest.mark.parametrize("capacity", [0, 5])
+def test_pieces_of_no_size_need_a_bin(capacity):
+    """And no more: the bound proves it."""
+    problem = BIN
+    instance = problem.from_record({"weights": [0, 0, 0], "capacity": capacity})
+    found = problem.bound(instance)
+    assert (found.value, problem.recompute_bound(instance, found.witness)) == (1, 1)
+    assert nsa.bin_packing([0, 0, 0], capacity).status == "optimal"

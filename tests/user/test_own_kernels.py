@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from nsa_cli.core.kernel.jit import uncached
+from nsa_cli.problems import _import_file
 from nsa_cli.user.functions import compiled, digest_of
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -98,6 +100,38 @@ def test_an_edit_is_never_missed(picks):
     assert picks()[0]["objective"] == -15
 
 
+#: Globals that hold addresses, or cannot be hashed, and what a cost looks up.
+NOT_KEPT = {
+    "view": ("import numpy as np\nTABLE = np.arange(1.0, 40.0)[::2]", "TABLE[0]"),
+    "large": ("import numpy as np\nTABLE = np.ones(200_000)", "TABLE[0]"),
+    "foreign": (
+        "import ctypes, ctypes.util\nabsolute = ctypes.CDLL(ctypes.util.find_library('m')).fabs\n"
+        "absolute.restype, absolute.argtypes = ctypes.c_double, [ctypes.c_double]",
+        "absolute(1.0)",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=[pytest.mark.slow] if how != "view" else []) for how in NOT_KEPT]
+)
+def test_code_with_addresses_is_made_anew(picks, how):
+    """Another process has other things there: it once ended in a crash."""
+    shared, factor = NOT_KEPT[how]
+    problem = f"{shared}\n{PROBLEM.replace('total * FACTOR', f'total * {factor}')}"
+    answers = [picks(problem)[0] for _ in range(2)]
+    assert [answer["objective"] for answer in answers] == [-15, -15]
+    assert all(len(file.read_bytes()) < 100 for file in picks.cache.rglob("own-*.o"))  # marks
+
+
+def test_members_of_an_enumeration_are_values(picks):
+    """An edit once left the old code, and the search went for the worst."""
+    shared = "from enum import IntEnum\nclass Sign(IntEnum):\n    UP = 1\n"
+    problem = shared + PROBLEM.replace("total * FACTOR", "total * Sign.UP")
+    assert picks(problem)[0]["objective"] == -15
+    assert picks(problem.replace("UP = 1", "UP = -1"))[0]["objective"] == -10
+
+
 @pytest.mark.slow
 def test_files_are_private_and_what_was_garbled_is_made_again(picks):
     """A cut file, a changed one, and one that is no object at all."""
@@ -152,6 +186,65 @@ def test_functions_are_known_by_what_they_do(monkeypatch):
     assert digest_of(outer) != begun
     monkeypatch.undo()
     assert digest_of(outer) == begun
+
+
+#: What a function may look up, with a number K in it; the last two are no constants.
+LOOKED_UP = {
+    "number": "def f():\n    return k\nk = K",
+    "array": "import numpy as np\nk = np.array([K, 2.0])\ndef f():\n    return k[0]",
+    "view": "import numpy as np\nk = np.array([K, 2.0, 3.0])[::2]\ndef f():\n    return k[0]",
+    "tuple": "k = (1, (2, K))\ndef f():\n    return k[1][1]",
+    "default": "def f(k=K):\n    return k",
+    "keyword": "def f(*, k=K):\n    return k",
+    "closure": "def made(k):\n    def f():\n        return k\n    return f\nf = made(K)",
+    "function": "def f():\n    return g()\ndef g():\n    return K",
+    "decorated": "import numba\n@numba.njit\ndef g():\n    return K\ndef f():\n    return g()",
+    "enumeration": "from enum import Enum\nclass E(Enum):\n    A = K\ndef f():\n    return E.A.value",
+    "named tuple": "import collections as c\nk = c.namedtuple('N', 'a')(K)\ndef f():\n    return k.a",
+    "its default": "import typing\nclass N(typing.NamedTuple):\n    a: int = K\ndef f():\n    return N().a",
+    "module": "import helper\ndef f():\n    return helper.K",
+    "module of a module": "import helper\ndef f():\n    return helper.again.K",
+    "module in a closure": "import helper\ndef made(m):\n    return lambda: m.K\nf = made(helper)",
+    "inner": "def f():\n    def g():\n        return k\n    return g()\nk = K",
+    "partial": "import functools\nk = functools.partial(abs, K)\ndef f():\n    return k()",
+    "bare module": "import helper\ndef f():\n    m = helper\n    return m.K",
+}
+
+
+@pytest.mark.parametrize("how", LOOKED_UP)
+def test_what_is_looked_up_is_hashed_by_value(how, monkeypatch):
+    """Or not at all: what cannot be hashed is not kept."""
+
+    def digest(number):
+        helper, again = ModuleType("helper"), ModuleType("again")
+        helper.K = again.K = number
+        helper.again = again
+        monkeypatch.setitem(sys.modules, "helper", helper)
+        names = {"__name__": "mine", "K": number}
+        exec(
+            compile(LOOKED_UP[how].replace("K", str(number)).replace(f".{number}", ".K"), "mine.py", "exec"),
+            names,
+        )
+        return digest_of(names["f"])
+
+    if how in ("partial", "bare module"):
+        assert digest(3) is None
+    else:
+        assert digest(3) == digest(3) is not None
+        assert digest(3) != digest(4)
+
+
+def test_a_path_does_not_tell_what_stays(tmp_path):
+    """A folder may be called as this package is."""
+    folder = tmp_path / "my_nsa_cli" / "site-packages"
+    folder.mkdir(parents=True)
+    (folder / "mine.py").write_text("import helper\ndef f():\n    return helper.K\n")
+    found = set()
+    for number in (1, 2):
+        (folder / "helper.py").write_text(f"K = {number}\n")
+        module, _ = _import_file(folder / "mine.py")
+        found.add(digest_of(module.f))
+    assert len(found) == 2
 
 
 def test_helpers_in_plain_python_are_compiled_too():

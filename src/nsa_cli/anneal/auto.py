@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 #: Worsening moves accepted at the first temperature and at the last, for each of N elements, while as many
 #: are proposed as there are: N to the number of a move's choices. Measured on maximum cuts of 30 to 300
 #: vertices with 20 N and 200 N steps, against a grid of pairs; of tours, most of whose moves are much too
-#: long, a share of all moves would be far too hot, and this is within one per cent of tuned temperatures. With
-#: candidate lists tuned ones accept just such shares of all moves: .122 and .007 at 100 and 500 cities.
+#: long, a share of all moves would be far too hot, and this is within one per cent of tuned temperatures.
+#: With candidate lists tuned ones accept just such shares of all moves: .122 and .007 at 100 and 500 cities.
 FIRST_SHARE, LAST_SHARE = 0.12, 0.005
 
 #: Steps of the descent and the sample: for each possible move, and at most.

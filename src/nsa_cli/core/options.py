@@ -248,7 +248,7 @@ def parse_budgets(option: str, value: str) -> tuple[float, ...]:
 
 
 def parse_gap(option: str, value: Any) -> float | None:
-    """Read a relative gap: ``1%`` or ``0.01``; or None. A number from 1 on says what it is: ``100%``."""
+    """Read a relative gap below 1: ``1%`` or ``0.01``; or None."""
     if value is None:
         return None
     number, hundred = str(value).strip(), 1.0
@@ -258,10 +258,9 @@ def parse_gap(option: str, value: Any) -> float | None:
         gap = float(number) / hundred  # a quotient rounds to the decimal: 7 % is 0.07
     except ValueError:
         gap = math.nan
-    if hundred == 1.0 and 1.0 <= gap < math.inf:
-        raise _unexpected(option, f"a share such as 1% or 0.01 (is {value}% meant?)", value)
-    if not 0 <= gap < math.inf:
-        raise _unexpected(option, "a share such as 1% or 0.01", value)
+    if not 0 <= gap < 1:
+        meant = f", or {number}%" if hundred == 1.0 and 1 <= gap < 100 else ""
+        raise _unexpected(option, f"a share below 1 such as 1% or 0.01{meant}", value)
     return gap
 
 

@@ -278,7 +278,7 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
 _STARTS, _MOVES = 16, 16
 
 #: Seconds of moves with indices checked before a search, and turns of so many moves at most.
-_MOMENT, _TURNS = 0.05, 64
+_MOMENT, _TURNS = 0.1, 32
 
 #: Changes below this share of the largest are rounding errors.
 _ROUNDING = 1e-12
