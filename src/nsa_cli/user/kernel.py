@@ -268,7 +268,8 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
     if unique[0].size <= FEW:
         check_first_moves(unique[0])
     check_functions(model, batch, unique[0])
-    _look_around(unique[0], batch)
+    if unit is None and not unique[0].scales:
+        _look_around(unique[0], batch)
     for k, instance in enumerate(unique):
         scales[k] = float(unit) if unit is not None else _scale_of(instance, batch, k)
     return batch._replace(scale=scales[which])
@@ -286,8 +287,6 @@ _ROUNDING = 1e-12
 
 def _look_around(instance: UserInstance, batch: UserArrays) -> None:
     """Make random moves with indices checked, for a moment; a search checks none, and one may kill it."""
-    if instance.scales:
-        return
     end = time.monotonic() + _MOMENT
     x = _starts(instance)
     for turn in range(1, _TURNS):
