@@ -30,7 +30,8 @@ def explained(model: Model, arguments: Sequence[Any]) -> NsaError:
         Of the kernel: among their parts are the data, and solutions as it left them.
     """
     end, parts = time.monotonic() + _SECONDS, list(_parts(arguments))
-    data = next(part for part in parts if {*model.keys} <= {*getattr(part, "_fields", ())})
+    fields = (*model.keys, "scale")
+    data = next(part for part in parts if getattr(part, "_fields", ())[: len(fields)] == fields)
     try:
         for which in range(len(data.scale)):
             keys = {key: getattr(data, key)[which] for key in model.keys}

@@ -105,7 +105,7 @@ def digest_of(*values: Any) -> str | None:
         for value in values:
             for part in _parts(value, seen):
                 digest.update(b"%d " % len(part) + part)
-    except (_UnhashableError, RecursionError):
+    except (_UnhashableError, RecursionError, ValueError):  # the last one of a cell that is empty yet
         return None
     return digest.hexdigest()[:32]
 
