@@ -44,7 +44,7 @@ _POPULATED = 500
 
 
 class Builder:
-    """Compiles kernels ahead of time, in place of `nsa_cli.core.kernel.shipped.find`.
+    """Compiles kernels ahead of time, in place of `nsa_cli.kernels.toolchain.shipped.find`.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Builder:
     """
 
     def __init__(self, folder: Path, targets: Sequence[Any], old: Path) -> None:
-        from nsa_cli.core.kernel.shipped import fitting
+        from nsa_cli.kernels.toolchain.shipped import fitting
 
         self._folder, self._targets, self._old, self._here = folder, targets, old, fitting(targets)
         self._known = json.loads((old / "index.json").read_text()) if (old / "index.json").exists() else {}
@@ -65,8 +65,8 @@ class Builder:
 
     def find(self, function: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
         """Compile a kernel for types of arguments, keep its objects, and load it for this machine."""
-        from nsa_cli.core.kernel import shipped, sources
-        from nsa_cli.core.kernel.ahead import lowered
+        from nsa_cli.kernels.toolchain import shipped, sources
+        from nsa_cli.kernels.toolchain.ahead import lowered
 
         name, files = shipped.name_of(function, types), sources.sources(_files(function, types))
         entry = {
@@ -100,7 +100,7 @@ def _tools() -> str:
 
 def _files(function: Any, types: Sequence[Any]) -> set[Path]:
     """Give the modules of a kernel, of the classes of its arguments, and of variants for these."""
-    from nsa_cli.core.kernel import variants
+    from nsa_cli.kernels import variants
 
     modules = {function.__module__} | {x.__module__ for x in types if isinstance(x, type)}
     modules |= {variant.function.__module__ for variant in variants if {*variant.classes} & {*types}}
@@ -112,7 +112,7 @@ def _emitted(bitcode: bytes, target: Any) -> bytes:
     import llvmlite.binding as llvm
     from llvmlite.binding import newpassmanagers as passes
 
-    from nsa_cli.core.kernel.ahead import outside
+    from nsa_cli.kernels.toolchain.ahead import outside
 
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=3, reloc="pic"
@@ -159,7 +159,7 @@ def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -
     llvm.initialize_all_asmprinters()
     from nsa_cli.anneal.acceptance import RULES
     from nsa_cli.core.errors import UsageError
-    from nsa_cli.core.kernel import compiler, shipped
+    from nsa_cli.kernels.toolchain import compiler, shipped
     from nsa_cli.core.task import Task
     from nsa_cli.problems import find_problem
     from nsa_cli.solver.solve import solve_all
@@ -216,7 +216,7 @@ def build(target_names: Sequence[str], into: Path, jobs: int) -> None:
 
     Nothing is done where they are of these very sources: installers ask twice.
     """
-    from nsa_cli.core.kernel.sources import digest_of
+    from nsa_cli.kernels.toolchain.sources import digest_of
 
     folders = SOURCES, SOURCES.parent / "checkpoints"
     files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in (".py", ".json"))
@@ -255,7 +255,7 @@ def main() -> None:
         run_part(problem, part, Path(folder), names)
         return
     sys.path.insert(0, str(SOURCES))
-    from nsa_cli.core.kernel.shipped import OBJECTS, targets_of_machine
+    from nsa_cli.kernels.toolchain.shipped import OBJECTS, targets_of_machine
 
     build([target.name for target in targets_of_machine(every=options.all)], OBJECTS, options.jobs)
 

@@ -31,4 +31,4 @@ class KernelHook(BuildHookInterface):
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:]
             self.app.display_warning(f"no machine code: kernels compile when first used: {last}")
-        build_data["artifacts"].append("src/nsa_cli/core/kernel/objects/")
+        build_data["artifacts"].append("src/nsa_cli/kernels/objects/")

@@ -131,8 +131,8 @@ def peak() -> float:
     from numba import types
     from numba.extending import intrinsic
 
-    from nsa_cli.core.kernel.jit import kernel
-    from nsa_cli.core.kernel.lanes import LANES, Code
+    from nsa_cli.kernels.jit import kernel
+    from nsa_cli.kernels.lanes import LANES, Code
 
     streams = 12
 

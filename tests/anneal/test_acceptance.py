@@ -12,7 +12,7 @@ from nsa_cli.anneal.kernel import log_ratio
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.kernel.jit import uncached
+from nsa_cli.kernels.jit import uncached
 
 
 def column(*values):

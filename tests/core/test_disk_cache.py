@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from nsa_cli.core.kernel import disk_cache
-from nsa_cli.core.kernel.disk_cache import cache_folder, is_private
-from nsa_cli.core.kernel.numba_files import CheckedFiles
+from nsa_cli.kernels.toolchain import disk_cache
+from nsa_cli.kernels.toolchain.disk_cache import cache_folder, is_private
+from nsa_cli.kernels.toolchain.numba_files import CheckedFiles
 
 #: Prints a compiled number, how often something was compiled, and the folder.
 PROBE = """
-from nsa_cli.core.kernel.compiler import dispatcher
-from nsa_cli.core.kernel.disk_cache import cache_folder
-from nsa_cli.core.kernel.jit import variants
-from nsa_cli.core.kernel.normal import quantile
+from nsa_cli.kernels.toolchain.compiler import dispatcher
+from nsa_cli.kernels.toolchain.disk_cache import cache_folder
+from nsa_cli.kernels.jit import variants
+from nsa_cli.kernels.normal import quantile
 made = dispatcher(quantile, variants)
 print(round(made(0.6), 3), sum(made.stats.cache_misses.values()), cache_folder())
 """

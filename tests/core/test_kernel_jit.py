@@ -12,19 +12,19 @@ import numpy as np
 from scipy.special import ndtri
 
 from nsa_cli.core.draws import stream_keys, uniforms
-from nsa_cli.core.kernel.disk_cache import cache_folder
-from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import uncached
-from nsa_cli.core.kernel.normal import quantile
-from nsa_cli.core.kernel.sources import kernel_sources
+from nsa_cli.kernels.draws import at_step, uniform
+from nsa_cli.kernels.jit import uncached
+from nsa_cli.kernels.normal import quantile
+from nsa_cli.kernels.toolchain.disk_cache import cache_folder
+from nsa_cli.kernels.toolchain.sources import kernel_sources
 
 PACKAGE = Path(__file__).parents[2] / "src" / "nsa_cli"
 
 #: Prints a compiled number and how often something was compiled.
 PROBE = """
-from nsa_cli.core.kernel.compiler import dispatcher
-from nsa_cli.core.kernel.jit import variants
-from nsa_cli.core.kernel.normal import quantile
+from nsa_cli.kernels.toolchain.compiler import dispatcher
+from nsa_cli.kernels.jit import variants
+from nsa_cli.kernels.normal import quantile
 print(round(quantile(0.6), 3), sum(dispatcher(quantile, variants).stats.cache_misses.values()))
 """
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.core.kernel import shipped
-from nsa_cli.core.kernel.jit import kernel
-from nsa_cli.core.kernel.sources import PACKAGE
+from nsa_cli.kernels.jit import kernel
+from nsa_cli.kernels.toolchain import shipped
+from nsa_cli.kernels.toolchain.sources import PACKAGE
 
 built = pytest.mark.skipif(
     shipped.target_here() is None, reason="no machine code was built for this machine: build_kernels.py"

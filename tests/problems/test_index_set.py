@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from nsa_cli.problems.index_set import toggle_member
+from nsa_cli.kernels.index_set import toggle_member
 
 
 @njit

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from nsa_cli.core.kernel.jit import uncached
+from nsa_cli.kernels.jit import uncached
 from nsa_cli.problems import _import_file
 from nsa_cli.user.functions import compiled, digest_of
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.hold import TemperatureHold
 from nsa_cli.anneal.kernel import ChainArrays, Proposals, advance, begin_chains
-from nsa_cli.core.kernel.hooks import Fused, Uniform
+from nsa_cli.kernels.hooks import Fused, Uniform
 
 #: A thread takes this share of the rows that are left, divided by the threads, but at least all rows by the
 #: second number. Long ranges first, for each costs a call; short ones last, that all threads end at once.

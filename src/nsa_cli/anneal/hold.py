@@ -2,7 +2,7 @@
 
 From one step to the next the temperature hardly changes, but with it do the scores of all candidates. Under a
 held temperature untouched candidates keep their scores, which a kernel need not compute again
-(`nsa_cli.core.kernel.slots.update_scores`).
+(`nsa_cli.kernels.slots.update_scores`).
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.acceptance import COLD, RULES
-from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.hooks import apply, delta, energy, load, propose, reverse, store
-from nsa_cli.core.kernel.jit import generic, kernel, variant
+from nsa_cli.kernels.draws import at_step, uniform
+from nsa_cli.kernels.hooks import apply, delta, energy, load, propose, reverse, store
+from nsa_cli.kernels.jit import generic, kernel, variant
 
 #: Below the logarithm of any draw, which need not be drawn then.
 _NEVER = -37.0
@@ -97,7 +97,7 @@ def advance(
     Parameters
     ----------
     batch, policy, work
-        As in `nsa_cli.core.kernel.hooks`.
+        As in `nsa_cli.kernels.hooks`.
     chains : ChainArrays
     rule : Rule
         Of `nsa_cli.anneal.acceptance`.

@@ -1,7 +1,7 @@
 """Large-step Markov chains: kick, local search, accept or undo (Martin, Otto and Felten 1991).
 
 Iterated local search under a temperature: one compiled loop with a problem's hooks
-(`nsa_cli.core.kernel.steps`), and the chains that it advances. Decisions, draws, counts and the best solution
+(`nsa_cli.kernels.steps`), and the chains that it advances. Decisions, draws, counts and the best solution
 are here; a problem says what a kick is, how it is repaired, and how both are undone. Where solutions can
 recombine, chains begin at the best of a population.
 """
@@ -22,10 +22,10 @@ from nsa_cli.anneal.kernel import log_ratio
 from nsa_cli.anneal.population import CHAIN, Population
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import inlined, kernel
-from nsa_cli.core.kernel.steps import energy, enter, keep, kick, note, repair, settle, undo
 from nsa_cli.core.problem import LargeStepRun, Partition, Segment
+from nsa_cli.kernels.draws import at_step, uniform
+from nsa_cli.kernels.jit import inlined, kernel
+from nsa_cli.kernels.steps import energy, enter, keep, kick, note, repair, settle, undo
 
 #: Places in `Tally.energies`.
 CURRENT, BEST = range(2)
@@ -75,7 +75,7 @@ def run(
     rule : Rule
         Of `nsa_cli.anneal.acceptance`.
     data, state
-        As in `nsa_cli.core.kernel.steps`.
+        As in `nsa_cli.kernels.steps`.
     tally : Tally
         Its number of steps is the step of the random stream: chunks change nothing.
     temperatures : float64[K]

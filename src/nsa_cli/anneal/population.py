@@ -56,7 +56,7 @@ class Population:
     ----------
     recombination : Recombination
     data : NamedTuple
-        As in `nsa_cli.core.kernel.steps`.
+        As in `nsa_cli.kernels.steps`.
     key : int64
         Random stream.
     steps : int or None

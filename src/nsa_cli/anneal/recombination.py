@@ -1,4 +1,4 @@
-"""Kernels of populations: solutions are made and recombined by the hooks of `nsa_cli.core.kernel.steps`."""
+"""Kernels of populations: solutions are made and recombined by the hooks of `nsa_cli.kernels.steps`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.draws import at_step
-from nsa_cli.core.kernel.jit import kernel
-from nsa_cli.core.kernel.steps import energy, enter, note, recombine, settle
+from nsa_cli.kernels.draws import at_step
+from nsa_cli.kernels.jit import kernel
+from nsa_cli.kernels.steps import energy, enter, note, recombine, settle
 
 #: Any number of elements.
 _ALL = 1 << 62

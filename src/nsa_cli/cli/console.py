@@ -63,7 +63,7 @@ class Console:
 
 def announce_compiling(console: Console) -> None:
     """Say once if functions of a user's problem are compiled: that takes some seconds."""
-    from nsa_cli.core.kernel import own
+    from nsa_cli.kernels.toolchain import own
 
     own.on_compile[:] = [
         lambda: console.tell("compiling the functions of this problem, which takes some seconds")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from nsa_cli.cli.console import Console, describe, say
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.kernel import compiled, is_compiling
 from nsa_cli.core.task import Task
+from nsa_cli.kernels import compiled, is_compiling
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:

@@ -31,10 +31,6 @@ _DRAW = 0xD1B54A32D192ED03 - 2**64
 _MIX1 = 0xBF58476D1CE4E5B9 - 2**64
 _MIX2 = 0x94D049BB133111EB - 2**64
 
-#: Vector width of sums over candidates, here and in kernels (`nsa_cli.core.kernel`): it fixes the order in
-#: which a softmax is inverted.
-LANES = 16
-
 #: The step number under which a chain draws its random start; annealing steps count from 0.
 START = -1
 

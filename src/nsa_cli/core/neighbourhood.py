@@ -11,8 +11,8 @@ from nsa_cli.core.folder import find_part
 from nsa_cli.core.instance import Instance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.hooks import Fused
     from nsa_cli.core.operations import Operations
+    from nsa_cli.kernels.hooks import Fused
 
 InstanceT = TypeVar("InstanceT", bound=Instance)
 
@@ -99,7 +99,7 @@ class Neighbourhood(ABC, Generic[InstanceT]):
 
     def kernel(self) -> Fused | None:
         """Import the fused kernel; None if there is none."""
-        return find_part(self, "kernel", "fused")
+        return find_part(self, "fused", "fused")
 
     @abstractmethod
     def budget(self, instance: InstanceT, trained: Trained | None = None) -> Budget:

@@ -126,7 +126,7 @@ class Segment(NamedTuple):
     Attributes
     ----------
     data, state
-        As in `nsa_cli.core.kernel.steps`, of the same types as the whole chain's. The energy is what has been
+        As in `nsa_cli.kernels.steps`, of the same types as the whole chain's. The energy is what has been
         added since the cut; what is still to settle is settled first.
     """
 
@@ -177,7 +177,7 @@ LEAST_POPULATION, MADE = 15, 0.5
 class Recombination(Protocol):
     """Population of solutions for large steps: how they are made, and what that takes.
 
-    Its data have the hooks `enter` and `recombine` of `nsa_cli.core.kernel.steps`.
+    Its data have the hooks `enter` and `recombine` of `nsa_cli.kernels.steps`.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class LargeStepRun(NamedTuple):
     Attributes
     ----------
     data, state
-        As in `nsa_cli.core.kernel.steps`.
+        As in `nsa_cli.kernels.steps`.
     current, best : callable
         Give the current solution and the best one.
     partition : Partition, optional

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.hooks import Fused
+    from nsa_cli.kernels.hooks import Fused
 
 Weights = Mapping[str, NDArray[np.float32]]
 
 
 def uniform() -> Any:
     """Make uniform proposals."""
-    from nsa_cli.core.kernel.hooks import Uniform
+    from nsa_cli.kernels.hooks import Uniform
 
     return Uniform(False)
 
@@ -33,8 +33,8 @@ def learnt(fused: Fused, feature_set: str, weights: Weights, *, greedy: bool = F
         Named as in checkpoints; of P members, all with a leading axis.
     greedy : bool
     """
-    from nsa_cli.core.kernel.lanes import HIDDEN
-    from nsa_cli.core.kernel.slots import Mode
+    from nsa_cli.kernels.lanes import HIDDEN
+    from nsa_cli.kernels.slots import Mode
 
     made = fused.policies.get(feature_set)
     hidden = next(iter(weights.values())).shape[-2]
@@ -53,7 +53,7 @@ def learnt(fused: Fused, feature_set: str, weights: Weights, *, greedy: bool = F
 
 
 def _network(weights: Weights, prefix: str, order: Any) -> Any:
-    from nsa_cli.core.kernel.slots import Network
+    from nsa_cli.kernels.slots import Network
 
     first = _members(weights[f"{prefix}.first.weight"], 2).swapaxes(1, 2)  # [P, F, H]
     if order is not None:
@@ -77,7 +77,7 @@ def _members(array: NDArray[np.float32], axes: int) -> NDArray[np.float32]:
 
 def _padded(array: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
     """Fill up to the hidden units of kernels with zeros, which add nothing to a score."""
-    from nsa_cli.core.kernel.lanes import HIDDEN
+    from nsa_cli.kernels.lanes import HIDDEN
 
     widths = [(0, HIDDEN - n if k == axis else 0) for k, n in enumerate(array.shape)]
     return np.ascontiguousarray(np.pad(array, widths))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from nsa_cli.core.draws import LANES
+from nsa_cli.kernels.draws import LANES
 
 
 class Pick(NamedTuple):

@@ -8,7 +8,7 @@ import pickle
 import signal
 import sys
 
-from nsa_cli.core.kernel.disk_cache import cache_folder
+from nsa_cli.kernels.toolchain.disk_cache import cache_folder
 from nsa_cli.solver.batch import batches
 
 #: Seconds after which it ends in any case.

@@ -1,6 +1,6 @@
 """Limits while kernels are compiled: the work goes on in a thread that is left behind if need be.
 
-Kernels of the built-in problems need no compiler (`nsa_cli.core.kernel.shipped`). Those of own problems do,
+Kernels of the built-in problems need no compiler (`nsa_cli.kernels.toolchain.shipped`). Those of own problems do,
 and all do on a processor that is not listed or after an edit. Where that leaves no time to search, the answer
 is a start that needs nothing compiled; another process compiles to the end, and the next run finds it done.
 """
@@ -29,8 +29,8 @@ from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.anneal.stop import Progress, first_reason
 from nsa_cli.core.abandon import ABANDONED
 from nsa_cli.core.instance import Instance
-from nsa_cli.core.kernel import compiled, is_compiling
 from nsa_cli.core.options import Steps
+from nsa_cli.kernels import compiled, is_compiling
 from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of
 from nsa_cli.solver.batch import Batch, LateError, Setup

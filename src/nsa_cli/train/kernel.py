@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel.gradient_lanes import add_row_gradients, exponentials, mask_row, score_rows
-from nsa_cli.core.kernel.jit import reordered
-from nsa_cli.core.kernel.slots import blocks_of
+from nsa_cli.kernels.draws import LANES
+from nsa_cli.kernels.gradient_lanes import add_row_gradients, exponentials, mask_row, score_rows
+from nsa_cli.kernels.jit import reordered
+from nsa_cli.kernels.slots import blocks_of
 
 #: Candidates of a group: their scores stay in the L1 cache.
 _GROUP = 1024

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.kernel.lanes import HIDDEN
 from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperations, Operations, select
+from nsa_cli.kernels.lanes import HIDDEN
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.slots import PointwiseNetwork, SlotPolicy
 from nsa_cli.train import kernel

@@ -20,7 +20,7 @@ from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import CHOICE_BITS, Model
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.hooks import Fused
+    from nsa_cli.kernels.hooks import Fused
     from nsa_cli.user.large_step import UserLargeStep
     from nsa_cli.user.operations import UserOperations
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.kernel import calls, own, variants
+from nsa_cli.kernels import calls, variants
+from nsa_cli.kernels.toolchain import own
 from nsa_cli.user.calls import definition_of, line_of_name
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import Model
@@ -113,7 +114,7 @@ def _returned(
     model: Model, name: str, function: Any, arguments: tuple[Any, ...], kind: Any, meaning: str
 ) -> Any:
     """Compile a function for types of arguments; give the type of its result."""
-    from nsa_cli.core.kernel.compiler import dispatcher
+    from nsa_cli.kernels.toolchain.compiler import dispatcher
 
     made = dispatcher(model.compiled(function, checked=True), variants)
     try:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.kernel.jit import Function
+from nsa_cli.kernels.jit import Function
 
 #: Packages whose functions and classes are known by their names: of the versions that machine code is kept
 #: for.

@@ -2,7 +2,7 @@
 
 Numba has a type of its own for each function. So a batch that holds a user's functions makes the loop be
 compiled for them, with no registration for each problem; what is compiled is kept by
-`nsa_cli.core.kernel.own`.
+`nsa_cli.kernels.toolchain.own`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.draws import LANES, start_draws, stream_keys
+from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import DataError
-from nsa_cli.core.kernel import hooks, is_compiling, own, slots
-from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.hooks import Fused, Uniform
-from nsa_cli.core.kernel.jit import kernel, variant
+from nsa_cli.kernels import hooks, is_compiling, slots
+from nsa_cli.kernels.draws import LANES, at_step, uniform
+from nsa_cli.kernels.hooks import Fused, Uniform
+from nsa_cli.kernels.jit import kernel, variant
+from nsa_cli.kernels.toolchain import own
 from nsa_cli.user.calls import mistake
 from nsa_cli.user.check import check_changes, check_costs, check_first_moves, close
 from nsa_cli.user.check import walk as walk_in_python

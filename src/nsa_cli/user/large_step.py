@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel import steps
-from nsa_cli.core.kernel.draws import mix, uniform
-from nsa_cli.core.kernel.jit import inlined, uncached, variant
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import Draws, LargeStepRun
+from nsa_cli.kernels import steps
+from nsa_cli.kernels.draws import mix, uniform
+from nsa_cli.kernels.jit import inlined, uncached, variant
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernel import UserArrays, arrays_of
 from nsa_cli.user.model import Model
@@ -61,7 +61,7 @@ class MoveSet(NamedTuple):
     most : int
         Moves of a kick at most.
     scale, tolerance : float
-        See `nsa_cli.core.kernel.steps`.
+        See `nsa_cli.kernels.steps`.
     """
 
     batch: Any

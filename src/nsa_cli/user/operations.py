@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.kernel import slots
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
+from nsa_cli.kernels import slots
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernel import UserArrays, arrays_of, look
 from nsa_cli.user.model import CHOICE_BITS, Model, MoveModel

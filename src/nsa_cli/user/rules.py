@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nsa_cli.core.kernel import slots
-from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import Function
-from nsa_cli.core.kernel.lanes import HIDDEN, score_sums, sum_features
+from nsa_cli.kernels import slots
+from nsa_cli.kernels.draws import uniform
+from nsa_cli.kernels.jit import Function
+from nsa_cli.kernels.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.user.model import CHOICE_BITS, Model, MoveModel
 from nsa_cli.user.moves import LEVELS, Normal
 

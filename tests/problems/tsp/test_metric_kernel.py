@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nsa_cli.core.draws import stream_keys, uniforms
-from nsa_cli.core.kernel.draws import at_step, uniform
-from nsa_cli.core.kernel.jit import uncached
+from nsa_cli.kernels.draws import at_step, uniform
+from nsa_cli.kernels.jit import uncached
 from nsa_cli.problems.tsp import metric_kernel
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance

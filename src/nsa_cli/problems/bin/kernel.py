@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import hooks, slots
-from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, forbid_from, sum_features
+from nsa_cli.kernels import hooks, slots
+from nsa_cli.kernels.draws import LANES
+from nsa_cli.kernels.jit import inlined, variant
+from nsa_cli.kernels.lanes import HIDDEN, forbid_from, sum_features
 from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch
 
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel import hooks
-from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.hooks import Fused, Gaussian, Uniform
-from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN
-from nsa_cli.core.kernel.normal import quantile
+from nsa_cli.kernels import hooks
+from nsa_cli.kernels.draws import uniform
+from nsa_cli.kernels.hooks import Fused, Gaussian, Uniform
+from nsa_cli.kernels.jit import generic, inlined, variant
+from nsa_cli.kernels.lanes import HIDDEN
+from nsa_cli.kernels.normal import quantile
 from nsa_cli.problems.rosenbrock.batch import LOG_SIGMA, SIGMA, RosenbrockBatch, pack
 
 LOWEST, HIGHEST = np.float32(LOG_SIGMA[0]), np.float32(LOG_SIGMA[1])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.kernel.jit import kernel
+from nsa_cli.kernels.jit import kernel
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.links import find_root, follow_links
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, lengths

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.instance import TspInstance
 
 _REAL, _WHOLE, _MATRIX, _STRAIGHT, _STRAIGHT_3D, _MANHATTAN, _CHEBYSHEV, _PSEUDO, _GEO = range(9)

@@ -12,7 +12,7 @@ from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
-    from nsa_cli.core.kernel.hooks import Fused
+    from nsa_cli.kernels.hooks import Fused
     from nsa_cli.problems.tsp.two_opt.candidate_operations import NearestOperations
     from nsa_cli.problems.tsp.two_opt.operations import TspOperations
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nsa_cli.core.kernel.jit import uncached
+from nsa_cli.kernels.jit import uncached
 from nsa_cli.problems.tsp import problem
 from nsa_cli.problems.tsp.large_step.edge_assembly import assemble, new_assembly
 from nsa_cli.problems.tsp.large_step.kicks import start_at

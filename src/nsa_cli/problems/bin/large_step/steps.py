@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel import steps
-from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import inlined, kernel, variant
-from nsa_cli.problems.index_set import toggle_member
+from nsa_cli.kernels import steps
+from nsa_cli.kernels.draws import uniform
+from nsa_cli.kernels.index_set import toggle_member
+from nsa_cli.kernels.jit import inlined, kernel, variant
 
 #: Indices of `Packing.counts`: bins in use, bins with room left; and of the step, bins unpacked, their items,
 #: and bins filled again.
@@ -97,7 +97,7 @@ class Scratch(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """Instance as the chains on it read it; see `nsa_cli.core.kernel.steps`.
+    """Instance as the chains on it read it; see `nsa_cli.kernels.steps`.
 
     Attributes
     ----------

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import hooks, slots
-from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.hooks import Fused, Uniform
-from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import HIDDEN, sum_features
+from nsa_cli.kernels import hooks, slots
+from nsa_cli.kernels.draws import LANES, uniform
+from nsa_cli.kernels.hooks import Fused, Uniform
+from nsa_cli.kernels.jit import generic, inlined, variant
+from nsa_cli.kernels.lanes import HIDDEN, sum_features
 from nsa_cli.problems.knapsack.batch import KnapsackBatch, pack
 
 

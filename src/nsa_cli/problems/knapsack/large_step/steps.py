@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel import steps
-from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import inlined, variant
-from nsa_cli.problems.index_set import toggle_member
+from nsa_cli.kernels import steps
+from nsa_cli.kernels.draws import uniform
+from nsa_cli.kernels.index_set import toggle_member
+from nsa_cli.kernels.jit import inlined, variant
 
 #: Draws that a swap takes at most to find an item on the other side.
 _TRIES = 4
@@ -47,7 +47,7 @@ class Items(NamedTuple):
     unit : float
         A unit of value, in file units.
     scale, tolerance : float
-        See `nsa_cli.core.kernel.steps`.
+        See `nsa_cli.kernels.steps`.
     """
 
     values: NDArray[np.int64]

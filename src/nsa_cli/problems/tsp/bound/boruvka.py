@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.links import find_root
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
 from nsa_cli.problems.tsp.spanning_tree import Graph

@@ -27,7 +27,7 @@ from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, InfeasibleError, shown
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
 from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, is_whole, scale_of, whole_matrix
 from nsa_cli.problems.tsp.bound.one_tree import Edges, ScaledCities, is_compiled, least_seconds, one_tree

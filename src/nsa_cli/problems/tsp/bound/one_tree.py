@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.bound.boruvka import spanning_weight
 from nsa_cli.problems.tsp.bound.integer_lengths import scaled
 from nsa_cli.problems.tsp.instance import TspInstance

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.kernels.draws import uniform
+from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.large_step.local_search import Chain, Cities, close, push
 from nsa_cli.problems.tsp.metric_kernel import length
 

@@ -1,6 +1,6 @@
 """Double-bridge kicks (Martin, Otto, Felten 1991), their repair by local search, the undo, and crossover.
 
-The hooks of `nsa_cli.core.kernel.steps` for tours. A double bridge reverses the order of three adjacent
+The hooks of `nsa_cli.kernels.steps` for tours. A double bridge reverses the order of three adjacent
 segments, without reversing any. Local search has no such move; of its own moves, such as the swap of two
 segments, it puts nine tenths back, of double bridges half. Cuts favour edges that are bad by alpha-nearness.
 """
@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel import steps
-from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.jit import inlined, variant
+from nsa_cli.kernels import steps
+from nsa_cli.kernels.draws import uniform
+from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.problems.tsp.large_step.edge_assembly import Assembly, assemble, new_assembly
 from nsa_cli.problems.tsp.large_step.local_search import (
     QUEUED,
@@ -54,7 +54,7 @@ _NO_ASSEMBLY = new_assembly(0)
 
 
 class Tours(NamedTuple):
-    """An instance made ready, shared by its chains; see `nsa_cli.core.kernel.steps`.
+    """An instance made ready, shared by its chains; see `nsa_cli.kernels.steps`.
 
     Attributes
     ----------

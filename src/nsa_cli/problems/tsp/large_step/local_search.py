@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.metric_kernel import KernelMetric, is_shorter, length
 
 #: Undo log: cities it holds beside several times the tour's, and segments.

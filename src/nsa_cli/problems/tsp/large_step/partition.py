@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import kernel
 from nsa_cli.core.problem import Draws, Segment
+from nsa_cli.kernels.jit import kernel
 from nsa_cli.problems.tsp.large_step.kicks import Kicked, Tours, fitting, start_at
 from nsa_cli.problems.tsp.large_step.local_search import HEAD, QUEUED
 from nsa_cli.problems.tsp.links import follow_links

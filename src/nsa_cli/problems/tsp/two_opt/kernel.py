@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel import hooks
-from nsa_cli.core.kernel.draws import uniform
-from nsa_cli.core.kernel.hooks import Fused, Uniform
-from nsa_cli.core.kernel.jit import generic, inlined, variant
-from nsa_cli.core.kernel.lanes import (
+from nsa_cli.kernels import hooks
+from nsa_cli.kernels.draws import LANES, uniform
+from nsa_cli.kernels.hooks import Fused, Uniform
+from nsa_cli.kernels.jit import generic, inlined, variant
+from nsa_cli.kernels.lanes import (
     HIDDEN,
     forbid,
     forbid_around,
@@ -28,7 +27,7 @@ from nsa_cli.core.kernel.lanes import (
     sum_features,
     turn_round,
 )
-from nsa_cli.core.kernel.slots import (
+from nsa_cli.kernels.slots import (
     Mode,
     Network,
     Slots,

@@ -15,7 +15,7 @@ _IMPORT = re.compile(rb"^from nsa_cli\.([\w.]+) import ([\w, ]*)", re.MULTILINE)
 
 def kernel_sources() -> list[Path]:
     """Files with kernels, and the modules that they import."""
-    return sources(path for path in PACKAGE.rglob("*.py") if b"core.kernel.jit" in path.read_bytes())
+    return sources(path for path in PACKAGE.rglob("*.py") if b"kernels.jit" in path.read_bytes())
 
 
 def sources(modules: Iterable[Path]) -> list[Path]:

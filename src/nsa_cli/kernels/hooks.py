@@ -1,6 +1,6 @@
 """Hooks of the fused kernel: the parts of an annealing step that a problem implements, generic functions.
 
-A problem's kernel registers an implementation of each with `nsa_cli.core.kernel.jit.variant`; the compiler
+A problem's kernel registers an implementation of each with `nsa_cli.kernels.jit.variant`; the compiler
 chooses by the types of `batch` (the problem's NamedTuple of arrays, the one that its torch operations take as
 tensors) and `policy` (a NamedTuple class for each feature set, or `Uniform`). All work on one chain, whose
 current solution is in `work`.
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import generic, variant
+from nsa_cli.kernels.jit import generic, variant
 
 
 class Uniform(NamedTuple):
@@ -87,7 +87,7 @@ def propose(
     temperature : float
         In normalised units.
     at : uint64
-        Of the step, for `nsa_cli.core.kernel.draws.uniform`.
+        Of the step, for `nsa_cli.kernels.draws.uniform`.
     given : tuple of two int64
         An action whose probability is wanted; (-1, -1) to draw one.
     """

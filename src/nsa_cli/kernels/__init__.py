@@ -1,7 +1,7 @@
 """Fused kernels: compilation, hooks, random draws, vector operations, choice among candidates.
 
 A kernel takes chains through many steps without returning to Python. The loop (`nsa_cli.anneal.kernel`) is
-one for all problems; a problem implements the hooks of `nsa_cli.core.kernel.hooks`. Nothing here but
+one for all problems; a problem implements the hooks of `nsa_cli.kernels.hooks`. Nothing here but
 `compiler` imports Numba.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-#: All implementations of generic functions (`nsa_cli.core.kernel.jit.Variant`): the compiler is told of them
+#: All implementations of generic functions (`nsa_cli.kernels.jit.Variant`): the compiler is told of them
 #: when there is something to compile.
 variants: list[Any] = []
 

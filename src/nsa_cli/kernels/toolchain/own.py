@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nsa_cli.core.kernel import calls, compiled
-from nsa_cli.core.kernel.disk_cache import cache_folder, read_checked, write_checked
+from nsa_cli.kernels import calls, compiled
+from nsa_cli.kernels.toolchain.disk_cache import cache_folder, read_checked, write_checked
 
 #: Called once in a process, before the first kernel is compiled: there is something to wait for.
 on_compile: list[Callable[[], None]] = []
@@ -62,10 +62,10 @@ def object_of(
     function : callable
         As it was written.
     name : str
-        Of the kernel, see `nsa_cli.core.kernel.shipped.name_of`.
+        Of the kernel, see `nsa_cli.kernels.toolchain.shipped.name_of`.
     arguments : sequence
     parts : int
-        Of the arguments, see `nsa_cli.core.kernel.shipped.flatten`.
+        Of the arguments, see `nsa_cli.kernels.toolchain.shipped.flatten`.
     """
     if owner.kept and (kept := _read(_path(name))) is not None:
         head, _, code = kept.partition(b"\n")
@@ -135,7 +135,7 @@ def _compiled(
     """Compile a kernel: its object, the type of its result, and whether another process can run it."""
     import llvmlite.binding as llvm
 
-    from nsa_cli.core.kernel.ahead import holds_addresses, lowered, outside
+    from nsa_cli.kernels.toolchain.ahead import holds_addresses, lowered, outside
 
     module, returns = lowered(function, name, arguments, parts)
     target = llvm.Target.from_triple(llvm.get_process_triple())

@@ -19,7 +19,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from nsa_cli.core.kernel.sources import digest_of, kernel_sources
+from nsa_cli.kernels.toolchain.sources import digest_of, kernel_sources
 
 #: Folders of other versions are dropped when unused for this long, in seconds.
 _KEEP = 30 * 24 * 3600

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel.jit import inlined
-from nsa_cli.core.kernel.lanes import (
+from nsa_cli.kernels.draws import LANES
+from nsa_cli.kernels.jit import inlined
+from nsa_cli.kernels.lanes import (
     HIDDEN,
     accumulate,
     accumulate_allowed,

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nsa_cli.core.kernel.jit import inlined
+from nsa_cli.kernels.jit import inlined
+
+#: Vector width of sums over candidates, in kernels and in the reference: it fixes the order in which a softmax
+#: is inverted.
+LANES = 16
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _DRAW = np.uint64(0xD1B54A32D192ED03)

@@ -1,6 +1,6 @@
 """Vector operations of training: scores of candidates, softmax, and gradients of a network.
 
-As `nsa_cli.core.kernel.lanes`, but for many transitions side by side: candidates follow one another without
+As `nsa_cli.kernels.lanes`, but for many transitions side by side: candidates follow one another without
 padding between transitions, so that a transition begins at any offset. Arrays that are read or written from
 such an offset have a spare block after their last candidate.
 """
@@ -11,8 +11,8 @@ from typing import Any
 
 import llvmlite.ir as ir
 
-from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel.lanes import _INT32, _INT64, _INT_VECTOR, _VECTOR, HIDDEN, Code, operation
+from nsa_cli.kernels.draws import LANES
+from nsa_cli.kernels.lanes import _INT32, _INT64, _INT_VECTOR, _VECTOR, HIDDEN, Code, operation
 
 _DOUBLE = ir.DoubleType()
 _BYTES = ir.VectorType(ir.IntType(8), LANES)

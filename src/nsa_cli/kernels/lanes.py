@@ -16,8 +16,8 @@ from typing import Any
 
 import llvmlite.ir as ir
 
-from nsa_cli.core.draws import LANES
-from nsa_cli.core.kernel.jit import Compiled, Function
+from nsa_cli.kernels.draws import LANES
+from nsa_cli.kernels.jit import Compiled, Function
 
 #: Hidden units of the networks that kernels evaluate; smaller ones are padded with zeros.
 HIDDEN = 16
@@ -199,7 +199,7 @@ class Operation(Function[Any]):
 
     @cached_property
     def _numba_type_(self) -> Any:
-        from nsa_cli.core.kernel import compiler
+        from nsa_cli.kernels.toolchain import compiler
 
         return compiler.operation_type(self.py_func, self.returns, self.coder)
 

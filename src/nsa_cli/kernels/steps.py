@@ -1,7 +1,7 @@
 """Hooks of large steps: *kick*, *repair*, *recombine* and the rest, which a problem implements.
 
-As with `nsa_cli.core.kernel.hooks`, a problem registers an implementation of each with
-`nsa_cli.core.kernel.jit.variant`, by the NamedTuple class of `data`. The loop over them is
+As with `nsa_cli.kernels.hooks`, a problem registers an implementation of each with
+`nsa_cli.kernels.jit.variant`, by the NamedTuple class of `data`. The loop over them is
 `nsa_cli.anneal.large_step`; `enter` and `recombine` are for populations, `nsa_cli.anneal.population`.
 
 `data` is a preprocessed instance, read only, with two fields that the loop reads: ``scale``, the rise that is
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.kernel.jit import generic
+from nsa_cli.kernels.jit import generic
 
 
 @generic
@@ -38,7 +38,7 @@ def kick(data: Any, state: Any, draws: np.uint64) -> bool:
     Parameters
     ----------
     draws : uint64
-        Of the step, for `nsa_cli.core.kernel.draws.uniform`; draw 0 belongs to the loop.
+        Of the step, for `nsa_cli.kernels.draws.uniform`; draw 0 belongs to the loop.
     """
 
 
@@ -87,5 +87,5 @@ def recombine(data: Any, state: Any, other: Any, draws: np.uint64) -> None:
     other : array
         Such as ``state.best``.
     draws : uint64
-        For `nsa_cli.core.kernel.draws.uniform`.
+        For `nsa_cli.kernels.draws.uniform`.
     """

@@ -1,8 +1,8 @@
 """Decorators of kernels: functions in a subset of Python that are run as machine code.
 
 Nothing here imports a compiler. Machine code of the built-in problems' kernels travels with the package
-(`nsa_cli.core.kernel.shipped`); where there is none for the arguments' types, or the sources were edited,
-Numba compiles it at the first call (`nsa_cli.core.kernel.compiler`).
+(`nsa_cli.kernels.toolchain.shipped`); where there is none for the arguments' types, or the sources were edited,
+Numba compiles it at the first call (`nsa_cli.kernels.toolchain.compiler`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
-from nsa_cli.core.kernel import calls, variants
+from nsa_cli.kernels import calls, variants
 
 ReturnT = TypeVar("ReturnT")
 
@@ -53,7 +53,7 @@ class Function(Generic[ReturnT]):
         Whether only kernels call it.
     checked : bool
         Whether an index out of range ends the kernel with an error.
-    owner : nsa_cli.core.kernel.own.Owner, optional
+    owner : nsa_cli.kernels.toolchain.own.Owner, optional
         A kernel that has a function with an owner among its arguments is a user's, not the package's.
     """
 
@@ -77,7 +77,7 @@ class Function(Generic[ReturnT]):
             raise TypeError(f"{self.py_func.__name__} is part of kernels; in Python call uncached(…) of it")
         calls.append(None)
         try:
-            from nsa_cli.core.kernel import compiler
+            from nsa_cli.kernels.toolchain import compiler
 
             return compiler.dispatcher(self, variants)(*arguments)
         finally:
@@ -86,7 +86,7 @@ class Function(Generic[ReturnT]):
     @property
     def _numba_type_(self) -> Any:
         """The type by which Numba knows this function, where another one calls it."""
-        from nsa_cli.core.kernel import compiler
+        from nsa_cli.kernels.toolchain import compiler
 
         return compiler.type_of(self, variants)
 
@@ -99,7 +99,7 @@ class Kernel(Function[ReturnT]):
         self._code: dict[Any, Any] = {}
 
     def __call__(self, *arguments: Any) -> ReturnT:
-        from nsa_cli.core.kernel import shipped
+        from nsa_cli.kernels.toolchain import shipped
 
         code, numbers = shipped.code_for(self.py_func, self._code, arguments)
         try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from numba.core.caching import IndexDataCacheFile
 
-from nsa_cli.core.kernel.disk_cache import read_checked
+from nsa_cli.kernels.toolchain.disk_cache import read_checked
 
 
 class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.kernel.jit import inlined
+from nsa_cli.kernels.jit import inlined
 
 
 @inlined

@@ -1,6 +1,6 @@
 """Kernels as object files: typed and lowered by Numba, with one entry, to be loaded without Numba.
 
-The entry takes the address of the arguments' parts, as `nsa_cli.core.kernel.shipped.flatten` gives them, and
+The entry takes the address of the arguments' parts, as `nsa_cli.kernels.toolchain.shipped.flatten` gives them, and
 that of the result. It returns Numba's status, which is 0 unless an exception ended the kernel.
 """
 
@@ -12,7 +12,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 
-from nsa_cli.core.kernel import compiler, variants
+from nsa_cli.kernels import variants
+from nsa_cli.kernels.toolchain import compiler
 
 
 def lowered(

@@ -12,8 +12,8 @@ from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload
 
-from nsa_cli.core.kernel.disk_cache import cache_folder
-from nsa_cli.core.kernel.numba_files import CheckedFiles
+from nsa_cli.kernels.toolchain.disk_cache import cache_folder
+from nsa_cli.kernels.toolchain.numba_files import CheckedFiles
 
 # nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
 # branch for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be
@@ -38,8 +38,8 @@ def dispatcher(function: Any, variants: Sequence[Any]) -> Any:
 
     Parameters
     ----------
-    function : nsa_cli.core.kernel.jit.Function
-    variants : sequence of nsa_cli.core.kernel.jit.Variant
+    function : nsa_cli.kernels.jit.Function
+    variants : sequence of nsa_cli.kernels.jit.Variant
         All, of which Numba is told of the new ones.
     """
     with _lock:

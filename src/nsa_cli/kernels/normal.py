@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nsa_cli.core.kernel.jit import inlined, kernel
+from nsa_cli.kernels.jit import inlined, kernel
 
 # Coefficients of algorithm AS 241 (Wichura 1988), highest power first: numerator and denominator of three
 # ranges. Relative error about 1e-16.

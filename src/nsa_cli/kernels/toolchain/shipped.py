@@ -4,7 +4,7 @@ An object file for each kernel and types of arguments, for the usual processors.
 millisecond, and it is called without Numba. Each is known by a hash of the sources it was made from: after
 an edit, on a processor or system that is not listed, and for types that nobody foresaw, Numba compiles.
 The environment variable ``NSA_KERNELS`` chooses: ``jit`` for Numba always, ``shipped`` to refuse it; kernels
-of users' problems are always compiled (`nsa_cli.core.kernel.own`).
+of users' problems are always compiled (`nsa_cli.kernels.toolchain.own`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.kernel import own
-from nsa_cli.core.kernel.sources import PACKAGE, digest_of
+from nsa_cli.kernels.toolchain import own
+from nsa_cli.kernels.toolchain.sources import PACKAGE, digest_of
 
 #: Where the objects are: a folder a target, and an index of all.
 OBJECTS = Path(__file__).parent / "objects"
