@@ -1,11 +1,12 @@
 """Machine code of the built-in problems' kernels, made when the package is built.
 
-    python build_kernels.py            objects for processors of this machine's kind
+    python build_kernels.py            libraries for processors of this machine's kind
     python build_kernels.py --all      for all targets, as wheels have them
 
 Small instances are solved in every way that has a kernel of its own. Each kernel that is called on the way is
 typed and lowered by Numba, once, and then compiled by LLVM for each target: what is shipped is what was run.
-Parts run in processes of their own, as many as there are cores. Nothing is left half-written.
+Parts run in processes of their own, as many as there are cores. A linker makes one library a target: the
+system's compiler, or Zig's from the package index. Objects stay in ``build/``, for the next time.
 """
 
 from __future__ import annotations
@@ -44,50 +45,45 @@ _POPULATED = 500
 
 
 class Builder:
-    """Compiles kernels ahead of time, in place of `nsa_cli.kernels.toolchain.shipped.find`.
+    """Compiles kernels ahead of time, in place of `nsa_cli.kernels.toolchain.library.find`.
 
     Parameters
     ----------
     folder : Path
-        For the objects, a folder a target.
+        For the objects, a folder a target. Those that are there already are of the same sources, as their
+        names have a hash of these.
     targets : sequence of Target
         Of which one is this machine's.
-    old : Path
-        Objects made before, of which those of the same sources are taken over.
     """
 
-    def __init__(self, folder: Path, targets: Sequence[Any], old: Path) -> None:
-        from nsa_cli.kernels.toolchain.shipped import fitting
+    def __init__(self, folder: Path, targets: Sequence[Any]) -> None:
+        from nsa_cli.kernels.toolchain.library import fitting
 
-        self._folder, self._targets, self._old, self._here = folder, targets, old, fitting(targets)
-        self._known = json.loads((old / "index.json").read_text()) if (old / "index.json").exists() else {}
-        self.index: dict[str, Any] = {}
+        self._folder, self._targets, self._here = folder, targets, fitting(targets)
+        self.made: list[str] = []
 
-    def find(self, function: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    def find(self, kernel: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
         """Compile a kernel for types of arguments, keep its objects, and load it for this machine."""
-        from nsa_cli.kernels.toolchain import shipped, sources
+        from nsa_cli.kernels.toolchain import library
         from nsa_cli.kernels.toolchain.ahead import lowered
+        from nsa_cli.kernels.toolchain.kept import load
 
-        name, files = shipped.name_of(function, types), sources.sources(_files(function, types))
-        entry = {
-            "sources": [path.relative_to(sources.PACKAGE).as_posix() for path in files],
-            "digest": sources.digest_of(files),
-            "tools": _tools(),
-        }
-        known = self._known.get(name, {})
-        code = {target: shipped.object_file(self._old, target, name, known) for target in self._targets}
-        if entry.items() <= known.items() and None not in code.values():
-            returns = known["returns"]
-        else:
-            module, returns = lowered(function, name, arguments, shipped.parts_of(arguments))
-            bitcode = module.as_bitcode()
-            code = {target: _emitted(bitcode, target) for target in self._targets}
-        for target, emitted in code.items():
-            (self._folder / target.name).mkdir(exist_ok=True)
-            (self._folder / target.name / f"{name}.o").write_bytes(emitted)
-        hashes = {target.name: hashlib.sha256(emitted).hexdigest() for target, emitted in code.items()}
-        self.index[name] = {**entry, "returns": returns, "objects": hashes}
-        return shipped.load(name, code[self._here], returns)
+        name = library.name_of(kernel.py_func, types)
+        places = [self._folder / target.name for target in self._targets]
+        entry = next(
+            (e for r in library.RESULTS if all((p / (e := f"{name}.{r}")).exists() for p in places)), None
+        )
+        if entry is None:
+            module, returns = lowered(kernel, name, arguments, library.parts_of(arguments))
+            entry, bitcode = f"{name}.{returns}", module.as_bitcode()
+            for place, target in zip(places, self._targets, strict=True):
+                place.mkdir(parents=True, exist_ok=True)
+                new = place / f".{os.getpid()}"  # other parts may be at it, too
+                new.write_bytes(_emitted(bitcode, target))
+                new.replace(place / entry)
+        self.made.append(entry)
+        code = (self._folder / self._here.name / entry).read_bytes()
+        return library.caller(name, load(entry, code), entry.rpartition(".")[2])
 
 
 @cache
@@ -96,15 +92,6 @@ def _tools() -> str:
     import numba
 
     return f"numba {numba.__version__}, {hashlib.sha256(Path(__file__).read_bytes()).hexdigest()}"
-
-
-def _files(function: Any, types: Sequence[Any]) -> set[Path]:
-    """Give the modules of a kernel, of the classes of its arguments, and of variants for these."""
-    from nsa_cli.kernels import variants
-
-    modules = {function.__module__} | {x.__module__ for x in types if isinstance(x, type)}
-    modules |= {variant.function.__module__ for variant in variants if {*variant.classes} & {*types}}
-    return {Path(sys.modules[name].__file__ or "") for name in modules if name.startswith("nsa_cli.")}
 
 
 def _emitted(bitcode: bytes, target: Any) -> bytes:
@@ -157,16 +144,15 @@ def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -
     _lean()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    from nsa_cli.anneal.acceptance import RULES
     from nsa_cli.core.errors import UsageError
-    from nsa_cli.kernels.toolchain import compiler, shipped
     from nsa_cli.core.task import Task
+    from nsa_cli.kernels.acceptance import RULES
+    from nsa_cli.kernels.toolchain import library
     from nsa_cli.problems import find_problem
     from nsa_cli.solver.solve import solve_all
 
-    targets = [target for target in shipped.TARGETS if target.name in names]
-    builder = Builder(folder, targets, shipped.OBJECTS)
-    shipped.find, compiler.keeps = builder.find, False
+    builder = Builder(folder, [target for target in library.TARGETS if target.name in names])
+    library.find = builder.find
     problem = find_problem(problem_name)
     instances = list(_instances(problem, np.random.default_rng(0), part))
     for instance in instances:
@@ -174,7 +160,7 @@ def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -
             for rule in RULES:
                 with suppress(UsageError):  # a way that the solver refuses needs no kernel
                     solve_all([Task(problem, instance)], replace(settings, acceptance=rule))
-    (folder / f"{problem_name}-{part}.json").write_text(json.dumps(builder.index))
+    (folder / f"{problem_name}-{part}.json").write_text(json.dumps(builder.made))
 
 
 def _instances(problem: Any, rng: Any, part: str) -> Iterator[Any]:
@@ -211,36 +197,59 @@ def _ways(problem: Any, instance: Any, part: str) -> Iterator[Any]:
     yield Settings(method="anneal", policy="uniform", steps=Steps(2))
 
 
-def build(target_names: Sequence[str], into: Path, jobs: int) -> None:
-    """Make all objects and their index, in a folder that takes the place of the old one when it is whole.
+def build(target_names: Sequence[str], jobs: int, *, portable: bool) -> None:
+    """Make a library for each target, in a folder that takes the place of the old one when it is whole.
 
     Nothing is done where they are of these very sources: installers ask twice.
     """
-    from nsa_cli.kernels.toolchain.sources import digest_of
+    from nsa_cli.kernels.toolchain.library import FOLDER, HASHES, TARGETS
 
     folders = SOURCES, SOURCES.parent / "checkpoints"
     files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in (".py", ".json"))
-    files = [file for file in files if into not in file.parents]
-    stamp = " ".join([*target_names, digest_of(files), _tools()])
-    if (into / "stamp").exists() and (into / "stamp").read_text() == stamp:
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files if FOLDER not in file.parents))
+    stamp = " ".join([*target_names, digest.hexdigest(), _tools()])
+    if (FOLDER / "stamp").exists() and (FOLDER / "stamp").read_text() == stamp:
         return
-    with tempfile.TemporaryDirectory(dir=into.parent, prefix=".objects-") as folder:
+    objects = SOURCES.parent / "build" / f"kernels-{hashlib.sha256(_tools().encode()).hexdigest()[:16]}"
+    objects.mkdir(parents=True, exist_ok=True)
 
-        def start(part: tuple[str, str]) -> None:
-            command = [sys.executable, "-P", __file__, "--part", *part, folder, *target_names]
-            paths = os.pathsep.join([str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])])
-            subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": paths, "NSA_KERNELS": ""})
+    def start(part: tuple[str, str]) -> list[str]:
+        command = [sys.executable, "-P", __file__, "--part", *part, str(objects), *target_names]
+        paths = os.pathsep.join([str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])])
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": paths, "NSA_KERNELS": ""})
+        return json.loads((objects / f"{'-'.join(part)}.json").read_text())
 
-        with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(start, PARTS))
-        index: dict[str, Any] = {}
-        for file in Path(folder).glob("*.json"):
-            index |= json.loads(file.read_text())
-            file.unlink()
-        (Path(folder) / "index.json").write_text(json.dumps(index))
+    with ThreadPoolExecutor(jobs) as pool:
+        entries = sorted({entry for made in pool.map(start, PARTS) for entry in made})
+    with tempfile.TemporaryDirectory(dir=FOLDER.parent, prefix=".libraries-") as folder:
+        hashes = {}
+        for target in (target for target in TARGETS if target.name in target_names):
+            parts = [objects / target.name / entry for entry in entries]
+            link(target, parts, Path(folder) / target.file, portable=portable)
+            hashes[target.file] = hashlib.sha256((Path(folder) / target.file).read_bytes()).hexdigest()
+        (Path(folder) / HASHES).write_text(json.dumps(hashes))
         (Path(folder) / "stamp").write_text(stamp)
-        shutil.rmtree(into, ignore_errors=True)
-        shutil.copytree(folder, into)
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        shutil.copytree(folder, FOLDER)
+
+
+def link(target: Any, objects: Sequence[Path], into: Path, *, portable: bool) -> None:
+    """Link objects to a library, by the system's compiler or by Zig's.
+
+    The latter has the C libraries of other systems, and old versions of this one's: a `portable` library, of
+    a wheel, needs no newer one.
+    """
+    from nsa_cli.kernels.toolchain.library import targets_of_machine
+
+    arch, _, system = target.triple.partition("-")
+    zig = [sys.executable, "-m", "ziglang", "cc", "-target"]
+    zig += [f"{arch.replace('arm64', 'aarch64')}-{'linux-gnu.2.17' if 'linux' in system else 'macos'}"]
+    compiler = None if portable or target not in targets_of_machine() else shutil.which("cc")
+    command = zig if compiler is None else [compiler]
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(f'"{path}"' for path in objects))
+        file.flush()
+        subprocess.run([*command, "-shared", "-o", str(into), f"@{file.name}", "-lm"], check=True)
 
 
 def main() -> None:
@@ -255,9 +264,10 @@ def main() -> None:
         run_part(problem, part, Path(folder), names)
         return
     sys.path.insert(0, str(SOURCES))
-    from nsa_cli.kernels.toolchain.shipped import OBJECTS, targets_of_machine
+    from nsa_cli.kernels.toolchain.library import targets_of_machine
 
-    build([target.name for target in targets_of_machine(every=options.all)], OBJECTS, options.jobs)
+    targets = [target.name for target in targets_of_machine(every=options.all)]
+    build(targets, options.jobs, portable=options.all)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.anneal.acceptance import COLD, RULES
-from nsa_cli.anneal.kernel import log_ratio
+from nsa_cli.kernels.acceptance import COLD, RULES
+from nsa_cli.kernels.annealing import log_ratio
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError

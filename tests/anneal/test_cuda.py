@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.footprint import footprint
 from nsa_cli.core.draws import stream_keys, uniforms_torch

@@ -12,7 +12,7 @@ import scipy.stats
 import torch
 
 from nsa_cli.anneal import engine
-from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.core.draws import stream_keys, uniforms_torch
 from nsa_cli.core.operations import ContinuousOperations

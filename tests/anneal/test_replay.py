@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_leaves
 
 import nsa_cli as nsa
 from nsa_cli.anneal import engine
-from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.engine import Stepper, TorchChains
 from nsa_cli.anneal.replay import Replay
 from nsa_cli.core.draws import stream_keys

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.footprint import _Memory, footprint
 from nsa_cli.anneal.stop import Deadline
 from nsa_cli.core.errors import InputError, NoMemoryError

@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nsa_cli.anneal.acceptance import COLD, RULES, Rule
 from nsa_cli.anneal.hold import TemperatureHold
 from nsa_cli.anneal.replay import Replay
 from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.operations import Action, Operations
 from nsa_cli.core.policy import Policy
+from nsa_cli.kernels.acceptance import COLD, RULES, Rule
 
 #: Random numbers made at once, and the steps that they are for, at most.
 _CHUNK_DRAWS, _CHUNK_STEPS = 2_000_000, 4096
@@ -203,7 +203,7 @@ class TorchChains:
     keys : int64[B]
         Random streams, see `nsa_cli.core.draws`.
     acceptance : str
-        One of `nsa_cli.anneal.acceptance.RULES`.
+        One of `nsa_cli.kernels.acceptance.RULES`.
     captured : bool
         Whether a CUDA device replays a step as a graph; it changes nothing else.
     """

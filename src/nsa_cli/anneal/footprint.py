@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from nsa_cli.anneal.acceptance import Rule
 from nsa_cli.anneal.engine import start, step
 from nsa_cli.core.operations import Operations
 from nsa_cli.core.policy import Policy
+from nsa_cli.kernels.acceptance import Rule
 
 #: Bytes of a random number while it is made: as bits, mixed, and as a number.
 _DRAW_BYTES = 32

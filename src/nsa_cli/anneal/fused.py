@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.acceptance import RULES
 from nsa_cli.anneal.hold import TemperatureHold
-from nsa_cli.anneal.kernel import ChainArrays, Proposals, advance, begin_chains
+from nsa_cli.kernels.acceptance import RULES
+from nsa_cli.kernels.annealing import ChainArrays, Proposals, advance, begin_chains
 from nsa_cli.kernels.hooks import Fused, Uniform
 
 #: A thread takes this share of the rows that are left, divided by the threads, but at least all rows by the
@@ -47,7 +47,7 @@ class FusedChains:
     members : int
         Policies that share the batch, each an equal part of its rows.
     acceptance : str
-        One of `nsa_cli.anneal.acceptance.RULES`.
+        One of `nsa_cli.kernels.acceptance.RULES`.
     threads : int
     temperature_steps : int
         Steps for which the policy sees one temperature, see `nsa_cli.anneal.hold`.

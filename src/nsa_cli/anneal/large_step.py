@@ -1,9 +1,7 @@
 """Large-step Markov chains: kick, local search, accept or undo (Martin, Otto and Felten 1991).
 
-Iterated local search under a temperature: one compiled loop with a problem's hooks
-(`nsa_cli.kernels.steps`), and the chains that it advances. Decisions, draws, counts and the best solution
-are here; a problem says what a kick is, how it is repaired, and how both are undone. Where solutions can
-recombine, chains begin at the best of a population.
+Iterated local search under a temperature: the chains that one compiled loop advances
+(`nsa_cli.kernels.large_steps`). Where solutions can recombine, chains begin at the best of a population.
 """
 
 from __future__ import annotations
@@ -12,29 +10,28 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.acceptance import COLD, RULES, Rule
-from nsa_cli.anneal.kernel import log_ratio
 from nsa_cli.anneal.population import CHAIN, Population
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import LargeStepRun, Partition, Segment
-from nsa_cli.kernels.draws import at_step, uniform
-from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.kernels.steps import energy, enter, keep, kick, note, repair, settle, undo
-
-#: Places in `Tally.energies`.
-CURRENT, BEST = range(2)
-
-#: Places in `Tally.counts`.
-STEPS, ACCEPTED = range(2)
-
-#: What `run` does.
-_BEGIN, _SETTLE, _ADVANCE = range(3)
+from nsa_cli.kernels.acceptance import RULES, Rule
+from nsa_cli.kernels.large_steps import (
+    ACCEPTED,
+    ADVANCE,
+    BEGIN,
+    BEST,
+    CURRENT,
+    SETTLE,
+    STEPS,
+    Tally,
+    go_on_from,
+    run_chain,
+)
 
 #: Elements that a chain settles between two looks at the clock.
 _VISITED = 2000
@@ -44,97 +41,6 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 S = TypeVar("S")
 T = TypeVar("T")
-
-
-class Tally(NamedTuple):
-    """Energies, counts and random stream of a chain.
-
-    Attributes
-    ----------
-    energies : float64[2]
-        Of the current solution and of the best one, in file units.
-    counts : int64[2]
-        Steps done and accepted.
-    key : int64
-        Random stream, see `nsa_cli.core.draws`.
-    """
-
-    energies: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    key: np.int64
-
-
-@kernel
-def run(
-    rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64], what: int, limit: int
-) -> bool:
-    """Begin a chain, settle it or advance it: one entry, so that what these share is compiled once.
-
-    Parameters
-    ----------
-    rule : Rule
-        Of `nsa_cli.anneal.acceptance`.
-    data, state
-        As in `nsa_cli.kernels.steps`.
-    tally : Tally
-        Its number of steps is the step of the random stream: chunks change nothing.
-    temperatures : float64[K]
-        Of the steps of `_ADVANCE`, in units of ``data.scale``.
-    what : int
-    limit : int
-        Elements that `_SETTLE` visits at most.
-
-    Returns
-    -------
-    bool
-        Whether it is settled.
-    """
-    energies = tally.energies
-    if what == _ADVANCE:
-        for temperature in temperatures:
-            _step(rule, data, state, tally, temperature)
-        return True
-    if what == _SETTLE:
-        done = settle(data, state, limit)
-        energies[CURRENT] = energy(data, state)
-        _compare(data, state, tally)
-        return done
-    energies[CURRENT] = energies[BEST] = energy(data, state)
-    note(data, state)
-    return False
-
-
-@kernel
-def go_on_from(data: Any, state: Any, tally: Tally, solution: Any) -> None:
-    """Put a chain at another solution, all of which is still to settle."""
-    enter(data, state, solution, False)
-    tally.energies[CURRENT] = energy(data, state)
-    _compare(data, state, tally)
-
-
-@inlined
-def _step(rule: Any, data: Any, state: Any, tally: Tally, temperature: float) -> None:
-    draws = at_step(tally.key, tally.counts[STEPS])
-    tally.counts[STEPS] += 1
-    if not kick(data, state, draws):
-        return
-    rise = repair(data, state, draws)
-    ratio = log_ratio(rule, rise, max(temperature * data.scale, COLD), 0.0, 0.0)
-    if not rise <= data.tolerance and not math.log(uniform(draws, 0)) < ratio:  # not even by a NaN
-        undo(data, state)
-        return
-    keep(data, state)
-    tally.counts[ACCEPTED] += 1
-    tally.energies[CURRENT] = energy(data, state)
-    _compare(data, state, tally)
-
-
-@inlined
-def _compare(data: Any, state: Any, tally: Tally) -> None:
-    """Remember the current solution if it is the best."""
-    if tally.energies[CURRENT] < tally.energies[BEST] - data.tolerance:
-        tally.energies[BEST] = tally.energies[CURRENT]
-        note(data, state)
 
 
 _NO_STEPS = np.zeros(0)
@@ -169,7 +75,7 @@ class LargeStepChains:
     keys : int64[B]
         Random streams.
     acceptance : str
-        One of `nsa_cli.anneal.acceptance.RULES` that does not use the reverse move's probability.
+        One of `nsa_cli.kernels.acceptance.RULES` that does not use the reverse move's probability.
     threads : int
     rows : int
         Chains of an instance, one after the other, which share a population.
@@ -202,9 +108,9 @@ class LargeStepChains:
         if not any(run.recombination for run in runs):
             threads = min(threads, sum(1 if run.partition is None else run.partition.count for run in runs))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self._loop = partial(run, rule)
+        self._loop = partial(run_chain, rule)
         for chain, tally in zip(runs, self._tallies, strict=True):
-            self._loop(chain.data, chain.state, tally, _NO_STEPS, _BEGIN, 0)
+            self._loop(chain.data, chain.state, tally, _NO_STEPS, BEGIN, 0)
         #: Chains that are still to settle, each with those that start as it does.
         self._unsettled = _alike(runs)
         self._partitioned = [
@@ -293,11 +199,11 @@ class LargeStepChains:
 
     def _settle_some(self, row: int) -> bool:
         run = self._runs[row]
-        return self._loop(run.data, run.state, self._tallies[row], _NO_STEPS, _SETTLE, _VISITED)
+        return self._loop(run.data, run.state, self._tallies[row], _NO_STEPS, SETTLE, _VISITED)
 
     def _run(self, row: int, temperatures: NDArray[np.float64]) -> None:
         run = self._runs[row]
-        self._loop(run.data, run.state, self._tallies[row], temperatures, _ADVANCE, 0)
+        self._loop(run.data, run.state, self._tallies[row], temperatures, ADVANCE, 0)
 
     def _join(self) -> None:
         for chain in self._partitioned:
@@ -344,7 +250,7 @@ class _PartitionedChain:
     tally : Tally
         Of the whole chain; kept up to date.
     loop : callable
-        `run` with its rule.
+        `run_chain` with its rule.
     """
 
     def __init__(self, row: int, partition: Partition, tally: Tally, loop: Callable[..., bool]) -> None:
@@ -376,7 +282,7 @@ class _PartitionedChain:
 
     def _take(self, share: tuple[int, NDArray[np.float64]]) -> None:
         segment = self._segments[share[0]]
-        self._loop(segment.data, segment.state, self._tallies[share[0]], share[1], _ADVANCE, 0)
+        self._loop(segment.data, segment.state, self._tallies[share[0]], share[1], ADVANCE, 0)
 
     def join(self) -> None:
         """Put the segments' solutions into the whole chain's."""
@@ -396,7 +302,7 @@ class _PartitionedChain:
     def _make(self, row: int) -> Segment:
         segment, tally = self._partition.segment(row), self._tallies[row]
         tally.energies[:] = 0.0
-        while not self._loop(segment.data, segment.state, tally, _NO_STEPS, _SETTLE, _VISITED):
+        while not self._loop(segment.data, segment.state, tally, _NO_STEPS, SETTLE, _VISITED):
             pass
         return segment
 

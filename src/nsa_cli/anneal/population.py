@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.recombination import make, mate
 from nsa_cli.core.draws import start_draws, stream_keys, uniforms
 from nsa_cli.core.problem import LEAST_POPULATION, MADE, Recombination
+from nsa_cli.kernels.recombination import make, mate
 
 #: Share of the run after which none recombine.
 _RECOMBINED = 0.9

@@ -63,11 +63,13 @@ class Console:
 
 def announce_compiling(console: Console) -> None:
     """Say once if functions of a user's problem are compiled: that takes some seconds."""
-    from nsa_cli.kernels.toolchain import own
+    from nsa_cli.kernels.toolchain import kept
 
-    own.on_compile[:] = [
-        lambda: console.tell("compiling the functions of this problem, which takes some seconds")
-    ]
+    def say_so(own: bool) -> None:
+        what = "the functions of this problem, which takes some seconds"
+        console.tell(f"compiling {what if own else 'kernels for this machine, which takes up to a minute'}")
+
+    kept.on_compile[:] = [say_so]
 
 
 def say(message: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.schedule import KINDS
 from nsa_cli.cli.help import ANNEALING, OUTPUT, READING, SEARCH, STOPPING, choice, completion
 from nsa_cli.cli.options import policy_names, start_names

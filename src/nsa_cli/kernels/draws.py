@@ -6,8 +6,8 @@ import numpy as np
 
 from nsa_cli.kernels.jit import inlined
 
-#: Vector width of sums over candidates, in kernels and in the reference: it fixes the order in which a softmax
-#: is inverted.
+#: Vector width of sums over candidates, in kernels and in the reference: it fixes the order in which a
+#: softmax is inverted.
 LANES = 16
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)

@@ -1,8 +1,8 @@
 """Decorators of kernels: functions in a subset of Python that are run as machine code.
 
 Nothing here imports a compiler. Machine code of the built-in problems' kernels travels with the package
-(`nsa_cli.kernels.toolchain.shipped`); where there is none for the arguments' types, or the sources were edited,
-Numba compiles it at the first call (`nsa_cli.kernels.toolchain.compiler`).
+(`nsa_cli.kernels.toolchain.library`); where it has none for the arguments' types, or the sources were edited,
+Numba compiles it at the first call (`nsa_cli.kernels.toolchain.kept`).
 """
 
 from __future__ import annotations
@@ -45,15 +45,13 @@ class Function(Generic[ReturnT]):
     function : callable
     inline : bool
         Whether it is made part of its callers, kernels only: to pass many arrays takes long.
-    kept : bool
-        Whether the compiled function is kept on disk.
     reordered : bool
         Whether sums may be taken in any order, as vectors.
     inner : bool
         Whether only kernels call it.
     checked : bool
         Whether an index out of range ends the kernel with an error.
-    owner : nsa_cli.kernels.toolchain.own.Owner, optional
+    owner : nsa_cli.kernels.toolchain.kept.Owner, optional
         A kernel that has a function with an owner among its arguments is a user's, not the package's.
     """
 
@@ -62,14 +60,13 @@ class Function(Generic[ReturnT]):
         function: Callable[..., ReturnT],
         *,
         inline: bool = False,
-        kept: bool = False,
         reordered: bool = False,
         inner: bool = False,
         checked: bool = False,
         owner: Any = None,
     ) -> None:
         update_wrapper(cast(Callable[..., Any], self), function)
-        self.py_func, self.inline, self.kept, self.reordered = function, inline, kept, reordered
+        self.py_func, self.inline, self.reordered = function, inline, reordered
         self.inner, self.checked, self.owner = inner or inline, checked, owner
 
     def __call__(self, *arguments: Any) -> ReturnT:
@@ -92,20 +89,26 @@ class Function(Generic[ReturnT]):
 
 
 class Kernel(Function[ReturnT]):
-    """A function that is called from Python, as a rule by machine code that travels with the package."""
+    """A function that is called from Python, as a rule by machine code that travels with the package.
 
-    def __init__(self, function: Callable[..., ReturnT]) -> None:
-        super().__init__(function, kept=True)
-        self._code: dict[Any, Any] = {}
+    Attributes
+    ----------
+    code : dict
+        What was found for the types of arguments so far.
+    """
+
+    def __init__(self, function: Callable[..., ReturnT], *, reordered: bool = False) -> None:
+        super().__init__(function, reordered=reordered)
+        self.code: dict[Any, Any] = {}
 
     def __call__(self, *arguments: Any) -> ReturnT:
-        from nsa_cli.kernels.toolchain import shipped
+        from nsa_cli.kernels.toolchain import library
 
-        code, numbers = shipped.code_for(self.py_func, self._code, arguments)
+        code, numbers = library.code_for(self, arguments)
         try:
-            return super().__call__(*arguments) if code is None else code(numbers)
-        except shipped.KernelError:
-            raise shipped.failed(self.py_func, arguments) from None
+            return code(numbers)
+        except library.KernelError:
+            raise library.failed(self, arguments) from None
 
 
 def kernel(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
@@ -123,7 +126,7 @@ def inlined(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
 
 def reordered(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile a function whose sums may be taken in any order, as vectors: gradients, never energies."""
-    return Function(function, kept=True, reordered=True)
+    return Kernel(function, reordered=True)
 
 
 def uncached(function: Compiled[ReturnT], *, inline: bool = False) -> Compiled[ReturnT]:

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed, need
 from nsa_cli.core.launch import launch

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.footprint import footprint

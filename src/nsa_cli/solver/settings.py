@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsa_cli.anneal.acceptance import RULES
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.schedule import KINDS, Kind
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
@@ -111,7 +111,7 @@ class Settings:
     reheat : int
         How often temperatures begin anew, each time for an equal share of the steps or the time.
     acceptance : str
-        Acceptance rule, one of `nsa_cli.anneal.acceptance`.
+        Acceptance rule, one of `nsa_cli.kernels.acceptance`.
     init : str or ndarray, optional
         Name of one of the problem's starts, or a solution.
     time_limit : float, optional

@@ -19,10 +19,10 @@ from torch import Tensor, nn
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperations, Operations, select
+from nsa_cli.kernels import gradients
 from nsa_cli.kernels.lanes import HIDDEN
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.slots import PointwiseNetwork, SlotPolicy
-from nsa_cli.train import kernel
 from nsa_cli.train.estimators import Losses, Targets, losses
 
 _Array = NDArray[np.float32]
@@ -195,8 +195,8 @@ class KernelTransitions(Transitions):
         """Gather one choice of some transitions."""
         features, allowed, index = self._slots[slot]
         _, count, size = features.shape
-        made = _ThreadedChoices(kernel.empty_choices(count, len(rows), size), self._threads)
-        made.each(lambda _, a, b: kernel.gather(features, allowed, index, rows, a, b, made.rows))
+        made = _ThreadedChoices(gradients.empty_choices(count, len(rows), size), self._threads)
+        made.each(lambda _, a, b: gradients.gather(features, allowed, index, rows, a, b, made.rows))
         return made
 
     def values(self, critic: Critic, rows: Tensor) -> Tensor:
@@ -213,14 +213,14 @@ class KernelTransitions(Transitions):
         log_prob = sum(one for one, _ in found)
         old, possible, advantage = (part.numpy() for part in targets[:3])
         weight, sums = np.empty(len(chosen)), np.zeros(4)
-        kernel.surrogate(log_prob, old, possible, advantage, *minibatch, weight, sums)
+        gradients.surrogate(log_prob, old, possible, advantage, *minibatch, weight, sums)
         for k, (_, shares) in enumerate(found):
-            _put(policy.networks[k], seen[k].summed(kernel.add_log_gradient, networks[k], shares, weight))
+            _put(policy.networks[k], seen[k].summed(gradients.add_log_gradient, networks[k], shares, weight))
 
         network = _laid_out(critic.network)
         error = seen[0].means(network) + np.float32(critic.offset.item()) - targets.returns.numpy()
         slope = error * np.float32(2 / minibatch.size)
-        _put(critic.network, seen[0].summed(kernel.add_mean_gradient, network, slope))
+        _put(critic.network, seen[0].summed(gradients.add_mean_gradient, network, slope))
         _gradient(critic.offset)[...] = slope.sum()
         loss, kl, clipped, surprise = sums.tolist()
         return Losses(loss, kl, clipped, surprise, float(np.square(error).sum()) / minibatch.size)
@@ -238,16 +238,16 @@ def _bytes(rollout: Trajectories, policy: SlotPolicy) -> int:
 class _ThreadedChoices(NamedTuple):
     """One choice of some transitions, worked on in threads."""
 
-    rows: kernel.Choices
+    rows: gradients.Choices
     threads: int
 
     def log_probabilities(self, network: _Array) -> tuple[NDArray[np.float64], _Array]:
         """Compute the log-probabilities of the choices, float64[R], and the shares of all candidates."""
         rows, count = self.rows, len(self.rows.index)
-        shares, result = kernel.row_shares(count, rows.size), np.empty(count)
+        shares, result = gradients.row_shares(count, rows.size), np.empty(count)
         self.each(
-            lambda _, a, b: kernel.log_probabilities(
-                network, rows, a, b, kernel.scratch(rows.size), shares, result
+            lambda _, a, b: gradients.log_probabilities(
+                network, rows, a, b, gradients.scratch(rows.size), shares, result
             )
         )
         return result, shares
@@ -255,14 +255,14 @@ class _ThreadedChoices(NamedTuple):
     def means(self, network: _Array) -> _Array:
         """Compute the mean score of each transition's candidates, float32[R]."""
         rows, result = self.rows, np.empty(len(self.rows.index), np.float32)
-        self.each(lambda _, a, b: kernel.means(network, rows, a, b, kernel.scratch(rows.size), result))
+        self.each(lambda _, a, b: gradients.means(network, rows, a, b, gradients.scratch(rows.size), result))
         return result
 
     def summed(self, add: Callable[..., None], network: _Array, *given: Any) -> NDArray[np.float64]:
         """Sum the gradients that `add` adds for all rows: float64[F + 2, HIDDEN]."""
         rows, parts = self.rows, np.zeros((_PARTS, *network.shape))
         self.each(
-            lambda part, a, b: add(network, rows, a, b, kernel.scratch(rows.size), *given, parts[part]),
+            lambda part, a, b: add(network, rows, a, b, gradients.scratch(rows.size), *given, parts[part]),
             sums=True,
         )
         return parts.sum(0)

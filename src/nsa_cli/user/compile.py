@@ -9,7 +9,7 @@ import numpy as np
 
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.kernels import calls, variants
-from nsa_cli.kernels.toolchain import own
+from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import definition_of, line_of_name
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import Model
@@ -46,16 +46,16 @@ def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
     x = instance.typical
     kinds = [f"{array.dtype}{array.ndim}" for array in batch.data]
     mark = f"compiled {' '.join(kinds)} {x.dtype}"
-    if own.is_known(model.owner, mark):
+    if kept.is_known(model.owner, mark):
         return
     Scalars(instance).cost(x.copy())
     calls.append(None)
     try:
-        own.tell()
+        kept.tell(own=True)
         _check(model, batch, x)
     finally:
         calls.pop()
-    own.note(model.owner, mark)
+    kept.note(model.owner, mark)
 
 
 def _check(model: Model, batch: Any, x: Any) -> None:

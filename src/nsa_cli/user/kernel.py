@@ -2,7 +2,7 @@
 
 Numba has a type of its own for each function. So a batch that holds a user's functions makes the loop be
 compiled for them, with no registration for each problem; what is compiled is kept by
-`nsa_cli.kernels.toolchain.own`.
+`nsa_cli.kernels.toolchain.kept`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nsa_cli.kernels import hooks, is_compiling, slots
 from nsa_cli.kernels.draws import LANES, at_step, uniform
 from nsa_cli.kernels.hooks import Fused, Uniform
 from nsa_cli.kernels.jit import kernel, variant
-from nsa_cli.kernels.toolchain import own
+from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import mistake
 from nsa_cli.user.check import check_changes, check_costs, check_first_moves, close
 from nsa_cli.user.check import walk as walk_in_python
@@ -317,7 +317,7 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
         _check_sums(instance, sums)
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
-        own.note(instance.model.owner, _mark(instance))
+        kept.note(instance.model.owner, _mark(instance))
         instance.scales.append(float(sizes.mean()) if len(sizes) else 1.0)
     return instance.scales[0]
 
@@ -382,7 +382,7 @@ def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[
 
 def is_compiled(instance: UserInstance) -> bool:
     """Tell whether `compiled_costs` needs no compiler, nor has to wait for one."""
-    return not is_compiling() and own.is_known(instance.model.owner, _mark(instance))
+    return not is_compiling() and kept.is_known(instance.model.owner, _mark(instance))
 
 
 def _mark(instance: UserInstance) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.words import nearest
 from nsa_cli.kernels.jit import Function
-from nsa_cli.kernels.toolchain.own import Owner
+from nsa_cli.kernels.toolchain.kept import Owner
 from nsa_cli.user.calls import class_place, definition_of
 from nsa_cli.user.functions import compiled, digest_of, parameters_of, plain
 from nsa_cli.user.moves import MoveType, values_of

@@ -16,8 +16,8 @@ from nsa_cli.core.draws import stream_keys
 from nsa_cli.problems.knapsack import problem
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
+from nsa_cli.problems.knapsack.kernels.large_step import ASTRAY, FREE, VALUE
 from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
-from nsa_cli.problems.knapsack.large_step.steps import ASTRAY, FREE, VALUE
 
 
 def no_draws(_: int) -> Any:

@@ -8,12 +8,13 @@ import pytest
 from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.jit import uncached
-from nsa_cli.problems.tsp import metric_kernel
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.metric_kernel import kernel_metric, lengths, tour_length
+from nsa_cli.problems.tsp.kernels import metric as kernels
+from nsa_cli.problems.tsp.kernels.metric import lengths, tour_length
+from nsa_cli.problems.tsp.metric_kernel import kernel_metric
 
-length, is_shorter = uncached(metric_kernel.length), uncached(metric_kernel.is_shorter)
+length, is_shorter = uncached(kernels.length), uncached(kernels.is_shorter)
 
 
 @pytest.mark.parametrize("kind", [*METRICS, "EXPLICIT"])

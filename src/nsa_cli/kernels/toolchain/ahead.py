@@ -1,13 +1,13 @@
 """Kernels as object files: typed and lowered by Numba, with one entry, to be loaded without Numba.
 
-The entry takes the address of the arguments' parts, as `nsa_cli.kernels.toolchain.shipped.flatten` gives them, and
-that of the result. It returns Numba's status, which is 0 unless an exception ended the kernel.
+The entry takes the address of the arguments' parts, as `nsa_cli.kernels.toolchain.library.flatten` gives
+them, and that of the result. It returns Numba's status, which is 0 unless an exception ended the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 import numba
@@ -15,26 +15,28 @@ import numba
 from nsa_cli.kernels import variants
 from nsa_cli.kernels.toolchain import compiler
 
+if TYPE_CHECKING:
+    from nsa_cli.kernels.jit import Kernel
 
-def lowered(
-    function: Callable[..., Any], name: str, arguments: Sequence[Any], expected: int
-) -> tuple[Any, str]:
+
+def lowered(kernel: Kernel[Any], name: str, arguments: Sequence[Any], expected: int) -> tuple[Any, str]:
     """Type and lower a kernel; the module of all its parts with one entry, and the type of its result.
+
+    The entry is called ``NAME.TYPE``, of the kernel and its result.
 
     Parameters
     ----------
-    function : callable
-        As it was written.
+    kernel : Kernel
     name : str
-        Of the entry.
+        See `nsa_cli.kernels.toolchain.library.name_of`.
     arguments : sequence
         Of the types that it is compiled for.
     expected : int
         Parts of the arguments.
     """
     compiler.tell(variants)
-    options = {**compiler.OPTIONS, "no_cpython_wrapper": True, "forceinline": False}
-    compiled = numba.njit(**options)(function)
+    options = {**compiler.options_of(kernel), "no_cpython_wrapper": True}
+    compiled = numba.njit(**options)(kernel.py_func)
     signature = tuple(map(numba.typeof, arguments))
     compiled.compile(signature)
     made = compiled.overloads[signature]
@@ -44,9 +46,10 @@ def lowered(
     parts = [str(argument.type) for argument in module.get_function(inner).arguments]
     if expected != len(parts) - 2:
         raise RuntimeError(f"{name}: expected {len(parts) - 2} parts of arguments, got {expected}")
-    module.link_in(llvm.parse_assembly(_entry(name, inner, parts, returns)))
+    entry = f"{name}.{returns}"
+    module.link_in(llvm.parse_assembly(_entry(entry, inner, parts, returns)))
     for thing in [*module.functions, *module.global_variables]:
-        if not thing.is_declaration and thing.name != name:
+        if not thing.is_declaration and thing.name != entry:
             thing.linkage = "internal"
     return module, returns
 

@@ -12,9 +12,6 @@ from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload
 
-from nsa_cli.kernels.toolchain.disk_cache import cache_folder
-from nsa_cli.kernels.toolchain.numba_files import CheckedFiles
-
 # nogil: chains run in threads, and Ctrl-C is seen between chunks. error_model: NumPy's division needs no
 # branch for zero; errors are checked in Python, before a kernel is entered. No fastmath: energies must be
 # those of NumPy to the last bit, and sums the same on every machine. _nrt: without reference counts, whose
@@ -24,9 +21,6 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False,
 
 #: Of functions that only kernels call.
 _INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
-
-#: Whether kernels are kept on disk; not those that are only lowered, when the package is built.
-keeps = True
 
 _dispatchers: dict[Any, Any] = {}
 _told: list[Any] = []
@@ -57,27 +51,26 @@ def tell(variants: Sequence[Any]) -> None:
             _told.append(variant)
 
 
-def _made(function: Any) -> Any:
+def options_of(function: Any) -> dict[str, Any]:
+    """Give Numba's options for a function."""
     # forceinline is said in any case: what is compiled from within an inlined function inherits it otherwise,
     # and the local search was copied into each of its call sites.
-    options = {**OPTIONS, "cache": function.kept and keeps, "forceinline": function.inline}
+    options = {**OPTIONS, "forceinline": function.inline}
     if function.inner:
         options |= _INNER
     if function.checked:
         options["boundscheck"] = True
     if function.reordered:
         options["fastmath"] = {"reassoc", "contract", "nsz"}
-    before = numba.config.CACHE_DIR, numba.config.DISABLE_JIT
-    numba.config.DISABLE_JIT = 0  # a kernel is no Python
-    if options["cache"]:
-        numba.config.CACHE_DIR = str(cache_folder())  # read while decorating; others keep theirs
+    return options
+
+
+def _made(function: Any) -> Any:
+    before, numba.config.DISABLE_JIT = numba.config.DISABLE_JIT, 0  # a kernel is no Python
     try:
-        made = numba.njit(**options)(function.py_func)
-        if options["cache"]:
-            made._cache._cache_file.__class__ = CheckedFiles  # of the same attributes
-        return made
+        return numba.njit(**options_of(function))(function.py_func)
     finally:
-        numba.config.CACHE_DIR, numba.config.DISABLE_JIT = before
+        numba.config.DISABLE_JIT = before
 
 
 def type_of(function: Any, variants: Sequence[Any]) -> Any:

@@ -19,7 +19,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from nsa_cli.kernels.toolchain.sources import digest_of, kernel_sources
+from nsa_cli.kernels.toolchain.sources import digest_of, rooms
 
 #: Folders of other versions are dropped when unused for this long, in seconds.
 _KEEP = 30 * 24 * 3600
@@ -32,12 +32,10 @@ _HASH = hashlib.sha256().digest_size
 def cache_folder() -> Path:
     """Writable folder of this version's compiled kernels; this process's own where there is none to trust.
 
-    Numba keeps compiled functions under the time stamp of their own source file. A kernel is made of
-    functions from several files, and an edit of another one would go unnoticed. So the folder is named by a
-    hash of all kernels' sources: whatever is edited, an old compilation is never found again.
+    It is named by a hash of all kernels' sources: whatever is edited, what is old goes together.
     """
     digest = hashlib.sha256(metadata.version("numba").encode())
-    digest.update(digest_of(kernel_sources()).encode())
+    digest.update("".join(map(digest_of, rooms())).encode())
     for parent in _parents():
         folder = parent / f"kernels-{digest.hexdigest()[:16]}"
         try:

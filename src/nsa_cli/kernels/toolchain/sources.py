@@ -1,44 +1,61 @@
-"""Source files that machine code is made from, and their hash: code of edited sources is not run."""
+"""Rooms of source files that machine code is made from, and their hashes: code of edited sources is not run.
+
+A room is a folder ``kernels``: the shared one, or that of a problem. Its files import nothing outside rooms,
+so an edit elsewhere changes no kernel (`tests/test_architecture.py`). Kernels of own problems are also made
+from the folder ``user``.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 #: The package's folder.
 PACKAGE = Path(__file__).resolve().parents[2]
 
-_IMPORT = re.compile(rb"^from nsa_cli\.([\w.]+) import ([\w, ]*)", re.MULTILINE)
+#: The shared room, and of the folder that makes machine code of it the files that what is made depends on.
+SHARED, _MAKERS = "kernels", ("ahead.py", "compiler.py")
+
+#: The room of own problems' functions, for kernels.
+_USER = "user"
 
 
-def kernel_sources() -> list[Path]:
-    """Files with kernels, and the modules that they import."""
-    return sources(path for path in PACKAGE.rglob("*.py") if b"kernels.jit" in path.read_bytes())
+def rooms() -> list[str]:
+    """Names of all rooms, as paths in the package."""
+    found = [folder.relative_to(PACKAGE).as_posix() for folder in PACKAGE.rglob("kernels") if folder.is_dir()]
+    return sorted([*found, _USER])
 
 
-def sources(modules: Iterable[Path]) -> list[Path]:
-    """Files of modules, and those that they import, which may hold what is compiled into their kernels.
-
-    An import is seen where a line begins with it; what a function imports, no kernel can use. This folder,
-    which says how they are compiled, is among them.
-    """
-    waiting, found = [*modules, *Path(__file__).parent.glob("*.py")], set[Path]()
-    while waiting:
-        if (path := waiting.pop()) in found or not path.is_file():
-            continue
-        found.add(path)
-        for module, names in _IMPORT.findall(path.read_bytes()):
-            folder = PACKAGE.joinpath(*module.decode().split("."))
-            inner = [folder / f"{name.strip().decode()}.py" for name in names.split(b",")]
-            waiting += [folder.with_suffix(".py"), folder / "__init__.py", *inner]
-    return sorted(found)
+def room_of(module: str) -> str | None:
+    """Find the room of a module of this package; None if it is in none."""
+    parts = module.split(".")
+    if parts[:2] == ["nsa_cli", _USER]:
+        return _USER
+    if parts[0] != "nsa_cli" or "kernels" not in parts:
+        return None
+    return "/".join(parts[1 : parts.index("kernels") + 1])
 
 
-def digest_of(paths: Iterable[Path]) -> str:
-    """Hash the contents of files."""
+def files_of(room: str) -> list[Path]:
+    """List the source files of a room, in order."""
+    folder = PACKAGE / room
+    files = folder.rglob("*.py") if room == _USER else folder.glob("*.py")
+    makers = [folder / "toolchain" / name for name in _MAKERS] if room == SHARED else []
+    return sorted([*files, *makers])
+
+
+@cache
+def digest_of(room: str) -> str:
+    """Hash the source files of a room."""
     digest = hashlib.sha256()
-    for path in paths:
+    for path in files_of(room):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def digest_of_modules(modules: Iterable[str]) -> str:
+    """Hash the shared room and those of some modules."""
+    needed = {SHARED, *filter(None, map(room_of, modules))}
+    return hashlib.sha256(" ".join(map(digest_of, sorted(needed))).encode()).hexdigest()

@@ -3,43 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.problems.bin.instance import BinInstance
-
-
-class BinBatch(NamedTuple):
-    """Instances of one size, as arrays or as tensors.
-
-    Attributes
-    ----------
-    weights : int64[B, N]
-        In exact integer units, so that loads never drift.
-    capacity : int64[B]
-        In the same units.
-    unit : float64[B]
-        Weight that is 1 to the policy, in the same units: by default the capacity.
-    scale : float64[B]
-        1: an energy is a number of bins.
-    """
-
-    weights: Any
-    capacity: Any
-    unit: Any
-    scale: Any
-
-
-class SquaresBatch(BinBatch):
-    """Batch for the sum of squares; a class of its own, by which compiled hooks are chosen.
-
-    Attributes
-    ----------
-    scale : float64[B]
-        1 / (2 N): the squared load of a full bin, in bins.
-    """
+from nsa_cli.problems.bin.kernels.batch import BinBatch, SquaresBatch
 
 
 def pack_squares(instances: Sequence[BinInstance], unit: float | None = None) -> SquaresBatch:

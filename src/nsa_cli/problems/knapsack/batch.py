@@ -3,40 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-
-
-class KnapsackBatch(NamedTuple):
-    """Instances of one size, as arrays or as tensors.
-
-    Attributes
-    ----------
-    values : float64[B, N]
-        In file units.
-    weights : int64[B, N]
-        In exact integer units.
-    capacity : int64[B]
-        In the same units.
-    items : float32[B, N, 3]
-        Features that do not change: weight and value, about in (0, 1], and capacity an item (C / N, in the
-        unit of the weights).
-    scale : float64[B]
-        Value, in file units, that is 1 to the policy.
-    per_weight : float64[B]
-        Weight to the policy of an exact unit.
-    """
-
-    values: Any
-    weights: Any
-    capacity: Any
-    items: Any
-    scale: Any
-    per_weight: Any
+from nsa_cli.problems.knapsack.kernels.batch import KnapsackBatch
 
 
 def pack(instances: Sequence[KnapsackInstance], unit: float | None = None) -> KnapsackBatch:

@@ -1,19 +1,18 @@
-"""Greedy edge construction (Bentley 1992), compiled: the shortest edge that leaves a set of paths."""
+"""Greedy edge construction (Bentley 1992): the shortest edge that leaves a set of paths."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
-from nsa_cli.kernels.jit import kernel
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.links import find_root, follow_links
-from nsa_cli.problems.tsp.metric_kernel import KernelMetric, lengths
+from nsa_cli.problems.tsp.kernels.greedy_edge import Paths, join
+from nsa_cli.problems.tsp.kernels.links import follow_links
+from nsa_cli.problems.tsp.kernels.metric import KernelMetric, lengths
 from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, nearest_among, neighbour_lists
 
 #: Neighbours among the ends of paths that each end offers.
@@ -21,23 +20,6 @@ _NEIGHBOURS = 5
 
 #: Up to this many ends, every pair of them is looked at.
 _FEW = 64
-
-
-class Paths(NamedTuple):
-    """Vertex-disjoint paths over all cities.
-
-    Attributes
-    ----------
-    links : int64[N, 2]
-        Neighbours on the path.
-    degree : int64[N]
-    root : int64[N]
-        A forest that tells paths apart (union-find).
-    """
-
-    links: NDArray[np.int64]
-    degree: NDArray[np.int64]
-    root: NDArray[np.int64]
 
 
 def greedy(instance: TspInstance) -> Solution:
@@ -127,34 +109,14 @@ def _joined(
         np.zeros(size, dtype=np.int64),
         np.arange(size, dtype=np.int64),
     )
-    left = _join(paths, i, j, order, size)
+    left = join(paths, i, j, order, size)
     while left > 1:
         ends = np.flatnonzero(paths.degree < 2)
         if len(ends) <= _FEW:
             i, j = (ends[place] for place in np.triu_indices(len(ends), 1))
         else:
             i, j = pairs(ends)
-        left = _join(paths, i, j, np.argsort(lengths(metric, i, j), kind="stable"), left)
+        left = join(paths, i, j, np.argsort(lengths(metric, i, j), kind="stable"), left)
     tour = np.empty(size, dtype=np.int64)
     follow_links(paths.links, tour, np.flatnonzero(paths.degree < 2)[-1])
     return tour
-
-
-@kernel
-def _join(
-    paths: Paths, i: NDArray[np.int64], j: NDArray[np.int64], order: NDArray[np.int64], left: int
-) -> int:
-    """Add edges in an order unless a city would have three, or a cycle close; return the number of paths."""
-    links, degree, root = paths.links, paths.degree, paths.root
-    for edge in order:
-        a, b = i[edge], j[edge]
-        if degree[a] > 1 or degree[b] > 1:
-            continue
-        root_a, root_b = find_root(root, a), find_root(root, b)
-        if root_a != root_b:
-            root[root_a] = root_b
-            links[a, degree[a]], links[b, degree[b]] = b, a
-            degree[a] += 1
-            degree[b] += 1
-            left -= 1
-    return left

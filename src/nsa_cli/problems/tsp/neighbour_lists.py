@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
-from nsa_cli.kernels.jit import kernel
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.metric_kernel import KernelMetric, kernel_metric, length, lengths
+from nsa_cli.problems.tsp.kernels.metric import KernelMetric, lengths
+from nsa_cli.problems.tsp.kernels.neighbours import find_nearest, put_quadrants
+from nsa_cli.problems.tsp.metric_kernel import kernel_metric
 
 #: Nearest neighbours of each site.
 _NEIGHBOURS = 10
@@ -98,7 +99,7 @@ def lists_of(instance: TspInstance, sites: Sites, count: int = _NEIGHBOURS) -> N
             np.empty((size, min(count, size - 1)), dtype=np.int64),
             np.full((size, min(count, size - 1)), np.inf),
         )
-        _find_nearest(metric, *few)
+        find_nearest(metric, *few)
         return NeighbourLists(sites, metric, *few)
     check_wanted()
     neighbours = nearest_among(instance, sites.numbers, count)
@@ -178,54 +179,8 @@ def with_quadrants(points: NDArray[np.float64], neighbours: NDArray[np.int64]) -
     for count in _LOOKED_AT:
         if count < len(points) and len(left):
             _, near = tree.query(points[left], k=count + 1)
-            left = left[: _put_quadrants(points, near, left, both, neighbours.shape[1])]
+            left = left[: put_quadrants(points, near, left, both, neighbours.shape[1])]
     return both
-
-
-@kernel
-def _put_quadrants(
-    points: NDArray[np.float64],
-    near: NDArray[np.int64],
-    some: NDArray[np.int64],
-    both: NDArray[np.int64],
-    width: int,
-) -> int:
-    """Put the nearest in each quadrant of some points behind `width` neighbours.
-
-    Parameters
-    ----------
-    near : int64[M, c]
-        Nearest points of each of `some`, itself first.
-    some : int64[M]
-        Those that do not have two in each quadrant are moved to the front.
-
-    Returns
-    -------
-    int
-        How many these are.
-    """
-    left = 0
-    for row in range(len(some)):
-        i, full = some[row], True
-        for slot in range(width, width + 8):
-            both[i, slot] = -1
-        for k in range(1, near.shape[1]):
-            j = near[row, k]
-            slot = width + 4 * int(points[j, 0] < points[i, 0]) + 2 * int(points[j, 1] < points[i, 1])
-            if both[i, slot] < 0:
-                both[i, slot] = j
-            elif both[i, slot + 1] < 0:
-                both[i, slot + 1] = j
-        for slot in range(width, width + 8):
-            full = full and both[i, slot] >= 0
-            for k in range(width):
-                if both[i, k] == both[i, slot]:
-                    both[i, slot] = -1
-                    break
-        if not full:
-            some[left] = i
-            left += 1
-    return left
 
 
 def _nearest_in_matrix(matrix: NDArray[Any], cities: NDArray[np.int64], count: int) -> NDArray[np.int64]:
@@ -247,26 +202,6 @@ def _sorted(
         return neighbours, distances
     order = np.argsort(distances, axis=1, kind="stable")
     return np.take_along_axis(neighbours, order, 1), np.take_along_axis(distances, order, 1)
-
-
-@kernel
-def _find_nearest(
-    metric: KernelMetric, neighbours: NDArray[np.int64], distances: NDArray[np.float64]
-) -> None:
-    """Find the nearest others of each site by comparing all pairs; nearest first, written to [N, count]."""
-    size, count = neighbours.shape
-    for i in range(size):
-        found = 0
-        for j in range(size):
-            far = length(metric, i, j)
-            if j == i or (found == count and far >= distances[i, count - 1]):
-                continue
-            found = min(found + 1, count)
-            at = found - 1
-            while at > 0 and distances[i, at - 1] > far:
-                neighbours[i, at], distances[i, at] = neighbours[i, at - 1], distances[i, at - 1]
-                at -= 1
-            neighbours[i, at], distances[i, at] = j, far
 
 
 def sites_of(instance: TspInstance, *, merge: bool = True) -> Sites:

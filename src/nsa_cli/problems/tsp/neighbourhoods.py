@@ -32,7 +32,7 @@ class Paper(Neighbourhood[TspInstance]):
         return TspOperations()
 
     def kernel(self) -> Fused:
-        from nsa_cli.problems.tsp.two_opt.kernel import fused
+        from nsa_cli.problems.tsp.two_opt.fused import fused
 
         return fused
 
@@ -83,7 +83,7 @@ class Nearest(Neighbourhood[TspInstance]):
         return NearestOperations(self.count)
 
     def kernel(self) -> Fused:
-        from nsa_cli.problems.tsp.two_opt.candidate_kernel import fused_of
+        from nsa_cli.problems.tsp.two_opt.candidate_fused import fused_of
 
         return fused_of(self.count)
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.problems.tsp.bound import boruvka, held_karp, one_tree
+from nsa_cli.problems.tsp.bound import held_karp, one_tree
 from nsa_cli.problems.tsp.bound.integer_lengths import scale_of, scaled
 from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.kernels import boruvka
 
 TSP = nsa.find_problem("tsp")
 

@@ -19,12 +19,12 @@ from nsa_cli.kernels.steps import kick
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kernels.kicks import start_at
+from nsa_cli.problems.tsp.kernels.local_search import QUEUED, SEGMENTS, improve_city, repair, roll_back
+from nsa_cli.problems.tsp.kernels.metric import tour_length
 from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
-from nsa_cli.problems.tsp.large_step.kicks import start_at
-from nsa_cli.problems.tsp.large_step.local_search import QUEUED, SEGMENTS, improve_city, repair, roll_back
 from nsa_cli.problems.tsp.large_step.population import kicks_to_make
 from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
-from nsa_cli.problems.tsp.metric_kernel import tour_length
 from nsa_cli.problems.tsp.neighbour_lists import sites_of
 
 

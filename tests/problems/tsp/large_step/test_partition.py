@@ -18,21 +18,13 @@ from nsa_cli.kernels.jit import uncached
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kernels.links import follow_links
+from nsa_cli.problems.tsp.kernels.metric import length as metric_length
+from nsa_cli.problems.tsp.kernels.partition import GAP, link_gaps, link_part, partition_tour
 from nsa_cli.problems.tsp.large_step import partition
 from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
-from nsa_cli.problems.tsp.large_step.partition import (
-    GAP,
-    TourPartition,
-    link_gaps,
-    link_part,
-    members,
-    part_count,
-    partition_tour,
-    restrict,
-)
-from nsa_cli.problems.tsp.links import follow_links
+from nsa_cli.problems.tsp.large_step.partition import TourPartition, members, part_count, restrict
 from nsa_cli.problems.tsp.metric_kernel import kernel_metric
-from nsa_cli.problems.tsp.metric_kernel import length as metric_length
 from nsa_cli.solver.search import LargeStepSearch
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all

@@ -14,13 +14,16 @@ from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.bin.bound import bound
 from nsa_cli.problems.bin.instance import BinInstance
-from nsa_cli.problems.bin.large_step.steps import Bins, Repacking, bins_of, pack_at, scratch_for
+from nsa_cli.problems.bin.kernels.large_step import BINS, MOST, Bins, Packing, Repacking, Scratch, bins_of
 
 #: Items at least: fewer are in one bin, or in one each.
 _LEAST = 3
 
 #: Up to this many items, four chains beat one of four times their length.
 _FOUR_UP_TO = 200
+
+#: Items that a step unpacks at most: `_ITEMS`, or those of `_ROOM_FOR` bins, but never more than `_TOO_MANY`.
+_ITEMS, _ROOM_FOR, _TOO_MANY = 40, 3, 200
 
 
 class BinLargeStep:
@@ -63,3 +66,39 @@ def _run(instance: BinInstance, least: int, first: NDArray[Any]) -> LargeStepRun
         return row
 
     return LargeStepRun(Bins(exact.capacity, least), Repacking(packing, scratch_for(packing)), read, read)
+
+
+def pack_at(units: NDArray[np.int64], capacity: int, bin_of: NDArray[np.int64]) -> Packing:
+    """Put a chain at a packing.
+
+    Parameters
+    ----------
+    units : int64[N]
+    capacity : int
+    bin_of : int64[N]
+        The bin of each item; any numbers.
+    """
+    size = len(units)
+    used, bins = np.unique(bin_of, return_inverse=True)
+    order = np.argsort(bins, kind="stable")
+    last = np.append(np.diff(bins[order]) != 0, True)
+    first, after, load, count, loose = np.zeros((5, size), dtype=np.int64)
+    place = np.full(size, -1, dtype=np.int64)
+    after[order] = np.where(last, -1, np.roll(order, -1))
+    first[: len(used)] = order[np.roll(last, 1)]
+    np.add.at(load, bins, units)
+    count[: len(used)] = np.bincount(bins)
+    open_ = np.flatnonzero(load[: len(used)] < capacity)
+    loose[: len(open_)] = open_
+    place[open_] = np.arange(len(open_))
+    counts = np.array([len(used), len(open_), 0, 0, 0], dtype=np.int64)
+    return Packing(units, first, after, load, count, loose, place, counts)
+
+
+def scratch_for(packing: Packing) -> Scratch:
+    """Make room for the steps from a packing: more where its bins have many items."""
+    bins = int(packing.counts[BINS])
+    items = int(np.clip(_ROOM_FOR * len(packing.units) // bins, _ITEMS, _TOO_MANY))
+    chosen, ends, loads = np.zeros((3, MOST), dtype=np.int64)
+    item, unit, rest, stack, found, packed = np.zeros((6, items + 1), dtype=np.int64)
+    return Scratch(chosen, item, unit, rest, np.zeros(items + 1), stack, found, packed, ends, loads)

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
-from nsa_cli.problems.bin.batch import BinBatch, pack
+from nsa_cli.problems.bin.batch import pack
 from nsa_cli.problems.bin.instance import BinInstance
+from nsa_cli.problems.bin.kernels.batch import BinBatch
 
 
 class BinOperations(DiscreteOperations[BinInstance, BinBatch]):

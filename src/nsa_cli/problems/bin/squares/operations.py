@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
-from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
+from nsa_cli.problems.bin.batch import bins_of, pack_squares
 from nsa_cli.problems.bin.instance import BinInstance
+from nsa_cli.problems.bin.kernels.batch import SquaresBatch
 from nsa_cli.problems.bin.move.operations import free_of, sum_by_bin
 
 

@@ -13,7 +13,7 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-from nsa_cli.problems.knapsack.large_step.steps import FREE, PLACES, VALUE, Items, Selection
+from nsa_cli.problems.knapsack.kernels.large_step import FREE, PLACES, VALUE, Items, Selection
 from nsa_cli.problems.knapsack.order import break_solution
 
 #: Items at least.

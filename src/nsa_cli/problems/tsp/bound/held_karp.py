@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +27,14 @@ from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, InfeasibleError, shown
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
-from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
 from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, is_whole, scale_of, whole_matrix
 from nsa_cli.problems.tsp.bound.one_tree import Edges, ScaledCities, is_compiled, least_seconds, one_tree
 from nsa_cli.problems.tsp.closed import ClosedTour, directed_lengths, searched
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kernels.ascent import HIGHEST, Ascent, ascend
+from nsa_cli.problems.tsp.kernels.spanning_tree import Graph, graph_of, grow_tree, new_tree
 from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, lists_of, neighbour_lists, sites_of
-from nsa_cli.problems.tsp.spanning_tree import Graph, Tree, graph_of, grow_tree, new_tree
 
 #: Cities up to which the dynamic programme over subsets is a matter of milliseconds.
 _FEW = 12
@@ -65,33 +65,11 @@ _ALL_EDGES = 60
 #: Cities up to which one ascent is enough as a rule.
 _EASY = 6_000
 
-#: Part of its last direction that a subgradient step keeps.
-_MOMENTUM = 0.4
-
 #: Seconds that the bound takes at least: of what is done once, and a city; 1-trees aside.
 _ONCE, _CITY = 3e-4, 2e-6
 
 #: Cities times rounds of the ascent between two looks at the clock.
 _LOOK = 20_000
-
-#: Places in `Ascent.tally`: the highest value, and the length of a step.
-_HIGHEST, _STRIDE = range(2)
-
-
-class Ascent(NamedTuple):
-    """A subgradient method between two rounds; its arrays are changed in place.
-
-    Attributes
-    ----------
-    potentials, best, direction : float64[N]
-        The current potentials, the best ones, and where they go.
-    tally : float64[2]
-    """
-
-    potentials: NDArray[np.float64]
-    best: NDArray[np.float64]
-    direction: NDArray[np.float64]
-    tally: NDArray[np.float64]
 
 
 def bound(instance: TspInstance, seconds: float, stop: Callable[[], bool]) -> Bound | None:
@@ -279,7 +257,7 @@ def _best_potentials(
     for turn in range(max(min(_TURNS, affordable), 1)):
         began = time.monotonic()
         ascent = _raised(cities, graph, start, share, end, stop)
-        limit, hoped = 2.0**POTENTIAL_BITS, ascent.tally[_HIGHEST]
+        limit, hoped = 2.0**POTENTIAL_BITS, ascent.tally[HIGHEST]
         potentials = np.rint(ascent.best.clip(-limit, limit)).astype(np.int64)
         tree = one_tree(cities, graph, potentials, stop)
         if tree is None:
@@ -353,57 +331,3 @@ def _raised(
         elif done < rounds and not math.isinf(end):
             rounds = min(most, done + int((end - now) / (now - began) * (done - 2)) + 1)
     return ascent
-
-
-@kernel
-def ascend(graph: Graph, tree: Tree, ascent: Ascent, share: float, first: int, last: int, rounds: int) -> int:
-    """Go through rounds ``first <= m < last`` of so many; give `last`, or `rounds` where nothing is higher.
-
-    Steps fall to nothing along a parabola (Volgenant and Jonker 1982, "A branch and bound algorithm for the
-    symmetric traveling salesman problem based on the 1-tree relaxation"), with momentum.
-    """
-    potentials, direction, tally = ascent.potentials, ascent.direction, ascent.tally
-    size = len(potentials)
-    for m in range(first + 1, last + 1):
-        value = grow_tree(graph, potentials, tree) + _close(graph, potentials, tree)
-        if value > tally[_HIGHEST]:
-            tally[_HIGHEST], tally[_STRIDE] = value, share * abs(value) / (2 * size)
-            for i in range(size):
-                ascent.best[i] = potentials[i]
-        fall = (m * m - 3.0 * (rounds - 1) * m + rounds * (2.0 * rounds - 3)) / (
-            2.0 * (rounds - 1) * (rounds - 2)
-        )
-        kept = _MOMENTUM if m > 1 else 0.0
-        is_tour = True
-        for i in range(size):
-            is_tour = is_tour and tree.degree[i] == 2
-            direction[i] = (1.0 - _MOMENTUM) * (tree.degree[i] - 2) + kept * direction[i]
-            potentials[i] += tally[_STRIDE] * fall * direction[i]
-        if is_tour:
-            return rounds
-    return last
-
-
-@inlined
-def _close(graph: Graph, potentials: NDArray[np.float64], tree: Tree) -> float:
-    """Add the heaviest second edge of a leaf to the tree's degrees; give its weight."""
-    heaviest, city, other = -np.inf, -1, -1
-    for i in range(len(potentials)):
-        if tree.degree[i] != 1:
-            continue
-        lightest = second = np.inf
-        end = ending = -1
-        for e in range(graph.first[i], graph.first[i + 1]):
-            weight = graph.lengths[e] + potentials[i] + potentials[graph.to[e]]
-            if weight < lightest:
-                lightest, second = weight, lightest
-                end, ending = graph.to[e], end
-            elif weight < second:
-                second, ending = weight, graph.to[e]
-        if second < np.inf and second > heaviest:
-            heaviest, city, other = second, i, ending
-    if city < 0:
-        return 0.0
-    tree.degree[city] += 1
-    tree.degree[other] += 1
-    return heaviest

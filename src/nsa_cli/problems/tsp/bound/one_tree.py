@@ -5,7 +5,8 @@ lightest edge weigh no more than its shortest 1-tree: the tree on the other citi
 everything too. So the heaviest second edge of a city may be added.
 
 Prim's algorithm (1957) looks at all pairs, and finds every city's second edge on the way. Of many cities with
-coordinates, Borůvka's (`nsa_cli.problems.tsp.bound.boruvka`) finds the tree, and some second edges are tried.
+coordinates, Borůvka's (`nsa_cli.problems.tsp.kernels.boruvka`) finds the tree, and some second edges are
+tried.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.problems.tsp.bound.boruvka import spanning_weight
 from nsa_cli.problems.tsp.bound.integer_lengths import scaled
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
-from nsa_cli.problems.tsp.spanning_tree import Graph, lowest_edges
+from nsa_cli.problems.tsp.kernels.boruvka import spanning_weight
+from nsa_cli.problems.tsp.kernels.metric import KernelMetric
+from nsa_cli.problems.tsp.kernels.one_tree import LAST, LEFT, Prim, grow, join
+from nsa_cli.problems.tsp.kernels.spanning_tree import Graph, lowest_edges
 
 #: Whole numbers in a matrix are no larger than this, or float64 would round them.
 _WHOLE = 2.0**52
@@ -38,9 +39,6 @@ _TRIED = 20
 
 #: Edges as two lists of cities.
 Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-#: Places in `Prim.counts`: the city that joined last, and the number of those that are left.
-_LAST, _LEFT = range(2)
 
 
 class ScaledCities(NamedTuple):
@@ -77,35 +75,6 @@ class ScaledCities(NamedTuple):
         keys = np.unique(np.concatenate([i * size + j, j * size + i])[np.tile(i != j, 2)])
         i, j = keys // size, keys % size
         return Graph(np.searchsorted(i, np.arange(size + 1)), j, self.lengths(i, j).astype(np.float64))
-
-
-class Prim(NamedTuple):
-    """A spanning tree that grows over all edges; its arrays are changed in place.
-
-    Attributes
-    ----------
-    potentials : int64[N]
-    weights : int64[N]
-        Each city's lightest edge to the tree; 0 of the first city.
-    ends : int64[N, 3]
-        The other ends of that edge, and of the city's two lightest edges.
-    lightest, second : int64[N]
-        Weights of the latter.
-    left : int64[N]
-        Cities that are not in the tree, in front.
-    row : int64[N]
-        Scratch: lengths of the edges to them.
-    counts : int64[2]
-    """
-
-    potentials: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    lightest: NDArray[np.int64]
-    second: NDArray[np.int64]
-    left: NDArray[np.int64]
-    row: NDArray[np.int64]
-    counts: NDArray[np.int64]
 
 
 class OneTree(NamedTuple):
@@ -154,13 +123,13 @@ def one_tree(
     left = np.roll(np.arange(size), -1)
     ends, row = np.zeros((size, 3), np.int64), np.empty(size, np.int64)
     prim = Prim(potentials, weights, ends, lightest, second, left, row, np.array([0, size - 1]))
-    while (count := int(prim.counts[_LEFT])) > 0:
+    while (count := int(prim.counts[LEFT])) > 0:
         if stop():
             return None
         if cities.compiled:
             grow(cities.metric, math.ldexp(1.0, cities.scale), prim, int(_LOOK) // count + 1)
         else:
-            row[:count] = cities.lengths(np.full(count, prim.counts[_LAST]), left[:count])
+            row[:count] = cities.lengths(np.full(count, prim.counts[LAST]), left[:count])
             join(prim)
     total = sum(weights.tolist()) + int(second.max()) - 2 * sum(potentials.tolist())
     return OneTree(total, (np.repeat(np.arange(size), 3), ends.ravel()))
@@ -207,48 +176,3 @@ def least_seconds(instance: TspInstance, *, compiled: bool) -> float:
     if is_searched(instance, compiled=compiled):
         return _SEARCHED * instance.size
     return (_PAIR if compiled else _ARRAY_PAIR) * instance.size**2
-
-
-@kernel
-def grow(metric: KernelMetric, unit: float, prim: Prim, steps: int) -> None:
-    """Let some cities join; lengths are multiplied by a power of two and rounded down to whole numbers."""
-    counts, left, row = prim.counts, prim.left, prim.row
-    for _ in range(min(steps, counts[_LEFT])):
-        city = counts[_LAST]
-        for k in range(counts[_LEFT]):
-            row[k] = np.int64(math.floor(length(metric, city, left[k]) * unit))
-        _join(prim)
-
-
-@kernel
-def join(prim: Prim) -> None:
-    """Let the nearest city join, with the lengths in `Prim.row` from the last one."""
-    _join(prim)
-
-
-@inlined
-def _join(prim: Prim) -> None:
-    potentials, weights, ends, left, counts = prim.potentials, prim.weights, prim.ends, prim.left, prim.counts
-    city, count, nearest, at = counts[_LAST], counts[_LEFT], np.iinfo(np.int64).max, 0
-    for k in range(count):
-        other = left[k]
-        weight = prim.row[k] + potentials[city] + potentials[other]
-        _note(prim, city, other, weight)
-        _note(prim, other, city, weight)
-        if weight < weights[other]:
-            weights[other], ends[other, 0] = weight, city
-        if weights[other] < nearest:
-            nearest, at = weights[other], k
-    counts[_LAST], counts[_LEFT] = left[at], count - 1
-    left[at] = left[count - 1]
-
-
-@inlined
-def _note(prim: Prim, city: int, other: int, weight: int) -> None:
-    """Keep a city's two lightest edges."""
-    lightest, second, ends = prim.lightest, prim.second, prim.ends
-    if weight < lightest[city]:
-        second[city], ends[city, 2] = lightest[city], ends[city, 1]
-        lightest[city], ends[city, 1] = weight, other
-    elif weight < second[city]:
-        second[city], ends[city, 2] = weight, other

@@ -14,7 +14,7 @@ from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LEAST_POPULATION, MADE, LargeStepRun
 from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_step.kicks import start_at
+from nsa_cli.problems.tsp.kernels.kicks import start_at
 from nsa_cli.problems.tsp.large_step.partition import TourPartition, part_count
 from nsa_cli.problems.tsp.large_step.population import TourPopulation, kicks_to_make
 from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare

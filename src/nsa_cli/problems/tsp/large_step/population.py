@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.tsp.greedy_edge import NoisyGreedy
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_step.edge_assembly import new_assembly
-from nsa_cli.problems.tsp.large_step.kicks import Kicked, Tours, start_at
+from nsa_cli.problems.tsp.kernels.edge_assembly import new_assembly
+from nsa_cli.problems.tsp.kernels.kicks import Kicked, Tours, start_at
 
 #: Lengths are multiplied by exp(noise), of this standard deviation. Measured: from .5 to .7 it is all one.
 _NOISE = 0.5

@@ -10,12 +10,12 @@ import numpy as np
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.large_step.alpha_nearness import alpha_nearness, choose
-from nsa_cli.problems.tsp.large_step.kicks import Tours, fitting
-from nsa_cli.problems.tsp.large_step.local_search import Cities
-from nsa_cli.problems.tsp.metric_kernel import lengths
+from nsa_cli.problems.tsp.kernels.alpha_nearness import alpha_nearness, choose
+from nsa_cli.problems.tsp.kernels.kicks import Tours, fitting
+from nsa_cli.problems.tsp.kernels.local_search import Cities
+from nsa_cli.problems.tsp.kernels.metric import lengths
+from nsa_cli.problems.tsp.kernels.spanning_tree import graph_of
 from nsa_cli.problems.tsp.neighbour_lists import Sites, neighbour_lists, with_quadrants
-from nsa_cli.problems.tsp.spanning_tree import graph_of
 
 #: Up to this many cities the set-up weighs more, and half the subgradient steps do.
 _FEW = 150

@@ -1,4 +1,4 @@
-"""The torch reference of 2-opt with candidate lists; see `candidate_lists` for its moves."""
+"""The torch reference of 2-opt with candidate lists; for the moves see `tsp.kernels.candidate_moves`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kernels.candidate_moves import WINDOW, stride_of
 from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
 from nsa_cli.problems.tsp.two_opt.batch import TspBatch, pack
-from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
 from nsa_cli.problems.tsp.two_opt.operations import edge_lengths, tour_lengths
 
 

@@ -5,7 +5,7 @@ edges of B in such a cycle in the place of those of A leaves two edges at each c
 subtours. These are joined, the smallest first, by the best exchange of two edges over candidates. Each cycle
 that shortens A in this way changes it, one after the other; what a cycle costs depends on its edges.
 
-A *cut* is as in `nsa_cli.problems.tsp.large_step.local_search`. Of the segments that cuts leave, number i
+A *cut* is as in `nsa_cli.problems.tsp.kernels.local_search`. Of the segments that cuts leave, number i
 runs from the city after cut i to cut i + 1. Ends of segments are numbered by positions: 2 p is the first city
 of one, at position p, and 2 p + 1 is the last.
 """
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels.draws import uniform
 from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.problems.tsp.large_step.local_search import Chain, Cities, close, push
-from nsa_cli.problems.tsp.metric_kernel import length
+from nsa_cli.problems.tsp.kernels.local_search import Chain, Cities, close, push
+from nsa_cli.problems.tsp.kernels.metric import length
 
 #: Cuts of an exchange at most, with those of its joins; longer AB-cycles are left.
 _CUTS = 2000

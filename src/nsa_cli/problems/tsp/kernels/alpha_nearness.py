@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.problems.tsp.spanning_tree import Graph, Tree, grow_tree, new_tree
+from nsa_cli.problems.tsp.kernels.spanning_tree import Graph, Tree, grow_tree, new_tree
 
 #: Weight of this tree's degrees in a subgradient step; the rest is the last tree's (Volgenant, Jonker 1982).
 _MOMENTUM = 0.7

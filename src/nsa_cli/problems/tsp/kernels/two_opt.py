@@ -1,4 +1,4 @@
-"""The fused kernel of 2-opt over all pairs of cities; see `operations` for its moves.
+"""2-opt over all pairs of cities; see `nsa_cli.problems.tsp.two_opt.operations` for its moves.
 
 Features are kept in the order of the tour, as rows for the vector units; a 2-opt move reverses a segment of
 each row.
@@ -7,7 +7,6 @@ each row.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels import hooks
 from nsa_cli.kernels.draws import LANES, uniform
-from nsa_cli.kernels.hooks import Fused, Uniform
+from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import generic, inlined, variant
 from nsa_cli.kernels.lanes import (
     HIDDEN,
@@ -41,9 +40,7 @@ from nsa_cli.kernels.slots import (
     update_scores,
     weigh,
 )
-from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.metric_kernel import KernelMetric, kernel_metric, length
-from nsa_cli.problems.tsp.two_opt.batch import pack
+from nsa_cli.problems.tsp.kernels.metric import KernelMetric, length
 
 _score_four = score_features(4)
 
@@ -133,25 +130,6 @@ def workspace(x: Any) -> Work:
         aligned((4, padded)),
         slot_space(size),
         slot_space(size),
-    )
-
-
-def arrays(instances: Sequence[TspInstance], unit: float | None = None) -> TspArrays:
-    """Build a kernel's batch; chains of one instance share its large arrays."""
-    distinct = list({id(i): i for i in instances}.values())
-    place = {id(instance): k for k, instance in enumerate(distinct)}
-    rows = np.array([place[id(i)] for i in instances])
-    batch = pack(distinct, unit)
-    cities = np.arange(distinct[0].size)
-    metrics = [kernel_metric(instance, cities) for instance in distinct]
-    return TspArrays(
-        np.stack([m.data for m in metrics]),
-        rows,
-        *metrics[0][1:],
-        batch.points,
-        batch.nearest,
-        batch.scale[rows],
-        distinct[0].edge_weight_type == "EXACT_2D",
     )
 
 
@@ -461,13 +439,3 @@ def _pair_features(plane: Any, seen: Any, pair: Any, first: int, old: float, hea
         pair[1, j] = new_before
         pair[2, j] = edge
         pair[3, j] = gain / (one + abs(gain))
-
-
-fused = Fused(
-    arrays=arrays,
-    workspace=workspace,
-    draws=2,
-    policies={"paper": Paper, "relative": Relative},
-    features={"paper": (7, 13), "relative": (5, 6)},
-    order={"relative": (None, (0, 1, 2, 5, 3, 4))},
-)

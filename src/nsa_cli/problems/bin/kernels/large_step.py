@@ -23,10 +23,7 @@ from nsa_cli.kernels.jit import inlined, kernel, variant
 BINS, LOOSE, CHOSEN, ITEMS, MADE = range(5)
 
 #: Bins that a step unpacks at least and at most.
-_FEWEST, _MOST = 2, 8
-
-#: Items that a step unpacks at most: `_ITEMS`, or those of `_ROOM_FOR` bins, but never more than `_TOO_MANY`.
-_ITEMS, _ROOM_FOR, _TOO_MANY = 40, 3, 200
+_FEWEST, MOST = 2, 8
 
 #: Nodes of the tree search for the items of a bin.
 _NODES = 300
@@ -34,7 +31,7 @@ _NODES = 300
 #: Sort keys are weights, perturbed by up to this share.
 _PERTURBED = 0.3
 
-#: Sums of at most `_MOST` squared loads that differ by less are equal.
+#: Sums of at most `MOST` squared loads that differ by less are equal.
 _TOLERANCE = 1e-12
 
 
@@ -123,42 +120,6 @@ class Repacking(NamedTuple):
     scratch: Scratch
 
 
-def pack_at(units: NDArray[np.int64], capacity: int, bin_of: NDArray[np.int64]) -> Packing:
-    """Put a chain at a packing.
-
-    Parameters
-    ----------
-    units : int64[N]
-    capacity : int
-    bin_of : int64[N]
-        The bin of each item; any numbers.
-    """
-    size = len(units)
-    used, bins = np.unique(bin_of, return_inverse=True)
-    order = np.argsort(bins, kind="stable")
-    last = np.append(np.diff(bins[order]) != 0, True)
-    first, after, load, count, loose = np.zeros((5, size), dtype=np.int64)
-    place = np.full(size, -1, dtype=np.int64)
-    after[order] = np.where(last, -1, np.roll(order, -1))
-    first[: len(used)] = order[np.roll(last, 1)]
-    np.add.at(load, bins, units)
-    count[: len(used)] = np.bincount(bins)
-    open_ = np.flatnonzero(load[: len(used)] < capacity)
-    loose[: len(open_)] = open_
-    place[open_] = np.arange(len(open_))
-    counts = np.array([len(used), len(open_), 0, 0, 0], dtype=np.int64)
-    return Packing(units, first, after, load, count, loose, place, counts)
-
-
-def scratch_for(packing: Packing) -> Scratch:
-    """Make room for the steps from a packing: more where its bins have many items."""
-    bins = int(packing.counts[BINS])
-    items = int(np.clip(_ROOM_FOR * len(packing.units) // bins, _ITEMS, _TOO_MANY))
-    chosen, ends, loads = np.zeros((3, _MOST), dtype=np.int64)
-    item, unit, rest, stack, found, packed = np.zeros((6, items + 1), dtype=np.int64)
-    return Scratch(chosen, item, unit, rest, np.zeros(items + 1), stack, found, packed, ends, loads)
-
-
 @kernel
 def bins_of(packing: Packing, bin_of: NDArray[np.int64]) -> None:
     """Write the bin of each item, int64[N]."""
@@ -227,7 +188,7 @@ def _choose(packing: Packing, scratch: Scratch, draws: np.uint64) -> tuple[int, 
         Number of bins, and the next draw of the step.
     """
     chosen, counts = scratch.chosen, packing.counts
-    wanted = _FEWEST + np.int64(uniform(draws, 1) * (_MOST - _FEWEST + 1))
+    wanted = _FEWEST + np.int64(uniform(draws, 1) * (MOST - _FEWEST + 1))
     items = bins = 0
     draw = 2
     for attempt in range(2 * wanted):

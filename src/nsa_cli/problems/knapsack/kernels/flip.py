@@ -1,4 +1,4 @@
-"""Fused kernel of the paper's neighbourhood; see `nsa_cli.problems.knapsack.flip.operations`."""
+"""Hooks of the paper's neighbourhood; see `nsa_cli.problems.knapsack.flip.operations`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels import hooks, slots
 from nsa_cli.kernels.draws import LANES, uniform
-from nsa_cli.kernels.hooks import Fused, Uniform
+from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import generic, inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, sum_features
-from nsa_cli.problems.knapsack.batch import KnapsackBatch, pack
+from nsa_cli.problems.knapsack.kernels.batch import KnapsackBatch
 
 
 class Paper(NamedTuple):
@@ -54,19 +54,6 @@ class Work(NamedTuple):
 
 
 _LEARNT = (Paper, Relative)
-
-
-def workspace(x: Any) -> Work:
-    """Allocate the workspace of a thread, for one chain at a time."""
-    size = len(x)
-    padded = slots.blocks_of(size) * LANES
-    return Work(
-        slots.aligned((size,), np.bool_),
-        slots.never(padded),
-        slots.aligned((1,), np.int64),
-        slots.aligned((4, padded)),
-        slots.slot_space(size),
-    )
 
 
 @variant(hooks.load, batch=KnapsackBatch)
@@ -199,12 +186,3 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for i in range(len(x)):
         x[i] = work.inside[i]
-
-
-fused = Fused(
-    arrays=pack,
-    workspace=workspace,
-    draws=1,
-    policies={"paper": Paper, "relative": Relative},
-    features={"paper": (5,), "relative": (6,)},
-)

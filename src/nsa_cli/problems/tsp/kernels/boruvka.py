@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.problems.tsp.links import find_root
-from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
-from nsa_cli.problems.tsp.spanning_tree import Graph
+from nsa_cli.problems.tsp.kernels.links import find_root
+from nsa_cli.problems.tsp.kernels.metric import KernelMetric, length
+from nsa_cli.problems.tsp.kernels.spanning_tree import Graph
 
 #: Cities in a leaf of the tree of boxes, at most.
 _LEAF = 16

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from nsa_cli.kernels import steps
 from nsa_cli.kernels.draws import uniform
 from nsa_cli.kernels.jit import inlined, variant
-from nsa_cli.problems.tsp.large_step.edge_assembly import Assembly, assemble, new_assembly
-from nsa_cli.problems.tsp.large_step.local_search import (
+from nsa_cli.problems.tsp.kernels.edge_assembly import Assembly, assemble, new_assembly
+from nsa_cli.problems.tsp.kernels.local_search import (
     QUEUED,
     SEGMENTS,
     Chain,
@@ -34,7 +34,7 @@ from nsa_cli.problems.tsp.large_step.local_search import (
     roll_back,
     swap_segments,
 )
-from nsa_cli.problems.tsp.metric_kernel import tour_length
+from nsa_cli.problems.tsp.kernels.metric import tour_length
 
 #: Places in `Kicked.costs`: length of the current tour; what kick and repair have added to it.
 CURRENT, RISE = range(2)

@@ -1,4 +1,4 @@
-"""Fused kernel of Rosenbrock's function; see `nsa_cli.problems.rosenbrock.operations`.
+"""Hooks of Rosenbrock's function; see `nsa_cli.problems.rosenbrock.operations`.
 
 An action is the step in ``work.step``: (0, 1) makes it, (0, -1) takes it back.
 """
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels import hooks
 from nsa_cli.kernels.draws import uniform
-from nsa_cli.kernels.hooks import Fused, Gaussian, Uniform
+from nsa_cli.kernels.hooks import Gaussian, Uniform
 from nsa_cli.kernels.jit import generic, inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN
 from nsa_cli.kernels.normal import quantile
-from nsa_cli.problems.rosenbrock.batch import LOG_SIGMA, SIGMA, RosenbrockBatch, pack
+from nsa_cli.problems.rosenbrock.kernels.batch import LOG_SIGMA, SIGMA, RosenbrockBatch
 
 LOWEST, HIGHEST = np.float32(LOG_SIGMA[0]), np.float32(LOG_SIGMA[1])
 
@@ -37,11 +37,6 @@ class Work(NamedTuple):
     before: NDArray[np.float64]
     step: NDArray[np.float64]
     sigma: NDArray[np.float64]
-
-
-def workspace(x: Any) -> Work:
-    """Allocate what a thread needs for one chain at a time."""
-    return Work(*(np.zeros(len(x)) for _ in range(4)))
 
 
 @variant(hooks.load, batch=RosenbrockBatch)
@@ -132,12 +127,3 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
     for d in range(len(x)):
         x[d] = work.x[d]
-
-
-fused = Fused(
-    arrays=pack,
-    workspace=workspace,
-    draws=None,
-    policies={"gaussian": Gaussian},
-    features={"gaussian": (2,)},
-)

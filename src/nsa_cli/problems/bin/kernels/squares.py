@@ -1,4 +1,4 @@
-"""Fused kernel of the sum of squares neighbourhood; see `nsa_cli.problems.bin.squares.operations`."""
+"""Hooks of the sum of squares neighbourhood; see `nsa_cli.problems.bin.squares.operations`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels import hooks, slots
 from nsa_cli.kernels.draws import LANES, uniform
-from nsa_cli.kernels.hooks import Fused, Uniform
+from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, score_features
-from nsa_cli.problems.bin import kernel as shared
-from nsa_cli.problems.bin.batch import SquaresBatch, bins_of, pack_squares
+from nsa_cli.problems.bin.kernels import shared
+from nsa_cli.problems.bin.kernels.batch import SquaresBatch
 
 _score = score_features(3)
 
@@ -55,15 +55,6 @@ class Work(NamedTuple):
     now: NDArray[np.int64]
     seen: NDArray[np.float32]
     other: slots.Slots
-
-
-def workspace(x: Any) -> Work:
-    """Allocate the workspace of a thread, for one chain at a time."""
-    size = len(x)
-    others = slots.blocks_of(2 * size) * LANES
-    back, there, now = slots.aligned((others,), np.int64), slots.never(others), slots.never(others)
-    seen, other = slots.aligned((3, others)), slots.slot_space(2 * size)
-    return Work(shared.empty_packing(size), back, there, now, seen, other)
 
 
 @variant(hooks.load, batch=SquaresBatch)
@@ -223,13 +214,3 @@ def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     item, other = action
     size = len(work.packing.bin_of)
     return item, other if other >= size else work.packing.bin_of[item]
-
-
-fused = Fused(
-    arrays=pack_squares,
-    workspace=workspace,
-    draws=2,
-    policies={"squares": Squares},
-    features={"squares": (3, 6)},
-    objectives=bins_of,
-)

@@ -1,9 +1,10 @@
-"""Machine code of kernels for problems of users: compiled once, kept in the private folder of `disk_cache`.
+"""Machine code that is compiled on this machine, and kept in the private folder of `disk_cache`.
 
-A kernel is known by its name, which has the hash of the user's functions in it, and by the processor. It is
-kept only if another process can run it: where that hash covers all that was compiled in, no address of this
-process is in the code, and it calls nothing but the C library. No pickle is read; a file that is not what was
-written is as none.
+That is the code of own problems; where the library has none (`nsa_cli.kernels.toolchain.library`), also that
+of built-in ones. A kernel is known by its name, which has hashes of its sources and of a user's functions in
+it, and by the processor. It is kept only if another process can run it: where those hashes cover all that was
+compiled in, no address of this process is in the code, and it calls nothing but the C library. No pickle is
+read; a file that is not what was written is as none.
 """
 
 from __future__ import annotations
@@ -11,19 +12,22 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import hashlib
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nsa_cli.kernels import calls, compiled
 from nsa_cli.kernels.toolchain.disk_cache import cache_folder, read_checked, write_checked
 
-#: Called once in a process, before the first kernel is compiled: there is something to wait for.
-on_compile: list[Callable[[], None]] = []
+if TYPE_CHECKING:
+    from nsa_cli.kernels.jit import Kernel
+
+#: Called once in a process, before the first kernel is compiled, with whether it is an own problem's: there
+#: is something to wait for.
+on_compile: list[Callable[[bool], None]] = []
 
 #: Beginnings of names that are not of the C library.
 _PYTHON = ("Py", "_Py", "numba", "NRT")
@@ -51,42 +55,44 @@ class Owner:
         return f"own {self.digest}"
 
 
-def object_of(
-    owner: Owner, function: Callable[..., Any], name: str, arguments: Sequence[Any], parts: int
-) -> tuple[bytes, str]:
-    """Read a kernel's object, and the type of its result; compile it where there is none.
+def code_of(
+    owner: Owner | None, kernel: Kernel[Any], name: str, arguments: Sequence[Any], parts: int
+) -> tuple[int, str]:
+    """Load a kernel's code, and name the type of its result; compile it where there is none.
 
     Parameters
     ----------
-    owner : Owner
-    function : callable
-        As it was written.
+    owner : Owner or None
+        None for this package.
+    kernel : Kernel
     name : str
-        Of the kernel, see `nsa_cli.kernels.toolchain.shipped.name_of`.
+        Of its code, see `nsa_cli.kernels.toolchain.library.name_of`.
     arguments : sequence
     parts : int
-        Of the arguments, see `nsa_cli.kernels.toolchain.shipped.flatten`.
+        Of the arguments, see `nsa_cli.kernels.toolchain.library.flatten`.
     """
-    if owner.kept and (kept := _read(_path(name))) is not None:
-        head, _, code = kept.partition(b"\n")
-        return code, json.loads(head)["returns"]
+    keeps = owner is None or owner.kept
+    if keeps and (found := _read(_path(name))) is not None:
+        head, _, code = found.partition(b"\n")
+        returns = head.decode()
+        return load(f"{name}.{returns}", code), returns
     calls.append(None)
     try:
-        tell()
-        code, returns, alone = _compiled(function, name, arguments, parts)
+        tell(own=owner is not None)
+        code, returns, alone = _compiled(kernel, name, arguments, parts)
     finally:
         calls.pop()
-    if alone and owner.kept:
-        write_checked(_path(name), json.dumps({"returns": returns}).encode() + b"\n" + code)
-    return code, returns
+    if alone and keeps:
+        write_checked(_path(name), returns.encode() + b"\n" + code)
+    return load(f"{name}.{returns}", code), returns
 
 
-def tell() -> None:
-    """Say that something is compiled, once."""
+def tell(*, own: bool) -> None:
+    """Say once that something is compiled: functions of an own problem, or kernels of this package."""
     if not compiled:
         compiled.append(None)
         for listener in on_compile:
-            listener()
+            listener(own)
 
 
 def is_known(owner: Owner, mark: str) -> bool:
@@ -126,24 +132,49 @@ def _processor() -> str:
 
 def _path(name: str) -> Path:
     digest = hashlib.sha256(f"{name} {_processor()}".encode()).hexdigest()[:32]
-    return cache_folder() / f"own-{digest}.o"
+    return cache_folder() / f"{digest}.o"
 
 
 def _compiled(
-    function: Callable[..., Any], name: str, arguments: Sequence[Any], parts: int
+    kernel: Kernel[Any], name: str, arguments: Sequence[Any], parts: int
 ) -> tuple[bytes, str, bool]:
     """Compile a kernel: its object, the type of its result, and whether another process can run it."""
     import llvmlite.binding as llvm
 
     from nsa_cli.kernels.toolchain.ahead import holds_addresses, lowered, outside
 
-    module, returns = lowered(function, name, arguments, parts)
+    module, returns = lowered(kernel, name, arguments, parts)
     target = llvm.Target.from_triple(llvm.get_process_triple())
     machine = target.create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, reloc="pic"
     )
     alone = not holds_addresses(module) and all(_is_of_library(called) for called in outside(module))
     return machine.emit_object(module), returns, alone
+
+
+@cache
+def _target() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(llvm.get_process_triple())
+
+
+#: What owns the code that was loaded: each object has an engine of its own, so that to load one while another
+#: runs in a thread changes nothing of that.
+_engines: list[Any] = []
+
+
+def load(entry: str, code: bytes) -> int:
+    """Load an object, and give the address of its entry, by the name that it has there."""
+    import llvmlite.binding as llvm
+
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target().create_target_machine())
+    _engines.append(engine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return int(engine.get_function_address(entry))
 
 
 def _is_of_library(name: str) -> bool:

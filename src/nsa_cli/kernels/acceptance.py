@@ -6,15 +6,9 @@ add one, write its class and put it in `RULES`: kernels, the reference engine an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-#: A number, or float64[B].
-T = TypeVar("T", float, "Tensor")
 
 #: Least temperature of a formula: at 0 only what does not make things worse is accepted.
 COLD = float(np.finfo(np.float64).tiny)
@@ -32,7 +26,7 @@ class Rule(Protocol):
     @property
     def uses_reverse(self) -> bool: ...
 
-    def log_ratio(self, delta: T, heat: T, log_forward: T, log_backward: T) -> T:
+    def log_ratio(self, delta: Any, heat: Any, log_forward: Any, log_backward: Any) -> Any:
         """Log of the acceptance ratio; a move is made where the log of a uniform number is below it.
 
         Parameters
@@ -55,7 +49,7 @@ class Metropolis(NamedTuple):
 
     uses_reverse: bool = False
 
-    def log_ratio(self, delta: T, heat: T, log_forward: T, log_backward: T) -> T:
+    def log_ratio(self, delta: Any, heat: Any, log_forward: Any, log_backward: Any) -> Any:
         """As `Rule.log_ratio`."""
         return -delta / heat
 
@@ -65,7 +59,7 @@ class Hastings(NamedTuple):
 
     uses_reverse: bool = True
 
-    def log_ratio(self, delta: T, heat: T, log_forward: T, log_backward: T) -> T:
+    def log_ratio(self, delta: Any, heat: Any, log_forward: Any, log_backward: Any) -> Any:
         """As `Rule.log_ratio`."""
         return -delta / heat + (log_backward - log_forward)
 
@@ -75,7 +69,7 @@ class Threshold(NamedTuple):
 
     uses_reverse: bool = False
 
-    def log_ratio(self, delta: T, heat: T, log_forward: T, log_backward: T) -> T:
+    def log_ratio(self, delta: Any, heat: Any, log_forward: Any, log_backward: Any) -> Any:
         """As `Rule.log_ratio`: not negative up to the threshold, and below any draw's logarithm beyond."""
         return (heat - delta) / COLD
 

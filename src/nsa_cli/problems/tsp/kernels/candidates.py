@@ -1,4 +1,4 @@
-"""The fused kernel of 2-opt with candidate lists; see `candidate_lists` for its moves.
+"""2-opt with candidate lists; see `candidate_moves` for its moves.
 
 A move is (first city, candidate) here: the window follows from the random numbers. The cost of a step does
 not grow with N, but for the segment that an accepted move reverses.
@@ -7,8 +7,6 @@ not grow with N, but for the segment that an accepted move reverses.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels import hooks
 from nsa_cli.kernels.draws import LANES, uniform
-from nsa_cli.kernels.hooks import Fused, Uniform
+from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, forbid_from, score_features
 from nsa_cli.kernels.slots import (
@@ -29,12 +27,9 @@ from nsa_cli.kernels.slots import (
     choose_among,
     slot_space,
 )
-from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
-from nsa_cli.problems.tsp.two_opt.candidate_lists import WINDOW, stride_of
-from nsa_cli.problems.tsp.two_opt.kernel import (
+from nsa_cli.problems.tsp.kernels.candidate_moves import WINDOW
+from nsa_cli.problems.tsp.kernels.two_opt import (
     TspArrays,
-    arrays,
     edge_length,
     plane_distance,
     reversal_delta,
@@ -132,33 +127,6 @@ def workspace(count: int, x: Any) -> CandidateWork:
         aligned((2,), np.int64),
         slot_space(WINDOW),
         slot_space(candidates),
-    )
-
-
-def candidate_arrays(
-    count: int, instances: Sequence[TspInstance], unit: float | None = None
-) -> CandidateArrays:
-    """Build a kernel's batch, with lists of `count` candidates."""
-    tours = arrays(instances, unit)
-    distinct, size = list({id(i): i for i in instances}.values()), instances[0].size
-    near = np.stack([candidate_lists(i, count) for i in distinct])
-    edges, root = np.zeros((*near.shape[:2], 2), np.float32), np.float32(math.sqrt(size))
-    for k, instance in enumerate(distinct):
-        unit_of = tours.scale[np.argmax(tours.data_row == k)] / math.sqrt(size)
-        two = near[k, :, :2]
-        edges[k, :, : two.shape[1]] = instance.edges(np.arange(size)[:, None], two) / unit_of
-    return CandidateArrays(tours, near, stride_of(size), tours.points * root, edges, tours.scale)
-
-
-def fused_of(count: int) -> Fused:
-    """Give the kernel for lists of `count` candidates; it is compiled once for all numbers."""
-    return Fused(
-        arrays=partial(candidate_arrays, count),
-        workspace=partial(workspace, count),
-        draws=3,
-        policies={"nearest": NearestPolicy},
-        features={"nearest": (0, 5, 6)},
-        order={"nearest": (None, None, (0, 1, 2, 3, 5, 4))},
     )
 
 

@@ -1,4 +1,4 @@
-"""Fused kernel of the paper's neighbourhood; see `nsa_cli.problems.bin.move.operations`."""
+"""Hooks of the paper's neighbourhood; see `nsa_cli.problems.bin.move.operations`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels import hooks, slots
 from nsa_cli.kernels.draws import LANES, uniform
-from nsa_cli.kernels.hooks import Fused, Uniform
+from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import variant
 from nsa_cli.kernels.lanes import HIDDEN, score_sums, sum_features
-from nsa_cli.problems.bin import kernel as shared
-from nsa_cli.problems.bin.batch import BinBatch, pack
+from nsa_cli.problems.bin.kernels import shared
+from nsa_cli.problems.bin.kernels.batch import BinBatch
 
 
 class Paper(NamedTuple):
@@ -43,13 +43,6 @@ class Work(NamedTuple):
     packing: shared.BinLists
     free: NDArray[np.float32]
     bin: slots.Slots
-
-
-def workspace(x: Any) -> Work:
-    """Allocate the workspace of a thread, for one chain at a time."""
-    size = len(x)
-    free = slots.aligned((1, slots.blocks_of(size) * LANES))
-    return Work(shared.empty_packing(size), free, slots.slot_space(size))
 
 
 @variant(hooks.load, batch=BinBatch)
@@ -146,12 +139,3 @@ def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, 
 @variant(hooks.reverse, work=Work)
 def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
     return action[0], work.packing.bin_of[action[0]]
-
-
-fused = Fused(
-    arrays=pack,
-    workspace=workspace,
-    draws=2,
-    policies={"paper": Paper},
-    features={"paper": (3, 3)},
-)

@@ -11,7 +11,7 @@ from nsa_cli.kernels import hooks, slots
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, forbid_from, sum_features
-from nsa_cli.problems.bin.batch import BinBatch, SquaresBatch
+from nsa_cli.problems.bin.kernels.batch import BinBatch, SquaresBatch
 
 
 class BinLists(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.acceptance import COLD, RULES
+from nsa_cli.kernels.acceptance import COLD, RULES
 from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.hooks import apply, delta, energy, load, propose, reverse, store
 from nsa_cli.kernels.jit import generic, kernel, variant
@@ -60,7 +60,7 @@ class Proposals(NamedTuple):
 
 @generic
 def log_ratio(self: Any, delta: float, heat: float, log_forward: float, log_backward: float) -> float:
-    """Log of the acceptance ratio, of which each rule has a variant; see `nsa_cli.anneal.acceptance.Rule`."""
+    """Log of the acceptance ratio, of which each rule has a variant; see `acceptance.Rule`."""
 
 
 for _rule in RULES.values():
@@ -100,7 +100,7 @@ def advance(
         As in `nsa_cli.kernels.hooks`.
     chains : ChainArrays
     rule : Rule
-        Of `nsa_cli.anneal.acceptance`.
+        Of `nsa_cli.kernels.acceptance`.
     way_back : bool or None
         None for a rule that does not use the reverse move's probability: Numba then compiles none of that.
     draws : int

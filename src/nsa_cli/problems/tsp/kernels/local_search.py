@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.problems.tsp.metric_kernel import KernelMetric, is_shorter, length
+from nsa_cli.problems.tsp.kernels.metric import KernelMetric, is_shorter, length
 
 #: Undo log: cities it holds beside several times the tour's, and segments.
 _LOG_CITIES = 1 << 16

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.problems.tsp.metric_kernel import KernelMetric, length
+from nsa_cli.problems.tsp.kernels.metric import KernelMetric, length
 
 
 class Graph(NamedTuple):

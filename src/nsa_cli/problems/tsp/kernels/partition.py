@@ -1,0 +1,177 @@
+"""Division of a tour into parts, and the parts' tours as links of one tour.
+
+Parts come from dividing the tour in two, as a polygon is divided by a chord, and then the largest part again.
+Near cities may lie far apart along the tour, and kicks cannot mend what lies between two parts: the arc that
+becomes a part is one that is separated from few candidates, and above all few that were separated before.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.kernels.jit import kernel
+
+#: An arc that becomes a part has at least this share of a part's cities, and at most the rest.
+_LEAST = 0.3
+
+#: Random places where that arc may begin, of which the best counts.
+_TRIES = 4
+
+#: Spreads them over the part.
+_GOLDEN = 0.6180339887498949
+
+#: Stands for a gap among the cities of a part.
+GAP = -1
+
+
+class TourParts(NamedTuple):
+    """A tour in parts.
+
+    Attributes
+    ----------
+    tour : uint32[N]
+        The tour that was partitioned.
+    cities : int64[N]
+        The cities of each part, in the order of the tour.
+    bounds : int64[P + 1]
+        Part p has ``cities[bounds[p] : bounds[p + 1]]``.
+    place : int64[N]
+        Where each city is in `cities`.
+    rank : int64[N]
+        Where each city is in `tour`.
+    """
+
+    tour: NDArray[np.uint32]
+    cities: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    place: NDArray[np.int64]
+    rank: NDArray[np.int64]
+
+
+def partition_tour(
+    tour: NDArray[np.uint32],
+    neighbours: NDArray[np.uint32],
+    width: int,
+    weights: NDArray[np.float64],
+    draws: NDArray[np.float64],
+) -> TourParts:
+    """Divide a tour into parts, one more than there are draws.
+
+    Parameters
+    ----------
+    tour : uint32[N]
+    neighbours : uint32[N * width]
+        Candidates of each city.
+    width : int
+    weights : float64[N]
+        How bad it is to part a city from a candidate.
+    draws : float64[P - 1]
+        In (0, 1).
+    """
+    cities, rank, bounds = (
+        tour.astype(np.int64),
+        np.empty(len(tour), np.int64),
+        np.zeros(len(draws) + 2, np.int64),
+    )
+    rank[cities] = np.arange(len(tour))
+    bounds[1], place = len(tour), rank.copy()
+    _divide(cities, place, bounds, neighbours, width, weights, draws, np.empty_like(cities))
+    return TourParts(tour.copy(), cities, bounds, place, rank)
+
+
+@kernel
+def _divide(
+    cities: NDArray[np.int64],
+    place: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    neighbours: NDArray[np.uint32],
+    width: int,
+    weights: NDArray[np.float64],
+    draws: NDArray[np.float64],
+    scratch: NDArray[np.int64],
+) -> None:
+    """Divide the largest part again and again; see `TourParts` for the arrays, of one part at first."""
+    parts = len(bounds) - 1
+    for made in range(1, parts):
+        largest = 0
+        for part in range(made):
+            if bounds[part + 1] - bounds[part] > bounds[largest + 1] - bounds[largest]:
+                largest = part
+        low, high = bounds[largest], bounds[largest + 1]
+        some = cities[low:high]
+        begin, count = _least_separating(some, place, low, neighbours, width, weights, draws[made - 1])
+        for k in range(high - low):
+            scratch[k] = some[k]
+        for k in range(high - low):
+            moved = k + begin if k + begin < high - low else k + begin - (high - low)
+            some[k] = scratch[moved]
+            place[some[k]] = low + k
+        for part in range(made, largest, -1):
+            bounds[part + 1] = bounds[part]
+        bounds[largest + 1] = low + count
+
+
+@kernel
+def _least_separating(
+    cities: NDArray[np.int64],
+    place: NDArray[np.int64],
+    base: int,
+    neighbours: NDArray[np.uint32],
+    width: int,
+    weights: NDArray[np.float64],
+    draw: float,
+) -> tuple[int, int]:
+    """Choose the arc to divide off a part's cities int64[M], at the places from `base` on: begin and length.
+
+    It grows city by city from each random begin; its cost is the weight of what it separates at this length.
+    """
+    size = len(cities)
+    begin, count, least = 0, size // 2, np.inf
+    for trial in range(_TRIES):
+        first = int((draw + _GOLDEN * trial) % 1.0 * size)
+        separated = 0.0
+        for k in range(int(size * (1.0 - _LEAST))):
+            city = cities[first + k if first + k < size else first + k - size]
+            for y in range(city * width, city * width + width):
+                other = place[neighbours[y]] - base
+                if 0 <= other < size:
+                    along = other - first if other >= first else other - first + size
+                    weight = weights[city] + weights[neighbours[y]]
+                    separated += weight if along > k else -weight
+            if separated < least and k + 1 >= _LEAST * size:
+                begin, count, least = first, k + 1, separated
+    return begin, count
+
+
+@kernel
+def link_part(order: NDArray[np.uint32], members: NDArray[np.int64], links: NDArray[np.int64]) -> None:
+    """Link neighbours in a part's tour uint32[M], in int64[N, 2]; -1 where there is no link yet."""
+    before = members[order[len(order) - 1]]
+    for k in range(len(order)):
+        city = members[order[k]]
+        if city != GAP and before != GAP:
+            _link(links, before, city)
+        before = city
+
+
+@kernel
+def link_gaps(partition: TourParts, links: NDArray[np.int64]) -> None:
+    """Link the ends of the tour's edges that lead from part to part."""
+    bounds, tour, place = partition.bounds, partition.tour, partition.place
+    before = np.int64(tour[len(tour) - 1])
+    part = np.searchsorted(bounds, place[before], side="right")
+    for k in range(len(tour)):
+        city = np.int64(tour[k])
+        if not bounds[part - 1] <= place[city] < bounds[part]:
+            part = np.searchsorted(bounds, place[city], side="right")
+            _link(links, before, city)
+        before = city
+
+
+@kernel
+def _link(links: NDArray[np.int64], one: np.int64, other: np.int64) -> None:
+    links[one, 0 if links[one, 0] < 0 else 1] = other
+    links[other, 0 if links[other, 0] < 0 else 1] = one
