@@ -10,6 +10,7 @@ import numpy as np
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.kernel import calls, own, variants
 from nsa_cli.user.calls import definition_of, line_of_name
+from nsa_cli.user.failures import owner_of
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import Normal
@@ -45,7 +46,7 @@ def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
     x = instance.typical
     kinds = [f"{array.dtype}{array.ndim}" for array in batch.data]
     mark = f"compiled {' '.join(kinds)} {x.dtype}"
-    if own.is_known(model.owner, mark):
+    if own.is_known(owner_of(model), mark):
         return
     Scalars(instance).cost(x.copy())
     calls.append(None)
@@ -54,7 +55,7 @@ def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
         _check(model, batch, x)
     finally:
         calls.pop()
-    own.note(model.owner, mark)
+    own.note(owner_of(model), mark)
 
 
 def _check(model: Model, batch: Any, x: Any) -> None:
