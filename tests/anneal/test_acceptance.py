@@ -7,11 +7,11 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.kernels.acceptance import COLD, RULES
-from nsa_cli.kernels.annealing import log_ratio
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
+from nsa_cli.kernels.acceptance import COLD, RULES
+from nsa_cli.kernels.annealing import log_ratio
 from nsa_cli.kernels.jit import uncached
 
 

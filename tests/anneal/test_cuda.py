@@ -12,10 +12,10 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.footprint import footprint
 from nsa_cli.core.draws import stream_keys, uniforms_torch
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.problems import builtin_names
 from nsa_cli.solver.search import Search
 from nsa_cli.train.config import choose_config

@@ -12,10 +12,10 @@ import scipy.stats
 import torch
 
 from nsa_cli.anneal import engine
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.core.draws import stream_keys, uniforms_torch
 from nsa_cli.core.operations import ContinuousOperations
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy import fused as layouts
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy

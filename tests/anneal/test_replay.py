@@ -22,10 +22,10 @@ from torch.utils._pytree import tree_leaves
 
 import nsa_cli as nsa
 from nsa_cli.anneal import engine
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.engine import Stepper, TorchChains
 from nsa_cli.anneal.replay import Replay
 from nsa_cli.core.draws import stream_keys
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.problems import builtin_names
 from nsa_cli.problems.tsp.distances import METRICS

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.schedule import KINDS
 from nsa_cli.cli.help import ANNEALING, OUTPUT, READING, SEARCH, STOPPING, choice, completion
 from nsa_cli.cli.options import policy_names, start_names
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.solver.settings import BACKENDS, METHODS
 
 Files = Annotated[

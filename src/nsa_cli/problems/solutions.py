@@ -203,7 +203,7 @@ def _ids(value: Any, source: Source) -> list[Any]:
 
 
 def _from_text(text: str, nested: bool) -> list[Any]:
-    text = re.sub(r"\s*(?:[-=]+>|→)\s*", ",", text)  # arrows, as other programs print routes
+    text = re.sub("-->|->|=>|→", ",", text)  # as other programs print routes
     lines = [bare for line in text.splitlines() if (bare := line.partition("#")[0].strip())]
     if nested:
         return [_tokens(group) for line in lines for group in line.split("|")]

@@ -55,12 +55,11 @@ def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Eval
 
 
 def _is_of(ids: Sequence[Any], instance: Instance) -> bool:
-    """Tell whether half of what should be ids can be: the instance's, or positions; else numbers."""
+    """Tell whether half of what should be ids can be: numbers, or names that the instance has."""
     flat = [x for group in ids for x in (group if isinstance(group, list) else [group])]
-    if (elements := instance.elements) is None:
-        return not any(isinstance(x, str) for x in flat)
-    known = sum(x in elements or (isinstance(x, int) and 0 <= x <= instance.size) for x in flat)
-    return 2 * known >= len(flat)
+    names, elements = [x for x in flat if isinstance(x, str)], instance.elements
+    foreign = sum(elements is None or x not in elements for x in names)
+    return 2 * foreign <= len(flat)
 
 
 def _numbering_hint(ids: Sequence[Any], instance: Instance) -> str:

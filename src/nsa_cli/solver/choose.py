@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed, need
 from nsa_cli.core.launch import launch
@@ -15,6 +14,7 @@ from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import parse_device
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.checkpoint import Stored, digest, find_stored, neighbourhood_for
 from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, Search
 from nsa_cli.solver.settings import Settings

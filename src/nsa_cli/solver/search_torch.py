@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.footprint import footprint
@@ -19,6 +18,7 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import memory
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood
 from nsa_cli.core.task import Task
+from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
 from nsa_cli.solver.search import AnnealingSearch

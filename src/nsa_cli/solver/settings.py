@@ -12,7 +12,6 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.anneal.schedule import KINDS, Kind
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
@@ -34,6 +33,7 @@ from nsa_cli.core.options import (
     parse_temperature,
     parse_text,
 )
+from nsa_cli.kernels.acceptance import RULES
 
 METHODS = ("auto", "anneal", "large-step")
 BACKENDS = ("auto", "torch", "numba")

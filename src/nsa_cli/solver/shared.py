@@ -42,7 +42,7 @@ def units_of(tasks: Sequence[Task], settings: Settings) -> list[Unit]:
     units: list[Unit] = []
     for task in tasks:
         model = getattr(task.problem, "model", None)
-        functions = None if model is None else model.owner.digest
+        functions = None if model is None else model.digest
         key = key_of(
             {
                 "instance": task.instance.record(),

@@ -11,6 +11,7 @@ from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.kernels import calls, variants
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import definition_of, line_of_name
+from nsa_cli.user.failures import owner_of
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import Normal
@@ -46,7 +47,7 @@ def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
     x = instance.typical
     kinds = [f"{array.dtype}{array.ndim}" for array in batch.data]
     mark = f"compiled {' '.join(kinds)} {x.dtype}"
-    if kept.is_known(model.owner, mark):
+    if kept.is_known(owner_of(model), mark):
         return
     Scalars(instance).cost(x.copy())
     calls.append(None)
@@ -55,7 +56,7 @@ def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
         _check(model, batch, x)
     finally:
         calls.pop()
-    kept.note(model.owner, mark)
+    kept.note(owner_of(model), mark)
 
 
 def _check(model: Model, batch: Any, x: Any) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from nsa_cli.core.errors import NsaError
+from nsa_cli.kernels.toolchain.kept import Owner
 from nsa_cli.user.calls import MistakeError, class_place
 from nsa_cli.user.check import check_changes, walk
 from nsa_cli.user.instance import UserInstance
@@ -18,6 +20,12 @@ from nsa_cli.user.scalar import Scalars
 
 #: Seconds that the case is sought for, and moves from each solution.
 _SECONDS, _MOVES = 2.0, 200
+
+
+@cache
+def owner_of(model: Model) -> Owner:
+    """Make the owner of the kernels that are compiled from a problem's functions."""
+    return Owner(model.digest, model.is_hashed, partial(explained, model))
 
 
 def explained(model: Model, arguments: Sequence[Any]) -> NsaError:

@@ -22,12 +22,13 @@ from nsa_cli.core.errors import DataError
 from nsa_cli.kernels import hooks, is_compiling, slots
 from nsa_cli.kernels.draws import LANES, at_step, uniform
 from nsa_cli.kernels.hooks import Fused, Uniform
-from nsa_cli.kernels.jit import kernel, variant
+from nsa_cli.kernels.jit import Function, kernel, variant
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import mistake
 from nsa_cli.user.check import check_changes, check_costs, check_first_moves, close
 from nsa_cli.user.check import walk as walk_in_python
 from nsa_cli.user.compile import check_functions
+from nsa_cli.user.failures import owner_of
 from nsa_cli.user.instance import FEW, UserInstance
 from nsa_cli.user.model import CHOICE_BITS, Model
 from nsa_cli.user.rules import FORWARD, KNOWN, NOW, THEN, Rules, rules_of
@@ -231,7 +232,8 @@ def _compiled(model: Model) -> tuple[type, Rules, Rules]:
     room = () if model.scratch is None else ("scratch",)
     made: Any = namedtuple("Data", (*keys, *room))  # type: ignore[misc]  # a user's keys
     text = f"lambda data, i, scratch: Data({', '.join((*(f'data.{key}[i]' for key in keys), *room))})"
-    row = eval(compile(text, __file__, "eval"), {"Data": made, "__name__": __name__})
+    written = eval(compile(text, __file__, "eval"), {"Data": made, "__name__": __name__})
+    row = Function(written, inline=True, owner=owner_of(model))
     return made, rules_of(model, row), rules_of(model, row, checked=True)
 
 
@@ -317,7 +319,7 @@ def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
         _check_sums(instance, sums)
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
-        kept.note(instance.model.owner, _mark(instance))
+        kept.note(owner_of(instance.model), _mark(instance))
         instance.scales.append(float(sizes.mean()) if len(sizes) else 1.0)
     return instance.scales[0]
 
@@ -382,7 +384,7 @@ def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[
 
 def is_compiled(instance: UserInstance) -> bool:
     """Tell whether `compiled_costs` needs no compiler, nor has to wait for one."""
-    return not is_compiling() and kept.is_known(instance.model.owner, _mark(instance))
+    return not is_compiling() and kept.is_known(owner_of(instance.model), _mark(instance))
 
 
 def _mark(instance: UserInstance) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.words import nearest
 from nsa_cli.kernels.jit import Function
-from nsa_cli.kernels.toolchain.kept import Owner
 from nsa_cli.user.calls import class_place, definition_of
 from nsa_cli.user.functions import compiled, digest_of, parameters_of, plain
 from nsa_cli.user.moves import MoveType, values_of
@@ -143,16 +142,19 @@ class Model:
         return compiled(function, self._compiled, checked=checked)
 
     @cached_property
-    def owner(self) -> Owner:
-        """Owner of the kernels that are compiled from the functions, known by a hash of all of it."""
+    def digest(self) -> str:
+        """Hash of everything that is compiled, with what it looks up; drawn where that has none."""
+        return self._hash or secrets.token_hex(16)
+
+    @cached_property
+    def _hash(self) -> str | None:
         functions = [self.functions[name] for name in sorted(self.functions)]
-        digest = digest_of(functions, self.keys, self.kind, self.cls.moves, self.cls.feature_names)
-        return Owner(digest or secrets.token_hex(16), digest is not None, self._explain)
+        return digest_of(functions, self.keys, self.kind, self.cls.moves, self.cls.feature_names)
 
-    def _explain(self, arguments: Any) -> Exception:
-        from nsa_cli.user.failures import explained
-
-        return explained(self, arguments)
+    @property
+    def is_hashed(self) -> bool:
+        """Whether another process finds the same `digest`, unless something was edited."""
+        return self._hash is not None
 
     def _fail(self, message: str, place: str = "") -> UsageError:
         return UsageError(f"{place or self.spec}: {message}")

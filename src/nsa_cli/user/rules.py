@@ -75,14 +75,14 @@ class Rules(NamedTuple):
     recombine: Any
 
 
-def rules_of(model: Model, row: Callable[..., Any], *, checked: bool = False) -> Rules:
+def rules_of(model: Model, row: Function[Any], *, checked: bool = False) -> Rules:
     """Put the functions of a problem together.
 
     Parameters
     ----------
     model : Model
-    row : callable
-        See `Rules`.
+    row : Function
+        See `Rules`; with the owner of the problem's kernels.
     checked : bool
         Whether an index out of range is an error.
     """
@@ -105,7 +105,7 @@ def rules_of(model: Model, row: Callable[..., Any], *, checked: bool = False) ->
         )
 
     return Rules(
-        Function(row, inline=True, owner=model.owner),
+        row,
         cost,
         for_all([_any(m.propose) for m in moves]),
         for_all([_any(m.propose_from) for m in moves]),
