@@ -1,8 +1,9 @@
 """Limits while kernels are compiled: the work goes on in a thread that is left behind if need be.
 
-Kernels of the built-in problems need no compiler (`nsa_cli.kernels.toolchain.library`). Those of own problems do,
-and all do on a processor that is not listed or after an edit. Where that leaves no time to search, the answer
-is a start that needs nothing compiled; another process compiles to the end, and the next run finds it done.
+Kernels of the built-in problems need no compiler (`nsa_cli.kernels.toolchain.library`). Those of own problems
+do, and all do on a processor that is not listed or after an edit. Where that leaves no time to search, the
+answer is a start that needs nothing compiled; another process compiles to the end, and the next run finds it
+done.
 """
 
 from __future__ import annotations

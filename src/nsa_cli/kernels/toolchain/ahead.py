@@ -7,7 +7,7 @@ them, and that of the result. It returns Numba's status, which is 0 unless an ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import llvmlite.binding as llvm
 import numba
@@ -15,18 +15,15 @@ import numba
 from nsa_cli.kernels import variants
 from nsa_cli.kernels.toolchain import compiler
 
-if TYPE_CHECKING:
-    from nsa_cli.kernels.jit import Kernel
 
-
-def lowered(kernel: Kernel[Any], name: str, arguments: Sequence[Any], expected: int) -> tuple[Any, str]:
+def lowered(kernel: Any, name: str, arguments: Sequence[Any], expected: int) -> tuple[Any, str]:
     """Type and lower a kernel; the module of all its parts with one entry, and the type of its result.
 
     The entry is called ``NAME.TYPE``, of the kernel and its result.
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : nsa_cli.kernels.jit.Kernel
     name : str
         See `nsa_cli.kernels.toolchain.library.name_of`.
     arguments : sequence

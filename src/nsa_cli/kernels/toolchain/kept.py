@@ -17,13 +17,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nsa_cli.kernels import calls, compiled
 from nsa_cli.kernels.toolchain.disk_cache import cache_folder, read_checked, write_checked
-
-if TYPE_CHECKING:
-    from nsa_cli.kernels.jit import Kernel
 
 #: Called once in a process, before the first kernel is compiled, with whether it is an own problem's: there
 #: is something to wait for.
@@ -56,7 +53,7 @@ class Owner:
 
 
 def code_of(
-    owner: Owner | None, kernel: Kernel[Any], name: str, arguments: Sequence[Any], parts: int
+    owner: Owner | None, kernel: Any, name: str, arguments: Sequence[Any], parts: int
 ) -> tuple[int, str]:
     """Load a kernel's code, and name the type of its result; compile it where there is none.
 
@@ -64,7 +61,7 @@ def code_of(
     ----------
     owner : Owner or None
         None for this package.
-    kernel : Kernel
+    kernel : nsa_cli.kernels.jit.Kernel
     name : str
         Of its code, see `nsa_cli.kernels.toolchain.library.name_of`.
     arguments : sequence
@@ -135,9 +132,7 @@ def _path(name: str) -> Path:
     return cache_folder() / f"{digest}.o"
 
 
-def _compiled(
-    kernel: Kernel[Any], name: str, arguments: Sequence[Any], parts: int
-) -> tuple[bytes, str, bool]:
+def _compiled(kernel: Any, name: str, arguments: Sequence[Any], parts: int) -> tuple[bytes, str, bool]:
     """Compile a kernel: its object, the type of its result, and whether another process can run it."""
     import llvmlite.binding as llvm
 

@@ -20,16 +20,13 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.kernels.toolchain.processor import features
 from nsa_cli.kernels.toolchain.sources import PACKAGE, digest_of_modules
-
-if TYPE_CHECKING:
-    from nsa_cli.kernels.jit import Kernel
 
 #: Where the libraries are, and the file with a hash of each.
 FOLDER, HASHES = PACKAGE / "kernels" / "libraries", "hashes.json"
@@ -144,7 +141,7 @@ def name_of(function: Callable[..., Any], types: Sequence[Any]) -> str:
     return f"{function.__module__}.{function.__name__}-{digest}"
 
 
-def code_for(kernel: Kernel[Any], arguments: Sequence[Any]) -> tuple[Callable[[list[int]], Any], list[int]]:
+def code_for(kernel: Any, arguments: Sequence[Any]) -> tuple[Callable[[list[int]], Any], list[int]]:
     """Find the code of a kernel for the types of arguments, or have it compiled; and its input.
 
     Raises
@@ -167,7 +164,7 @@ def code_for(kernel: Kernel[Any], arguments: Sequence[Any]) -> tuple[Callable[[l
 _lock = Lock()
 
 
-def find(kernel: Kernel[Any], types: Sequence[Any], arguments: Sequence[Any]) -> Callable[[list[int]], Any]:
+def find(kernel: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[[list[int]], Any]:
     """Find the code of a kernel in the library; where it has none, compile it."""
     name, owner = name_of(kernel.py_func, types), _owner(types)
     if owner is None and _choice() != "jit" and (shipped := _shipped(name)) is not None:
@@ -192,7 +189,7 @@ class KernelError(Exception):
     """A kernel that an exception ended: an index out of range where that is checked, or a ``raise``."""
 
 
-def failed(kernel: Kernel[Any], arguments: Sequence[Any]) -> Exception:
+def failed(kernel: Any, arguments: Sequence[Any]) -> Exception:
     """Make the error of a kernel that an exception ended, as the owner of its functions explains it."""
     types: list[Any] = []
     for argument in arguments:

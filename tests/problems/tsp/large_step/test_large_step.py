@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nsa_cli as nsa
-from nsa_cli.anneal.large_step import ACCEPTED, BEST, CURRENT, STEPS, LargeStepChains
+from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.problem import LEAST_POPULATION, MADE, LargeStepRun
 from nsa_cli.kernels.draws import at_step
 from nsa_cli.kernels.jit import uncached
+from nsa_cli.kernels.large_steps import ACCEPTED, BEST, CURRENT, STEPS
 from nsa_cli.kernels.steps import kick
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.greedy_edge import greedy

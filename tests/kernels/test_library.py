@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -15,11 +14,11 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.kernels.jit import kernel
-from nsa_cli.kernels.toolchain import shipped
-from nsa_cli.kernels.toolchain.sources import PACKAGE
+from nsa_cli.kernels.toolchain import library
+from nsa_cli.kernels.toolchain.sources import PACKAGE, files_of, rooms
 
 built = pytest.mark.skipif(
-    shipped.target_here() is None, reason="no machine code was built for this machine: build_kernels.py"
+    library.library() is None, reason="no machine code was built for this machine: build_kernels.py"
 )
 
 
@@ -31,7 +30,7 @@ class Pair(NamedTuple):
 def flat(*values):
     key, numbers = [], []
     for value in values:
-        shipped.flatten(value, key, numbers)
+        library.flatten(value, key, numbers)
     return key, numbers
 
 
@@ -64,31 +63,54 @@ def test_what_nobody_foresaw_is_compiled():
     assert total(Pair(np.arange(4), 0.5)) == 6.5
 
 
-@built
-def test_every_object_is_of_these_sources():
-    """In a checkout that was installed; after an edit, the objects are made by build_kernels.py."""
-    index = json.loads((shipped.OBJECTS / "index.json").read_text())
-    assert len(index) > 50
-    for name, entry in index.items():
-        assert all((PACKAGE / source).is_file() for source in entry["sources"]), name
-        assert (shipped.OBJECTS / shipped.target_here().name / f"{name}.o").is_file()
+def symbols(file: Path) -> list[str]:
+    done = subprocess.run(["nm", "-D", str(file)], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
 
 
 @built
-def test_a_cut_object_is_none(tmp_path):
-    """Nor is an empty, a changed or a missing one: it would be run."""
-    target = shipped.target_here()
-    name, entry = next(iter(json.loads((shipped.OBJECTS / "index.json").read_text()).items()))
-    file = tmp_path / target.name / f"{name}.o"
-    file.parent.mkdir()
-    whole = (shipped.OBJECTS / target.name / f"{name}.o").read_bytes()
-    file.write_bytes(whole)
-    assert shipped.object_file(tmp_path, target, name, entry) == whole
-    for content in (whole[:500], b"", whole[:-1] + bytes([whole[-1] ^ 1])):
-        file.write_bytes(content)
-        assert shipped.object_file(tmp_path, target, name, entry) is None
-    file.unlink()
-    assert shipped.object_file(tmp_path, target, name, entry) is None
+@pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm")
+def test_a_library_has_all_kernels_and_needs_little():
+    """Functions of the C library's mathematics, and nothing of a compiler or of Python."""
+    for target in library.targets_of_machine():
+        found = [line.split() for line in symbols(library.FOLDER / target.file)]
+        assert sum(words[-2:][0] == "T" and words[-1].startswith("nsa_cli.") for words in found) > 50
+        needed = {words[-1].partition("@")[0] for words in found if words[-2] == "U"}
+        assert needed <= {"acos", "cos", "exp", "expf", "fmod", "log", "logf", "pow", "sin", "sqrt"} | {
+            "memcpy", "memmove", "memset"
+        }  # fmt: skip
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """A copy of this machine's library, which may be broken."""
+    shutil.copytree(library.FOLDER, tmp_path / "libraries")
+    monkeypatch.setattr(library, "FOLDER", tmp_path / "libraries")
+    target = library.target_here()
+    yield tmp_path / "libraries" / target.file
+    monkeypatch.undo()
+    library.library.cache_clear()
+    library.target_here.cache_clear()
+
+
+@built
+@pytest.mark.parametrize("what", ["whole", "cut", "empty", "changed", "missing", "no hashes", "other"])
+def test_a_library_that_is_not_as_it_was_built_is_none(copied, what):
+    """It would be run, or end the process."""
+    content = copied.read_bytes()
+    if what == "missing":
+        for file in copied.parent.glob("*.so"):
+            file.unlink()
+    elif what == "no hashes":
+        (copied.parent / library.HASHES).write_text("{")
+    elif what != "whole":
+        changed = content[:9000] + bytes([content[9000] ^ 1]) + content[9001:]
+        copied.write_bytes(
+            {"cut": content[:5000], "empty": b"", "changed": changed, "other": b"no code"}[what]
+        )
+    library.library.cache_clear()
+    library.target_here.cache_clear()
+    assert (library.library() is not None) == (what == "whole")
 
 
 #: Every way to solve that has kernels of its own, with the result of each.
@@ -136,32 +158,22 @@ def test_code_of_edited_sources_is_not_run(tmp_path):
     """A kernel whose source, or one that it imports, was edited is compiled; the others are as they were."""
     shutil.copytree(PACKAGE, tmp_path / "nsa_cli", ignore=shutil.ignore_patterns("__pycache__"))
     assert output_of("shipped", "knapsack", root=tmp_path)[-1] == "[]"
-    with (tmp_path / "nsa_cli" / "problems" / "tsp" / "links.py").open("a") as file:
-        file.write("# edited\n")
+    inside = {tmp_path / path.relative_to(PACKAGE.parent) for room in rooms() for path in files_of(room)}
+    others = set((tmp_path / "nsa_cli").rglob("*.py")) - inside
+    for path in (*others, tmp_path / "nsa_cli" / "problems" / "tsp" / "kernels" / "links.py"):
+        with path.open("a") as file:
+            file.write("# edited\n")
     assert output_of("shipped", "knapsack", root=tmp_path)[-1] == "[]"
-    with (tmp_path / "nsa_cli" / "problems" / "knapsack" / "flip" / "kernel.py").open("a") as file:
+    with (tmp_path / "nsa_cli" / "problems" / "knapsack" / "kernels" / "flip.py").open("a") as file:
         file.write("# edited\n")
     with pytest.raises(AssertionError, match="NSA_KERNELS=shipped: there is no machine code nsa_cli"):
         output_of("shipped", "knapsack", root=tmp_path)
 
 
-@built
-def test_a_garbled_index_is_no_index(monkeypatch, tmp_path):
-    """As if nothing had been built."""
-    (tmp_path / "index.json").write_text("{")
-    monkeypatch.setattr(shipped, "OBJECTS", tmp_path)
-    shipped._index.cache_clear()
-    try:
-        assert shipped._index() == {}
-    finally:
-        monkeypatch.undo()
-        shipped._index.cache_clear()
-
-
 def test_a_variable_chooses(monkeypatch):
     """By its name in the error of what is refused."""
     monkeypatch.setenv("NSA_KERNELS", "shipped")
-    shipped._choice.cache_clear()
+    library._choice.cache_clear()
     try:
 
         @kernel
@@ -172,4 +184,4 @@ def test_a_variable_chooses(monkeypatch):
             nothing(1)
     finally:
         monkeypatch.undo()
-        shipped._choice.cache_clear()
+        library._choice.cache_clear()

@@ -1,0 +1,137 @@
+"""Rooms of kernels: nothing but rooms goes into machine code, and what was edited is not run."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from nsa_cli.core.draws import stream_keys, uniforms
+from nsa_cli.kernels.draws import at_step, uniform
+from nsa_cli.kernels.jit import uncached
+from nsa_cli.kernels.normal import quantile
+from nsa_cli.kernels.toolchain import sources
+from nsa_cli.kernels.toolchain.disk_cache import cache_folder
+from nsa_cli.kernels.toolchain.sources import PACKAGE, digest_of, files_of, room_of, rooms
+
+#: Prints a compiled number and whether something was compiled.
+PROBE = """
+from nsa_cli.kernels import compiled
+from nsa_cli.kernels.normal import quantile
+print(round(quantile(0.6), 3), len(compiled))
+"""
+
+#: Rooms of this package's problems, and the shared one; own problems' functions are data to theirs.
+SEALED = [room for room in rooms() if room != "user"]
+
+#: What a file of a room may import, beside rooms; operations on vectors write LLVM's instructions.
+ALLOWED = {"__future__", "collections", "dataclasses", "functools", "inspect", "math", "numpy", "typing"}
+LANES = {"lanes.py", "gradient_lanes.py"}
+
+
+def run_probe(root: Path, cache: Path) -> list[str]:
+    environment = {**os.environ, "PYTHONPATH": str(root), "XDG_CACHE_HOME": str(cache), "NSA_KERNELS": "jit"}
+    answer = subprocess.run(
+        [sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True, check=True
+    )
+    return answer.stdout.split()
+
+
+def test_a_compilation_is_kept_until_a_source_changes(tmp_path):
+    """An edit of another kernel file, with its time stamp put back, is compiled anew."""
+    shutil.copytree(PACKAGE, tmp_path / "nsa_cli", ignore=shutil.ignore_patterns("__pycache__"))
+    assert run_probe(tmp_path, tmp_path / "cache") == ["0.253", "1"]
+    assert run_probe(tmp_path, tmp_path / "cache") == ["0.253", "0"]
+    file = tmp_path / "nsa_cli" / "kernels" / "normal.py"
+    stamp, text = file.stat(), file.read_text()
+    assert "centred = u - 0.5" in text
+    file.write_text(text.replace("centred = u - 0.5", "centred = u - 0.4"))
+    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    number, compiled = run_probe(tmp_path, tmp_path / "cache")
+    assert compiled == "1"
+    assert number != "0.253"
+
+
+@pytest.mark.parametrize("room", SEALED)
+def test_a_room_imports_rooms_only(room):
+    """NumPy, a little of the library, the shared room and its own; what a kernel calls is among that."""
+    for path in files_of(room):
+        if "toolchain" in path.parts:
+            continue
+        for node in ast.parse(path.read_text()).body:  # what a function imports, no kernel can use
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                inside = name.startswith("nsa_cli.") and room_of(name) in (room, sources.SHARED)
+                known = ALLOWED | ({"llvmlite"} if path.name in LANES else set())
+                assert (inside and "toolchain" not in name) or name.partition(".")[0] in known, (path, name)
+
+
+def test_whatever_is_compiled_is_in_a_room():
+    """What is not hashed could run stale."""
+    marks = ("@kernel", "@inlined", "@variant", "@uncached", "@generic", "@reordered", "njit(", "@operation")
+    found = {path for path in PACKAGE.rglob("*.py") if any(mark in path.read_text() for mark in marks)}
+    assert found
+    assert found <= {path for room in rooms() for path in files_of(room)}
+
+
+def test_numba_is_imported_in_one_place():
+    """By what makes machine code; and there for nothing else."""
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and any(word in ast.unparse(node).split()[1] for word in ("numba", "llvmlite"))
+    }
+    makers = {"toolchain/ahead.py", "toolchain/compiler.py", *LANES}
+    assert found == {f"kernels/{name}" for name in makers}
+
+
+def test_a_remark_anywhere_else_makes_nothing_stale(tmp_path, monkeypatch):
+    """File after file; not even in the readers, messages and chains that once took all kernels with them."""
+    shutil.copytree(PACKAGE, tmp_path / "nsa_cli", ignore=shutil.ignore_patterns("__pycache__", "libraries"))
+    monkeypatch.setattr(sources, "PACKAGE", tmp_path / "nsa_cli")
+    inside = {path for room in rooms() for path in files_of(room)}
+    others = sorted(set((tmp_path / "nsa_cli").rglob("*.py")) - inside)
+    assert len(others) > 100
+
+    def digests():
+        return [digest_of.__wrapped__(room) for room in SEALED]
+
+    before = digests()
+    for path in others:
+        with path.open("a") as file:
+            file.write("# a remark\n")
+        assert digests() == before, path
+    with (tmp_path / "nsa_cli" / "kernels" / "steps.py").open("a") as file:
+        file.write("# a remark\n")
+    assert digests() != before
+
+
+def test_the_folder_can_be_written_to():
+    """A home that cannot be written to is no reason to fail."""
+    assert os.access(cache_folder(), os.W_OK)
+
+
+def test_draws_are_those_of_the_reference():
+    """One at a time or all at once."""
+    keys, at, draw_one = stream_keys(7, np.arange(5)), uncached(at_step), uncached(uniform)
+    for step in (-1, 0, 1, 10**9):
+        expected = uniforms(keys, step, 3)
+        found = [[draw_one(np.uint64(at(key, step)), draw) for key in keys] for draw in range(3)]
+        assert (np.array(found) == expected).all()
+
+
+def test_normal_quantiles_are_scipys():
+    """Over all three ranges of the approximation."""
+    u = np.concatenate([np.geomspace(1e-300, 0.5, 400), 1 - np.geomspace(1e-16, 0.5, 400)])
+    found = np.array([quantile(x) for x in u])
+    assert np.allclose(found, ndtri(u), rtol=1e-12, atol=1e-14)
