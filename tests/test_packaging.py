@@ -23,12 +23,13 @@ def names(requirements):
     return {re.match(r"[\w-]+", text)[0] for text in requirements}
 
 
-def test_torch_is_an_extra_that_tests_have():
+def test_torch_and_the_compiler_are_extras_that_tests_have():
     """Who only solves downloads none of it."""
     extras = PROJECT["optional-dependencies"]
-    assert "torch" not in names(PROJECT["dependencies"])
-    assert names(extras["torch"]) == {"torch"}
-    assert "torch" in names(extras["test"])
+    assert names(extras["torch"]) == {"numba", "torch"}
+    assert names(extras["own"]) == {"numba"}
+    assert not {"torch", "numba"} & names(PROJECT["dependencies"])
+    assert {"torch", "numba"} <= names(extras["test"])
 
 
 def test_advice_to_install_works_before_anything_is_published():

@@ -1,14 +1,17 @@
-"""Without torch: all but training, CUDA, and the reference implementation works alike."""
+"""Without torch, and without Numba: all but what needs them works alike."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from nsa_cli.kernels.toolchain import library
 from nsa_cli.solver.choose import choose_device
 
 ROOT = Path(__file__).parents[1]
@@ -139,3 +142,49 @@ except nsa.UsageError as error:
 """
     done = run(code=code)
     assert done.stdout == f"[1, 2] True\nbackend: torch needs PyTorch: {HINT}\n", done.stderr
+
+
+#: A process in which there is no compiler.
+NO_NUMBA = """
+import sys
+sys.modules["numba"] = sys.modules["llvmlite"] = None
+{code}
+"""
+
+
+def run_without_numba(*arguments, folder=ROOT, **environment):
+    command = [sys.executable, "-c", NO_NUMBA.format(code=COMMAND), *map(str, arguments)]
+    environment = {**os.environ, **environment}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, cwd=folder, env=environment, check=False
+    )
+
+
+@pytest.mark.skipif(library.library() is None, reason="no machine code was built for this machine")
+@pytest.mark.parametrize("command", SAME)
+def test_answers_without_a_compiler_are_the_same(command):
+    """It is for own problems, and for processors that no library was made for."""
+    words = command.split()
+    assert answer(run_without_numba(*words)) == answer(run(*words))
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (
+            "solve graph.json --problem maxcut.py:MaxCut",
+            "a problem of your own needs Numba: pip install numba",
+        ),
+        ("train knapsack --epochs 1", "training needs Numba: pip install numba"),
+        ("solve capitals.csv", "no machine code came with nsa, needs Numba: pip install numba"),
+    ],
+)
+def test_what_needs_a_compiler_asks_for_it_in_a_line(command, line, tmp_path):
+    """With what installs it; the last one is a machine that no library was made for."""
+    for name in ("maxcut.py", "capitals.csv"):
+        shutil.copy(ROOT / "examples" / name, tmp_path)
+    (tmp_path / "graph.json").write_text('{"weights": [[0, 1], [1, 0]]}')
+    mode = {"NSA_KERNELS": "jit"} if "capitals" in command else {}
+    done = run_without_numba(*command.split(), folder=tmp_path, **mode)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert line in done.stderr

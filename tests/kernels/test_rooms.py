@@ -31,9 +31,8 @@ print(round(quantile(0.6), 3), len(compiled))
 #: Rooms of this package's problems, and the shared one; own problems' functions are data to theirs.
 SEALED = [room for room in rooms() if room != "user"]
 
-#: What a file of a room may import, beside rooms; operations on vectors write LLVM's instructions.
+#: What a file of a room may import, beside rooms.
 ALLOWED = {"__future__", "collections", "dataclasses", "functools", "inspect", "math", "numpy", "typing"}
-LANES = {"lanes.py", "gradient_lanes.py"}
 
 
 def run_probe(root: Path, cache: Path) -> list[str]:
@@ -70,8 +69,7 @@ def test_a_room_imports_rooms_only(room):
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for name in names:
                 inside = name.startswith("nsa_cli.") and room_of(name) in (room, sources.SHARED)
-                known = ALLOWED | ({"llvmlite"} if path.name in LANES else set())
-                assert (inside and "toolchain" not in name) or name.partition(".")[0] in known, (path, name)
+                assert (inside and "toolchain" not in name) or name.partition(".")[0] in ALLOWED, (path, name)
 
 
 def test_whatever_is_compiled_is_in_a_room():
@@ -91,8 +89,7 @@ def test_numba_is_imported_in_one_place():
         if isinstance(node, ast.Import | ast.ImportFrom)
         and any(word in ast.unparse(node).split()[1] for word in ("numba", "llvmlite"))
     }
-    makers = {"toolchain/ahead.py", "toolchain/compiler.py", *LANES}
-    assert found == {f"kernels/{name}" for name in makers}
+    assert found == {"kernels/toolchain/ahead.py", "kernels/toolchain/compiler.py"}
 
 
 def test_a_remark_anywhere_else_makes_nothing_stale(tmp_path, monkeypatch):

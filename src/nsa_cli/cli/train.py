@@ -15,7 +15,7 @@ from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.extras import need
+from nsa_cli.core.extras import check_installed, need
 from nsa_cli.core.options import parse_seed
 from nsa_cli.report.progress import duration
 
@@ -69,6 +69,7 @@ def train(
     # A process that ends makes torch warn in all others, with a trace; a line of ours says it.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     need("torch", "training")
+    check_installed("numba", "training")
     from nsa_cli.train.group import joined
 
     with joined(device) as group, one_voice(group.fails_first):

@@ -8,7 +8,7 @@ import importlib.util
 from nsa_cli.core.errors import UsageError
 
 #: Optional packages as they are called, by the name that they are imported by, and that pip knows.
-_NAMES = {"torch": "PyTorch", "matplotlib": "matplotlib", "tensorboard": "TensorBoard"}
+_NAMES = {"torch": "PyTorch", "matplotlib": "matplotlib", "numba": "Numba", "tensorboard": "TensorBoard"}
 
 
 def is_installed(package: str) -> bool:
@@ -17,6 +17,18 @@ def is_installed(package: str) -> bool:
         return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError):  # hidden by whoever runs this process
         return False
+
+
+def check_installed(package: str, what: str) -> None:
+    """Refuse where an optional package is not there; it is not imported yet.
+
+    Raises
+    ------
+    UsageError
+        With the command that installs it.
+    """
+    if not is_installed(package):
+        raise UsageError(f"{what} needs {how_to_install(package)}")
 
 
 def how_to_install(package: str) -> str:

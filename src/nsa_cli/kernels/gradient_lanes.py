@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import llvmlite.ir as ir
-
+from nsa_cli.kernels import llvm as ir
 from nsa_cli.kernels.draws import LANES
-from nsa_cli.kernels.lanes import _INT32, _INT64, _INT_VECTOR, _VECTOR, HIDDEN, Code, operation
+from nsa_cli.kernels.lanes import HIDDEN, Code, operation
+from nsa_cli.kernels.llvm import types
 
 _DOUBLE = ir.DoubleType()
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
@@ -23,8 +23,8 @@ class RowCode(Code):
 
     def whole(self, x: Any) -> tuple[Any, Any]:
         # Where sums may be taken in any order, adding a number and taking it away again is adding nothing.
-        rounded = self.call("llvm.rint.v16f32", _VECTOR, x)
-        return rounded, self.b.fptosi(rounded, _INT_VECTOR)
+        rounded = self.call("llvm.rint.v16f32", types.floats, x)
+        return rounded, self.b.fptosi(rounded, types.int32s)
 
     def seen(self, features: Any, starts: Any, block: Any) -> list[Any]:
         return [self.load(features, self.b.add(start, block)) for start in starts]
@@ -38,9 +38,9 @@ class RowCode(Code):
 
     def inside(self, count: Any, index: Any) -> Any:
         """Tell which lanes of a block lie before the `count`-th candidate."""
-        left = self.b.trunc(self.b.sub(count, self.b.mul(index, _INT64(LANES))), _INT32)
-        lanes = ir.Constant(_INT_VECTOR, list(range(LANES)))
-        return self.b.icmp_signed("<", lanes, self.spread(left, _INT_VECTOR))
+        left = self.b.trunc(self.b.sub(count, self.b.mul(index, types.int64(LANES))), types.int32)
+        lanes = ir.Constant(types.int32s, list(range(LANES)))
+        return self.b.icmp_signed("<", lanes, self.spread(left, types.int32s))
 
     def load_bytes(self, pointer: Any, offset: Any) -> Any:
         """Load 16 truth values."""
@@ -48,7 +48,7 @@ class RowCode(Code):
         return self.b.icmp_unsigned("!=", values, ir.Constant(_BYTES, [0] * LANES))
 
     def blocks_of(self, count: Any) -> Any:
-        return self.b.sdiv(self.b.add(count, _INT64(LANES - 1)), _INT64(LANES))
+        return self.b.sdiv(self.b.add(count, types.int64(LANES - 1)), types.int64(LANES))
 
     def add_to(self, pointer: Any, offset: int, lanes: Any) -> None:
         """Add the sum of all lanes to a float64."""
@@ -76,7 +76,7 @@ def score_rows(code: RowCode, features: Any, shifts: Any, network: Any, scores: 
     starts = code.util.unpack_tuple(code.b, shifts)
     outward = (len(starts) + 1) * HIDDEN
     with code.loop(blocks) as loop:
-        block = code.b.mul(loop.index, _INT64(LANES))
+        block = code.b.mul(loop.index, types.int64(LANES))
         seen = code.seen(f, starts, block)
         parts = [code.constant(0.0)] * 4  # four chains of additions keep the pipeline full
         for h in range(HIDDEN):
@@ -106,10 +106,10 @@ def add_row_gradients(
         sums = [code.variable(zero) for _ in range(count + 2)]
 
         def add(place: Any, value: Any) -> None:
-            code.b.store(value(code.b.load(place, typ=_VECTOR)), place)
+            code.b.store(value(code.b.load(place, typ=types.floats)), place)
 
         with code.loop(blocks) as loop:
-            block = code.b.mul(loop.index, _INT64(LANES))
+            block = code.b.mul(loop.index, types.int64(LANES))
             seen, weight = code.seen(f, starts, block), code.load(g, block)
             unit = code.sum_of_unit(seen, u, h)
             on = code.b.fcmp_ordered(">", unit, zero)
@@ -120,7 +120,7 @@ def add_row_gradients(
             add(sums[count + 1], lambda so_far, x=weight, y=lit: code.fma(x, y, so_far))
         outward = code.spread_from(u, (count + 1) * HIDDEN + h)
         for r, place in enumerate(sums):
-            total = code.b.load(place, typ=_VECTOR)
+            total = code.b.load(place, typ=types.floats)
             if r <= count:
                 total = code.b.fmul(outward, total)
             code.add_to(into, r * HIDDEN + h, total)
@@ -149,14 +149,14 @@ def mask_row(code: RowCode, scores: Any, begin: Any, count: Any, allowed: Any, p
     lowest = code.constant(-3e38)
     largest = code.variable(lowest)
     with code.loop(code.blocks_of(count)) as loop:
-        block = code.b.mul(loop.index, _INT64(LANES))
+        block = code.b.mul(loop.index, types.int64(LANES))
         score = code.load(pointer, code.b.add(begin, block))
         mask = code.load_bytes(masks, code.b.add(place, block))
         open_ = code.b.and_(code.inside(count, loop.index), mask)
         score = code.b.select(open_, score, lowest)
         code.store(score, out, block)
-        code.b.store(code.maximum(code.b.load(largest, typ=_VECTOR), score), largest)
-    return code.largest_of(code.b.load(largest, typ=_VECTOR))
+        code.b.store(code.maximum(code.b.load(largest, typ=types.floats), score), largest)
+    return code.largest_of(code.b.load(largest, typ=types.floats))
 
 
 @operation("float32", RowCode)
@@ -173,8 +173,8 @@ def exponentials(code: RowCode, numbers: Any, shift: Any, blocks: Any) -> Any:
     pointer, base = code.pointer(0), code.spread(shift)
     sums = code.variable(code.constant(0.0))
     with code.loop(blocks) as loop:
-        block = code.b.mul(loop.index, _INT64(LANES))
+        block = code.b.mul(loop.index, types.int64(LANES))
         weight = code.exp_or_zero(code.b.fsub(code.load(pointer, block), base))
         code.store(weight, pointer, block)
-        code.b.store(code.b.fadd(code.b.load(sums, typ=_VECTOR), weight), sums)
-    return code.sum_of(code.b.load(sums, typ=_VECTOR))
+        code.b.store(code.b.fadd(code.b.load(sums, typ=types.floats), weight), sums)
+    return code.sum_of(code.b.load(sums, typ=types.floats))

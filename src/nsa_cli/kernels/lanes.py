@@ -14,21 +14,13 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
-import llvmlite.ir as ir
-
+from nsa_cli.kernels import llvm as ir
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.jit import Compiled, Function
+from nsa_cli.kernels.llvm import types
 
 #: Hidden units of the networks that kernels evaluate; smaller ones are padded with zeros.
 HIDDEN = 16
-
-_FLOAT = ir.FloatType()
-_INT32 = ir.IntType(32)
-_INT64 = ir.IntType(64)
-_VECTOR = ir.VectorType(_FLOAT, LANES)
-_INT_VECTOR = ir.VectorType(_INT32, LANES)
-_LONG_VECTOR = ir.VectorType(_INT64, LANES)
-_DOUBLE_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
 #: exp(x) counts as 0 below this: float32 has no normal number for it.
 _LOWEST_EXPONENT = -87.0
@@ -64,47 +56,50 @@ class Code:
 
     def at(self, pointer: Any, offset: Any) -> Any:
         """Point to an element; `offset` is an int or an int64 value."""
-        return self.b.gep(pointer, [_INT64(offset) if isinstance(offset, int) else offset])
+        return self.b.gep(pointer, [types.int64(offset) if isinstance(offset, int) else offset])
 
     def plus(self, offset: Any, more: int) -> Any:
-        return self.b.add(offset, _INT64(more)) if more else offset
+        return self.b.add(offset, types.int64(more)) if more else offset
 
-    def load(self, pointer: Any, offset: Any, vector: Any = _VECTOR, align: int = 4) -> Any:
+    def load(self, pointer: Any, offset: Any, vector: Any = None, align: int = 4) -> Any:
+        vector = vector or types.floats
         place = self.b.bitcast(self.at(pointer, offset), vector.as_pointer())
         return self.b.load(place, align=align, typ=vector)
 
     def store(self, value: Any, pointer: Any, offset: Any) -> None:
-        place = self.b.bitcast(self.at(pointer, offset), _VECTOR.as_pointer())
+        place = self.b.bitcast(self.at(pointer, offset), types.floats.as_pointer())
         self.b.store(value, place, align=4)
 
-    def spread(self, scalar: Any, vector: Any = _VECTOR) -> Any:
+    def spread(self, scalar: Any, vector: Any = None) -> Any:
         """Copy a scalar into all lanes."""
-        empty = ir.Constant(vector, ir.Undefined)
-        first = self.b.insert_element(empty, scalar, _INT32(0))
-        return self.b.shuffle_vector(first, empty, ir.Constant(_INT_VECTOR, [0] * LANES))
+        empty = ir.Constant(vector or types.floats, ir.Undefined)
+        first = self.b.insert_element(empty, scalar, types.int32(0))
+        return self.b.shuffle_vector(first, empty, ir.Constant(types.int32s, [0] * LANES))
 
     def spread_from(self, pointer: Any, offset: Any) -> Any:
-        return self.spread(self.b.load(self.at(pointer, offset), typ=_FLOAT))
+        return self.spread(self.b.load(self.at(pointer, offset), typ=types.float))
 
     def constant(self, number: float) -> Any:
-        return ir.Constant(_VECTOR, [number] * LANES)
+        return ir.Constant(types.floats, [number] * LANES)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
-        return self.call("llvm.fma.v16f32", _VECTOR, x, y, z)
+        return self.call("llvm.fma.v16f32", types.floats, x, y, z)
 
     def maximum(self, x: Any, y: Any) -> Any:
         return self.b.select(self.b.fcmp_ordered(">", x, y), x, y)
 
     def sum_of(self, x: Any) -> Any:
-        return self.call("llvm.vector.reduce.fadd.v16f32", _FLOAT, _FLOAT(0.0), x, flags=("reassoc",))
+        return self.call(
+            "llvm.vector.reduce.fadd.v16f32", types.float, types.float(0.0), x, flags=("reassoc",)
+        )
 
     def largest_of(self, x: Any) -> Any:
-        return self.call("llvm.vector.reduce.fmax.v16f32", _FLOAT, x, flags=("nnan",))
+        return self.call("llvm.vector.reduce.fmax.v16f32", types.float, x, flags=("nnan",))
 
     def whole(self, x: Any) -> tuple[Any, Any]:
         """Round to whole numbers; give them, and integers that have the same last nine binary digits."""
         moved = self.b.fadd(x, self.constant(_ROUNDER))
-        return self.b.fsub(moved, self.constant(_ROUNDER)), self.b.bitcast(moved, _INT_VECTOR)
+        return self.b.fsub(moved, self.constant(_ROUNDER)), self.b.bitcast(moved, types.int32s)
 
     def exp(self, x: Any) -> Any:
         """exp(x) for -87 <= x <= 88, by 2**whole times a polynomial in the rest."""
@@ -114,8 +109,8 @@ class Code:
         result = self.constant(_EXP2[0])
         for coefficient in _EXP2[1:]:
             result = self.fma(result, rest, self.constant(coefficient))
-        shift = self.b.shl(digits, ir.Constant(_INT_VECTOR, [23] * LANES))
-        return self.b.bitcast(self.b.add(self.b.bitcast(result, _INT_VECTOR), shift), _VECTOR)
+        shift = self.b.shl(digits, ir.Constant(types.int32s, [23] * LANES))
+        return self.b.bitcast(self.b.add(self.b.bitcast(result, types.int32s), shift), types.floats)
 
     def exp_or_zero(self, x: Any) -> Any:
         """exp(x) for x <= 88, 0 where float32 has no normal number for it."""
@@ -123,7 +118,7 @@ class Code:
         return self.b.select(counts, self.exp(x), self.constant(0.0))
 
     def variable(self, value: Any) -> Any:
-        place = self.util.alloca_once(self.b, _VECTOR)
+        place = self.util.alloca_once(self.b, types.floats)
         self.b.store(value, place)
         return place
 
@@ -133,42 +128,45 @@ class Code:
     def in_pairs(self, begin: Any, end: Any, body: Callable[[list[Any]], None]) -> None:
         """Run a body for two blocks at a time, and for one that is left: they share what they read."""
         blocks = self.b.sub(end, begin)
-        with self.loop(self.b.ashr(blocks, _INT64(1))) as loop:
-            block = self.b.add(begin, self.b.shl(loop.index, _INT64(1)))
+        with self.loop(self.b.ashr(blocks, types.int64(1))) as loop:
+            block = self.b.add(begin, self.b.shl(loop.index, types.int64(1)))
             body([block, self.plus(block, 1)])
         with self.b.if_then(self.b.trunc(blocks, ir.IntType(1))):
-            body([self.b.sub(end, _INT64(1))])
+            body([self.b.sub(end, types.int64(1))])
 
     def change(self, values: Any, index: Any, number: float, low: int, high: int) -> None:
         """Set lanes of the block around a place: those of places ``low <= c - index <= high`` in it.
 
         As a whole vector: one that is loaded right after single lanes were stored waits for the stores.
         """
-        block = self.b.and_(index, _INT64(-LANES))
-        first = self.spread(self.b.trunc(self.b.sub(self.plus(index, low), block), _INT32), _INT_VECTOR)
-        offset = self.b.sub(ir.Constant(_INT_VECTOR, list(range(LANES))), first)
-        chosen = self.b.icmp_unsigned("<=", offset, ir.Constant(_INT_VECTOR, [high - low] * LANES))
+        block = self.b.and_(index, types.int64(-LANES))
+        first = self.spread(self.b.trunc(self.b.sub(self.plus(index, low), block), types.int32), types.int32s)
+        offset = self.b.sub(ir.Constant(types.int32s, list(range(LANES))), first)
+        chosen = self.b.icmp_unsigned("<=", offset, ir.Constant(types.int32s, [high - low] * LANES))
         self.store(self.b.select(chosen, self.constant(number), self.load(values, block)), values, block)
 
     def put_score(self, parts: list[Any], logits: Any, index: Any, largest: Any) -> None:
         """Store the sum of four parts as a block of logits, and remember the largest of each lane."""
         total = self.b.fadd(self.b.fadd(parts[0], parts[1]), self.b.fadd(parts[2], parts[3]))
-        self.store(total, logits, self.b.mul(index, _INT64(LANES)))
-        self.b.store(self.maximum(self.b.load(largest, typ=_VECTOR), total), largest)
+        self.store(total, logits, self.b.mul(index, types.int64(LANES)))
+        self.b.store(self.maximum(self.b.load(largest, typ=types.floats), total), largest)
 
     def accumulate(self, logits: Any, shift: Any, sums: Any, blocks: Any, allowed: Any) -> Any:
         base = self.spread(shift)
         running = self.variable(self.constant(0.0))
         with self.loop(blocks) as loop:
-            block = self.b.mul(loop.index, _INT64(LANES))
-            exponent, before = self.b.fsub(self.load(logits, block), base), self.b.load(running, typ=_VECTOR)
+            block = self.b.mul(loop.index, types.int64(LANES))
+            exponent, before = (
+                self.b.fsub(self.load(logits, block), base),
+                self.b.load(running, typ=types.floats),
+            )
             counts = self.b.fcmp_ordered(">=", exponent, self.constant(_LOWEST_EXPONENT))
             if allowed is not None:
                 counts = self.b.and_(counts, allowed(block))
             total = self.b.select(counts, self.b.fadd(before, self.exp(exponent)), before)
             self.b.store(total, running)
             self.store(total, sums, block)
-        return self.sum_of(self.b.load(running, typ=_VECTOR))
+        return self.sum_of(self.b.load(running, typ=types.floats))
 
     def length_of_rows(self, index: int) -> Any:
         """Elements from one row of a C-ordered matrix to the next."""
@@ -241,7 +239,7 @@ def score_sums(code: Code, sums: Any, floor: Any, weight: Any, logits: Any, begi
     largest = code.variable(code.constant(-3e38))
 
     def body(places: list[Any]) -> None:
-        blocks = [code.b.mul(place, _INT64(HIDDEN * LANES)) for place in places]
+        blocks = [code.b.mul(place, types.int64(HIDDEN * LANES)) for place in places]
         parts = [[code.constant(0.0)] * 4 for _ in places]  # chains of additions keep the pipeline full
         for h in range(HIDDEN):
             # The floor is read anew each time: to hold both would leave no registers to work with.
@@ -253,7 +251,7 @@ def score_sums(code: Code, sums: Any, floor: Any, weight: Any, logits: Any, begi
             code.put_score(sums, out, place, largest)
 
     code.in_pairs(begin, end, body)
-    return code.largest_of(code.b.load(largest, typ=_VECTOR))
+    return code.largest_of(code.b.load(largest, typ=types.floats))
 
 
 @cache
@@ -271,11 +269,11 @@ def score_features(count: int) -> Any:
     ) -> Any:
         f, u, t, w, out = (code.pointer(i) for i in range(5))
         stride = code.length_of_rows(0)
-        rows = [code.b.mul(_INT64(r), stride) for r in range(count)]
+        rows = [code.b.mul(types.int64(r), stride) for r in range(count)]
         largest = code.variable(code.constant(-3e38))
 
         def body(places: list[Any]) -> None:
-            blocks = [code.b.mul(place, _INT64(LANES)) for place in places]
+            blocks = [code.b.mul(place, types.int64(LANES)) for place in places]
             seen = [[code.load(f, code.b.add(row, block)) for row in rows] for block in blocks]
             parts = [[code.constant(0.0)] * 4 for _ in places]
             for h in range(HIDDEN):
@@ -289,8 +287,8 @@ def score_features(count: int) -> Any:
             for place, sums in zip(places, parts, strict=True):
                 code.put_score(sums, out, place, largest)
 
-        code.in_pairs(_INT64(0), blocks, body)
-        return code.largest_of(code.b.load(largest, typ=_VECTOR))
+        code.in_pairs(types.int64(0), blocks, body)
+        return code.largest_of(code.b.load(largest, typ=types.floats))
 
     return scorer
 
@@ -313,7 +311,7 @@ def sum_features(code: Code, features: Any, shifts: Any, first: Any, sums: Any, 
     starts = code.util.unpack_tuple(code.b, shifts)
 
     def body(places: list[Any]) -> None:
-        blocks = [code.b.mul(place, _INT64(LANES)) for place in places]
+        blocks = [code.b.mul(place, types.int64(LANES)) for place in places]
         seen = [[code.load(f, code.b.add(start, block)) for start in starts] for block in blocks]
         for h in range(HIDDEN):
             factors = [code.spread_from(w, r * HIDDEN + h) for r in range(len(starts))]
@@ -321,7 +319,7 @@ def sum_features(code: Code, features: Any, shifts: Any, first: Any, sums: Any, 
                 total = code.b.fmul(factors[0], values_of[0])
                 for factor, value in zip(factors[1:], values_of[1:], strict=True):
                     total = code.fma(factor, value, total)
-                code.store(total, z, code.plus(code.b.mul(block, _INT64(HIDDEN)), h * LANES))
+                code.store(total, z, code.plus(code.b.mul(block, types.int64(HIDDEN)), h * LANES))
 
     code.in_pairs(begin, end, body)
 
@@ -331,9 +329,9 @@ def largest_of(code: Code, logits: Any, blocks: Any) -> Any:
     """Give the largest of ``blocks * LANES`` logits."""
     largest = code.variable(code.constant(-3e38))
     with code.loop(blocks) as loop:
-        block = code.load(code.pointer(0), code.b.mul(loop.index, _INT64(LANES)))
-        code.b.store(code.maximum(code.b.load(largest, typ=_VECTOR), block), largest)
-    return code.largest_of(code.b.load(largest, typ=_VECTOR))
+        block = code.load(code.pointer(0), code.b.mul(loop.index, types.int64(LANES)))
+        code.b.store(code.maximum(code.b.load(largest, typ=types.floats), block), largest)
+    return code.largest_of(code.b.load(largest, typ=types.floats))
 
 
 @operation("float32")
@@ -366,10 +364,10 @@ def accumulate_allowed(
     needs : int64[blocks * LANES]
     room : int64
     """
-    needed, limit = code.pointer(2), code.spread(room, _LONG_VECTOR)
+    needed, limit = code.pointer(2), code.spread(room, types.int64s)
 
     def allowed(block: Any) -> Any:
-        return code.b.icmp_signed("<=", code.load(needed, block, _LONG_VECTOR, align=8), limit)
+        return code.b.icmp_signed("<=", code.load(needed, block, types.int64s, align=8), limit)
 
     return code.accumulate(code.pointer(0), shift, code.pointer(4), blocks, allowed)
 
@@ -402,19 +400,19 @@ def find_lane(code: Code, row: Any, rest: Any) -> Any:
     tuple of int64 and float64
         The lane, LANES - 1 at most, and the number less the beginning of its interval.
     """
-    ends = code.b.fpext(code.load(code.pointer(0), 0), _DOUBLE_VECTOR)
-    zero = ir.Constant(_DOUBLE_VECTOR, [0.0] * LANES)
+    ends = code.b.fpext(code.load(code.pointer(0), 0), types.doubles)
+    zero = ir.Constant(types.doubles, [0.0] * LANES)
     for step in (1, 2, 4, 8):  # sums of 2, 4, 8, 16 lanes up to each one
         moved = [k - step if k >= step else LANES for k in range(LANES)]
-        shifted = code.b.shuffle_vector(ends, zero, ir.Constant(_INT_VECTOR, moved))
+        shifted = code.b.shuffle_vector(ends, zero, ir.Constant(types.int32s, moved))
         ends = code.b.fadd(ends, shifted)
-    passed = code.b.fcmp_ordered("<=", ends, code.spread(rest, _DOUBLE_VECTOR))
+    passed = code.b.fcmp_ordered("<=", ends, code.spread(rest, types.doubles))
     bits = code.b.bitcast(passed, ir.IntType(LANES))
     bits = code.b.and_(bits, ir.IntType(LANES)((1 << (LANES - 1)) - 1))  # nothing is behind the last
-    lane = code.b.zext(code.call("llvm.ctpop.i16", ir.IntType(LANES), bits), _INT64)
+    lane = code.b.zext(code.call("llvm.ctpop.i16", ir.IntType(LANES), bits), types.int64)
     begins = code.util.alloca_once(code.b, ir.DoubleType(), LANES + 1)
     code.b.store(ir.DoubleType()(0.0), begins)
-    code.b.store(ends, code.b.bitcast(code.at(begins, 1), _DOUBLE_VECTOR.as_pointer()), align=8)
+    code.b.store(ends, code.b.bitcast(code.at(begins, 1), types.doubles.as_pointer()), align=8)
     rest = code.b.fsub(rest, code.b.load(code.at(begins, lane), typ=ir.DoubleType()))
     return code.context.make_tuple(code.b, code.signature.return_type, [lane, rest])
 
@@ -443,32 +441,34 @@ class _Turn:
         self.vector, self.width = ir.VectorType(element, LANES), element.width // 8
 
     def all(self, begin: Any, end: Any) -> None:
-        length = self.b.add(self.b.sub(end, begin), _INT64(1))
-        pairs = self.b.ashr(length, _INT64(5))  # of vectors that do not overlap
+        length = self.b.add(self.b.sub(end, begin), types.int64(1))
+        pairs = self.b.ashr(length, types.int64(5))  # of vectors that do not overlap
         with self.code.loop(pairs) as loop:
-            done = self.b.mul(loop.index, _INT64(LANES))
+            done = self.b.mul(loop.index, types.int64(LANES))
             self._swap(self.b.add(begin, done), self.b.sub(end, done))
-        done = self.b.mul(pairs, _INT64(LANES))
+        done = self.b.mul(pairs, types.int64(LANES))
         low, high = self.b.add(begin, done), self.b.sub(end, done)
-        left = self.b.add(self.b.sub(high, low), _INT64(1))
-        with self.b.if_else(self.b.icmp_signed(">=", left, _INT64(LANES))) as (many, few):
+        left = self.b.add(self.b.sub(high, low), types.int64(1))
+        with self.b.if_else(self.b.icmp_signed(">=", left, types.int64(LANES))) as (many, few):
             with many:  # where the two overlap, both write the same
                 self._swap(low, high)
-            with few, self.b.if_then(self.b.icmp_signed(">", left, _INT64(1))):
+            with few, self.b.if_then(self.b.icmp_signed(">", left, types.int64(1))):
                 self._turn_few(low, high, left)
 
     def _swap(self, low: Any, high: Any) -> None:
-        first, last = self._place(low), self._place(self.b.sub(high, _INT64(LANES - 1)))
+        first, last = self._place(low), self._place(self.b.sub(high, types.int64(LANES - 1)))
         a, b = (self.b.load(place, align=self.width, typ=self.vector) for place in (first, last))
         self.b.store(self._turned(b), first, align=self.width)
         self.b.store(self._turned(a), last, align=self.width)
 
     def _turn_few(self, low: Any, high: Any, count: Any) -> None:
         """Turn less than a vector round; nothing beside it is read or written."""
-        lanes = ir.Constant(_INT_VECTOR, list(range(LANES)))
-        kept = self.b.icmp_signed("<", lanes, self.code.spread(self.b.trunc(count, _INT32), _INT_VECTOR))
-        last = self._place(self.b.sub(high, _INT64(LANES - 1)))
-        name, align = f"v{LANES}i{8 * self.width}.p0", _INT32(self.width)
+        lanes = ir.Constant(types.int32s, list(range(LANES)))
+        kept = self.b.icmp_signed(
+            "<", lanes, self.code.spread(self.b.trunc(count, types.int32), types.int32s)
+        )
+        last = self._place(self.b.sub(high, types.int64(LANES - 1)))
+        name, align = f"v{LANES}i{8 * self.width}.p0", types.int32(self.width)
         nothing = ir.Constant(self.vector, None)
         value = self.code.call(
             f"llvm.masked.load.{name}", self.vector, last, align, self._turned(kept), nothing
@@ -481,5 +481,5 @@ class _Turn:
         return self.b.bitcast(self.code.at(self.row, index), self.vector.as_pointer())
 
     def _turned(self, value: Any) -> Any:
-        order = ir.Constant(_INT_VECTOR, list(range(LANES))[::-1])
+        order = ir.Constant(types.int32s, list(range(LANES))[::-1])
         return self.b.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)

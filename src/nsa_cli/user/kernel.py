@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.errors import DataError
+from nsa_cli.core.extras import check_installed
 from nsa_cli.kernels import hooks, is_compiling, slots
 from nsa_cli.kernels.draws import LANES, at_step, uniform
 from nsa_cli.kernels.hooks import Fused, Uniform
@@ -244,6 +245,7 @@ def _checked(batch: UserArrays, model: Model) -> UserArrays:
 
 def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
     """Make a batch; the scale of each instance is `unit`, or the mean change of its own random moves."""
+    check_installed("numba", "a problem of your own")
     unique = list({id(i): i for i in instances}.values())
     place = {id(i): k for k, i in enumerate(unique)}
     which = np.array([place[id(i)] for i in instances], dtype=np.int64)

@@ -1,4 +1,4 @@
 """How kernels become machine code, and are found again: shipped with the package, or compiled and kept.
 
-Nothing here but `compiler`, `ahead` and `numba_files` imports Numba or llvmlite when it is imported.
+Only `compiler` and `ahead` import Numba when they are imported.
 """

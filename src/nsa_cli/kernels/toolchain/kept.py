@@ -68,6 +68,9 @@ def code_of(
     parts : int
         Of the arguments, see `nsa_cli.kernels.toolchain.library.flatten`.
     """
+    from nsa_cli.core.extras import check_installed
+
+    check_installed("numba", "this machine, for which no machine code came with nsa,")
     keeps = owner is None or owner.kept
     if keeps and (found := _read(_path(name))) is not None:
         head, _, code = found.partition(b"\n")
