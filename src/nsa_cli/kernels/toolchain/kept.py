@@ -82,7 +82,9 @@ def code_of(
         code, returns, alone = _compiled(kernel, name, arguments, parts)
     finally:
         calls.pop()
-    if alone and keeps:
+    if not alone:
+        _left.add(owner)
+    elif keeps:
         write_checked(_path(name), returns.encode() + b"\n" + code)
     return load(f"{name}.{returns}", code), returns
 
@@ -101,14 +103,15 @@ def is_known(owner: Owner, mark: str) -> bool:
 
 
 def note(owner: Owner, mark: str) -> None:
-    """Remember a mark."""
+    """Remember a mark, beyond this process if the owner's code is kept."""
     _noted.add((owner, mark))
-    if owner.kept:
+    if owner.kept and owner not in _left:
         write_checked(_mark(owner, mark), b"")
 
 
-#: Marks of this process.
+#: Marks of this process, and owners of code that only this process can run.
 _noted: set[tuple[Owner, str]] = set()
+_left: set[Owner | None] = set()
 
 
 def _mark(owner: Owner, mark: str) -> Path:
