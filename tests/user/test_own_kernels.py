@@ -122,7 +122,8 @@ def test_code_with_addresses_is_made_anew(picks, how):
     answers = [picks(problem)[0] for _ in range(2)]
     assert [answer["objective"] for answer in answers] == [-15, -15]
     files = [file.read_bytes() for file in picks.cache.rglob("*.o")]
-    assert [len(content) < 100 for content in files] == [True]  # a mark that the functions were looked at
+    # A mark that the functions were looked at, unless what they look up cannot be hashed.
+    assert [len(content) < 100 for content in files] == [True] * (how != "foreign")
 
 
 def test_members_of_an_enumeration_are_values(picks):
