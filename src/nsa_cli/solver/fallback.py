@@ -51,6 +51,9 @@ _EARLY = 1.0
 #: interrupts waits for the latter. Elements up to which there is any: it goes to its end at about 1e-5 each.
 _MOMENT, _MOMENTS, _HASTY = 0.4, 1e-5, 200_000
 
+#: Steps enough for solutions to be recombined, by kernels of their own.
+_POPULATED = 1_000
+
 #: Elements above which an instant start is not made to compete with the one that there is.
 _MANY = 10_000
 
@@ -162,8 +165,16 @@ def _starts(batch: Batch, made: NDArray[Any] | None, why: str) -> list[NDArray[A
 
 def compile_later(batch: Batch) -> None:
     """Start a process of low priority that compiles what a batch needs, and outlives this one."""
+    method = batch.plan.search.method  # steps alone would ask for annealing
     settings = replace(
-        batch.settings, steps=Steps(2), time_limit=None, gap=None, target=None, threads=1, init=None
+        batch.settings,
+        method=method,
+        steps=Steps(_POPULATED if method == "large-step" else 2),
+        time_limit=None,
+        gap=None,
+        target=None,
+        threads=1,
+        init=None,
     )
     try:
         work = pickle.dumps((batch.tasks[:1], settings))
