@@ -65,7 +65,7 @@ def _check(model: Model, batch: Any, x: Any) -> None:
 
     data = batch.rules.row.py_func(batch.data, batch.which[0], np.zeros(0))
     state = (numba.typeof(data), numba.typeof(x))
-    _returned(model, "cost", model.function("cost"), state, types.Number, "a number")
+    _returned(model, "cost", model.function("cost"), state, (types.Integer, types.Float), "a real number")
     if (recombine := model.function("recombine")) is not None:
         both = (*state, numba.typeof(x))
         _returned(model, "recombine", recombine, both, types.NoneType, "nothing: it changes x")
@@ -81,7 +81,7 @@ def _check(model: Model, batch: Any, x: Any) -> None:
             "nothing: it changes x",
         )
         if m.delta is not None:
-            _returned(model, "delta", m.delta, (*state, move), types.Number, "a number")
+            _returned(model, "delta", m.delta, (*state, move), (types.Integer, types.Float), "a real number")
         if m.move.reverse is not None:
             given = _returned(
                 model, f"reverse of {m.move.name}", m.move.reverse, (*state, move), types.BaseTuple, "a move"
@@ -105,7 +105,7 @@ def _check(model: Model, batch: Any, x: Any) -> None:
                 given = _returned(model, "features", m.features, more, types.BaseTuple, "a tuple of numbers")
                 wanted = model.cls.feature_names
                 if len(given) != len(wanted) or not all(
-                    isinstance(t, types.Number | types.Boolean) for t in given
+                    isinstance(t, types.Integer | types.Float | types.Boolean) for t in given
                 ):
                     expected = f"{len(wanted)} numbers ({', '.join(wanted)})"
                     raise _wrong(model, "features", m.features, expected, given)
