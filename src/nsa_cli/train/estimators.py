@@ -88,7 +88,7 @@ class Losses(NamedTuple):
 def losses(
     log_prob: Tensor, values: Tensor, targets: Targets, count: int, clip: float, entropy: float
 ) -> Losses:
-    """Compute what rows add to both losses of a minibatch; in loops: `train.kernel.surrogate`.
+    """Compute what rows add to both losses of a minibatch; in loops: `kernels.gradients.surrogate`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Rooms of source files that machine code is made from, and their hashes: code of edited sources is not run.
 
 A room is a folder ``kernels``: the shared one, or that of a problem. Its files import nothing outside rooms,
-so an edit elsewhere changes no kernel (`tests/test_architecture.py`). Kernels of own problems are also made
+so an edit elsewhere changes no kernel (`tests/kernels/test_rooms.py`). Kernels of own problems are also made
 from the folder ``user``.
 """
 
