@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 
 from nsa_cli.bench import statistics
 
@@ -15,6 +16,16 @@ def test_half_width_tends_to_the_normal_quantile():
     """For many values Student's t is 1.96."""
     values = np.tile([-1.0, 1.0], 5000)
     assert statistics.half_width(values) == pytest.approx(1.96 / 100, rel=1e-3)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 9, 10, 99, 1000])
+def test_students_quantiles_are_scipys(degrees):
+    """Of an even and of an odd number of degrees, from the middle outwards."""
+    for probability in (0.5, 0.6, 0.975, 0.9995):
+        expected = stdtrit(degrees, probability)
+        assert statistics.student_quantile(probability, degrees) == pytest.approx(
+            expected, abs=1e-12, rel=1e-11
+        )
 
 
 def test_one_value_has_no_error():

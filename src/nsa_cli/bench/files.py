@@ -63,7 +63,7 @@ def circumstances(packages: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"nsa-cli": __version__}
-        | {name: metadata.version(name) for name in ("scipy", *packages)},
+        | {name: metadata.version(name) for name in ("numpy", *packages)},
         "machine": machine()
         | {
             "processor": processor(),

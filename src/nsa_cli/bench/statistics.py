@@ -30,12 +30,29 @@ def half_width(values: NDArray[np.float64], level: float = 0.95) -> float | None
     float or None
         None for fewer than two values, or where one is missing (NaN).
     """
-    from scipy.special import stdtrit
-
     n = len(values)
     if n < 2 or np.isnan(values).any():
         return None
-    return float(stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / math.sqrt(n))
+    return float(student_quantile((1 + level) / 2, n - 1) * values.std(ddof=1) / math.sqrt(n))
+
+
+def student_quantile(probability: float, degrees: int) -> float:
+    """Invert Student's distribution function for probabilities from 1/2 on, by bisection."""
+    low, high = -math.pi / 2, math.pi / 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if _student(middle, degrees) < probability else (low, middle)
+    return math.sqrt(degrees) * math.tan(low)
+
+
+def _student(angle: float, degrees: int) -> float:
+    """Student's distribution function at ``sqrt(degrees) * tan(angle)`` (Abramowitz, Stegun 26.7.3, 4)."""
+    squared, odd = math.cos(angle) ** 2, degrees % 2
+    term, total = (math.cos(angle) if odd else 1.0), 0.0
+    for k in range(1 + odd, degrees, 2):
+        total += term
+        term *= squared * k / (k + 1)
+    sine = math.sin(angle) * total
+    return 0.5 + ((angle + sine) / math.pi if odd else sine / 2)
 
 
 def spread(values: NDArray[np.float64]) -> float | None:

@@ -10,6 +10,7 @@ from nsa_cli.problems.tsp.neighbour_lists import (
     hilbert,
     lists_of,
     nearest_among,
+    nearest_in_orthants,
     nearest_points,
     neighbour_lists,
     sites_of,
@@ -35,6 +36,40 @@ def test_neighbours_are_the_nearest_sites(size: int, explicit: bool) -> None:
     assert np.allclose(lists.distances[np.argsort(numbers)], expected)
     assert np.allclose(far[numbers[:, None], numbers[lists.neighbours]], lists.distances)
     assert neighbour_lists(instance) is neighbour_lists(instance)
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("kind", ["random", "lattice", "line", "one place"])
+@pytest.mark.parametrize("metric", ["EXACT", "MAN", "MAX"])
+def test_of_points_equally_far_the_first_are_the_nearest(axes: int, kind: str, metric: str) -> None:
+    """In each norm, whatever the points' places in the tree."""
+    rng = np.random.default_rng(3)
+    points = rng.random((203, axes)) if kind == "random" else rng.integers(0, 6, (203, axes)).astype(float)
+    points *= {"line": np.arange(axes) == 1, "one place": 0.0}.get(kind, 1.0)
+    apart = np.abs(points[:, None] - points)
+    far = {"EXACT": (apart**2).sum(2), "MAN": apart.sum(2), "MAX": apart.max(2)}[metric]
+    np.fill_diagonal(far, np.inf)
+    expected = np.argsort(far, axis=1, kind="stable")[:, :11]
+    assert np.array_equal(nearest_points(points, 11, f"{metric}_{axes}D"), expected)
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("lattice", [False, True])
+def test_two_are_found_in_each_orthant(axes: int, lattice: bool) -> None:
+    """On every side that has so many; of points equally far the first."""
+    rng = np.random.default_rng(4)
+    points = rng.integers(0, 9, (150, axes)).astype(float) if lattice else rng.random((150, axes))
+    found = nearest_in_orthants(points)
+    for i in range(len(points)):
+        side = ((points < points[i]) << np.arange(axes)).sum(axis=1)
+        side[i] = -1
+        far = ((points - points[i]) ** 2).sum(axis=1)
+        expected = []
+        for orthant in range(2**axes):
+            there = np.flatnonzero(side == orthant)
+            two = there[np.argsort(far[there], kind="stable")][:2].tolist()
+            expected += [*two, -1, -1][:2]
+        assert found[i].tolist() == expected
 
 
 def test_neighbours_among_some_cities_are_places_among_these() -> None:

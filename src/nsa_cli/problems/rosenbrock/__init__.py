@@ -28,9 +28,10 @@ def given_or_normal(instance: RosenbrockInstance, draws: Draws) -> Solution:
 
 def normal(instance: RosenbrockInstance, draws: Draws) -> Solution:
     """Start at a standard normal point."""
-    from scipy.special import ndtri
+    from statistics import NormalDist
 
-    return ndtri(draws(instance.dim))
+    quantile = NormalDist().inv_cdf
+    return np.array([quantile(u) for u in draws(instance.dim).tolist()])
 
 
 class GaussianStep(Neighbourhood[RosenbrockInstance]):

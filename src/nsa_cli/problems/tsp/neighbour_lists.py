@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,20 +13,32 @@ from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.metric import KernelMetric, lengths
-from nsa_cli.problems.tsp.kernels.neighbours import find_nearest, put_quadrants
+from nsa_cli.problems.tsp.kernels.neighbours import (
+    CHEBYSHEV,
+    EUCLIDEAN,
+    EVERYWHERE,
+    MANHATTAN,
+    Tree,
+    find_in_tree,
+    find_nearest,
+    tree_of,
+)
 from nsa_cli.problems.tsp.metric_kernel import kernel_metric
 
 #: Nearest neighbours of each site.
 _NEIGHBOURS = 10
 
-#: Up to this many sites, all pairs are compared: quicker than a k-d tree.
+#: Up to this many sites, all pairs are compared: by lengths, as they are rounded.
 _FEW = 150
 
-#: So many of the nearest are looked at for two in each quadrant, and where these are not enough, so many.
-_LOOKED_AT = (24, 100)
+#: Nearest points in each orthant.
+_EACH_SIDE = 2
 
-#: Minkowski's exponent of the metrics that are not Euclidean.
-_EXPONENTS = {"MAN_2D": 1.0, "MAN_3D": 1.0, "MAX_2D": np.inf, "MAX_3D": np.inf}
+#: Points that are looked up between two looks at whether the lists are still wanted.
+_LOOK = 100_000
+
+#: Norms of the metrics that are not Euclidean.
+_NORMS = {"MAN_2D": MANHATTAN, "MAN_3D": MANHATTAN, "MAX_2D": CHEBYSHEV, "MAX_3D": CHEBYSHEV}
 
 #: Places of cities along Hilbert's curve, and the cities in their order, by instance.
 _curves: WeakKeyDictionary[TspInstance, tuple[NDArray[np.int64], NDArray[np.int64]]] = WeakKeyDictionary()
@@ -93,43 +105,55 @@ def neighbour_lists(instance: TspInstance) -> NeighbourLists:
 
 def lists_of(instance: TspInstance, sites: Sites, count: int = _NEIGHBOURS) -> NeighbourLists:
     """Find the `count` nearest sites of each site, or all M - 1 where that is less."""
-    size, metric = len(sites.numbers), kernel_metric(instance, sites.numbers)
-    if size <= _FEW:
-        few = (
-            np.empty((size, min(count, size - 1)), dtype=np.int64),
-            np.full((size, min(count, size - 1)), np.inf),
-        )
-        find_nearest(metric, *few)
-        return NeighbourLists(sites, metric, *few)
-    check_wanted()
-    neighbours = nearest_among(instance, sites.numbers, count)
-    check_wanted()
-    ends = np.repeat(np.arange(size), neighbours.shape[1]), neighbours.ravel()
-    distances = lengths(metric, *ends).reshape(neighbours.shape)
-    return NeighbourLists(sites, metric, *_sorted(neighbours, distances))
+    metric = kernel_metric(instance, sites.numbers)
+    few = len(sites.numbers) <= _FEW
+    return NeighbourLists(sites, metric, *_lists(instance, sites.numbers, metric, count, all_pairs=few))
 
 
 def candidate_lists(instance: TspInstance, count: int) -> NDArray[np.int32]:
     """Find the nearest other cities of each city, int32[N, min(count, N - 1)], nearest first.
 
-    Memory is linear in N where cities have coordinates; a matrix is sorted partially, a row at a time.
+    Memory is linear in N where cities have coordinates.
     """
-    size = instance.size
-    if min(count, size - 1) < 1:
-        return np.zeros((size, 0), np.int32)
-    found = nearest_among(instance, np.arange(size), count)
-    distances = instance.edges(np.arange(size)[:, None], found)
-    return _sorted(found, distances)[0].astype(np.int32)
+    cities = np.arange(instance.size)
+    found, _ = _lists(instance, cities, kernel_metric(instance, cities), count)
+    return found.astype(np.int32)
+
+
+def _lists(
+    instance: TspInstance,
+    cities: NDArray[np.int64],
+    metric: KernelMetric,
+    count: int,
+    *,
+    all_pairs: bool = False,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the nearest others of some cities int64[M], whose metric is given, and how far they are."""
+    size = len(cities)
+    count = max(min(count, size - 1), 0)
+    if all_pairs or instance.matrix is not None:
+        shape = (size, count)
+        neighbours, distances = np.empty(shape, dtype=np.int64), np.full(shape, np.inf)
+        if count:
+            find_nearest(metric, neighbours, distances)
+        return neighbours, distances
+    neighbours = nearest_among(instance, cities, count)
+    ends = np.repeat(np.arange(size), count), neighbours.ravel()
+    distances = lengths(metric, *ends).reshape(neighbours.shape)
+    if (distances[:, 1:] >= distances[:, :-1]).all():
+        return neighbours, distances
+    order = np.argsort(distances, axis=1, kind="stable")
+    return np.take_along_axis(neighbours, order, 1), np.take_along_axis(distances, order, 1)
 
 
 def nearest_among(instance: TspInstance, cities: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Find the nearest others of some cities int64[M]: places among these, int64[M, min(count, M - 1)].
 
-    In the order of the points' distances, unrounded; in no order where lengths are a matrix.
+    In the order of the points' distances, unrounded, or of the lengths in a matrix.
     """
     count = min(count, len(cities) - 1)
     if instance.matrix is not None:
-        return _nearest_in_matrix(instance.matrix, cities, count)
+        return _lists(instance, cities, kernel_metric(instance, cities), count)[0]
     return nearest_points(instance.points[cities], count, instance.edge_weight_type)
 
 
@@ -138,70 +162,52 @@ def nearest_points(
 ) -> NDArray[np.int64]:
     """Find the `count` < N nearest other points of each of float64[N, axes]; int64[N, count], nearest first.
 
-    The type chooses the norm: Euclidean, Manhattan or Chebyshev.
+    The type chooses the norm: Euclidean, Manhattan or Chebyshev. Of points that are equally far, the first.
     """
-    norm = _EXPONENTS.get(edge_weight_type, 2.0)
-    if len(points) <= _FEW:
-        apart = np.linalg.norm(points[:, None] - points, norm, axis=2)
-        np.fill_diagonal(apart, np.inf)
-        return np.argsort(apart, axis=1, kind="stable")[:, :count]
-
-    from scipy.spatial import cKDTree
-
-    _, found = cKDTree(points).query(points, k=count + 1, p=norm)
-    # The first neighbour is the point itself, unless others coincide with it.
-    if np.array_equal(found[:, 0], np.arange(len(points))):
-        return np.ascontiguousarray(found[:, 1:])
-    itself = found == np.arange(len(points))[:, None]
-    itself[~itself.any(1), -1] = True
-    others: NDArray[np.int64] = found[~itself].reshape(len(points), count)
-    return others
+    norm = _NORMS.get(edge_weight_type, EUCLIDEAN)
+    return _looked_up(tree_of(points), norm, EVERYWHERE, count)
 
 
-def with_quadrants(points: NDArray[np.float64], neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Add the two nearest points of each quadrant to neighbours (Miller and Pekny 1995).
+def nearest_in_orthants(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Find the two nearest points in each orthant around each point (Miller and Pekny 1995: quadrants).
 
     Parameters
     ----------
-    points : float64[N, 2]
-        No two the same.
-    neighbours : int64[N, k]
+    points : float64[N, axes]
+
+    Returns
+    -------
+    int64[N, 2 ** axes * 2]
+        -1 where there is none.
+    """
+    tree = tree_of(points)
+    sides = [_looked_up(tree, EUCLIDEAN, side, _EACH_SIDE) for side in range(2 ** points.shape[1])]
+    found = np.concatenate(sides, axis=1)
+    return np.where(found < len(points), found, -1)
+
+
+def with_quadrants(points: NDArray[np.float64], neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add the nearest in each quadrant of points float64[N, 2] to neighbours, int64[N, k].
 
     Returns
     -------
     int64[N, k + 8]
-        -1 where there is none near, or it is among the neighbours already.
+        -1 where there is none, or it is among the neighbours already.
     """
-    from scipy.spatial import cKDTree
-
-    both = np.concatenate([neighbours, np.full((len(points), 8), -1)], axis=1)
-    tree, left = cKDTree(points), np.arange(len(points))
-    for count in _LOOKED_AT:
-        if count < len(points) and len(left):
-            _, near = tree.query(points[left], k=count + 1)
-            left = left[: put_quadrants(points, near, left, both, neighbours.shape[1])]
-    return both
+    found = nearest_in_orthants(points)
+    for k in range(neighbours.shape[1]):
+        found[found == neighbours[:, k, None]] = -1
+    return np.concatenate([neighbours, found], axis=1)
 
 
-def _nearest_in_matrix(matrix: NDArray[Any], cities: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Find the `count` nearest others of some cities, in no order; a row at a time: no second matrix."""
-    found = np.empty((len(cities), count), dtype=np.int64)
-    for i, city in enumerate(cities):
-        row = matrix[city, cities].astype(np.float64)
-        row[i] = np.inf
-        found[i] = (
-            np.argpartition(row, count - 1)[:count] if count < len(row) else np.flatnonzero(row < np.inf)
-        )
+def _looked_up(tree: Tree, norm: int, orthant: int, count: int) -> NDArray[np.int64]:
+    """Find the nearest others of each point in an orthant, int64[N, count]; N where there are no more."""
+    size = len(tree.points)
+    found, far = np.empty((size, count), dtype=np.int64), np.empty(count)
+    for begin in range(0, size if count else 0, _LOOK):
+        check_wanted()
+        find_in_tree(tree, norm, orthant, begin, min(begin + _LOOK, size), found, far)
     return found
-
-
-def _sorted(
-    neighbours: NDArray[np.int64], distances: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    if (distances[:, 1:] >= distances[:, :-1]).all():
-        return neighbours, distances
-    order = np.argsort(distances, axis=1, kind="stable")
-    return np.take_along_axis(neighbours, order, 1), np.take_along_axis(distances, order, 1)
 
 
 def sites_of(instance: TspInstance, *, merge: bool = True) -> Sites:

@@ -186,14 +186,14 @@ def _probabilities(
     view: LearntView, tour: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], int, NDArray[np.float64]]:
     """Of each position as first city; the likeliest; of each as second one, nan where it is not allowed."""
-    from scipy.special import softmax
 
     def of(*chosen: int) -> NDArray[np.float64]:
         logits, allowed = (rows[0] for rows in view.logits([view.instance], tour, chosen))
         if not allowed.any():
             message = f"expected at least 4 cities, which have moves to show, got {len(tour)}"
             raise UsageError(message, option="size")
-        return np.where(allowed, softmax(np.where(allowed, logits, -np.inf)), np.nan)
+        weights = np.exp(np.where(allowed, logits - logits[allowed].max(), -np.inf))
+        return np.where(allowed, weights / weights.sum(), np.nan)
 
     first = of()
     likeliest = int(np.nanargmax(first))

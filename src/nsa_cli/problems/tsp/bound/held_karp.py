@@ -15,9 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -34,7 +32,13 @@ from nsa_cli.problems.tsp.closed import ClosedTour, directed_lengths, searched
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.ascent import HIGHEST, Ascent, ascend
 from nsa_cli.problems.tsp.kernels.spanning_tree import Graph, graph_of, grow_tree, new_tree
-from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, lists_of, neighbour_lists, sites_of
+from nsa_cli.problems.tsp.neighbour_lists import (
+    NeighbourLists,
+    lists_of,
+    nearest_in_orthants,
+    neighbour_lists,
+    sites_of,
+)
 
 #: Cities up to which the dynamic programme over subsets is a matter of milliseconds.
 _FEW = 12
@@ -275,7 +279,7 @@ def _best_potentials(
             share *= 0.5 if gained <= _MUCH * abs(hoped) else 1.0
         if tree.edges is None or 2 * time.monotonic() - began > end:
             break
-        graph = cities.with_edges(graph, tree.edges, *([] if turn else _triangles(cities)))
+        graph = cities.with_edges(graph, tree.edges, *([] if turn else _near_and_around(cities)))
         start = ascent.best if hoped - tree.total <= 0.1 * abs(hoped) else 0.0 * start
     return found
 
@@ -286,20 +290,17 @@ def _is_easy(cities: ScaledCities) -> bool:
     return cities.compiled and size <= _EASY and len(sites.numbers) == size
 
 
-def _triangles(cities: ScaledCities) -> Iterator[Edges]:
-    """Edges of the Delaunay triangulation, which join clusters as well; none for a line, or a matrix.
+def _near_and_around(cities: ScaledCities) -> Iterator[Edges]:
+    """Edges to the nearest cities on each side, which join clusters as well.
 
-    Of few cities all edges: SciPy takes longer to import than the rest of the bound.
+    Of few cities all edges, of a matrix none.
     """
     if len(cities.numbers) <= _ALL_EDGES:
         yield np.triu_indices(len(cities.numbers), 1)
     elif cities.instance.matrix is None:
-        from scipy.spatial import Delaunay, QhullError
-
-        with suppress(QhullError, ValueError):
-            corners = Delaunay(cities.instance.measured[cities.numbers]).simplices.astype(np.int64)
-            for a, b in combinations(range(corners.shape[1]), 2):
-                yield corners[:, a], corners[:, b]
+        around = nearest_in_orthants(cities.instance.measured[cities.numbers])
+        city, k = np.nonzero(around >= 0)
+        yield city, around[city, k]
 
 
 def _rounds(size: int) -> int:
