@@ -1,7 +1,7 @@
 """Machine code of the built-in problems' kernels, made when the package is built.
 
-    python build_kernels.py            libraries for processors of this machine's kind
-    python build_kernels.py --all      for all targets, as wheels have them
+    python build_kernels.py                    the library for this processor
+    python build_kernels.py linux-x86-64 …     portable ones, for targets whose names begin so
 
 Small instances are solved in every way that has a kernel of its own. Each kernel that is called on the way is
 typed and lowered by Numba, once, and then compiled by LLVM for each target: what is shipped is what was run.
@@ -65,14 +65,13 @@ class Builder:
     def find(self, kernel: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
         """Compile a kernel for types of arguments, keep its objects, and load it for this machine."""
         from nsa_cli.kernels.toolchain import library
-        from nsa_cli.kernels.toolchain.ahead import lowered
+        from nsa_cli.kernels.toolchain.compiler import lowered
         from nsa_cli.kernels.toolchain.kept import load
 
         name = library.name_of(kernel.py_func, types)
         places = [self._folder / target.name for target in self._targets]
-        entry = next(
-            (e for r in library.RESULTS if all((p / (e := f"{name}.{r}")).exists() for p in places)), None
-        )
+        known = [f"{name}.{result}" for result in library.RESULTS]
+        entry = next((e for e in known if all((place / f"{e}.o").exists() for place in places)), None)
         if entry is None:
             module, returns = lowered(kernel, name, arguments, library.parts_of(arguments))
             entry, bitcode = f"{name}.{returns}", module.as_bitcode()
@@ -80,9 +79,9 @@ class Builder:
                 place.mkdir(parents=True, exist_ok=True)
                 new = place / f".{os.getpid()}"  # other parts may be at it, too
                 new.write_bytes(_emitted(bitcode, target))
-                new.replace(place / entry)
+                new.replace(place / f"{entry}.o")
         self.made.append(entry)
-        code = (self._folder / self._here.name / entry).read_bytes()
+        code = (self._folder / self._here.name / f"{entry}.o").read_bytes()
         return library.caller(name, load(entry, code), entry.rpartition(".")[2])
 
 
@@ -99,7 +98,7 @@ def _emitted(bitcode: bytes, target: Any) -> bytes:
     import llvmlite.binding as llvm
     from llvmlite.binding import newpassmanagers as passes
 
-    from nsa_cli.kernels.toolchain.ahead import outside
+    from nsa_cli.kernels.toolchain.compiler import outside
 
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=3, reloc="pic"
@@ -115,42 +114,22 @@ def _emitted(bitcode: bytes, target: Any) -> bytes:
     return machine.emit_object(module)
 
 
-def _lean() -> None:
-    """Keep Numba from optimising and assembling each part of a kernel by itself."""
-    from numba.core import codegen
-
-    class LeanLibrary(codegen.JITCodeLibrary):
-        def add_llvm_module(self, module: Any) -> None:
-            self._final_module.link_in(module)
-
-        def finalize(self) -> None:
-            for library in dict.fromkeys(self._linking_libraries):
-                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-            self._finalize_dynamic_globals()
-            self._finalized = True
-
-        def get_pointer_to_function(self, name: str) -> int:
-            return 0
-
-    codegen.JITCPUCodegen._library_class = LeanLibrary
-    codegen.JITCPUCodegen.set_env = lambda *_: None
-
-
 def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -> None:
     """Solve in all ways of a part, with a builder in place."""
     import llvmlite.binding as llvm
     import numpy as np
 
-    _lean()
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
     from nsa_cli.core.errors import UsageError
     from nsa_cli.core.task import Task
     from nsa_cli.kernels.acceptance import RULES
     from nsa_cli.kernels.toolchain import library
+    from nsa_cli.kernels.toolchain.compiler import linked_only
     from nsa_cli.problems import find_problem
     from nsa_cli.solver.solve import solve_all
 
+    linked_only()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
     builder = Builder(folder, [target for target in library.TARGETS if target.name in names])
     library.find = builder.find
     problem = find_problem(problem_name)
@@ -197,10 +176,11 @@ def _ways(problem: Any, instance: Any, part: str) -> Iterator[Any]:
     yield Settings(method="anneal", policy="uniform", steps=Steps(2))
 
 
-def build(target_names: Sequence[str], jobs: int, *, portable: bool) -> None:
+def build(target_names: Sequence[str], here: str, jobs: int, *, portable: bool) -> None:
     """Make a library for each target, in a folder that takes the place of the old one when it is whole.
 
-    Nothing is done where they are of these very sources: installers ask twice.
+    Nothing is done where they are of these very sources: installers ask twice. Objects are also made for the
+    target that runs `here`.
     """
     from nsa_cli.kernels.toolchain.library import FOLDER, HASHES, TARGETS
 
@@ -214,7 +194,7 @@ def build(target_names: Sequence[str], jobs: int, *, portable: bool) -> None:
     objects.mkdir(parents=True, exist_ok=True)
 
     def start(part: tuple[str, str]) -> list[str]:
-        command = [sys.executable, "-P", __file__, "--part", *part, str(objects), *target_names]
+        command = [sys.executable, "-P", __file__, "--part", *part, str(objects), *{here, *target_names}]
         paths = os.pathsep.join([str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])])
         subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": paths, "NSA_KERNELS": ""})
         return json.loads((objects / f"{'-'.join(part)}.json").read_text())
@@ -224,7 +204,7 @@ def build(target_names: Sequence[str], jobs: int, *, portable: bool) -> None:
     with tempfile.TemporaryDirectory(dir=FOLDER.parent, prefix=".libraries-") as folder:
         hashes = {}
         for target in (target for target in TARGETS if target.name in target_names):
-            parts = [objects / target.name / entry for entry in entries]
+            parts = [objects / target.name / f"{entry}.o" for entry in entries]
             link(target, parts, Path(folder) / target.file, portable=portable)
             hashes[target.file] = hashlib.sha256((Path(folder) / target.file).read_bytes()).hexdigest()
         (Path(folder) / HASHES).write_text(json.dumps(hashes))
@@ -239,12 +219,10 @@ def link(target: Any, objects: Sequence[Path], into: Path, *, portable: bool) ->
     The latter has the C libraries of other systems, and old versions of this one's: a `portable` library, of
     a wheel, needs no newer one.
     """
-    from nsa_cli.kernels.toolchain.library import targets_of_machine
-
     arch, _, system = target.triple.partition("-")
     zig = [sys.executable, "-m", "ziglang", "cc", "-target"]
     zig += [f"{arch.replace('arm64', 'aarch64')}-{'linux-gnu.2.17' if 'linux' in system else 'macos'}"]
-    compiler = None if portable or target not in targets_of_machine() else shutil.which("cc")
+    compiler = None if portable else shutil.which("cc")
     command = zig if compiler is None else [compiler]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write("\n".join(f'"{path}"' for path in objects))
@@ -255,7 +233,7 @@ def link(target: Any, objects: Sequence[Path], into: Path, *, portable: bool) ->
 def main() -> None:
     """Build, or run one part."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--all", action="store_true", help="for all targets, not only this machine's kind")
+    parser.add_argument("targets", nargs="*", help="beginnings of targets' names")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--part", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -264,10 +242,12 @@ def main() -> None:
         run_part(problem, part, Path(folder), names)
         return
     sys.path.insert(0, str(SOURCES))
-    from nsa_cli.kernels.toolchain.library import targets_of_machine
+    from nsa_cli.kernels.toolchain.library import TARGETS, fitting
 
-    targets = [target.name for target in targets_of_machine(every=options.all)]
-    build(targets, options.jobs, portable=options.all)
+    if (here := fitting(TARGETS)) is None:
+        sys.exit("expected a processor that is listed in kernels/toolchain/library.py")
+    chosen = [target.name for target in TARGETS if target.name.startswith(tuple(options.targets))]
+    build(chosen if options.targets else [here.name], here.name, options.jobs, portable=bool(options.targets))
 
 
 if __name__ == "__main__":

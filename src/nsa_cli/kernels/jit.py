@@ -76,7 +76,7 @@ class Function(Generic[ReturnT]):
         try:
             from nsa_cli.kernels.toolchain import compiler
 
-            return compiler.dispatcher(self, variants)(*arguments)
+            return compiler.dispatcher(self)(*arguments)
         finally:
             calls.pop()
 
@@ -85,7 +85,7 @@ class Function(Generic[ReturnT]):
         """The type by which Numba knows this function, where another one calls it."""
         from nsa_cli.kernels.toolchain import compiler
 
-        return compiler.type_of(self, variants)
+        return compiler.type_of(self)
 
 
 class Kernel(Function[ReturnT]):

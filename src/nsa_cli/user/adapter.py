@@ -17,7 +17,8 @@ from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.problem import Draws, Problem, Start
 from nsa_cli.user.calls import MistakeError, call, mistake
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.model import CHOICE_BITS, Model
+from nsa_cli.user.kernels.rules import CHOICE_BITS
+from nsa_cli.user.model import Model
 
 if TYPE_CHECKING:
     from nsa_cli.kernels.hooks import Fused
@@ -49,7 +50,7 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
         return UserOperations(self.model)
 
     def kernel(self) -> Fused:
-        from nsa_cli.user.kernel import fused_of
+        from nsa_cli.user.fused import fused_of
 
         return fused_of(self.model)
 
@@ -156,7 +157,7 @@ class AdaptedProblem(Problem[UserInstance]):
 
 
 def _compiled_cost(instance: UserInstance, solution: Solution) -> float | None:
-    from nsa_cli.user.kernel import compiled_costs, is_compiled
+    from nsa_cli.user.fused import compiled_costs, is_compiled
 
     return float(compiled_costs(instance, [solution])[0]) if is_compiled(instance) else None
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.kernels import calls, variants
+from nsa_cli.kernels import calls
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import definition_of, line_of_name
 from nsa_cli.user.failures import owner_of
@@ -33,7 +33,7 @@ def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
     Parameters
     ----------
     model : Model
-    batch : nsa_cli.user.kernel.UserArrays
+    batch : nsa_cli.user.kernels.annealing.UserArrays
         Of the types of data that they are compiled for.
     instance : UserInstance
         One of these.
@@ -115,9 +115,9 @@ def _returned(
     model: Model, name: str, function: Any, arguments: tuple[Any, ...], kind: Any, meaning: str
 ) -> Any:
     """Compile a function for types of arguments; give the type of its result."""
-    from nsa_cli.kernels.toolchain.compiler import dispatcher
+    from nsa_cli.kernels.toolchain.compiler import dispatcher, module_of
 
-    made = dispatcher(model.compiled(function, checked=True), variants)
+    made = dispatcher(model.compiled(function, checked=True))
     try:
         made.compile(arguments)
     except Exception as error:  # Numba's own, and whatever else its passes may trip over
@@ -126,7 +126,7 @@ def _returned(
             f"{place}: {model.cls.__name__}: {name} cannot be compiled by Numba: {why}"
         ) from None
     found = made.overloads[arguments]
-    if any(called.name.startswith(_OF_PYTHON) for called in found.library._final_module.functions):
+    if any(called.name.startswith(_OF_PYTHON) for called in module_of(found).functions):
         place = line_of_name(function, "print") or definition_of(function)
         why = f"{name} cannot be compiled: it calls Python, as print does; take that out"
         raise UsageError(f"{place}: {model.cls.__name__}: {why}")

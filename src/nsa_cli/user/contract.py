@@ -25,8 +25,8 @@ from nsa_cli.user.check import (
     close,
     walk,
 )
+from nsa_cli.user.fused import compiled_costs
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.kernel import compiled_costs
 
 #: Sizes of generated instances, and random moves on each.
 SIZES, _MOVES = (2, 3, 4, 5, 8), 40

@@ -18,7 +18,7 @@ from nsa_cli.kernels.jit import Function
 
 #: Packages whose functions and classes are known by their names: of the versions that machine code is kept
 #: for.
-_LIBRARY = sys.stdlib_module_names | {"llvmlite", "nsa_cli", "numba", "numpy"}
+_LIBRARY = sys.stdlib_module_names | {"llvmlite", "numba", "numpy"}
 
 #: Values that their representation tells.
 _PLAIN = (bool, int, float, complex, str, bytes, range, slice, EllipsisType, type(None))
@@ -210,7 +210,8 @@ def _name(value: Any) -> bytes:
     home = value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", ""))
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
     belongs = getattr(value, "__self__", None)
-    if home.partition(".")[0] not in _LIBRARY or not isinstance(belongs, ModuleType | type(None)):
+    known = home.partition(".")[0] in _LIBRARY or home.startswith("nsa_cli.")
+    if not known or not isinstance(belongs, ModuleType | type(None)):
         raise _UnhashableError(value)
     return f"{home} {name}".encode()
 

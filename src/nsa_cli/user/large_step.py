@@ -7,94 +7,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import Draws, LargeStepRun
-from nsa_cli.kernels import steps
-from nsa_cli.kernels.draws import mix, uniform
-from nsa_cli.kernels.jit import inlined, uncached, variant
+from nsa_cli.user.fused import arrays_of
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.kernel import UserArrays, arrays_of
+from nsa_cli.user.kernels.annealing import UserArrays
+from nsa_cli.user.kernels.large_steps import FEWEST, MoveChain, MoveSet
 from nsa_cli.user.model import Model
-from nsa_cli.user.rules import KNOWN, NOW, THEN, Rules
 
-#: Elements at least; moves of a kick at least, and at most as a share of the elements.
-_LEAST, FEWEST, _SHARE = 4, 2, 0.2
+#: Elements at least; moves of a kick at most, as a share of the elements.
+_LEAST, _SHARE = 4, 0.2
 
 #: Rises up to this, in typical changes of a move, are rounding errors.
 _ROUNDING = 1e-12
 
-#: Passes over the first choices in a descent at most.
-_PASSES = 8
-
-#: The same of members of a population, and passes in a row without an improvement after which one ends:
-#: members that are no local optima have little to hand on (measured on quadratic assignments: 1, 5 and 15).
-_MEMBER_PASSES, _PATIENCE = 100, 15
-
-#: Of `settle`: members settle in one go, whatever that takes.
-_IN_ONE_GO = 1 << 62
-
 #: Kicks that take as long as to make a solution, and to recombine two.
 _MAKING, _MATING = 12.0, 8.0
-
-#: Indices of `MoveChain.energies`.
-CURRENT, BEFORE = range(2)
-
-
-class MoveSet(NamedTuple):
-    """Instance as the chains on it read it, with its moves.
-
-    Attributes
-    ----------
-    batch : NamedTuple
-        Data of all instances, see `nsa_cli.user.kernel.UserArrays`.
-    which : int64
-        The instance.
-    counts : int64[C]
-    firsts : int64[K]
-        For each type of moves, the place in `counts` of its first choice.
-    rules : nsa_cli.user.rules.Rules
-    most : int
-        Moves of a kick at most.
-    scale, tolerance : float
-        See `nsa_cli.kernels.steps`.
-    """
-
-    batch: Any
-    which: np.int64
-    counts: NDArray[np.int64]
-    firsts: NDArray[np.int64]
-    rules: Rules
-    most: int
-    scale: float
-    tolerance: float
-
-
-class MoveChain(NamedTuple):
-    """State of a chain.
-
-    Attributes
-    ----------
-    x, before, best : array [N]
-        The current solution, the one before the kick, the best one.
-    energies : float64[2]
-        Of the first two.
-    spare, scratch, numbers, weighed
-        As in `nsa_cli.user.kernel.Work`.
-    """
-
-    x: NDArray[Any]
-    before: NDArray[Any]
-    best: NDArray[Any]
-    energies: NDArray[np.float64]
-    spare: NDArray[Any]
-    scratch: NDArray[np.float64]
-    numbers: NDArray[np.float64]
-    weighed: NDArray[np.int64]
 
 
 class UserLargeStep:
@@ -172,147 +105,3 @@ def _run(batch: UserArrays, firsts: NDArray[np.int64], row: int, first: NDArray[
     )
     chain = _chain_at(first, batch.room)
     return LargeStepRun(moves, chain, chain.x.copy, chain.best.copy)
-
-
-@inlined
-def data_of(moves: MoveSet, chain: MoveChain) -> Any:
-    """Give the data as a user's functions get them."""
-    return moves.rules.row(moves.batch, moves.which, chain.scratch)
-
-
-@uncached
-def _weigh(moves: MoveSet, chain: MoveChain, kind: int, code: Any) -> float:
-    """Compute what a move adds to the cost."""
-    chain.numbers[NOW], chain.numbers[KNOWN] = chain.energies[CURRENT], 1.0
-    return moves.rules.delta(kind, data_of(moves, chain), chain.x, code, chain)
-
-
-@uncached
-def _make(moves: MoveSet, chain: MoveChain, kind: int, code: Any, change: float) -> None:
-    """Make a move that was just weighed."""
-    whole = chain.weighed[0] == code and chain.weighed[1] == kind
-    chain.weighed[0] = -1
-    moves.rules.apply(kind, data_of(moves, chain), chain.x, code)
-    chain.energies[CURRENT] = chain.numbers[THEN] if whole else chain.energies[CURRENT] + change
-
-
-@uncached
-def _begin(moves: MoveSet, chain: MoveChain) -> None:
-    """Compute the first solution's cost, unless that is known."""
-    if np.isnan(chain.energies[CURRENT]):
-        chain.energies[CURRENT] = moves.rules.cost(data_of(moves, chain), chain.x)
-
-
-@uncached
-def _descend(moves: MoveSet, chain: MoveChain, bits: Any, most: int, patience: int) -> None:
-    """Descend by improving moves, each first choice of each type in turn with others at random.
-
-    Ends after so many passes, or after `patience` in a row that found no improvement.
-    """
-    kinds, idle = len(moves.firsts), 0
-    for turn in range(most):
-        idle += 1
-        for kind in range(kinds):
-            count = moves.counts[moves.firsts[kind]]
-            begin = np.int64(uniform(bits, kind) * count)
-            for k in range(count):
-                first = begin + k
-                first -= count if first >= count else 0
-                at = mix(bits + np.uint64((turn * kinds + kind) * count + k + 1))
-                code = moves.rules.propose_from(kind, data_of(moves, chain), chain.x, moves.counts, first, at)
-                if code < 0:
-                    continue
-                change = _weigh(moves, chain, kind, code)
-                if change < -moves.tolerance:
-                    _make(moves, chain, kind, code, change)
-                    idle = 0
-        if idle == patience:
-            break
-
-
-@uncached
-def _remember(chain: MoveChain) -> None:
-    """Keep the current solution, to go back to."""
-    for k in range(len(chain.x)):
-        chain.before[k] = chain.x[k]
-    chain.energies[BEFORE] = chain.energies[CURRENT]
-
-
-@uncached
-def _go_back(chain: MoveChain) -> None:
-    for k in range(len(chain.x)):
-        chain.x[k] = chain.before[k]
-    chain.energies[CURRENT] = chain.energies[BEFORE]
-
-
-@variant(steps.enter, data=MoveSet)
-def _enter(data: MoveSet, state: MoveChain, solution: Any, settled: bool) -> None:
-    for k in range(len(state.x)):
-        state.x[k] = solution[k]
-    state.energies[CURRENT] = data.rules.cost(data_of(data, state), state.x)
-    state.weighed[0] = -1
-
-
-@variant(steps.recombine, data=MoveSet)
-def _recombine(data: MoveSet, state: MoveChain, other: Any, draws: np.uint64) -> None:
-    _remember(state)
-    data.rules.recombine(data_of(data, state), state.x, other)
-    state.energies[CURRENT] = data.rules.cost(data_of(data, state), state.x)
-    state.weighed[0] = -1
-    _descend(data, state, mix(draws), _MEMBER_PASSES, _PATIENCE)
-    if not state.energies[CURRENT] <= state.energies[BEFORE]:  # nor a NaN
-        _go_back(state)
-
-
-@variant(steps.settle, data=MoveSet)
-def _settle(data: MoveSet, state: MoveChain, limit: int) -> bool:
-    _begin(data, state)
-    if limit == _IN_ONE_GO:
-        _descend(data, state, np.uint64(0), _MEMBER_PASSES, _PATIENCE)
-    else:
-        _descend(data, state, np.uint64(0), _PASSES, 1)
-    return True
-
-
-@variant(steps.kick, data=MoveSet)
-def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
-    x = state.x
-    _remember(state)
-    wanted = FEWEST + np.int64(uniform(draws, 1) * (data.most - FEWEST + 1))
-    made = 0
-    for k in range(wanted):
-        at = mix(draws + np.uint64(k + 1))
-        kind = np.int64(uniform(at, 0) * len(data.firsts)) if len(data.firsts) > 1 else np.int64(0)
-        code = data.rules.propose(kind, data_of(data, state), x, data.counts, at)
-        if code >= 0:
-            _make(data, state, kind, code, _weigh(data, state, kind, code))
-            made += 1
-    return made > 0
-
-
-@variant(steps.repair, data=MoveSet)
-def _repair(data: MoveSet, state: MoveChain, draws: np.uint64) -> float:
-    _descend(data, state, mix(draws), _PASSES, 1)
-    return np.float64(state.energies[CURRENT] - state.energies[BEFORE])
-
-
-@variant(steps.keep, data=MoveSet)
-def _keep(data: MoveSet, state: MoveChain) -> None:
-    pass
-
-
-@variant(steps.undo, data=MoveSet)
-def _undo(data: MoveSet, state: MoveChain) -> None:
-    _go_back(state)
-
-
-@variant(steps.energy, data=MoveSet)
-def _energy(data: MoveSet, state: MoveChain) -> float:
-    _begin(data, state)
-    return np.float64(state.energies[CURRENT])
-
-
-@variant(steps.note, data=MoveSet)
-def _note(data: MoveSet, state: MoveChain) -> None:
-    for k in range(len(state.x)):
-        state.best[k] = state.x[k]

@@ -15,6 +15,7 @@ from nsa_cli.core.words import nearest
 from nsa_cli.kernels.jit import Function
 from nsa_cli.user.calls import class_place, definition_of
 from nsa_cli.user.functions import compiled, digest_of, parameters_of, plain
+from nsa_cli.user.kernels.rules import MOST_CHOICES
 from nsa_cli.user.moves import MoveType, values_of
 from nsa_cli.user.problem import UserProblem
 from nsa_cli.user.solutions import Count, Reals, SolutionKind
@@ -34,9 +35,6 @@ FUNCTIONS = {
 
 #: Those that each type of moves may have its own of.
 OF_MOVES = ("delta", "allowed", "features")
-
-#: Choices of a move at most, and candidates of a choice: a move is packed into 63 bits.
-MOST_CHOICES, CHOICE_BITS = 3, 21
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,8 @@ class Model:
     @cached_property
     def _hash(self) -> str | None:
         functions = [self.functions[name] for name in sorted(self.functions)]
-        return digest_of(functions, self.keys, self.kind, self.cls.moves, self.cls.feature_names)
+        steps = [getattr(choice, "steps", None) for m in self.moves for choice in m.choices]
+        return digest_of(functions, self.keys, self.kind, self.moves, steps, self.cls.feature_names)
 
     @property
     def is_hashed(self) -> bool:

@@ -12,9 +12,11 @@ from torch import Tensor
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
 from nsa_cli.kernels import slots
+from nsa_cli.user.fused import arrays_of
 from nsa_cli.user.instance import UserInstance
-from nsa_cli.user.kernel import UserArrays, arrays_of, look
-from nsa_cli.user.model import CHOICE_BITS, Model, MoveModel
+from nsa_cli.user.kernels.annealing import UserArrays, look
+from nsa_cli.user.kernels.rules import CHOICE_BITS
+from nsa_cli.user.model import Model, MoveModel
 from nsa_cli.user.scalar import PlainMove, Scalars
 
 #: Candidates of all rows from which on compiled code looks at them.
@@ -28,7 +30,7 @@ class UserBatch:
     ----------
     rows : list of Scalars
     scale : float64[B]
-    arrays : nsa_cli.user.kernel.UserArrays
+    arrays : nsa_cli.user.kernels.annealing.UserArrays
         The same for kernels.
     """
 
@@ -96,7 +98,7 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
         return tuple(torch.tensor([self._row_of(move) for move in moves], device=pairs.device).unbind(1))
 
     def _unpacked(self, code: int, kind: int) -> PlainMove:
-        """Take a code of `nsa_cli.user.rules` apart; 0 where there is no move."""
+        """Take a code of `nsa_cli.user.kernels.rules` apart; 0 where there is no move."""
         mask, count = (1 << CHOICE_BITS) - 1, len(self.model.moves[max(kind, 0)].choices)
         code = max(code, 0)
         return PlainMove(max(kind, 0), tuple(code >> k * CHOICE_BITS & mask for k in range(count)))

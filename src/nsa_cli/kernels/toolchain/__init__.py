@@ -1,4 +1,4 @@
 """How kernels become machine code, and are found again: shipped with the package, or compiled and kept.
 
-Only `compiler` and `ahead` import Numba when they are imported.
+Only `compiler` imports Numba when it is imported.
 """

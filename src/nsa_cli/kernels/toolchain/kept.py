@@ -142,7 +142,7 @@ def _compiled(kernel: Any, name: str, arguments: Sequence[Any], parts: int) -> t
     """Compile a kernel: its object, the type of its result, and whether another process can run it."""
     import llvmlite.binding as llvm
 
-    from nsa_cli.kernels.toolchain.ahead import holds_addresses, lowered, outside
+    from nsa_cli.kernels.toolchain.compiler import holds_addresses, lowered, outside
 
     module, returns = lowered(kernel, name, arguments, parts)
     target = llvm.Target.from_triple(llvm.get_process_triple())

@@ -198,16 +198,10 @@ def failed(kernel: Any, arguments: Sequence[Any]) -> Exception:
     return AssertionError(f"{kernel.py_func.__name__} failed") if owner is None else owner.explain(arguments)
 
 
-def targets_of_machine(*, every: bool = False) -> list[Target]:
-    """List the targets of this system and kind of processor, or all."""
-    here = sys.platform, platform.machine()
-    return [target for target in TARGETS if every or (target.system, target.machine) == here]
-
-
 def fitting(targets: Sequence[Target]) -> Target | None:
     """Find the first of some targets whose code runs on this machine."""
-    here, have = targets_of_machine(), features()
-    return next((t for t in targets if t in here and have.issuperset(t.needs)), None)
+    here, have = (sys.platform, platform.machine()), features()
+    return next((t for t in targets if (t.system, t.machine) == here and have.issuperset(t.needs)), None)
 
 
 @cache

@@ -1,8 +1,7 @@
 """Rooms of source files that machine code is made from, and their hashes: code of edited sources is not run.
 
 A room is a folder ``kernels``: the shared one, or that of a problem. Its files import nothing outside rooms,
-so an edit elsewhere changes no kernel (`tests/kernels/test_rooms.py`). Kernels of own problems are also made
-from the folder ``user``.
+so an edit elsewhere changes no kernel (`tests/kernels/test_rooms.py`).
 """
 
 from __future__ import annotations
@@ -16,23 +15,18 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2]
 
 #: The shared room, and of the folder that makes machine code of it the files that what is made depends on.
-SHARED, _MAKERS = "kernels", ("ahead.py", "compiler.py")
-
-#: The room of own problems' functions, for kernels.
-_USER = "user"
+SHARED, _MAKERS = "kernels", ("compiler.py",)
 
 
 def rooms() -> list[str]:
     """Names of all rooms, as paths in the package."""
-    found = [folder.relative_to(PACKAGE).as_posix() for folder in PACKAGE.rglob("kernels") if folder.is_dir()]
-    return sorted([*found, _USER])
+    found = (folder for folder in PACKAGE.rglob("kernels") if folder.is_dir())
+    return sorted(folder.relative_to(PACKAGE).as_posix() for folder in found)
 
 
 def room_of(module: str) -> str | None:
     """Find the room of a module of this package; None if it is in none."""
     parts = module.split(".")
-    if parts[:2] == ["nsa_cli", _USER]:
-        return _USER
     if parts[0] != "nsa_cli" or "kernels" not in parts:
         return None
     return "/".join(parts[1 : parts.index("kernels") + 1])
@@ -41,9 +35,8 @@ def room_of(module: str) -> str | None:
 def files_of(room: str) -> list[Path]:
     """List the source files of a room, in order."""
     folder = PACKAGE / room
-    files = folder.rglob("*.py") if room == _USER else folder.glob("*.py")
     makers = [folder / "toolchain" / name for name in _MAKERS] if room == SHARED else []
-    return sorted([*files, *makers])
+    return sorted([*folder.glob("*.py"), *makers])
 
 
 @cache

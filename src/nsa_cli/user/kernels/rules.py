@@ -7,9 +7,10 @@ closures over compiled functions, which LLVM makes one function of.
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,12 @@ from nsa_cli.kernels import slots
 from nsa_cli.kernels.draws import uniform
 from nsa_cli.kernels.jit import Function
 from nsa_cli.kernels.lanes import HIDDEN, score_sums, sum_features
-from nsa_cli.user.model import CHOICE_BITS, Model, MoveModel
-from nsa_cli.user.moves import LEVELS, Normal
+
+if TYPE_CHECKING:
+    from nsa_cli.user.model import Model, MoveModel
+
+#: Choices of a move at most, and bits of a candidate of a choice: a move is packed into 63 bits.
+MOST_CHOICES, CHOICE_BITS = 3, 21
 
 _MASK = (1 << CHOICE_BITS) - 1
 
@@ -73,6 +78,24 @@ class Rules(NamedTuple):
     apply: Any
     reverse: Any
     recombine: Any
+
+
+def row_of(keys: Sequence[str], owner: Any, *, scratch: bool) -> tuple[type, Function[Any]]:
+    """Make the class of a batch's data, and the function `Rules.row`.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Of arrays with one row an instance.
+    owner : nsa_cli.kernels.toolchain.kept.Owner
+    scratch : bool
+        Whether there is an array ``scratch``, too.
+    """
+    room = ("scratch",) if scratch else ()
+    made: Any = namedtuple("Data", (*keys, *room))  # type: ignore[misc]  # a user's keys
+    text = f"lambda data, i, scratch: Data({', '.join((*(f'data.{key}[i]' for key in keys), *room))})"
+    written = eval(compile(text, __file__, "eval"), {"Data": made, "__name__": __name__})
+    return made, Function(written, inline=True, owner=owner)
 
 
 def rules_of(model: Model, row: Function[Any], *, checked: bool = False) -> Rules:
@@ -147,10 +170,14 @@ def _unlearnt(*arguments: Any) -> Any:
     return np.int64(-1), -np.inf
 
 
+def _steps_of(choice: Any) -> Any:
+    """Give the steps of a normal choice, float64[…]; None of another."""
+    return getattr(choice, "steps", None)
+
+
 def _value(choice: Any) -> Any:
     """Make the function from a candidate's number to what the user's functions get."""
-    if isinstance(choice, Normal):
-        steps = choice.steps
+    if (steps := _steps_of(choice)) is not None:
 
         def step(c: Any) -> Any:
             return steps[c]
@@ -168,7 +195,7 @@ def _unpacked(values: Sequence[Any], made: int, choices: Sequence[Any]) -> Any:
 
     def part(place: int) -> Any:
         if place >= made:
-            nothing = np.nan if isinstance(choices[place], Normal) else np.int64(-1)
+            nothing = np.int64(-1) if _steps_of(choices[place]) is None else np.nan
 
             def open_(code: Any) -> Any:
                 return nothing
@@ -345,7 +372,9 @@ class _MoveRules:
         move, whole, pack = self._model.move, self._whole, _packing(len(self._values))
         if move.reverse is None:
             # Of a normal step the opposite one; else nobody asks (`Neighbourhood.reversible`).
-            mirror = ((LEVELS - 1) << (len(self._values) - 1) * CHOICE_BITS) if move.mirrored else 0
+            mirror = 0
+            if move.mirrored:
+                mirror = len(self._model.choices[-1].steps) - 1 << (len(self._values) - 1) * CHOICE_BITS
 
             def mirrored(data: Any, x: Any, code: Any) -> Any:
                 return code ^ mirror

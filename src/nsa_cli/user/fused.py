@@ -1,0 +1,202 @@
+"""Batches of a user's problem for kernels, and what is tried before a search.
+
+Numba has a type of its own for each function. So a batch that holds a user's functions makes the loop be
+compiled for them, with no registration for each problem; what is compiled is kept by
+`nsa_cli.kernels.toolchain.kept`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.core.draws import start_draws, stream_keys
+from nsa_cli.core.errors import DataError
+from nsa_cli.core.extras import check_installed
+from nsa_cli.kernels import is_compiling, slots
+from nsa_cli.kernels.draws import LANES
+from nsa_cli.kernels.hooks import Fused
+from nsa_cli.kernels.toolchain import kept
+from nsa_cli.user.calls import mistake
+from nsa_cli.user.check import check_changes, check_costs, check_first_moves, close
+from nsa_cli.user.check import walk as walk_in_python
+from nsa_cli.user.compile import check_functions
+from nsa_cli.user.failures import owner_of
+from nsa_cli.user.instance import FEW, UserInstance
+from nsa_cli.user.kernels.annealing import Learnt, UserArrays, Work, walk
+from nsa_cli.user.kernels.rules import CHOICE_BITS, Rules, row_of, rules_of
+from nsa_cli.user.model import Model
+
+
+def fused_of(model: Model) -> Fused:
+    """Make the kernel of a problem."""
+    width = len(model.cls.feature_names) if model.learns else 0
+    # Candidates of any choice, and scratch, of the instances so far: more room than a batch needs is no harm.
+    most = [1, 0]
+
+    def arrays(instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
+        batch = arrays_of(model, instances, unit)
+        most[:] = max(most[0], int(batch.counts.max())), max(most[1], batch.room)
+        return batch
+
+    return Fused(
+        arrays=arrays,
+        workspace=lambda x: _workspace(x, width, *most),
+        draws=model.choices,
+        policies={"paper": lambda *parts: Learnt(parts[:-1], parts[-1])} if width else {},
+        features={"paper": model.widths} if width else {},
+    )
+
+
+def _workspace(x: Any, width: int, widest: int, room: int) -> Work:
+    """Allocate for a chain, with features of so many candidates."""
+    padded = slots.blocks_of(widest) * LANES if width else LANES
+    return Work(
+        np.zeros(x.shape, x.dtype),
+        np.zeros(x.shape, x.dtype),
+        np.zeros(room),
+        np.zeros(4),
+        np.full(2, -1, np.int64),
+        slots.never(padded),
+        slots.aligned((width, padded)),
+        tuple(np.int64(f * padded) for f in range(width)),
+        slots.slot_space(padded),
+    )
+
+
+@cache
+def _compiled(model: Model) -> tuple[type, Rules, Rules]:
+    """Make the class of a row, and the functions for kernels: as they are, and with indices checked.
+
+    Nothing is compiled before it is called.
+    """
+    made, row = row_of((*model.keys, "scale"), owner_of(model), scratch=model.scratch is not None)
+    return made, rules_of(model, row), rules_of(model, row, checked=True)
+
+
+def _checked(batch: UserArrays, model: Model) -> UserArrays:
+    """Give a batch whose functions check indices, for `walk`."""
+    return batch._replace(rules=_compiled(model)[2])
+
+
+def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
+    """Make a batch; the scale of each instance is `unit`, or the mean change of its own random moves."""
+    check_installed("numba", "a problem of your own")
+    unique = list({id(i): i for i in instances}.values())
+    place = {id(i): k for k, i in enumerate(unique)}
+    which = np.array([place[id(i)] for i in instances], dtype=np.int64)
+    made, rules, _ = _compiled(model)
+    counts = np.stack([i.counts for i in unique])
+    if counts.max() > 1 << CHOICE_BITS:
+        raise DataError(
+            f"a choice of a move has {counts.max()} candidates; expected at most {1 << CHOICE_BITS}"
+        )
+    stacks = [np.stack([getattr(i.data, key) for i in unique]) for key in model.keys]
+    scales = np.ones(len(unique))
+    given = scales.view()  # read-only from the start: kernels are compiled for that, too
+    for array in (*stacks, given):
+        array.setflags(write=False)
+    room = () if model.scratch is None else (np.zeros(0),)  # each chain has its own
+    batch = UserArrays(
+        made(*stacks, given, *room),
+        which,
+        scales[which],
+        counts,
+        len(model.moves),
+        max(i.room for i in unique),
+        rules,
+    )
+    if unique[0].size <= FEW:
+        check_first_moves(unique[0])
+    check_functions(model, batch, unique[0])
+    if unit is None and not unique[0].scales:
+        _look_around(unique[0], batch)
+    for k, instance in enumerate(unique):
+        scales[k] = float(unit) if unit is not None else _scale_of(instance, batch, k)
+    return batch._replace(scale=scales[which])
+
+
+#: Starts from which moves are sampled, and moves from each.
+_STARTS, _MOVES = 16, 16
+
+#: Seconds of moves with indices checked before a search, and turns of so many moves at most.
+_MOMENT, _TURNS = 0.1, 32
+
+#: Changes below this share of the largest are rounding errors.
+_ROUNDING = 1e-12
+
+
+def _look_around(instance: UserInstance, batch: UserArrays) -> None:
+    """Make random moves with indices checked, for a moment; a search checks none, and one may kill it."""
+    end = time.monotonic() + _MOMENT
+    x = _starts(instance)
+    for turn in range(1, _TURNS):
+        _walked(instance, batch, 0, x, turn)
+        if time.monotonic() > end:
+            return
+
+
+def _starts(instance: UserInstance) -> NDArray[Any]:
+    return np.stack([instance.start(partial(start_draws, key)) for key in stream_keys(0, np.arange(_STARTS))])
+
+
+def _walked(
+    instance: UserInstance, batch: UserArrays, place: int, x: NDArray[Any], turn: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Make some random moves from each of some solutions; see `walk` for what is returned."""
+    one = _checked(batch._replace(which=np.full(_STARTS, place)), instance.model)
+    changes, sums = np.full((_STARTS, _MOVES), np.nan), np.zeros((_STARTS, 2))
+    walk(one, _workspace(x[0], 0, 1, batch.room), x, stream_keys(turn, np.arange(_STARTS)), changes, sums)
+    return changes, sums
+
+
+def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
+    """Mean absolute change of cost by a random move, on walks from random starts; the same each time."""
+    if not instance.scales:
+        changes, sums = _walked(instance, batch, place, _starts(instance))
+        _check_sums(instance, sums)
+        sizes = np.abs(changes[np.isfinite(changes)])
+        sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
+        kept.note(owner_of(instance.model), _mark(instance))
+        instance.scales.append(float(sizes.mean()) if len(sizes) else 1.0)
+    return instance.scales[0]
+
+
+def _check_sums(instance: UserInstance, sums: NDArray[np.float64]) -> None:
+    """Refuse changes that do not add up to the costs after some moves."""
+    for by_changes, cost in sums.tolist():
+        if not close(by_changes, cost):
+            for state in walk_in_python(instance, 10 * _MOVES):
+                check_costs(state)
+                check_changes(state)
+            delta = instance.model.moves[0].delta
+            function, expected = instance.model.functions["cost"], "the same finite number each time"
+            if delta is not None:
+                function, expected = delta, f"changes that add up to the cost, {cost:g}"
+            what = f"{instance.model.cls.__name__}.{function.__name__}"
+            got = f"{by_changes:g} after {_MOVES} moves at size {instance.size}"
+            raise mistake(function, what, expected, got)
+
+
+def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:
+    """Evaluate the costs of solutions by compiled code, float64[B]."""
+    one = _checked(arrays_of(instance.model, [instance] * len(solutions), 1.0), instance.model)
+    x, sums = np.stack(solutions), np.zeros((len(solutions), 2))
+    keys = np.zeros(len(solutions), np.int64)
+    walk(one, _workspace(x[0], 0, 1, one.room), x, keys, np.zeros((len(solutions), 0)), sums)
+    return sums[:, 0]
+
+
+def is_compiled(instance: UserInstance) -> bool:
+    """Tell whether `compiled_costs` needs no compiler, nor has to wait for one."""
+    return not is_compiling() and kept.is_known(owner_of(instance.model), _mark(instance))
+
+
+def _mark(instance: UserInstance) -> str:
+    kinds = [f"{array.dtype}{array.ndim}" for array in map(np.asarray, vars(instance.data).values())]
+    return f"walk {' '.join(kinds)}"

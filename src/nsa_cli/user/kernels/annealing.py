@@ -1,0 +1,232 @@
+"""Annealing of own problems: batches and chains as kernels have them, and the hooks of a step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.kernels import hooks, slots
+from nsa_cli.kernels.draws import at_step, uniform
+from nsa_cli.kernels.hooks import Uniform
+from nsa_cli.kernels.jit import kernel, variant
+from nsa_cli.user.kernels.rules import FORWARD, KNOWN, NOW, THEN, Rules
+
+
+class UserArrays(NamedTuple):
+    """Batch of B chains on I different instances.
+
+    Attributes
+    ----------
+    data : NamedTuple of arrays
+        The user's keys and `scale`, one row an instance; not to be written to.
+    which : int64[B]
+        Instance of each chain.
+    scale : float64[B]
+    counts : int64[I, C]
+        Candidates of each choice, as in `Model.choice_names`.
+    kinds : int
+        Types of moves.
+    room : int
+        Numbers that ``data.scratch`` holds.
+    rules : Rules
+    """
+
+    data: Any
+    which: NDArray[np.int64]
+    scale: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    kinds: int
+    room: int
+    rules: Rules
+
+
+class Learnt(NamedTuple):
+    """Learnt policy: a network for each choice but that of the type of move."""
+
+    networks: tuple[slots.Network, ...]
+    mode: slots.Mode
+
+
+class Work(NamedTuple):
+    """State of one chain.
+
+    Attributes
+    ----------
+    x, spare : array[N]
+        The solution, and room for another.
+    scratch : float64[R]
+        See `nsa_cli.user.problem.UserProblem`.
+    numbers : float64[4]
+        See `nsa_cli.user.kernels.rules.NOW`.
+    weighed : int64[2]
+        The move, as code and type, that leads to the cost ``numbers[THEN]``.
+    needs : int64[16 blocks]
+        Which candidates are allowed: `slots.ALWAYS` or `slots.NEVER`.
+    seen : float32[F, 16 blocks]
+        Features of the candidates of a choice.
+    shifts : tuple of int64
+        Where in the flattened features each one's row begins.
+    slot : slots.Slots
+    """
+
+    x: NDArray[Any]
+    spare: NDArray[Any]
+    scratch: NDArray[np.float64]
+    numbers: NDArray[np.float64]
+    weighed: NDArray[np.int64]
+    needs: NDArray[np.int64]
+    seen: NDArray[np.float32]
+    shifts: tuple[np.int64, ...]
+    slot: slots.Slots
+
+
+@variant(hooks.load, batch=UserArrays)
+def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
+    for i in range(len(x)):
+        work.x[i] = x[i]
+    work.numbers[KNOWN] = 0.0
+    work.weighed[0] = -1
+
+
+@variant(hooks.propose, batch=UserArrays, policy=Uniform)
+def _propose_uniformly(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    which = batch.which[row]
+    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
+    if given[0] >= 0:
+        # Both probabilities are found only where both are wanted: to know how many candidates are allowed
+        # takes a look at each.
+        chance = batch.rules.chance(given[1], data, work.x, counts, given[0])
+        return given, chance - work.numbers[FORWARD]
+    kind = np.int64(0)
+    if batch.kinds > 1:
+        kind = np.int64(uniform(at, 0) * batch.kinds)
+    code = batch.rules.propose(kind, data, work.x, counts, at)
+    if code < 0:
+        return (np.int64(-1), np.int64(-1)), -np.inf
+    return (code, kind), 0.0
+
+
+@variant(hooks.propose, batch=UserArrays, policy=Learnt)
+def _propose_learnt(
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+) -> Any:
+    which = batch.which[row]
+    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
+    kind = np.int64(0)
+    if given[0] >= 0:
+        kind = given[1]
+    elif batch.kinds > 1:
+        kind = np.int64(uniform(at, 0) * batch.kinds)
+    code, log_probability = batch.rules.propose_learnt(
+        kind, data, work.x, counts, temperature, policy, member, work, at, given[0]
+    )
+    if code < 0:
+        return (np.int64(-1), np.int64(-1)), -np.inf
+    return (code, kind), log_probability - math.log(batch.kinds)
+
+
+@variant(hooks.energy, batch=UserArrays)
+def _energy(batch: Any, work: Any, row: int) -> float:
+    return np.float64(batch.rules.cost(batch.rules.row(batch.data, batch.which[row], work.scratch), work.x))
+
+
+@variant(hooks.delta, batch=UserArrays)
+def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
+    data = batch.rules.row(batch.data, batch.which[row], work.scratch)
+    return batch.rules.delta(action[1], data, work.x, action[0], work)
+
+
+@variant(hooks.apply, batch=UserArrays)
+def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
+    batch.rules.apply(
+        action[1], batch.rules.row(batch.data, batch.which[row], work.scratch), work.x, action[0]
+    )
+    known = work.weighed[0] == action[0] and work.weighed[1] == action[1]
+    if known:
+        work.numbers[NOW] = work.numbers[THEN]
+    work.numbers[KNOWN] = 1.0 if known else 0.0
+    work.weighed[0] = -1
+
+
+@variant(hooks.reverse, batch=UserArrays)
+def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
+    which = batch.which[row]
+    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
+    work.numbers[FORWARD] = batch.rules.chance(action[1], data, work.x, counts, action[0])
+    return batch.rules.reverse(action[1], data, work.x, action[0]), action[1]
+
+
+@variant(hooks.store, batch=UserArrays)
+def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
+    for i in range(len(x)):
+        x[i] = work.x[i]
+
+
+@kernel
+def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any, sums: Any) -> None:
+    """Make random moves.
+
+    Parameters
+    ----------
+    batch : UserArrays
+        Of B rows.
+    x : [B, N]
+        Starts; changed.
+    keys : int64[B]
+    changes : float64[B, K]
+        Written: what each move adds to the cost; left where there is none.
+    sums : float64[B, 2]
+        Written: the cost at the end, by all changes and by itself.
+    """
+    for row in range(len(keys)):
+        which = batch.which[row]
+        data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
+        work.numbers[KNOWN] = 0.0
+        sums[row, 0] = batch.rules.cost(data, x[row])
+        for k in range(changes.shape[1]):
+            at = at_step(keys[row], k)
+            kind = np.int64(uniform(at, 0) * batch.kinds) if batch.kinds > 1 else np.int64(0)
+            code = batch.rules.propose(kind, data, x[row], counts, at)
+            if code >= 0:
+                changes[row, k] = batch.rules.delta(kind, data, x[row], code, work)
+                sums[row, 0] += changes[row, k]
+                batch.rules.apply(kind, data, x[row], code)
+                work.numbers[KNOWN] = 0.0
+        sums[row, 1] = batch.rules.cost(data, x[row])
+
+
+@kernel
+def look(
+    batch: UserArrays, scratch: Any, x: Any, heats: Any, choice: int, codes: Any, seen: Any, needs: Any
+) -> None:
+    """Look at the candidates of a choice, chain by chain.
+
+    Parameters
+    ----------
+    batch : UserArrays
+        Of B rows.
+    scratch : float64[R]
+    x : [B, N]
+    heats : float64[B]
+        Temperatures in normalised units.
+    choice : int
+        Counted over all types of moves.
+    codes : int64[B]
+        Choices made before; -1 for chains that are left out.
+    seen : float32[B, F, C]
+        Written: features.
+    needs : int64[B, C]
+        Written: `slots.ALWAYS` where a candidate is allowed.
+    """
+    for row in range(len(codes)):
+        which = batch.which[row]
+        if codes[row] >= 0:
+            data = batch.rules.row(batch.data, which, scratch)
+            batch.rules.look(
+                choice, data, x[row], batch.counts[which], heats[row], seen[row], needs[row], codes[row]
+            )
