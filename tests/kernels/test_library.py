@@ -185,3 +185,14 @@ def test_a_variable_chooses(monkeypatch):
     finally:
         monkeypatch.undo()
         library._choice.cache_clear()
+
+
+@pytest.mark.parametrize("number", [1.5, 3, True, np.float32(0.1)])
+def test_a_kernel_gives_back_what_it_was_given(number):
+    """Of each type of result."""
+
+    @kernel
+    def same(x):
+        return x
+
+    assert same(number) == number

@@ -79,6 +79,7 @@ RESULTS: dict[str, Any] = {
     "none": None,
     "bool": ctypes.c_bool,
     "int64": ctypes.c_int64,
+    "float32": ctypes.c_float,
     "float64": ctypes.c_double,
 }
 
