@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsa_cli.anneal.stop import Interrupt, Progress
+from nsa_cli.anneal.progress import Progress
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
@@ -250,8 +250,7 @@ def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> lis
     given["init"] = _first_solution(given.get("init"), tasks)
     settings = Settings(**given)
     with _shown(tasks, settings, progress, on_progress) as show, Interruptible() as interruptible:
-        stop = (Interrupt(lambda: interruptible.asked),)
-        return solve_all(tasks, settings, stop=stop, on_progress=show)
+        return solve_all(tasks, settings, asked=lambda: interruptible.asked, on_progress=show)
 
 
 def solve_keys(keys: Mapping[str, Any], elements: Sequence[str], options: RunOptions) -> Result:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from nsa_cli.api import generate
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.draws import start_draws, start_solutions, stream_keys, uniforms_torch
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Instance
@@ -232,7 +233,7 @@ def records_and_ids_lose_nothing(case: Case) -> None:
 def bounds_are_not_beaten(case: Case) -> None:
     """No solution beats the bound, and its witness gives it again."""
     instance = case.instance()
-    bound = case.problem.bound(instance, seconds=5.0)
+    bound = case.problem.bound(instance, Clock.of(5.0))
     if bound is None:
         return
     for m in case.steps():

@@ -13,13 +13,13 @@ from tests.user_problems import MAXCUT
 
 import nsa_cli as nsa
 from nsa_cli.anneal.auto import sampled_temperatures, temperature_for
-from nsa_cli.anneal.stop import Interrupt
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
 from nsa_cli.solver import batch
 from nsa_cli.solver.choose import choose
+from nsa_cli.solver.search import Run
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 
@@ -32,7 +32,7 @@ def temperatures(instance: Any, name: str, backend: str = "auto", most: int = 40
     keys = stream_keys(0, np.arange(4))
     settings = Settings(method="anneal", neighbourhood="paper", backend=backend, threads=1)
     chosen = choose(nsa.Task(problem, instance), "uniform", settings, "cpu", 1)
-    found = sampled_temperatures(chosen.start([instance] * 4, x, keys), instance.size, most)
+    found = sampled_temperatures(chosen.start(Run([instance] * 4, x, keys)), instance.size, most)
     assert found is not None
     return found
 
@@ -104,12 +104,12 @@ def test_between_near_cities_temperatures_are_spacings(size: int) -> None:
 
 @pytest.fixture
 def slow_sample(monkeypatch: Any) -> list[str]:
-    """Sampling that takes a third of a second, and in which threads it was done."""
+    """Sampling that takes some time, and in which threads it was done."""
     threads: list[str] = []
 
     def sample(*_: Any) -> tuple[float, float]:
         threads.append(threading.current_thread().name)
-        time.sleep(0.3)
+        time.sleep(0.6)
         return 0.5, 0.25
 
     monkeypatch.setattr(batch, "estimate_temperatures", sample)
@@ -122,7 +122,7 @@ def test_sampling_is_part_of_the_set_up_and_its_time_is_told(slow_sample: list[s
     tasks = [nsa.Task(problem, problem.generate(8, np.random.default_rng(k))) for k in (1, 2)]
     for result in nsa.solve_many(tasks, seed=1, steps=10, chains=1):
         assert (result.schedule["t_start"], result.schedule["t_end"]) == (0.5, 0.25)
-        assert result.seconds["setup"] >= 0.3
+        assert result.seconds["setup"] >= 0.6
     assert slow_sample == ["nsa", "nsa"]
 
 
@@ -131,9 +131,10 @@ def test_an_interrupt_does_not_wait_for_the_sample(slow_sample: list[str]) -> No
     problem = find_problem(MAXCUT)
     task = nsa.Task(problem, problem.generate(8, np.random.default_rng(1)))
     began = time.monotonic()
-    rule = Interrupt(lambda: time.monotonic() > began + 0.05)
-    (result,) = solve_all([task], nsa.Settings(seed=1, steps=10), stop=(rule,))
-    assert time.monotonic() - began < 0.3
+    (result,) = solve_all(
+        [task], nsa.Settings(seed=1, steps=10), asked=lambda: time.monotonic() > began + 0.05
+    )
+    assert time.monotonic() - began < 0.6
     assert (result.status, result.steps) == ("interrupted", 0)
 
 

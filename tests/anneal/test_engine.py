@@ -13,6 +13,7 @@ import nsa_cli as nsa
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.operations import DiscreteOperations
 from nsa_cli.core.record import Record, Source
@@ -121,13 +122,13 @@ def test_threads_change_nothing(problem):
     assert torch.equal(one.best_energy, two.best_energy)
 
 
-def test_a_stop_rule_ends_the_run_and_gives_its_reason(problem):
+def test_the_clock_ends_the_run_and_gives_its_reason(problem):
     """What was found until then is kept."""
     instances = random_instances(problem, 6, 2)
     seen = []
-    rule = lambda progress: "enough" if progress.step >= 100 else None  # noqa: E731
-    state, reason = run(problem, instances, stop=(rule,), on_progress=seen.append)[2:]
-    assert reason == "enough"
+    clock = Clock(asked=lambda: bool(seen) and seen[-1].step >= 100)
+    state, reason = run(problem, instances, clock=clock, on_progress=seen.append)[2:]
+    assert reason == "interrupted"
     assert state.step == 100
     assert [p.step for p in seen] == [0, 50, 100]
 

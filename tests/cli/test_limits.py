@@ -111,7 +111,7 @@ def test_bounds_take_a_fifth_of_their_batchs_time(nsa, tmp_path, monkeypatch):
     from nsa_cli.problems.tsp import Tsp
 
     asked = []
-    monkeypatch.setattr(Tsp, "bound", lambda self, instance, *, seconds, stop: asked.append(seconds))
+    monkeypatch.setattr(Tsp, "bound", lambda self, instance, clock: asked.append(clock.left))
     path = tmp_path / "many.jsonl"
     rng = np.random.default_rng(3)
     path.write_text(

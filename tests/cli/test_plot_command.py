@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nsa_cli.anneal.stop import Progress
+from nsa_cli.anneal.progress import Progress
 from nsa_cli.report.progress import Snapshot
 from nsa_cli.report.trace import Row
 

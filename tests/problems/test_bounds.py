@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import nsa_cli as nsa
 from nsa_cli.core.bound import Bound, rounded_outwards
+from nsa_cli.core.clock import Clock
 from nsa_cli.problems.bin import bound as bin_bounds
 from nsa_cli.problems.knapsack.bound import dual as knapsack_bounds
 from nsa_cli.solver.bounds import share_of
@@ -116,7 +117,7 @@ def test_a_stopped_core_programme_still_bounds():
     record = {"values": values, "weights": weights, "capacity": int(weights.sum()) // 2}
     instance = KNAPSACK.from_record(record)
     optimum = KNAPSACK.bound(instance)
-    hurried = KNAPSACK.bound(instance, stop=lambda: True)
+    hurried = KNAPSACK.bound(instance, Clock(asked=lambda: True))
     assert optimum.exact
     assert hurried.value >= optimum.value
     assert instance.violation(hurried.solution) is None
@@ -168,7 +169,7 @@ def test_values_become_integers_without_loss(values):
 def test_a_knapsack_of_2000_items_is_bounded_in_no_time():
     """Its programme included; there is nothing with less than a millisecond."""
     (instance,) = KNAPSACK.paper_set(2000, 1)
-    assert KNAPSACK.bound(instance, seconds=0.0) is None
+    assert KNAPSACK.bound(instance, Clock.of(0.0)) is None
     assert KNAPSACK.bound(instance).exact
 
 
@@ -176,8 +177,8 @@ def test_no_time_gives_no_bound_or_a_valid_one(problem):
     """Never an error, whatever the time and however early the stop."""
     (instance,) = random_instances(problem, 40, 1)
     full = problem.bound(instance)
-    for hurry in ({"seconds": 0.0}, {"seconds": 0.01}, {"stop": lambda: True}):
-        bound = problem.bound(instance, **hurry)
+    for seconds, asked in ((0.0, None), (0.01, None), (None, lambda: True)):
+        bound = problem.bound(instance, Clock.of(seconds, asked=asked))
         if bound is not None and problem.sense == "min":
             assert bound.value <= full.value * (1 + 1e-9) or problem.name == "tsp"
         elif bound is not None:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nsa_cli.anneal.stop import Progress
+from nsa_cli.anneal.progress import Progress
 from nsa_cli.core.errors import InputError
 from nsa_cli.report.trace import Row, Trace, read_trace
 

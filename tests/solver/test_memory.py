@@ -14,7 +14,6 @@ import torch
 
 import nsa_cli as nsa
 from nsa_cli.anneal.footprint import _Memory, footprint
-from nsa_cli.anneal.stop import Deadline
 from nsa_cli.core.errors import InputError, NoMemoryError
 from nsa_cli.core.memory import is_out_of_memory
 from nsa_cli.kernels.acceptance import RULES
@@ -145,16 +144,14 @@ def test_the_command_says_it_in_a_line(
 def test_parts_of_a_batch_share_the_time_that_is_left() -> None:
     """The first half does not take it all."""
     tasks = nsa.generate("tsp", 12, 4, seed=1)
-    (batch,) = batches(tasks, Settings(**{**OPTIONS, "steps": None}, time_limit=20.0, policy="uniform"))
+    settings = Settings(**{**OPTIONS, "steps": None}, time_limit=20.0, policy="uniform")
+    (batch,) = batches(tasks, settings, settings.clock())
     first, second = parts = list(batch.split(2))
     assert [len(part.tasks) for part in parts] == [2, 2]
     assert first.plan.places + second.plan.places == batch.plan.places
-    now, end = time.monotonic(), batch.deadline
-    assert end is not None
-    assert first.deadline == pytest.approx(now + (end - now) / 2, abs=0.5)
-    assert second.deadline == pytest.approx(end, abs=0.5)
-    for part in parts:
-        assert [r.at for r in part.hooks.stop if isinstance(r, Deadline)] == [part.deadline]
+    now, end = time.monotonic(), batch.clock.end
+    assert first.clock.end == pytest.approx(now + (end - now) / 2, abs=0.5)
+    assert second.clock.end == pytest.approx(end, abs=0.5)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The loop over chunks of steps, for every engine: stop rules, goals, progress, and the length of a chunk."""
+"""The loop over chunks of steps, for every engine: its clock, goals, progress, and the length of a chunk."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import NamedTuple
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.goals import Goal, GoalWatch, InstanceEnd
+from nsa_cli.anneal.progress import Progress
 from nsa_cli.anneal.schedule import NEVER, Schedule
-from nsa_cli.anneal.stop import Progress, StopRule, first_reason
+from nsa_cli.core.clock import Clock
 
 #: A chunk is to take about this long, in seconds: short to a user, long to an interpreter.
 _CHUNK_SECONDS = 0.1
@@ -34,7 +35,7 @@ class End(NamedTuple):
     Attributes
     ----------
     reason : str
-        ``steps``, or what a stop rule or the last goal said.
+        ``steps``, or what the clock or the last goal said.
     reached : mapping
         Instances that reached a goal, by their number in the batch.
     """
@@ -46,30 +47,28 @@ class End(NamedTuple):
 def run_chains(
     chains: Chains,
     schedule: Schedule | AdaptiveSchedule,
+    clock: Clock | None = None,
     *,
     chunk: int | None = None,
     looks: int | None = None,
-    until: float | None = None,
-    stop: tuple[StopRule, ...] = (),
     goals: tuple[Goal, ...] = (),
     rows: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> End:
-    """Take chains through a whole schedule, or until a rule or their goals stop them.
+    """Take chains through a whole schedule, or until the clock or their goals stop them.
 
     Parameters
     ----------
     chains : Chains
     schedule : Schedule or AdaptiveSchedule
         The last one is for the chains of one instance, and is used up.
+    clock : Clock, optional
+        Chunks get short enough for its end.
     chunk : int, optional
-        Steps between two looks at the rules; by default what takes a tenth of a second. It changes
+        Steps between two looks at the clock; by default what takes a tenth of a second. It changes
         nothing in the result of a run that is not stopped.
     looks : int, optional
         Least number of chunks, for a curve of the run.
-    until : float, optional
-        Time of `time.monotonic` at which a rule will end the run: chunks get short enough for it.
-    stop : tuple of StopRule
     goals : tuple of Goal
         Checked at steps that depend on nothing but their number; the run ends when every instance has
         reached one.
@@ -78,9 +77,10 @@ def run_chains(
     on_progress : callable, optional
         Called before the first chunk and after each.
     """
+    clock = clock or Clock()
     most = min(-(-schedule.steps // looks) if looks else schedule.steps, chains.most)
     share = _WATCHED_SHARE if isinstance(schedule, AdaptiveSchedule) else _CHUNK_SHARE
-    chunks = repeat(chunk) if chunk else _timed_chunks(chains, max(most, 1), until, share)
+    chunks = repeat(chunk) if chunk else _timed_chunks(chains, max(most, 1), clock, share)
     full = on_progress is not None
     first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
     progress, watch = _progress(chains, schedule, float(first), full=full), GoalWatch(goals, rows)
@@ -93,7 +93,7 @@ def run_chains(
             return End(list(watch.reached.values())[-1].reason, watch.reached)
         if isinstance(schedule, AdaptiveSchedule) and chains.step >= schedule.due:
             schedule.look(chains)
-        if (reason := first_reason(stop, progress)) is not None:
+        if (reason := clock.reason()) is not None:
             return End(reason, watch.reached)
         due = (schedule.due or schedule.steps, watch.due if goals else schedule.steps)
         last = min(chains.step + next(chunks), schedule.steps, *due)
@@ -106,26 +106,24 @@ def run_chains(
     return End("steps", watch.reached)
 
 
-def _timed_chunks(chains: Chains, most: int, until: float | None, share: float) -> Iterator[int]:
+def _timed_chunks(chains: Chains, most: int, clock: Clock, share: float) -> Iterator[int]:
     """Chunks of equal time, by the pace of the last one; they grow step by step."""
     chunk, now = _FIRST_CHUNK, time.monotonic()
-    span = None if until is None else max(until - now, 0.0)
+    span = clock.left
     while True:
         begin, before = now, chains.step
         yield min(chunk, most)
         now = time.monotonic()
         done, seconds = chains.step - before, max(now - begin, 1e-9)
         if done:  # a chunk without steps says nothing of their pace
-            wanted = _chunk_seconds(span, None if until is None else until - now, share)
+            wanted = _chunk_seconds(span, clock.left, share)
             chunk = max(int(min(done * wanted / seconds, _GROWTH * chunk, most)), 1)
 
 
-def _chunk_seconds(span: float | None, left: float | None, share: float) -> float:
+def _chunk_seconds(span: float, left: float, share: float) -> float:
     """Seconds that a chunk is to take, of a time span of which so much is left."""
-    if span is None or left is None:
-        return _CHUNK_SECONDS
     wanted = max(min(span * share, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
-    return min(wanted, _CHUNK_SECONDS, max(left, 0.0))
+    return min(wanted, _CHUNK_SECONDS, left)
 
 
 def _progress(

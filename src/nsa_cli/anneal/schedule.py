@@ -100,7 +100,7 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class TimedSchedule(Schedule):
-    """A schedule over a span of time instead of a number of steps, which is `NEVER`; a stop rule ends it.
+    """A schedule over a span of time instead of a number of steps, which is `NEVER`; the clock ends it.
 
     Attributes
     ----------

@@ -207,10 +207,10 @@ def _heuristics(
 ) -> Iterator[HeuristicSolver]:
     """The problem's heuristics, then its starts, each function once.
 
-    Without the starts ``paper``, where annealing begins, and `instant_start`, which equals another one.
+    Without the start ``paper``, where annealing begins.
     """
     problem, found = suite.problem, dict(contribution.heuristics)
-    seen = [problem.starts.get(name or "") for name in ("paper", problem.instant_start)]
+    seen = [problem.starts.get("paper")]
     seen += [heuristic.solve for heuristic in found.values()]
     for name, start in problem.starts.items():
         if name in starts and start not in seen:

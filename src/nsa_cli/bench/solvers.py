@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.stop import Interrupt, Progress
+from nsa_cli.anneal.progress import Progress
 from nsa_cli.bench.paper import Cell
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.bench import Heuristic, Peer, TemperaturesBySize
@@ -175,8 +175,9 @@ class NsaSolver(Solver):
         def show(progress: Progress) -> None:
             monitor.show(f"step {progress.step}/{progress.steps}")
 
-        stop = (Interrupt(monitor.asked_to_stop),)
-        results = solve_all(tasks, settings, stop=stop, on_progress=show if by_steps else None)
+        results = solve_all(
+            tasks, settings, asked=monitor.asked_to_stop, on_progress=show if by_steps else None
+        )
         if any(result.stop_reason == "interrupted" for result in results):
             raise Stopped
         return [Solved(result.raw, result.steps) for result in results]

@@ -299,8 +299,7 @@ def _all_at_once(
     tasks: Sequence[Task], settings: Settings, stopped: Stopped
 ) -> Generator[Finished, None, None]:
     """Solve instances in this process, in batches as large as they can be."""
-    from nsa_cli.anneal.stop import Interrupt
     from nsa_cli.solver.solve import solve_each
 
-    for place, result in solve_each(tasks, settings, stop=(Interrupt(stopped),)):
+    for place, result in solve_each(tasks, settings, asked=stopped):
         yield Finished(place, result)

@@ -13,7 +13,7 @@ from nsa_cli.core.task import Task
 from nsa_cli.report.progress import Snapshot, recent_acceptance
 
 if TYPE_CHECKING:
-    from nsa_cli.anneal.stop import Progress
+    from nsa_cli.anneal.progress import Progress
 
 #: Seconds between two lines: one that is written over, JSON, and one that stays.
 _LIVE, _JSON, _LASTING = 0.1, 1.0, 10.0

@@ -34,9 +34,8 @@ class LateKernels:
         """Print a warning if there was not."""
         if self._late:
             console.warn(
-                "there was no time to compile the kernels for this machine: the answer is a start, as good "
-                "as can be without them; "
-                "they are compiled in the background now, and the next run has them"
+                "there was no time to compile the functions of this problem: the answer is a start, improved "
+                "in Python; they are compiled in the background now, and the next run has them"
             )
 
 

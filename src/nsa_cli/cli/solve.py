@@ -176,13 +176,15 @@ def _run_one(
     tasks, told, late = [item for item in items if isinstance(item, Task)], "", LateKernels()
     announce_compiling(console)
     with Signals() as signals:
-        from nsa_cli.anneal.stop import Interrupt
         from nsa_cli.solver.solve import solve_each
 
-        stop = (Interrupt(lambda: signals.received != 0),)
         try:
             for i, result in solve_each(
-                tasks, settings, stop=stop, on_progress=observer, looks=observer.looks
+                tasks,
+                settings,
+                asked=lambda: signals.received != 0,
+                on_progress=observer,
+                looks=observer.looks,
             ):
                 observer.end()
                 if isinstance(result, NsaError):

@@ -1,12 +1,66 @@
-"""Start time of a command: that of its process, imports included."""
+"""The clock of a run, and the start of a command: that of its process, imports included."""
 
 from __future__ import annotations
 
+import math
 import os
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 #: `time.monotonic` at the start of this process, if it is one command.
 _began: float | None = None
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When a run began, when it must end, and why it should stop.
+
+    Attributes
+    ----------
+    began, end : float
+        By `time.monotonic`; `end` is infinite without a limit.
+    asked : callable
+        Tells whether somebody asked for the end, say by a signal.
+    """
+
+    began: float = field(default_factory=time.monotonic)
+    end: float = math.inf
+    asked: Callable[[], bool] = _never
+
+    @classmethod
+    def of(
+        cls, seconds: float | None, began: float | None = None, asked: Callable[[], bool] | None = None
+    ) -> Clock:
+        """Make a clock that ends so many seconds after it began, now by default; never for None."""
+        began = time.monotonic() if began is None else began
+        return cls(began, math.inf if seconds is None else began + seconds, asked or _never)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is an end."""
+        return self.end < math.inf
+
+    @property
+    def left(self) -> float:
+        """Seconds until the end, 0 after it; infinite without one."""
+        return max(self.end - time.monotonic(), 0.0)
+
+    def reason(self) -> str | None:
+        """Reason to stop: ``time_limit`` or ``interrupted``; None while there is none."""
+        asked = self.asked()
+        if time.monotonic() >= self.end:
+            return "time_limit"
+        return "interrupted" if asked else None
+
+    def part(self, share: float) -> Clock:
+        """Give a clock with a share of the time that is left."""
+        now = time.monotonic()
+        return replace(self, end=now + share * (self.end - now))
 
 
 def begin() -> None:

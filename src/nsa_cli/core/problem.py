@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.folder import find_part
@@ -300,7 +301,7 @@ class Problem(ABC, Generic[InstanceT]):
     default_neighbourhood : str
         The one that `solve` takes unless a policy or a neighbourhood is given.
     instant_start : str or None
-        A start for where there is no time left: without compilation, and instant for a million elements.
+        A start for where there is no time to compile a problem's functions; None where there are none.
     without_large_steps : str
         Reason, where `large_step` gives None.
     bound_share : float or None
@@ -430,9 +431,7 @@ class Problem(ABC, Generic[InstanceT]):
     def bound(
         self,
         instance: InstanceT,
-        *,
-        seconds: float = math.inf,
-        stop: Callable[[], bool] = lambda: False,
+        clock: Clock | None = None,
     ) -> Bound | None:
         """Compute a bound on the optimum, by `bound` of the module `bound` of the problem's folder.
 
@@ -441,13 +440,11 @@ class Problem(ABC, Generic[InstanceT]):
         Parameters
         ----------
         instance : Instance
-        seconds : float
-            Time limit; with little time the bound is weaker.
-        stop : callable
-            Asked repeatedly; the method ends soon after it says True.
+        clock : Clock, optional
+            Asked repeatedly; with little time the bound is weaker.
         """
         compute = find_part(self, "bound", "bound")
-        return compute and compute(instance, seconds, stop)
+        return compute and compute(instance, clock or Clock())
 
     def recompute_bound(self, instance: InstanceT, witness: Mapping[str, Any]) -> Exact:
         """Compute a bound without rounding, by `recompute` of the module `bound`; witnesses are not trusted.

@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-from nsa_cli.anneal.stop import Progress
+from nsa_cli.anneal.progress import Progress
 from nsa_cli.core.bound import relative_gap
 from nsa_cli.core.task import Task
 

@@ -19,7 +19,7 @@ from nsa_cli.io.source import read_source
 from nsa_cli.io.table import format_table
 
 if TYPE_CHECKING:
-    from nsa_cli.anneal.stop import Progress
+    from nsa_cli.anneal.progress import Progress
 
 #: Rows of a curve: as many as a picture can show.
 ROWS = 1000

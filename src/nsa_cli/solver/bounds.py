@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from nsa_cli.core.bound import Bound
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
@@ -18,15 +18,13 @@ from nsa_cli.core.task import Task
 _SHARE, _LONG, _LEAST = 0.2, 6.0, 0.03
 
 
-def bounds_of(tasks: Sequence[Task], deadline: float | None, stop: Callable[[], bool]) -> list[Bound | None]:
-    """Bound each instance of a batch, all in a share of the time until its deadline where it has one."""
+def bounds_of(tasks: Sequence[Task], clock: Clock) -> list[Bound | None]:
+    """Bound each instance of a batch, all in a share of the time that is left."""
     bounds: list[Bound | None] = []
-    now = time.monotonic()
-    left = math.inf if deadline is None else max(deadline - now, 0.0)
-    end = now + left * share_of(tasks[0].problem, left / len(tasks))
+    whole = clock.part(share_of(tasks[0].problem, clock.left / len(tasks)))
     for done, task in enumerate(tasks):
-        seconds = max(end - time.monotonic(), 0.0) / (len(tasks) - done)
-        bounds.append(None if stop() else timed_bound(task.problem, task.instance, seconds, stop))
+        part = whole.part(1 / (len(tasks) - done))
+        bounds.append(None if clock.reason() else timed_bound(task.problem, task.instance, part))
     return bounds
 
 
@@ -37,13 +35,8 @@ def share_of(problem: Problem[Any], seconds: float) -> float:
     return min(max(_SHARE * seconds / _LONG, _LEAST), _SHARE)
 
 
-def timed_bound(
-    problem: Problem[Any],
-    instance: Instance,
-    seconds: float = math.inf,
-    stop: Callable[[], bool] = lambda: False,
-) -> Bound | None:
+def timed_bound(problem: Problem[Any], instance: Instance, clock: Clock | None = None) -> Bound | None:
     """Compute a bound and the time that it took."""
     began = time.monotonic()
-    bound = problem.bound(instance, seconds=seconds, stop=stop)
+    bound = problem.bound(instance, clock)
     return None if bound is None else replace(bound, seconds=time.monotonic() - began)

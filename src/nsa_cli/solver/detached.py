@@ -1,4 +1,4 @@
-"""The process that `nsa_cli.solver.fallback` leaves behind: it compiles what a task needs, once."""
+"""The process that `nsa_cli.solver.late` leaves behind: it compiles what a task needs, once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import pickle
 import signal
 import sys
 
+from nsa_cli.core.clock import Clock
 from nsa_cli.kernels.toolchain.disk_cache import cache_folder
 from nsa_cli.solver.batch import batches
+from nsa_cli.solver.solve import solve_batch
 
 #: Seconds after which it ends in any case.
 _LONGEST = 600
@@ -22,8 +24,8 @@ def main() -> None:
     tasks, settings = pickle.load(sys.stdin.buffer)
     with open(cache_folder() / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for batch in batches(tasks, settings):
-            batch.solve()
+        for batch in batches(tasks, settings, Clock()):
+            solve_batch(batch)
 
 
 if __name__ == "__main__":

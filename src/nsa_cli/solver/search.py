@@ -6,10 +6,11 @@ import alone takes longer than most solves, so it has a module of its own (`sear
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,33 @@ _BATCH_ELEMENTS = 4_000_000
 
 #: Seconds of a kick, about; and seconds for each element of all solutions without which set-ups are hurried.
 _KICK_SECONDS, _ELEMENT_SECONDS = 1e-4, 3e-5
+
+
+class Run(NamedTuple):
+    """What chains are to begin with.
+
+    Attributes
+    ----------
+    instances : sequence of Instance
+        One a chain, with equal `Problem.group`.
+    x : [B, …]
+        First solutions.
+    keys : int64[B]
+        Random streams.
+    rows : int
+        Chains of an instance, one after the other.
+    steps : int or None
+        Of the run, as far as it is known how it will be used up; None where time ends it.
+    seconds : float
+        Time left.
+    """
+
+    instances: Sequence[Any]
+    x: NDArray[Any]
+    keys: NDArray[np.int64]
+    rows: int = 1
+    steps: int | None = 0
+    seconds: float = math.inf
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,31 +88,8 @@ class Search(ABC):
         return max(_BATCH_ELEMENTS // task.instance.size, 1)
 
     @abstractmethod
-    def start(
-        self,
-        instances: Sequence[Any],
-        x: NDArray[Any],
-        keys: NDArray[np.int64],
-        rows: int = 1,
-        steps: int | None = 0,
-        seconds: float | None = None,
-    ) -> Chains:
-        """Put chains at their first solutions.
-
-        Parameters
-        ----------
-        instances : sequence of Instance
-            One a chain, with equal `Problem.group`.
-        x : [B, …]
-        keys : int64[B]
-            Random streams.
-        rows : int
-            Chains of an instance, one after the other.
-        steps : int or None
-            Of the run, as far as it is known how it will be used up; None where time ends it.
-        seconds : float, optional
-            Time left.
-        """
+    def start(self, run: Run) -> Chains:
+        """Put chains at their first solutions."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -128,23 +133,15 @@ class CompiledSearch(AnnealingSearch):
     temperature_steps: int = 1
     backend: str = "numba"
 
-    def start(
-        self,
-        instances: Sequence[Any],
-        x: NDArray[Any],
-        keys: NDArray[np.int64],
-        rows: int = 1,
-        steps: int | None = 0,
-        seconds: float | None = None,
-    ) -> Chains:
+    def start(self, run: Run) -> Chains:
         from nsa_cli.anneal.fused import FusedChains
 
         return FusedChains(
             self.fused,
-            self.fused.arrays(instances, self.unit),
+            self.fused.arrays(run.instances, self.unit),
             self.layout,
-            x,
-            keys,
+            run.x,
+            run.keys,
             acceptance=self.acceptance,
             threads=self.threads,
             temperature_steps=self.temperature_steps,
@@ -176,25 +173,17 @@ class LargeStepSearch(Search):
             return budget
         return replace(budget, chains=choose(instance, self.seconds, self.threads))
 
-    def start(
-        self,
-        instances: Sequence[Any],
-        x: NDArray[Any],
-        keys: NDArray[np.int64],
-        rows: int = 1,
-        steps: int | None = 0,
-        seconds: float | None = None,
-    ) -> Chains:
+    def start(self, run: Run) -> Chains:
         from nsa_cli.anneal.large_step import LargeStepChains
 
-        kicks, hurried = float((steps or 0) * rows), False
-        if steps is None and seconds is not None:
-            kicks = seconds * self.threads / _KICK_SECONDS * rows / len(x)
-            hurried = seconds < _ELEMENT_SECONDS * x.size
-        runs = self.large_step.runs(instances, x, kicks, hurried)
+        kicks, hurried = float((run.steps or 0) * run.rows), False
+        if run.steps is None:
+            kicks = run.seconds * self.threads / _KICK_SECONDS * run.rows / len(run.x)
+            hurried = run.seconds < _ELEMENT_SECONDS * run.x.size
+        runs = self.large_step.runs(run.instances, run.x, kicks, hurried)
         if self.threads == 1 and self.seconds is not None:
             # Partitions are for threads. Without a time limit the answer is the same on any number of them.
-            runs = [run._replace(partition=None) for run in runs]
+            runs = [one._replace(partition=None) for one in runs]
         return LargeStepChains(
-            runs, keys, acceptance=self.acceptance, threads=self.threads, rows=rows, steps=steps
+            runs, run.keys, acceptance=self.acceptance, threads=self.threads, rows=run.rows, steps=run.steps
         )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.engine import TorchChains
@@ -21,7 +19,7 @@ from nsa_cli.core.task import Task
 from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
-from nsa_cli.solver.search import AnnealingSearch
+from nsa_cli.solver.search import AnnealingSearch, Run
 from nsa_cli.solver.settings import Settings
 
 #: Steps that take some seconds, and steps times elements.
@@ -64,17 +62,9 @@ class TorchSearch(AnnealingSearch):
         fitting = _DEVICE_SHARE * free_memory(device) / needed.device, _HOST_SHARE * memory() / needed.host
         return max(int(min(fitting)), 1)
 
-    def start(
-        self,
-        instances: Sequence[Any],
-        x: NDArray[Any],
-        keys: NDArray[np.int64],
-        rows: int = 1,
-        steps: int | None = 0,
-        seconds: float | None = None,
-    ) -> Chains:
-        batch = self.operations.pack(instances, self.device, self.unit)
-        first, streams = (torch.from_numpy(array).to(self.device) for array in (x, keys))
+    def start(self, run: Run) -> Chains:
+        batch = self.operations.pack(run.instances, self.device, self.unit)
+        first, streams = (torch.from_numpy(array).to(self.device) for array in (run.x, run.keys))
         return TorchChains(self.operations, batch, self.module, first, streams, acceptance=self.acceptance)
 
 

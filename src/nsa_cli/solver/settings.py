@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nsa_cli.anneal.schedule import KINDS, Kind
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import (
@@ -172,6 +173,10 @@ class Settings:
             raise UsageError(
                 "an adaptive schedule heats again by itself", option="reheat", use={"schedule": "geometric"}
             )
+
+    def clock(self, asked: Callable[[], bool] | None = None) -> Clock:
+        """Give the clock of a run by these settings; `asked` tells whether somebody wants it to end."""
+        return Clock.of(self.time_limit, self.started, asked)
 
     def given(self) -> dict[str, Any]:
         """Give the fields that are not at their defaults, except seed and clock, ready for JSON."""

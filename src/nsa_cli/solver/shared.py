@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from nsa_cli.anneal.stop import Interrupt
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, NsaError, shown
 from nsa_cli.core.exact import Exact
@@ -97,7 +96,7 @@ class SolveTasks:
     ) -> Iterator[tuple[int, Result | NsaError]]:
         from nsa_cli.solver.solve import solve_each
 
-        for k, result in solve_each(tasks, self.settings, stop=(Interrupt(stopped),), share=share):
+        for k, result in solve_each(tasks, self.settings, asked=stopped, share=share):
             yield k, result if isinstance(result, NsaError) else bare(result)
 
 

@@ -1,50 +1,53 @@
-"""Results of tasks, batch by batch; if a batch fails, of halves of it or of each instance by itself."""
+"""A solve, from tasks to results: `solve_batch` is the way of an instance, the rest shares out and splits."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nsa_cli.anneal.stop import Progress, StopRule
+from nsa_cli.anneal.chains import Chains
+from nsa_cli.anneal.goals import InstanceEnd
+from nsa_cli.anneal.loop import End, run_chains
+from nsa_cli.anneal.progress import Progress
+from nsa_cli.core.bound import Bound
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import NoMemoryError, NsaError
 from nsa_cli.core.memory import is_out_of_memory, release_memory
 from nsa_cli.core.task import Task
+from nsa_cli.kernels import compiled, is_compiling
 from nsa_cli.report.result import Result
-from nsa_cli.solver.batch import Batch, Hooks, batches
-from nsa_cli.solver.fallback import solve_in_time
-from nsa_cli.solver.search import Search
+from nsa_cli.solver.answers import result_of, solved
+from nsa_cli.solver.batch import Batch, batches
+from nsa_cli.solver.bounds import bounds_of
+from nsa_cli.solver.goals import goals_of
+from nsa_cli.solver.late import LateError, compile_later, first_solutions, improved, in_time
+from nsa_cli.solver.search import Run, Search
 from nsa_cli.solver.settings import Settings
 
+#: Called with the progress of a run.
+Show = Callable[[Progress], None]
 
-def solve_all(
-    tasks: Sequence[Task],
-    settings: Settings,
-    *,
-    stop: tuple[StopRule, ...] = (),
-    on_progress: Callable[[Progress], None] | None = None,
-    looks: int | None = None,
-) -> list[Result]:
-    """Solve instances, batching those that can share a batch.
+#: Share of the time for first solutions that the set-up of chains takes at least.
+_SET_UP = 0.2
+
+
+def solve_all(tasks: Sequence[Task], settings: Settings, **hooks: Any) -> list[Result]:
+    """Solve instances, batching those that can share a batch; results in the order of `tasks`.
 
     Parameters
     ----------
     tasks : sequence of Task
     settings : Settings
-    stop : tuple of StopRule
-        Beside the time limit.
-    on_progress : callable, optional
-    looks : int, optional
-        How often it is called at least in a run that is not stopped.
-
-    Returns
-    -------
-    list of Result
-        In the order of `tasks`.
+    **hooks
+        As for `solve_each`.
     """
     results: dict[int, Result] = {}
-    for i, result in solve_each(tasks, settings, stop=stop, on_progress=on_progress, looks=looks):
+    for i, result in solve_each(tasks, settings, **hooks):
         if isinstance(result, NsaError):
             raise result
         results[i] = result
@@ -55,24 +58,116 @@ def solve_each(
     tasks: Sequence[Task],
     settings: Settings,
     *,
-    stop: tuple[StopRule, ...] = (),
-    on_progress: Callable[[Progress], None] | None = None,
+    asked: Callable[[], bool] | None = None,
+    on_progress: Show | None = None,
     looks: int | None = None,
-    share: float | None = None,
+    share: float = 1.0,
 ) -> Iterator[tuple[int, Result | NsaError]]:
-    """Solve instances as `solve_all` does, and give each result, with its place in `tasks`, once it is ready.
+    """Solve instances, and give each result, with its place in `tasks`, once it is ready.
 
     An error that the instances of a batch meet stands in place of their results and does not stop the rest.
-    A time limit is for all: each batch has its share of what is left, or the first would take it all. Where
-    these are some of more instances, they have `share` of what is left.
+    A time limit is for all: each batch has its share of what is left, or the first would take it all.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    settings : Settings
+    asked : callable, optional
+        Tells whether somebody asked for the end.
+    on_progress : callable, optional
+    looks : int, optional
+        How often it is called at least in a run that is not stopped.
+    share : float
+        Of the time left, where these are some of more instances.
     """
     inner = [replace(task, instance=task.problem.searched(task.instance)) for task in tasks]
     if inner and isinstance(settings.init, np.ndarray):
         settings = replace(settings, init=inner[0].instance.inward(settings.init))
     limits: dict[Search, int] = {}
-    for batch in batches(inner, settings, Hooks(stop, on_progress, looks), share):
-        for i, result in _solve(batch, limits):
+    for batch in batches(inner, settings, settings.clock(asked), share):
+        for i, result in _solve_parts(batch, on_progress, looks, limits):
             yield i, result if isinstance(result, NsaError) else _outward(result, tasks[i])
+
+
+def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None = None) -> list[Result]:
+    """Solve instances together: first solutions, bounds, chains for what is open, the loop, results."""
+    began, count, rows = time.monotonic(), len(batch.tasks), batch.plan.chains
+    batch = batch.with_temperatures()
+    x = batch.starts()
+    took = time.monotonic() - began
+    bounds = bounds_of(batch.tasks, batch.clock) if batch.settings.bound else [None] * count
+    is_open = [not solved(bound) for bound in bounds]
+    if any(is_open) and (why := _too_late(batch, took)) is not None:
+        ends = [_started(why, first) for first in np.split(improved(batch, x, why), count)]
+        seconds = {"setup": took / count, "solve": (time.monotonic() - began - took) / count}
+        return _results(batch, bounds, ends, seconds, "start")
+
+    ends = [_started("optimal", first[:1]) for first in np.split(x, count)]  # as the bound's method found
+    seconds = {"setup": took / count, "solve": 0.0}
+    if any(is_open):
+        some = [i for i in range(count) if is_open[i]]
+        chosen = np.repeat(is_open, rows)
+        tasks, known = [batch.tasks[i] for i in some], [bounds[i] for i in some]
+        instances = [task.instance for task in tasks for _ in range(rows)]
+        began = time.monotonic()
+        run = Run(instances, x[chosen], batch.keys[chosen], rows, batch.steps, batch.clock.left)
+        chains = batch.plan.search.start(run)
+        ready = time.monotonic()
+        end = run_chains(
+            chains,
+            batch.schedule(),
+            batch.clock,
+            looks=looks,
+            goals=goals_of(tasks, known, batch.settings),
+            rows=rows,
+            on_progress=_with_bound(on_progress, known),
+        )
+        done = time.monotonic()
+        for k, i in enumerate(some):
+            ends[i] = _end(chains, end, k, rows)
+        seconds["setup"] += (ready - began) / len(some)
+        seconds["solve"] = (done - ready) / len(some)
+    return _results(batch, bounds, ends, seconds)
+
+
+def _too_late(batch: Batch, took: float) -> str | None:
+    """Reason to stop before there are chains, whose set-up takes a while; None if there is time."""
+    short = batch.tasks[0].problem.built_in and batch.clock.left < _SET_UP * took
+    return batch.clock.reason() or ("time_limit" if short else None)
+
+
+def _results(
+    batch: Batch,
+    bounds: Sequence[Bound | None],
+    ends: Sequence[InstanceEnd],
+    seconds: dict[str, float],
+    found_by: str = "annealing",
+) -> list[Result]:
+    return [
+        result_of(task, batch.plan, batch.settings, bound, end, seconds, found_by)
+        for task, bound, end in zip(batch.tasks, bounds, ends, strict=True)
+    ]
+
+
+def _started(reason: str, first: NDArray[Any]) -> InstanceEnd:
+    """End of an instance at its first solutions."""
+    return InstanceEnd(reason, 0, first, np.zeros(len(first), np.int64))
+
+
+def _end(chains: Chains, end: End, i: int, rows: int) -> InstanceEnd:
+    """End of an instance: at a goal of its own, or with the batch."""
+    if i in end.reached:
+        return end.reached[i]
+    part = slice(i * rows, (i + 1) * rows)
+    return InstanceEnd(end.reason, chains.step, chains.best[part], chains.accepted[part])
+
+
+def _with_bound(show: Show | None, bounds: Sequence[Bound | None]) -> Show | None:
+    """Add the bound of a single instance to its progress."""
+    if show is None or len(bounds) > 1 or (bound := bounds[0]) is None:
+        return show
+    value = float(bound.value)
+    return lambda progress: show(progress._replace(bound=value))
 
 
 def _outward(result: Result, task: Task) -> Result:
@@ -85,7 +180,9 @@ def _outward(result: Result, task: Task) -> Result:
     return replace(result, instance=task.instance, raw=raw, bound=bound)
 
 
-def _solve(batch: Batch, limits: dict[Search, int]) -> Iterator[tuple[int, Result | NsaError]]:
+def _solve_parts(
+    batch: Batch, on_progress: Show | None, looks: int | None, limits: dict[Search, int]
+) -> Iterator[tuple[int, Result | NsaError]]:
     """Solve a batch. If there is no memory for it, solve its halves; if it fails, each instance by itself.
 
     Parameters
@@ -95,7 +192,7 @@ def _solve(batch: Batch, limits: dict[Search, int]) -> Iterator[tuple[int, Resul
     """
     count, search = len(batch.tasks), batch.plan.search
     known = count > 1 and batch.elements >= limits.get(search, batch.elements + 1)
-    outcome = NoMemoryError() if known else _outcome(batch)
+    outcome = NoMemoryError() if known else _outcome(batch, on_progress, looks)
     if isinstance(outcome, NoMemoryError):
         release_memory()
         limits[search] = min(batch.elements, limits.get(search, batch.elements))
@@ -106,16 +203,36 @@ def _solve(batch: Batch, limits: dict[Search, int]) -> Iterator[tuple[int, Resul
     else:
         size = (count + 1) // 2 if isinstance(outcome, NoMemoryError) else 1
         for part in batch.split(size):
-            yield from _solve(part, limits)
+            yield from _solve_parts(part, on_progress, looks, limits)
 
 
-def _outcome(batch: Batch) -> list[Result] | NsaError:
+def _outcome(batch: Batch, on_progress: Show | None, looks: int | None) -> list[Result] | NsaError:
     """Solve a batch, or give the error; one of memory is made anew, for the first holds on to what it met."""
     try:
-        return solve_in_time(batch)
-    except Exception as error:
-        if is_out_of_memory(error):
-            return NoMemoryError()
-        if isinstance(error, NsaError):
-            return error
-        raise
+        if batch.tasks[0].problem.built_in:
+            return solve_batch(batch, on_progress, looks)
+        return _solve_own(batch, on_progress, looks)
+    except NsaError as error:
+        return error
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return NoMemoryError()
+
+
+def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> list[Result]:
+    """Solve a batch of an own problem, beside a thread that answers in time where functions still compile."""
+    began, count, before = time.monotonic(), len(batch.tasks), len(compiled)
+
+    def work(clock: Clock, show: Show | None) -> list[Result]:
+        return solve_batch(replace(batch, clock=clock), show, looks)
+
+    try:
+        return in_time(work, batch.clock, on_progress)
+    except LateError as late:
+        if len(compiled) > before or is_compiling():
+            compile_later(batch)
+        starts = np.split(first_solutions(batch, late.reason), count)
+        ends = [_started(late.reason, start) for start in starts]
+        seconds = {"setup": 0.0, "solve": (time.monotonic() - began) / count}
+        return _results(batch, [None] * count, ends, seconds, "start")

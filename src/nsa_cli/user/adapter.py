@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
@@ -139,9 +139,7 @@ class AdaptedProblem(Problem[UserInstance]):
     def bound(
         self,
         instance: UserInstance,
-        *,
-        seconds: float = math.inf,
-        stop: Callable[[], bool] = lambda: False,
+        clock: Clock | None = None,
     ) -> Bound | None:
         value = instance.bound()
         return None if value is None else Bound(value=value, method=f"{self.name}.bound")

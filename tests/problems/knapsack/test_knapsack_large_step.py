@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.problems.knapsack import problem
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
@@ -147,7 +148,7 @@ def test_hard_items_beat_greedy_with_swaps(kind: str) -> None:
         result = nsa.solve(instance, seed=3, bound=False, method="large-step", steps=100_000)
         assert result.method == "large-step"
         assert result.objective >= greedy_with_swaps(instance)
-        bound = problem.bound(instance, seconds=0.3)
+        bound = problem.bound(instance, Clock.of(0.3))
         best = bound.value if bound.exact else instance.objective(bound.solution)
         assert result.objective >= best * (1 - 1e-5)
 

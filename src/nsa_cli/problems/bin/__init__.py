@@ -49,7 +49,6 @@ class Bin(ItemProblem[BinInstance]):
         "singletons": singletons,
         "paper": singletons,
     }
-    instant_start = "nfd"
     nested_ids = True
     answer_columns = ("bin", "item")
     bound_share = 0.2

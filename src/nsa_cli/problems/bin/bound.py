@@ -11,15 +11,14 @@ All sums are of small integers or of exact integer weights: nothing is rounded b
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.problems.bin.instance import BinInstance
 
@@ -57,25 +56,20 @@ class _Sorted(NamedTuple):
     last: NDArray[np.int64]
 
 
-def bound(
-    instance: BinInstance, seconds: float = math.inf, stop: Callable[[], bool] = lambda: False
-) -> Bound:
+def bound(instance: BinInstance, clock: Clock) -> Bound:
     """Take the largest of the bounds; the first in order of simplicity where several are equal.
 
     Parameters
     ----------
     instance : BinInstance
-    seconds : float
-        Limit of the search among the step functions.
-    stop : callable
+    clock : Clock
         Ends the search, too.
     """
-    end = time.monotonic() + seconds
     weights, whole = _integers(instance)
     capacity = max(whole, 1)
     best = Bound(value=max(_up(sum(weights), capacity), 1), method="volume", witness={"cut": 0})
     shift = 0
-    if instance.exact.rounded and _LONG_ITEM * instance.size > min(max(seconds, _ALWAYS), _LONGEST):
+    if instance.exact.rounded and _LONG_ITEM * instance.size > min(max(clock.left, _ALWAYS), _LONGEST):
         shift = max(capacity.bit_length() - _BITS, 0)
     data = _sorted(instance, shift)
 
@@ -87,7 +81,7 @@ def bound(
     if value > best.value:
         best = Bound(value=value, method="martello-toth L2", witness=witness(cut))
     for k in range(1, _MOST_STEPS + 1):
-        if time.monotonic() >= end or stop():
+        if clock.reason():
             break
         cut, value = _best_cut(data, _rounded(data, k), k * (k + 1))
         if value > best.value:

@@ -7,13 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.bin.instance import BinInstance
-
-#: Items between two looks whether anybody still waits for the packing.
-_LOOK = 1000
 
 #: Elements of a bucket of `_SortedIntegers`, at most.
 _BUCKET = 1000
@@ -66,8 +62,6 @@ def _decreasing(
     where, how_many = list[int](), list[int]()
     for weight, equal in zip(rest[begins].tolist(), np.diff(begins, append=len(rest)).tolist(), strict=True):
         while equal:
-            if len(where) % _LOOK == 0:
-                check_wanted()
             b, count = bins.put(weight, equal)
             where.append(b)
             how_many.append(count)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from nsa_cli.core.bound import Bound
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Number, Solution
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.problem import Draws, Problem
@@ -75,13 +75,7 @@ class Rosenbrock(Problem[RosenbrockInstance]):
         """In the plane, for which the policies were trained."""
         return [self.generate(2, rng)]
 
-    def bound(
-        self,
-        instance: RosenbrockInstance,
-        *,
-        seconds: float = math.inf,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> Bound:
+    def bound(self, instance: RosenbrockInstance, clock: Clock | None = None) -> Bound:
         """A sum of squares with factors that are not negative is not negative, in any dimension."""
         return Bound(value=0.0, method="sum of squares", witness={})
 

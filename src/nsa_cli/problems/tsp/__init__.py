@@ -22,7 +22,6 @@ from nsa_cli.problems.tsp.starts import (
     greedy_edge,
     nearest_neighbour,
     obedient,
-    quick,
     random_tour,
 )
 
@@ -99,12 +98,10 @@ class Tsp(Problem[TspInstance]):
         "greedy": obedient(greedy_edge),
         "nearest": obedient(nearest_neighbour),
         "curve": obedient(curve),
-        "quick": obedient(quick),
         "random": obedient(random_tour),
         "paper": obedient(random_tour),
     }
     answer_columns = ("position", "id")
-    instant_start = "quick"
     settings = (
         *("edge_weight_type", "no_edge", "open", "closed", "from", "to", "depot", "symmetric", "asymmetric"),
         *("fixed_edges", *Problem.settings),

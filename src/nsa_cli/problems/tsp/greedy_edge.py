@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.greedy_edge import Paths, join
@@ -38,7 +37,6 @@ def greedy_order(instance: TspInstance, lists: NeighbourLists) -> NDArray[np.int
     # An edge that both its ends have among their neighbours is looked at once.
     once = np.flatnonzero((i < j) | (apart >= lists.distances[:, -1][j]))
     i, j, apart = i[once], j[once], apart[once]
-    check_wanted()
 
     def near_ends(ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         near = nearest_among(instance, lists.sites.numbers[ends], _NEIGHBOURS)

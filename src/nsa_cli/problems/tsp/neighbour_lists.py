@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.abandon import check_wanted
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.metric import KernelMetric, lengths
@@ -33,9 +32,6 @@ _FEW = 150
 
 #: Nearest points in each orthant.
 _EACH_SIDE = 2
-
-#: Points that are looked up between two looks at whether the lists are still wanted.
-_LOOK = 100_000
 
 #: Norms of the metrics that are not Euclidean.
 _NORMS = {"MAN_2D": MANHATTAN, "MAN_3D": MANHATTAN, "MAX_2D": CHEBYSHEV, "MAX_3D": CHEBYSHEV}
@@ -204,9 +200,8 @@ def _looked_up(tree: Tree, norm: int, orthant: int, count: int) -> NDArray[np.in
     """Find the nearest others of each point in an orthant, int64[N, count]; N where there are no more."""
     size = len(tree.points)
     found, far = np.empty((size, count), dtype=np.int64), np.empty(count)
-    for begin in range(0, size if count else 0, _LOOK):
-        check_wanted()
-        find_in_tree(tree, norm, orthant, begin, min(begin + _LOOK, size), found, far)
+    if count:
+        find_in_tree(tree, norm, orthant, found, far)
     return found
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
+from nsa_cli.core.clock import Clock
 from nsa_cli.problems.tsp.bound import held_karp, one_tree
 from nsa_cli.problems.tsp.bound.integer_lengths import scale_of, scaled
 from nsa_cli.problems.tsp.distances import METRICS
@@ -70,14 +71,14 @@ def test_many_cities_have_the_bound_of_few(monkeypatch, metric):
     monkeypatch.setattr(one_tree, "_MANY", 0)
     assert TSP.recompute_bound(instance, witness) == few
     assert 0.97 * few < TSP.bound(instance).value <= 1.0001 * few
-    assert TSP.bound(instance, stop=lambda: True) is None
+    assert TSP.bound(instance, Clock(asked=lambda: True)) is None
 
 
 def test_seconds_bound_ten_thousands_of_cities():
     """As many as have their share of a short time limit."""
     coords = np.random.default_rng(6).integers(0, 10**6, (40_000, 2))
     instance = TSP.from_record({"coords": coords.tolist(), "edge_weight_type": "EUC_2D"})
-    bound = TSP.bound(instance, seconds=2.0)
+    bound = TSP.bound(instance, Clock.of(2.0))
     usual = 0.7124 * math.sqrt(40_000) * 10**6
     assert 0.93 * usual < bound.value < usual
     assert TSP.recompute_bound(instance, bound.witness) == bound.value

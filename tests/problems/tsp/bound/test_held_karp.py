@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nsa_cli as nsa
+from nsa_cli.core.clock import Clock
 from nsa_cli.problems.tsp.bound import held_karp
 from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
 from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, scale_of, scaled
@@ -130,12 +131,12 @@ def test_a_few_milliseconds_bound_some_hundred_cities(metric):
     else:
         instance = TSP.from_record({"coords": points.tolist(), "edge_weight_type": metric})
     leisurely = TSP.bound(instance)
-    hasty = TSP.bound(instance, seconds=0.02)
+    hasty = TSP.bound(instance, Clock.of(0.02))
     assert hasty.value > 0.9 * leisurely.value
     for bound in (leisurely, hasty):
         assert TSP.recompute_bound(instance, bound.witness) == bound.value
-    assert TSP.bound(instance, seconds=1e-5) is None
-    assert TSP.bound(instance, stop=lambda: True) is None
+    assert TSP.bound(instance, Clock.of(1e-5)) is None
+    assert TSP.bound(instance, Clock(asked=lambda: True)) is None
 
 
 def test_cities_on_the_same_place_are_bounded_too():
@@ -253,13 +254,13 @@ def test_a_hurried_bound_is_not_below_the_trivial_one(seconds):
     stops = TSP.from_record({"coords": np.repeat(places, 30, axis=0).tolist(), "edge_weight_type": "EUC_2D"})
     for looks in range(6):
         left = iter([False] * looks)
-        bound = TSP.bound(stops, seconds=seconds, stop=lambda left=left: next(left, True))
+        bound = TSP.bound(stops, Clock.of(seconds, asked=lambda left=left: next(left, True)))
         assert bound is None or bound.value >= 0
 
 
 def test_the_case_of_10_000_stops(shared):
     """At 200 addresses: the bound keeps to its share, and is near that of the addresses."""
     (task,) = nsa.read(shared / "cases" / "second" / "c09.tsp")
-    TSP.bound(task.instance, seconds=1.0)
-    bound = TSP.bound(task.instance, seconds=6.0)
+    TSP.bound(task.instance, Clock.of(1.0))
+    bound = TSP.bound(task.instance, Clock.of(6.0))
     assert 10_200 < bound.value <= 10_426

@@ -273,17 +273,6 @@ def test_there_is_an_answer_by_local_search_before_the_first_step() -> None:
     assert chains.best_energy[0] < 0.95 * instance.objective(first)
 
 
-def test_a_start_is_there_within_milliseconds() -> None:
-    """Whatever the number of cities, with nothing compiled: few are descended from, many lie in strips."""
-    start = nsa.find_problem("tsp").start("quick")
-    for size in (1, 2, 3, 60, 200, 3000):
-        instance = random_cities(size)
-        tour = start(instance, lambda count: np.full(count, 0.5))
-        assert instance.violation(tour) is None
-    few = random_cities(60)
-    assert few.objective(start(few, lambda count: np.full(count, 0.5))) < 1.1 * few.objective(greedy(few))
-
-
 def test_kicks_are_double_bridges_and_cut_what_is_far_by_alpha() -> None:
     """Four edges go and no segment is turned round; of three edges at random the worst is cut."""
     size, bad = 200, 20

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
@@ -52,7 +53,7 @@ class BinLargeStep:
     ) -> list[LargeStepRun]:
         """Put chains at their first packings."""
         # A chain that reaches this bound, which takes no time, rests while others of its batch go on.
-        least = {id(i): int(bound(i, 0.0).value) for i in instances}
+        least = {id(i): int(bound(i, Clock.of(0.0)).value) for i in instances}
         return [_run(i, least[id(i)], packing) for i, packing in zip(instances, x, strict=True)]
 
 

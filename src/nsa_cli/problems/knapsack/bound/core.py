@@ -9,13 +9,12 @@ problem"). Each step here is a few vectorised passes over the states.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.core.clock import Clock
 from nsa_cli.problems.knapsack.order import break_solution
 
 #: States of all steps together, some hundred megabytes and a second or two; and of Python integers.
@@ -87,16 +86,13 @@ class CoreProgramme:
         self.reach = self._reach()
         # Ratios in floats may be out of order by a rounding error, which is far within the margin.
 
-    def run(self, seconds: float, stop: Callable[[], bool]) -> CoreAnswer:
+    def run(self, clock: Clock) -> CoreAnswer:
         """Extend the states item by item until the best is proved optimal, or time or memory ends.
 
         Parameters
         ----------
-        seconds : float
-        stop : callable
-            Ends the programme, too.
+        clock : Clock
         """
-        end = time.monotonic() + seconds
         states = _States(
             np.array([self.prefix_weight], dtype=self.weights.dtype),
             np.array([self.prefix_value], dtype=self.values.dtype),
@@ -113,7 +109,7 @@ class CoreProgramme:
             if not len(states.weights) or (above == len(self.items) and below < 0):
                 break
             total += 2 * len(states.weights)
-            if total > most or time.monotonic() > end or stop():
+            if total > most or clock.reason():
                 return CoreAnswer(self.best, max(self.best_value, self._upper(states, above, below)))
             for item, step in ((above, +1), (below, -1)):
                 if 0 <= item < len(self.items):

@@ -11,9 +11,8 @@ selection (Martello and Toth 1997, "Upper bounds and algorithms for hard 0-1 kna
 from __future__ import annotations
 
 import re
-import time
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
 from itertools import accumulate
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound
+from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.exact import LIMIT, Exact, total_of
 from nsa_cli.problems.knapsack.bound.core import CoreProgramme
@@ -86,20 +86,17 @@ class _Dual(NamedTuple):
     witness: Mapping[str, Any] | None
 
 
-def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) -> Bound | None:
+def bound(instance: KnapsackInstance, clock: Clock) -> Bound | None:
     """Compute an upper bound, exact if the core programme ends; None without time for any.
 
     Parameters
     ----------
     instance : KnapsackInstance
-    seconds : float
-        Limit of the dynamic programme.
-    stop : callable
-        Ends it, too.
+    clock : Clock
+        Ends the dynamic programme.
     """
-    if seconds < _ONCE + _ITEM * instance.size:
+    if clock.left < _ONCE + _ITEM * instance.size:
         return None
-    end = time.monotonic() + seconds
     data = _integers(instance)
     known = greedy(instance, lambda n: np.zeros(n))
     best = _by_dual(data, known)
@@ -108,7 +105,7 @@ def bound(instance: KnapsackInstance, seconds: float, stop: Callable[[], bool]) 
     if max(total_of(data.values), total_of(data.weights)).bit_length() > _MOST_BITS:
         return _made(data, best, exact=False, solution=known)
     programme = CoreProgramme(data.values, data.weights, data.capacity, known)
-    found = programme.run(max(end - time.monotonic(), 0.0), stop)
+    found = programme.run(clock)
     if found.upper <= best.units:
         ended = found.upper == _worth(data, found.chosen)
         best = _Dual(found.upper, "core programme" if ended else "core programme, unfinished", None)

@@ -104,12 +104,10 @@ def find_in_tree(
     tree: Tree,
     norm: int,
     orthant: int,
-    begin: int,
-    end: int,
     found: NDArray[np.int64],
     far: NDArray[np.float64],
 ) -> None:
-    """Find the nearest others of some points; of those that are equally far, the ones with lower numbers.
+    """Find the nearest others of all points; of those that are equally far, the ones with lower numbers.
 
     Parameters
     ----------
@@ -117,15 +115,13 @@ def find_in_tree(
     norm : int
     orthant : int
         Where they have to be: bit k is set for lower coordinates of axis k, or `EVERYWHERE`.
-    begin, end : int
-        The points at these places of the tree.
     found : int64[N, count]
         Rows are those of the points' numbers, nearest first, and N where there are no more.
     far : float64[count]
         Space.
     """
     size, leaves = len(tree.points), len(tree.boxes) // 2
-    for place in range(begin, end):
+    for place in range(size):
         row = found[tree.numbers[place]]
         row[:], far[:] = size, np.inf
         inner = leaves + ((place + 1) * leaves - 1) // size  # the point's own leaf, and then what it is in

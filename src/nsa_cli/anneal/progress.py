@@ -1,17 +1,14 @@
-"""Stop rules: reasons to end a run between chunks; stateless, from the progress alone."""
+"""Progress of a run, for those who look on."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from nsa_cli.anneal.chains import Chains
 
 
 class Progress(NamedTuple):
-    """Progress of a run, for stop rules and progress lines.
+    """Progress of a run.
 
     Attributes
     ----------
@@ -45,32 +42,3 @@ class Progress(NamedTuple):
     bound: float | None = None
     phase: str = ""
     chains: Chains | None = None
-
-
-#: Returns the reason to stop, or None.
-StopRule: TypeAlias = Callable[[Progress], str | None]
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """Stop at a time of `time.monotonic`."""
-
-    at: float
-
-    def __call__(self, _: Progress) -> str | None:
-        return "time_limit" if time.monotonic() >= self.at else None
-
-
-@dataclass(frozen=True)
-class Interrupt:
-    """Stop on request, say by a signal."""
-
-    asked: Callable[[], bool]
-
-    def __call__(self, _: Progress) -> str | None:
-        return "interrupted" if self.asked() else None
-
-
-def first_reason(rules: tuple[StopRule, ...], progress: Progress) -> str | None:
-    """Reason of the first rule that has one."""
-    return next((reason for rule in rules if (reason := rule(progress)) is not None), None)

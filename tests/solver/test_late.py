@@ -6,43 +6,49 @@ import time
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.anneal.stop import Interrupt
+from nsa_cli.core.clock import Clock
 from nsa_cli.problems.tsp.starts import greedy_edge
-from nsa_cli.solver.batch import Hooks
-from nsa_cli.solver.fallback import Flags, LateError, in_time
+from nsa_cli.solver.late import LateError, in_time
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_each
 
 
 def test_work_is_done_in_a_thread_and_its_result_or_error_handed_over():
     """Whatever it is."""
-    assert in_time(lambda: threading.current_thread().name, lambda: None, Flags()) == "nsa"
+    assert in_time(lambda *_: threading.current_thread().name, Clock()) == "nsa"
     with pytest.raises(ZeroDivisionError):
-        in_time(lambda: 1 / 0, lambda: None, Flags())
+        in_time(lambda *_: 1 / 0, Clock())
 
 
 def test_work_is_left_for_a_reason_that_it_does_not_see():
-    """The reason is told; the worker is told, too, that nobody waits."""
-    flags, begin = Flags(), time.monotonic()
+    """The reason is told; the worker is told, too, that nobody waits, and shows nothing more."""
+    begin, ended, shown = time.monotonic(), threading.Event(), []
+
+    def work(clock, show):
+        time.sleep(1.0)  # in code that cannot look
+        while clock.reason() is None:
+            time.sleep(0.01)
+        show("late")
+        ended.set()
+
     with pytest.raises(LateError) as caught:
-        in_time(
-            lambda: flags.abandoned.wait(5), lambda: "late" if time.monotonic() > begin + 0.1 else None, flags
-        )
-    assert caught.value.reason == "late"
-    assert flags.abandoned.is_set()
-    assert time.monotonic() - begin < 3
+        in_time(work, Clock(asked=lambda: time.monotonic() > begin + 0.1), shown.append)
+    assert caught.value.reason == "interrupted"
+    assert time.monotonic() - begin < 0.9
+    assert ended.wait(5)
+    assert shown == []
 
 
-def test_work_that_watches_for_reasons_itself_is_waited_for():
+def test_work_that_sees_the_reason_is_waited_for():
     """It ends by itself, as chains do."""
-    flags = Flags()
-    flags.watching.set()
-    begin = time.monotonic()
 
-    def reason():
-        return "late" if time.monotonic() > begin + 0.05 else None
+    def work(clock, _):
+        while clock.reason() is None:
+            time.sleep(0.01)
+        time.sleep(0.8)
+        return "done"
 
-    assert in_time(lambda: time.sleep(0.4) or "done", reason, flags) == "done"
+    assert in_time(work, Clock.of(0.05)) == "done"
 
 
 def test_a_batch_that_fails_is_solved_one_by_one(monkeypatch):
@@ -67,15 +73,13 @@ def test_a_batch_that_fails_is_solved_one_by_one(monkeypatch):
 def test_an_interrupt_before_anything_gives_the_start():
     """With no step made."""
     tasks = nsa.generate("tsp", 14, 1, seed=2)
-    hooks = Hooks(stop=(Interrupt(lambda: True),))
-    assert hooks.reason() == "interrupted"
-    ((_, result),) = solve_each(tasks, Settings(seed=1, device="cpu"), stop=hooks.stop)
+    ((_, result),) = solve_each(tasks, Settings(seed=1, device="cpu"), asked=lambda: True)
     assert (result.status, result.steps, result.found_by) == ("interrupted", 0, "start")
 
 
 def test_a_first_solution_that_comes_late_is_improved_all_the_same(monkeypatch):
     """To the end of a local search, so that it is better than greedy edges by far; however late it is."""
-    monkeypatch.setattr("nsa_cli.solver.fallback._MOMENT", 30.0)
+    monkeypatch.setattr("nsa_cli.solver.late._MOMENT", 30.0)
     (task,) = nsa.generate("tsp", 20_000, 1, seed=3)
     result = nsa.solve(task.instance, time_limit=0.001, seed=1, bound=False)
     assert result.found_by == "start"

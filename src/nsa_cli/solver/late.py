@@ -1,0 +1,178 @@
+"""Answers where there is no time to search: first solutions, improved for a moment.
+
+Kernels of built-in problems need no compiler, and look at the clock. Functions of own problems have to be
+compiled, which nothing can break off: a batch of them is solved in a thread that is left behind if need be,
+another process compiles to the end, and the next run finds it done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import replace
+from threading import Event, Thread
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsa_cli.anneal.large_step import LargeStepChains
+from nsa_cli.anneal.progress import Progress
+from nsa_cli.core.clock import Clock
+from nsa_cli.core.options import Steps
+from nsa_cli.kernels import is_compiling
+from nsa_cli.solver.batch import Batch
+
+ResultT = TypeVar("ResultT")
+Show = Callable[[Progress], None]
+
+#: Seconds that a thread has to look at the clock when there is a reason to stop, before it is left alone.
+_GRACE = 0.25
+
+#: Seconds between two looks for such a reason.
+_LOOK = 0.02
+
+#: Seconds before the end at which an answer without compiled code is begun, or half of the limit.
+_EARLY = 1.0
+
+#: Seconds of local search where there was no time for chains, at least, and for each element; nobody who
+#: interrupts waits for the latter. Elements up to which there is any: it goes to its end at about 1e-5 each.
+_MOMENT, _MOMENTS, _HASTY = 0.4, 1e-5, 200_000
+
+#: Steps enough for solutions to be recombined, by kernels of their own.
+_POPULATED = 1_000
+
+
+class LateError(Exception):
+    """Work that did not end when there was a reason to stop.
+
+    Attributes
+    ----------
+    reason : str
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def improved(batch: Batch, x: NDArray[Any], why: str) -> NDArray[Any]:
+    """Improve first solutions, [B, …], by local search for a moment; some for each instance."""
+    problem, size = batch.tasks[0].problem, batch.tasks[0].instance.size
+    if not problem.built_in:
+        return first_solutions(batch, why)
+    large_step = problem.large_step()
+    if batch.settings.init is not None or large_step is None or size > _HASTY:
+        return x
+    until = time.monotonic() + (_MOMENT if why == "interrupted" else max(_MOMENT, _MOMENTS * size))
+    found = []
+    for task, (start, *_) in zip(batch.tasks, np.split(x, len(batch.tasks)), strict=True):
+        if large_step.fits(task.instance) and time.monotonic() < until:
+            runs = large_step.runs([task.instance], start[None], 0.0, hurried=True)
+            chains = LargeStepChains(runs, batch.keys[:1])
+            while chains.is_settling and time.monotonic() < until:
+                chains.advance(np.zeros(0))
+            start = chains.best[0]
+        found.append(start)
+    return np.stack(found)
+
+
+def first_solutions(batch: Batch, why: str) -> NDArray[Any]:
+    """Make first solutions of an own problem, improved by nothing compiled; nobody who interrupts waits."""
+    return batch.starts(None if why == "interrupted" else batch.tasks[0].problem.instant_start)
+
+
+def in_time(work: Callable[[Clock, Show | None], ResultT], clock: Clock, show: Show | None = None) -> ResultT:
+    """Do some work in another thread; abandon it for a reason to stop that it does not see.
+
+    Parameters
+    ----------
+    work : callable
+        Gets a clock, at which it looks, and what it shows its progress to. It goes on until it is done, even
+        if abandoned.
+    clock : Clock
+    show : callable, optional
+
+    Raises
+    ------
+    LateError
+        If the work was abandoned, or not begun.
+    BaseException
+        What the work raised.
+    """
+    seen, abandoned, done = Event(), Event(), Future[ResultT]()
+
+    def asked() -> bool:
+        if clock.reason() is not None:
+            seen.set()
+        return abandoned.is_set() or clock.asked()
+
+    def show_on(progress: Progress) -> None:
+        if show is not None and not abandoned.is_set():
+            show(progress)
+
+    def fulfil() -> None:
+        try:
+            done.set_result(work(replace(clock, asked=asked), show and show_on))
+        except BaseException as error:  # handed to the one who waits, whatever it is
+            done.set_exception(error)
+
+    if (why := clock.reason()) is not None:
+        raise LateError(why)
+    Thread(target=fulfil, name="nsa").start()
+    due: float | None = None
+    try:
+        while not wait([done], _LOOK).done:
+            if seen.is_set() or (why := _reason(clock)) is None:
+                due = None
+                continue
+            due = due or time.monotonic() + (0.0 if is_compiling() else _GRACE)
+            if time.monotonic() >= due:
+                raise LateError(why)
+    except BaseException:  # Ctrl-C, too, comes to the one who waits
+        abandoned.set()
+        raise
+    return done.result()
+
+
+def _reason(clock: Clock) -> str | None:
+    """Reason to stop: while there is something to compile, early enough for an answer without it."""
+    if is_compiling() and clock.is_limited:
+        return replace(clock, end=clock.end - min(_EARLY, (clock.end - clock.began) / 2)).reason()
+    return clock.reason()
+
+
+def compile_later(batch: Batch) -> None:
+    """Start a process of low priority that compiles what a batch needs, and outlives this one."""
+    method = batch.plan.search.method  # steps alone would ask for annealing
+    settings = replace(
+        batch.settings,
+        method=method,
+        steps=Steps(_POPULATED if method == "large-step" else 2),
+        time_limit=None,
+        gap=None,
+        target=None,
+        threads=1,
+        init=None,
+    )
+    try:
+        work = pickle.dumps((batch.tasks[:1], settings))
+    except (pickle.PicklingError, AttributeError, TypeError):  # a user's module
+        return
+    with contextlib.suppress(OSError), tempfile.TemporaryFile() as file:
+        file.write(work)  # not a pipe: its other end is read only once Python has started
+        file.seek(0)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "nsa_cli.solver.detached"],
+            stdin=file,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        process.returncode = 0  # nobody waits for it
