@@ -1,4 +1,4 @@
-"""Where own functions still have to be compiled, nobody waits beyond a limit; the next run finds them done."""
+"""Where own functions still have to be compiled, nobody waits beyond a limit; the next run has them."""
 
 import fcntl
 import json

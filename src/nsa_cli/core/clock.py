@@ -25,7 +25,8 @@ class Clock:
     began, end : float
         By `time.monotonic`; `end` is infinite without a limit.
     asked : callable
-        Tells whether somebody asked for the end, say by a signal.
+        Tells whether somebody asked for the end, say by a signal; then nothing goes on to where it would be
+        of use, as it may at the end of the time.
     """
 
     began: float = field(default_factory=time.monotonic)
@@ -56,6 +57,10 @@ class Clock:
         if time.monotonic() >= self.end:
             return "time_limit"
         return "interrupted" if asked else None
+
+    def is_over(self) -> bool:
+        """Tell whether there is a reason to stop."""
+        return self.reason() is not None
 
     def part(self, share: float) -> Clock:
         """Give a clock with a share of the time that is left."""

@@ -441,7 +441,7 @@ class Problem(ABC, Generic[InstanceT]):
         ----------
         instance : Instance
         clock : Clock, optional
-            Asked repeatedly; with little time the bound is weaker.
+            With little time the bound is weaker; the method ends soon after somebody has asked for it.
         """
         compute = find_part(self, "bound", "bound")
         return compute and compute(instance, clock or Clock())

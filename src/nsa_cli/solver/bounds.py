@@ -19,12 +19,12 @@ _SHARE, _LONG, _LEAST = 0.2, 6.0, 0.03
 
 
 def bounds_of(tasks: Sequence[Task], clock: Clock) -> list[Bound | None]:
-    """Bound each instance of a batch, all in a share of the time that is left."""
+    """Bound each instance of a batch, all in a share of the time that is left; the whole ends them, too."""
     bounds: list[Bound | None] = []
-    whole = clock.part(share_of(tasks[0].problem, clock.left / len(tasks)))
+    share = replace(clock.part(share_of(tasks[0].problem, clock.left / len(tasks))), asked=clock.is_over)
     for done, task in enumerate(tasks):
-        part = whole.part(1 / (len(tasks) - done))
-        bounds.append(None if clock.reason() else timed_bound(task.problem, task.instance, part))
+        part = share.part(1 / (len(tasks) - done))
+        bounds.append(None if clock.is_over() else timed_bound(task.problem, task.instance, part))
     return bounds
 
 

@@ -5,7 +5,6 @@ import time
 import numpy as np
 import pytest
 
-from nsa_cli.core.abandon import ABANDONED, AbandonedError
 from nsa_cli.problems.bin.heuristics import (
     best_fit_decreasing,
     first_fit_decreasing,
@@ -71,17 +70,6 @@ def test_two_hundred_thousand_items_take_no_time(heuristic, _, largest):
     begin = time.perf_counter()
     heuristic(instance, None)
     assert time.perf_counter() - begin < 10
-
-
-def test_a_packing_that_nobody_waits_for_is_not_finished():
-    """Or it would keep the interpreter from the thread that answers instead."""
-    instance = BinInstance(weights=np.random.default_rng(0).random(10_000) / 3, capacity=1)
-    token = ABANDONED.set(lambda: True)
-    try:
-        with pytest.raises(AbandonedError):
-            first_fit_decreasing(instance, None)
-    finally:
-        ABANDONED.reset(token)
 
 
 def test_bins_are_in_the_order_of_their_first_items():

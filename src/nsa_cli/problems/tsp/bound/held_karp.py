@@ -124,7 +124,7 @@ def bound(instance: TspInstance, clock: Clock) -> Bound | None:
         # Rounded lengths need not obey the triangle inequality, so that a bound for the places is none for
         # the cities on them: these are weighed by themselves, with the potentials of their places.
         cities, graph = _graph(instance, scale, _apart(instance))
-        tree = one_tree(cities, graph, potentials[cities.numbers], clock.reason)
+        tree = one_tree(cities, graph, potentials[cities.numbers], clock.asked)
         if tree is None:
             return None
         total = tree.total
@@ -261,11 +261,11 @@ def _best_potentials(
         ascent = _raised(cities, graph, start, share, clock)
         limit, hoped = 2.0**POTENTIAL_BITS, ascent.tally[HIGHEST]
         potentials = np.rint(ascent.best.clip(-limit, limit)).astype(np.int64)
-        tree = one_tree(cities, graph, potentials, clock.reason)
+        tree = one_tree(cities, graph, potentials, clock.asked)
         if tree is None:
             break
         if turn == 0 and tree.total < _POOR * hoped:  # the edges at hand say little of the others
-            plain = one_tree(cities, graph, 0 * potentials, clock.reason)
+            plain = one_tree(cities, graph, 0 * potentials, clock.asked)
             if plain is not None and plain.total > tree.total:
                 tree, potentials = plain, 0 * potentials
         short, gained = hoped - tree.total, math.inf if found is None else tree.total - found[0]
@@ -319,7 +319,7 @@ def _raised(
     ascent = Ascent(start.copy(), start.copy(), np.zeros(size), np.array([-np.inf, 0.0]))
     tree, done, most = new_tree(size), 0, _rounds(size)
     rounds, look = most, max(min(_LOOK // size, 20), 1)
-    while done < rounds and not clock.reason():
+    while done < rounds and not clock.asked():
         done = ascend(graph, tree, ascent, share, done, min(done + min(max(done, 2), look), rounds), rounds)
         now = time.monotonic()
         if now > end:

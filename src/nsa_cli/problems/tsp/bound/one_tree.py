@@ -96,7 +96,7 @@ def one_tree(
     cities: ScaledCities,
     graph: Graph,
     potentials: NDArray[np.int64],
-    stop: Callable[[], object] = lambda: False,
+    stop: Callable[[], bool] = lambda: False,
 ) -> OneTree | None:
     """Find the shortest 1-tree of the complete graph.
 
@@ -136,7 +136,7 @@ def one_tree(
 
 
 def _one_tree_of_many(
-    cities: ScaledCities, graph: Graph, potentials: NDArray[np.int64], stop: Callable[[], object]
+    cities: ScaledCities, graph: Graph, potentials: NDArray[np.int64], stop: Callable[[], bool]
 ) -> OneTree | None:
     """Add the heaviest second edge of the cities whose second edge in the graph is heavy."""
     size = len(potentials)

@@ -70,7 +70,7 @@ def spanning_weight(
     unit: float,
     graph: Graph,
     potentials: NDArray[np.int64],
-    stop: Callable[[], object] = lambda: False,
+    stop: Callable[[], bool] = lambda: False,
 ) -> int | None:
     """Weigh a minimum spanning tree of the complete graph.
 
