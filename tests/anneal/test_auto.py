@@ -19,7 +19,7 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
 from nsa_cli.solver import batch
 from nsa_cli.solver.choose import choose
-from nsa_cli.solver.search import Run
+from nsa_cli.solver.search import Beginning
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 
@@ -32,7 +32,7 @@ def temperatures(instance: Any, name: str, backend: str = "auto", most: int = 40
     keys = stream_keys(0, np.arange(4))
     settings = Settings(method="anneal", neighbourhood="paper", backend=backend, threads=1)
     chosen = choose(nsa.Task(problem, instance), "uniform", settings, "cpu", 1)
-    found = sampled_temperatures(chosen.start(Run([instance] * 4, x, keys)), instance.size, most)
+    found = sampled_temperatures(chosen.start(Beginning([instance] * 4, x, keys)), instance.size, most)
     assert found is not None
     return found
 

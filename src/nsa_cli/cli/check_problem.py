@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from nsa_cli.cli.console import Console, announce_compiling, describe, emit, say
+from nsa_cli.cli.compiling import announce_compiling
+from nsa_cli.cli.console import Console, describe, emit, say
 from nsa_cli.cli.options import ProblemName, Quiet, Seed
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.extras import need

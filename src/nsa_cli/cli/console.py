@@ -61,17 +61,6 @@ class Console:
             say(f"warning: {message}")
 
 
-def announce_compiling(console: Console) -> None:
-    """Say once if functions of a user's problem are compiled: that takes some seconds."""
-    from nsa_cli.kernels.toolchain import kept
-
-    def say_so(own: bool) -> None:
-        what = "the functions of this problem, which takes some seconds"
-        console.tell(f"compiling {what if own else 'kernels for this machine, which takes up to a minute'}")
-
-    kept.on_compile[:] = [say_so]
-
-
 def say(message: str) -> None:
     """Write one line to stderr; a closed terminal is no reason to fail."""
     text = visible(" ".join(message.split()))

@@ -11,9 +11,10 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsa_cli.api import Unread
-from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, log_is_json, say
+from nsa_cli.cli.compiling import LateFunctions, announce_compiling
+from nsa_cli.cli.console import Console, Signals, describe, log_is_json, say
 from nsa_cli.cli.overview import Overview
-from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_infeasible
+from nsa_cli.cli.remarks import note_choices, say_error, warn_infeasible
 from nsa_cli.cli.writing import BESIDE, Writer
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
@@ -241,7 +242,7 @@ class _Run(NamedTuple):
 
     def solve(self) -> None:
         """Write each answer as it is ready, and the summary."""
-        overview, late, noted = self._overview(), LateKernels(), False
+        overview, late, noted = self._overview(), LateFunctions(self.settings), False
         places = [i for i, item in enumerate(self.items) if isinstance(item, Task)]
         announce_compiling(self.console)
         try:
@@ -260,7 +261,7 @@ class _Run(NamedTuple):
                             if not isinstance(result, NsaError):
                                 warn_infeasible(self.console, self.tasks[place], result)
                                 if not known:
-                                    late.note(result)
+                                    late.note(self.tasks[place], result)
                 finally:
                     self.gone.set()
         finally:
@@ -269,7 +270,7 @@ class _Run(NamedTuple):
             piped = not (self.writer.hides or self.console.verbose or log_is_json() or sys.stderr.isatty())
             if self.stopped() or not piped:
                 overview.summarise(interrupted=self.stopped(), resumable=self.journal is not None)
-        late.warn(self.console)
+        late.end(self.console)
 
     def _overview(self) -> Overview:
         settings = self.settings

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from nsa_cli.cli.console import Console, describe, say
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.task import Task
-from nsa_cli.kernels import compiled, is_compiling
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,26 +16,6 @@ if TYPE_CHECKING:
 
 #: Seconds after the limit from which on an answer is late.
 _LATE = 1.0
-
-
-class LateKernels:
-    """Notes whether there was no time to compile, and says so."""
-
-    def __init__(self) -> None:
-        self._before, self._late = len(compiled), False
-
-    def note(self, result: Result) -> None:
-        """Look at an answer."""
-        has_compiled = len(compiled) > self._before or is_compiling()
-        self._late = self._late or (result.found_by == "start" and has_compiled)
-
-    def warn(self, console: Console) -> None:
-        """Print a warning if there was not."""
-        if self._late:
-            console.warn(
-                "there was no time to compile the functions of this problem: the answer is a start, improved "
-                "in Python; they are compiled in the background now, and the next run has them"
-            )
 
 
 def warn_late(console: Console, result: Result, settings: Settings) -> None:

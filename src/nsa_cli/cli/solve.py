@@ -6,10 +6,10 @@ from dataclasses import fields
 
 from nsa_cli.api import Task, Unread, first_solution
 from nsa_cli.cli import solve_options as option
+from nsa_cli.cli.compiling import LateFunctions, announce_compiling
 from nsa_cli.cli.console import (
     Console,
     Signals,
-    announce_compiling,
     describe,
     say,
     set_log_format,
@@ -38,7 +38,7 @@ from nsa_cli.cli.options import (
     reading_options,
     record_keys,
 )
-from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_infeasible, warn_late
+from nsa_cli.cli.remarks import note_choices, say_error, warn_infeasible, warn_late
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance, journal_of
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
@@ -173,7 +173,7 @@ def _run_one(
     output: str | None,
 ) -> int:
     """Solve the only instance, showing how it goes."""
-    tasks, told, late = [item for item in items if isinstance(item, Task)], "", LateKernels()
+    tasks, told, late = [item for item in items if isinstance(item, Task)], "", LateFunctions(settings)
     announce_compiling(console)
     with Signals() as signals:
         from nsa_cli.solver.solve import solve_each
@@ -197,12 +197,12 @@ def _run_one(
                     warn_infeasible(console, tasks[i], result)
                     told = f"objective {result.objective}, {result.status}: {output}"
                     observer.write(result)
-                    late.note(result)
+                    late.note(tasks[i], result)
                     warn_late(console, result, settings)
         finally:
             observer.end()
             writer.finish()
         if told and output not in (None, "-"):
             console.tell(told)
-        late.warn(console)
+        late.end(console)
         return signals.exit_code or writer.exit_code

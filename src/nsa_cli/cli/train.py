@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from nsa_cli.cli.compiling import announce_compiling
 from nsa_cli.cli.config import option_names
-from nsa_cli.cli.console import Console, Signals, Status, announce_compiling, say
+from nsa_cli.cli.console import Console, Signals, Status, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
 from nsa_cli.cli.voices import one_voice

@@ -1,17 +1,11 @@
 """Answers where there is no time to search: first solutions, improved for a moment.
 
 Kernels of built-in problems need no compiler, and look at the clock. Functions of own problems have to be
-compiled, which nothing can break off: a batch of them is solved in a thread that is left behind if need be,
-another process compiles to the end, and the next run finds it done.
+compiled, which nothing can break off: a batch of them is solved in a thread that is left behind if need be.
 """
 
 from __future__ import annotations
 
-import contextlib
-import pickle
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -25,7 +19,6 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.anneal.progress import Progress
 from nsa_cli.core.clock import Clock
-from nsa_cli.core.options import Steps
 from nsa_cli.kernels import is_compiling
 from nsa_cli.solver.batch import Batch
 
@@ -44,9 +37,6 @@ _EARLY = 1.0
 #: Seconds of local search where there was no time for chains, at least, and for each element; nobody who
 #: interrupts waits for the latter. Elements up to which there is any: it goes to its end at about 1e-5 each.
 _MOMENT, _MOMENTS, _HASTY = 0.4, 1e-5, 200_000
-
-#: Steps enough for solutions to be recombined, by kernels of their own.
-_POPULATED = 1_000
 
 
 class LateError(Exception):
@@ -146,33 +136,3 @@ def _reason(clock: Clock) -> str | None:
     if is_compiling() and clock.is_limited:
         return replace(clock, end=clock.end - min(_EARLY, (clock.end - clock.began) / 2)).reason()
     return clock.reason()
-
-
-def compile_later(batch: Batch) -> None:
-    """Start a process of low priority that compiles what a batch needs, and outlives this one."""
-    method = batch.plan.search.method  # steps alone would ask for annealing
-    settings = replace(
-        batch.settings,
-        method=method,
-        steps=Steps(_POPULATED if method == "large-step" else 2),
-        time_limit=None,
-        gap=None,
-        target=None,
-        threads=1,
-        init=None,
-    )
-    try:
-        work = pickle.dumps((batch.tasks[:1], settings))
-    except (pickle.PicklingError, AttributeError, TypeError):  # a user's module
-        return
-    with contextlib.suppress(OSError), tempfile.TemporaryFile() as file:
-        file.write(work)  # not a pipe: its other end is read only once Python has started
-        file.seek(0)
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "nsa_cli.solver.detached"],
-            stdin=file,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        process.returncode = 0  # nobody waits for it

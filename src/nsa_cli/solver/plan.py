@@ -14,7 +14,7 @@ from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import Start
 from nsa_cli.core.task import Task
 from nsa_cli.solver.choose import choose, choose_device, choose_policy
-from nsa_cli.solver.search import AnnealingSearch, Run, Search
+from nsa_cli.solver.search import AnnealingSearch, Beginning, Search
 from nsa_cli.solver.settings import Settings
 
 #: What a chain takes at least, and each of its elements: where it is and the best it met.
@@ -112,7 +112,7 @@ def estimate_temperatures(search: AnnealingSearch, instance: Any, start: Start) 
 
     keys = stream_keys(0, np.arange(_SAMPLING_CHAINS))
     x = start_solutions(start, [instance] * len(keys), keys)
-    chains = search.start(Run([instance] * len(keys), x, keys))
+    chains = search.start(Beginning([instance] * len(keys), x, keys))
     few = {"most": _SLOW_STEPS} if search.backend == "torch" else {}
     moves = search.neighbourhood
     return sampled_temperatures(

@@ -26,7 +26,7 @@ _BATCH_ELEMENTS = 4_000_000
 _KICK_SECONDS, _ELEMENT_SECONDS = 1e-4, 3e-5
 
 
-class Run(NamedTuple):
+class Beginning(NamedTuple):
     """What chains are to begin with.
 
     Attributes
@@ -88,7 +88,7 @@ class Search(ABC):
         return max(_BATCH_ELEMENTS // task.instance.size, 1)
 
     @abstractmethod
-    def start(self, run: Run) -> Chains:
+    def start(self, begin: Beginning) -> Chains:
         """Put chains at their first solutions."""
 
 
@@ -133,15 +133,15 @@ class CompiledSearch(AnnealingSearch):
     temperature_steps: int = 1
     backend: str = "numba"
 
-    def start(self, run: Run) -> Chains:
+    def start(self, begin: Beginning) -> Chains:
         from nsa_cli.anneal.fused import FusedChains
 
         return FusedChains(
             self.fused,
-            self.fused.arrays(run.instances, self.unit),
+            self.fused.arrays(begin.instances, self.unit),
             self.layout,
-            run.x,
-            run.keys,
+            begin.x,
+            begin.keys,
             acceptance=self.acceptance,
             threads=self.threads,
             temperature_steps=self.temperature_steps,
@@ -173,17 +173,22 @@ class LargeStepSearch(Search):
             return budget
         return replace(budget, chains=choose(instance, self.seconds, self.threads))
 
-    def start(self, run: Run) -> Chains:
+    def start(self, begin: Beginning) -> Chains:
         from nsa_cli.anneal.large_step import LargeStepChains
 
-        kicks, hurried = float((run.steps or 0) * run.rows), False
-        if run.steps is None:
-            kicks = run.seconds * self.threads / _KICK_SECONDS * run.rows / len(run.x)
-            hurried = run.seconds < _ELEMENT_SECONDS * run.x.size
-        runs = self.large_step.runs(run.instances, run.x, kicks, hurried)
+        kicks, hurried = float((begin.steps or 0) * begin.rows), False
+        if begin.steps is None:
+            kicks = begin.seconds * self.threads / _KICK_SECONDS * begin.rows / len(begin.x)
+            hurried = begin.seconds < _ELEMENT_SECONDS * begin.x.size
+        runs = self.large_step.runs(begin.instances, begin.x, kicks, hurried)
         if self.threads == 1 and self.seconds is not None:
             # Partitions are for threads. Without a time limit the answer is the same on any number of them.
             runs = [one._replace(partition=None) for one in runs]
         return LargeStepChains(
-            runs, run.keys, acceptance=self.acceptance, threads=self.threads, rows=run.rows, steps=run.steps
+            runs,
+            begin.keys,
+            acceptance=self.acceptance,
+            threads=self.threads,
+            rows=begin.rows,
+            steps=begin.steps,
         )

@@ -19,7 +19,7 @@ from nsa_cli.core.task import Task
 from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
-from nsa_cli.solver.search import AnnealingSearch, Run
+from nsa_cli.solver.search import AnnealingSearch, Beginning
 from nsa_cli.solver.settings import Settings
 
 #: Steps that take some seconds, and steps times elements.
@@ -62,9 +62,9 @@ class TorchSearch(AnnealingSearch):
         fitting = _DEVICE_SHARE * free_memory(device) / needed.device, _HOST_SHARE * memory() / needed.host
         return max(int(min(fitting)), 1)
 
-    def start(self, run: Run) -> Chains:
-        batch = self.operations.pack(run.instances, self.device, self.unit)
-        first, streams = (torch.from_numpy(array).to(self.device) for array in (run.x, run.keys))
+    def start(self, begin: Beginning) -> Chains:
+        batch = self.operations.pack(begin.instances, self.device, self.unit)
+        first, streams = (torch.from_numpy(array).to(self.device) for array in (begin.x, begin.keys))
         return TorchChains(self.operations, batch, self.module, first, streams, acceptance=self.acceptance)
 
 

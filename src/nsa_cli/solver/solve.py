@@ -19,14 +19,13 @@ from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import NoMemoryError, NsaError
 from nsa_cli.core.memory import is_out_of_memory, release_memory
 from nsa_cli.core.task import Task
-from nsa_cli.kernels import compiled, is_compiling
 from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of, solved
 from nsa_cli.solver.batch import Batch, batches
 from nsa_cli.solver.bounds import bounds_of
 from nsa_cli.solver.goals import goals_of
-from nsa_cli.solver.late import LateError, compile_later, first_solutions, improved, in_time
-from nsa_cli.solver.search import Run, Search
+from nsa_cli.solver.late import LateError, first_solutions, improved, in_time
+from nsa_cli.solver.search import Beginning, Search
 from nsa_cli.solver.settings import Settings
 
 #: Called with the progress of a run.
@@ -110,7 +109,7 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         tasks, known = [batch.tasks[i] for i in some], [bounds[i] for i in some]
         instances = [task.instance for task in tasks for _ in range(rows)]
         began = time.monotonic()
-        run = Run(instances, x[chosen], batch.keys[chosen], rows, batch.steps, batch.clock.left)
+        run = Beginning(instances, x[chosen], batch.keys[chosen], rows, batch.steps, batch.clock.left)
         chains = batch.plan.search.start(run)
         ready = time.monotonic()
         end = run_chains(
@@ -222,7 +221,7 @@ def _outcome(batch: Batch, on_progress: Show | None, looks: int | None) -> list[
 
 def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> list[Result]:
     """Solve a batch of an own problem, beside a thread that answers in time where functions still compile."""
-    began, count, before = time.monotonic(), len(batch.tasks), len(compiled)
+    began, count = time.monotonic(), len(batch.tasks)
 
     def work(clock: Clock, show: Show | None) -> list[Result]:
         return solve_batch(replace(batch, clock=clock), show, looks)
@@ -230,8 +229,6 @@ def _solve_own(batch: Batch, on_progress: Show | None, looks: int | None) -> lis
     try:
         return in_time(work, batch.clock, on_progress)
     except LateError as late:
-        if len(compiled) > before or is_compiling():
-            compile_later(batch)
         starts = np.split(first_solutions(batch, late.reason), count)
         ends = [_started(late.reason, start) for start in starts]
         seconds = {"setup": 0.0, "solve": (time.monotonic() - began) / count}

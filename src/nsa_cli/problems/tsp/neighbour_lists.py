@@ -17,7 +17,7 @@ from nsa_cli.problems.tsp.kernels.neighbours import (
     EUCLIDEAN,
     EVERYWHERE,
     MANHATTAN,
-    Tree,
+    PointTree,
     find_in_tree,
     find_nearest,
     tree_of,
@@ -196,7 +196,7 @@ def with_quadrants(points: NDArray[np.float64], neighbours: NDArray[np.int64]) -
     return np.concatenate([neighbours, found], axis=1)
 
 
-def _looked_up(tree: Tree, norm: int, orthant: int, count: int) -> NDArray[np.int64]:
+def _looked_up(tree: PointTree, norm: int, orthant: int, count: int) -> NDArray[np.int64]:
     """Find the nearest others of each point in an orthant, int64[N, count]; N where there are no more."""
     size = len(tree.points)
     found, far = np.empty((size, count), dtype=np.int64), np.empty(count)

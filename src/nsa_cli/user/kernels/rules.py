@@ -10,7 +10,7 @@ import math
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from nsa_cli.kernels import slots
 from nsa_cli.kernels.draws import uniform
 from nsa_cli.kernels.jit import Function
 from nsa_cli.kernels.lanes import HIDDEN, score_sums, sum_features
-
-if TYPE_CHECKING:
-    from nsa_cli.user.model import Model, MoveModel
 
 #: Choices of a move at most, and bits of a candidate of a choice: a move is packed into 63 bits.
 MOST_CHOICES, CHOICE_BITS = 3, 21
@@ -98,12 +95,12 @@ def row_of(keys: Sequence[str], owner: Any, *, scratch: bool) -> tuple[type, Fun
     return made, Function(written, inline=True, owner=owner)
 
 
-def rules_of(model: Model, row: Function[Any], *, checked: bool = False) -> Rules:
+def rules_of(model: Any, row: Function[Any], *, checked: bool = False) -> Rules:
     """Put the functions of a problem together.
 
     Parameters
     ----------
-    model : Model
+    model : nsa_cli.user.model.Model
     row : Function
         See `Rules`; with the owner of the problem's kernels.
     checked : bool
@@ -241,7 +238,7 @@ def _packing(count: int) -> Any:
 class _MoveRules:
     """Functions of one type of moves, without that type as an argument."""
 
-    def __init__(self, model: MoveModel, made: Any, cost: Any, width: int, *, several: bool) -> None:
+    def __init__(self, model: Any, made: Any, cost: Any, width: int, *, several: bool) -> None:
         self._model, self._made, self._cost = model, made, cost
         self._width, self._several = width, several
         self._values = [_value(choice) for choice in model.choices]

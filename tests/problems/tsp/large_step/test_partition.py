@@ -26,7 +26,7 @@ from nsa_cli.problems.tsp.large_step import partition
 from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
 from nsa_cli.problems.tsp.large_step.partition import TourPartition, members, part_count, restrict
 from nsa_cli.problems.tsp.metric_kernel import kernel_metric
-from nsa_cli.solver.search import LargeStepSearch, Run
+from nsa_cli.solver.search import Beginning, LargeStepSearch
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 
@@ -324,5 +324,7 @@ def test_one_thread_against_the_clock_stays_whole(threads: int, seconds: float |
     search = LargeStepSearch(
         large_step=TspLargeStep(), threads=threads, seconds=seconds, acceptance="metropolis"
     )
-    chains = search.start(Run([instance], greedy(instance)[None], np.array([3]), seconds=seconds or math.inf))
+    chains = search.start(
+        Beginning([instance], greedy(instance)[None], np.array([3]), seconds=seconds or math.inf)
+    )
     assert bool(chains._partitioned) == parted

@@ -21,7 +21,7 @@ EVERYWHERE = -1
 _LEAF = 8
 
 
-class Tree(NamedTuple):
+class PointTree(NamedTuple):
     """A balanced k-d tree: the root is 1, the children of k are 2 k and 2 k + 1, each of half the points.
 
     Attributes
@@ -39,17 +39,17 @@ class Tree(NamedTuple):
     boxes: NDArray[np.float64]
 
 
-def tree_of(points: NDArray[np.float64]) -> Tree:
+def tree_of(points: NDArray[np.float64]) -> PointTree:
     """Build the tree of N points, float64[N, axes], in N log N steps."""
     size, axes = points.shape
     leaves = 1 << max(math.ceil(math.log2(max(size, 1) / _LEAF)), 0)
-    tree = Tree(points.copy(), np.arange(size), np.empty((2 * leaves, 2 * axes + 1)))
+    tree = PointTree(points.copy(), np.arange(size), np.empty((2 * leaves, 2 * axes + 1)))
     _build(tree)
     return tree
 
 
 @kernel
-def _build(tree: Tree) -> None:
+def _build(tree: PointTree) -> None:
     """Order the points, and put the boxes."""
     points, boxes = tree.points, tree.boxes
     size, axes = points.shape
@@ -75,7 +75,7 @@ def _build(tree: Tree) -> None:
 
 
 @inlined
-def _select(tree: Tree, axis: int, low: int, high: int, middle: int) -> None:
+def _select(tree: PointTree, axis: int, low: int, high: int, middle: int) -> None:
     """Partition the points of a range about the one that belongs in the middle (Hoare 1961)."""
     points, numbers = tree.points, tree.numbers
     while low < high:
@@ -101,7 +101,7 @@ def _select(tree: Tree, axis: int, low: int, high: int, middle: int) -> None:
 
 @kernel
 def find_in_tree(
-    tree: Tree,
+    tree: PointTree,
     norm: int,
     orthant: int,
     found: NDArray[np.int64],
@@ -111,7 +111,7 @@ def find_in_tree(
 
     Parameters
     ----------
-    tree : Tree
+    tree : PointTree
     norm : int
     orthant : int
         Where they have to be: bit k is set for lower coordinates of axis k, or `EVERYWHERE`.
@@ -144,7 +144,7 @@ def find_in_tree(
 
 @inlined
 def _may_hold(
-    tree: Tree,
+    tree: PointTree,
     norm: int,
     orthant: int,
     place: int,
@@ -171,7 +171,7 @@ def _may_hold(
 
 @inlined
 def _look(
-    tree: Tree,
+    tree: PointTree,
     norm: int,
     orthant: int,
     place: int,

@@ -1,0 +1,118 @@
+"""What users see of the compilation of own problems' functions: that it goes on, and that it came too late.
+
+This is also the program that compiles in the background what there was no time for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nsa_cli.cli.console import Console
+from nsa_cli.core.options import Steps
+from nsa_cli.core.task import Task
+from nsa_cli.kernels import compiled, is_compiling
+from nsa_cli.solver.settings import Settings
+
+if TYPE_CHECKING:
+    from nsa_cli.report.result import Result
+
+#: Steps enough for solutions to be recombined, by kernels of their own.
+_POPULATED = 1_000
+
+#: Seconds after which the program ends in any case.
+_LONGEST = 600
+
+
+def announce_compiling(console: Console) -> None:
+    """Say once if functions of a user's problem are compiled: that takes some seconds."""
+    from nsa_cli.kernels.toolchain import kept
+
+    def say_so(own: bool) -> None:
+        what = "the functions of this problem, which takes some seconds"
+        console.tell(f"compiling {what if own else 'kernels for this machine, which takes up to a minute'}")
+
+    kept.on_compile[:] = [say_so]
+
+
+class LateFunctions:
+    """Notes whether there was no time to compile, says so, and has it done in the background.
+
+    Parameters
+    ----------
+    settings : Settings
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._before = settings, len(compiled)
+        self._late: tuple[Task, str] | None = None
+
+    def note(self, task: Task, result: Result) -> None:
+        """Look at an answer."""
+        has_compiled = len(compiled) > self._before or is_compiling()
+        if result.found_by == "start" and has_compiled and not task.problem.built_in:
+            self._late = task, result.method
+
+    def end(self, console: Console) -> None:
+        """Warn if there was not, and compile."""
+        if self._late is not None:
+            console.warn(
+                "there was no time to compile the functions of this problem: the answer is a start, improved "
+                "in Python; they are compiled in the background now, and the next run has them"
+            )
+            _compile_later(*self._late, self._settings)
+
+
+def _compile_later(task: Task, method: str, settings: Settings) -> None:
+    """Start a process of low priority that compiles what a task needs, and outlives this one."""
+    settings = replace(
+        settings,
+        method=method,  # steps alone would ask for annealing
+        steps=Steps(_POPULATED if method == "large-step" else 2),
+        time_limit=None,
+        gap=None,
+        target=None,
+        threads=1,
+        init=None,
+    )
+    try:
+        work = pickle.dumps((task, settings))
+    except (pickle.PicklingError, AttributeError, TypeError):  # a user's module
+        return
+    with contextlib.suppress(OSError), tempfile.TemporaryFile() as file:
+        file.write(work)  # not a pipe: its other end is read only once Python has started
+        file.seek(0)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "nsa_cli.cli.compiling"],
+            stdin=file,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        process.returncode = 0  # nobody waits for it
+
+
+def main() -> None:
+    """Take a few steps of the task on standard input, unless another process is at it."""
+    import fcntl
+
+    from nsa_cli.kernels.toolchain.disk_cache import cache_folder
+    from nsa_cli.solver.solve import solve_all
+
+    os.nice(19)
+    signal.alarm(_LONGEST)
+    task, settings = pickle.load(sys.stdin.buffer)
+    with open(cache_folder() / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        solve_all([task], settings)
+
+
+if __name__ == "__main__":
+    main()
