@@ -109,8 +109,8 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         tasks, known = [batch.tasks[i] for i in some], [bounds[i] for i in some]
         instances = [task.instance for task in tasks for _ in range(rows)]
         began = time.monotonic()
-        run = Beginning(instances, x[chosen], batch.keys[chosen], rows, batch.steps, batch.clock.left)
-        chains = batch.plan.search.start(run)
+        begin = Beginning(instances, x[chosen], batch.keys[chosen], rows, batch.steps, batch.clock.left)
+        chains = batch.plan.search.start(begin)
         ready = time.monotonic()
         end = run_chains(
             chains,
