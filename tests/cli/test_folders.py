@@ -202,7 +202,7 @@ def test_what_changes_an_answer_is_solved_again(nsa, folder, tmp_path):
             (tmp_path / "moved" / path.name).write_text(path.read_text())
     assert solved("--seed", 1, among=tmp_path / "moved") == 0
     assert [solved("--seed", 2), solved(), solved()] == [3, 3, 0]
-    assert [solved("--seed", 1, *options) for options in (["--no-bound"], ["--reheat", 1])] == [3, 3]
+    assert [solved("--seed", 1, *options) for options in (["--no-bound"], ["--t-end", 0.5])] == [3, 3]
     (folder / "b.json").write_text('{"name": "bins", "weights": [0.5, 0.6, 0.4, 0.1]}')
     assert solved("--seed", 1) == 1
     (folder / "b.json").write_text('{"name": "other", "weights": [0.5, 0.6, 0.4, 0.1]}')

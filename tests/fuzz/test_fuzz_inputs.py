@@ -452,7 +452,6 @@ UNTRIED |= {
     "--against",
     "--chains",
     "--threads",
-    "--reheat",
     "--no-improvement",
     "--preset",
 }

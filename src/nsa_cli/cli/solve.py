@@ -74,7 +74,6 @@ def solve(
     t_start: option.TStart = None,
     t_end: option.TEnd = None,
     schedule: option.Schedule = "geometric",
-    reheat: option.Reheat = 0,
     acceptance: option.Acceptance = "metropolis",
     init: option.Init = None,
     capacity: Capacity = None,

@@ -141,15 +141,6 @@ TEnd = Annotated[
     ),
 ]
 Schedule = Annotated[str, choice("--schedule", words=KINDS, text="How temperatures fall.", panel=ANNEALING)]
-Reheat = Annotated[
-    int,
-    typer.Option(
-        "--reheat",
-        metavar="N",
-        help="Restart the schedule at the first temperature N times.",
-        rich_help_panel=ANNEALING,
-    ),
-]
 Acceptance = Annotated[
     str,
     choice(

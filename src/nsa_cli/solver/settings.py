@@ -56,7 +56,6 @@ class SettingOptions(TypedDict, total=False):
     t_start: float | Literal["auto"] | None
     t_end: float | Literal["auto"] | None
     schedule: Kind
-    reheat: int
     acceptance: str
     init: str | ArrayLike | None
     time_limit: float | str | None
@@ -108,8 +107,6 @@ class Settings:
         knapsack: the largest value is 1; bins: one bin is 1); ``auto`` estimates it from a sample of moves.
     schedule : {'geometric', 'linear', 'constant', 'adaptive'}
         ``adaptive`` goes slowly where energy falls, as a pilot of a tenth of the run tells.
-    reheat : int
-        How often temperatures begin anew, each time for an equal share of the steps or the time.
     acceptance : str
         Acceptance rule, one of `nsa_cli.kernels.acceptance`.
     init : str or ndarray, optional
@@ -149,7 +146,6 @@ class Settings:
     t_start: Temperature | None = None
     t_end: Temperature | None = None
     schedule: Kind = "geometric"
-    reheat: int = 0
     acceptance: str = "metropolis"
     init: str | Solution | None = None
     time_limit: float | None = None
@@ -168,10 +164,6 @@ class Settings:
                 raise UsageError(f"expected True or False, got {shown(getattr(self, name))}", option=name)
         if self.gap is not None and not self.bound:
             raise UsageError("is relative to the bound", option="gap", drop={"bound": False})
-        if self.reheat and self.schedule == "adaptive":
-            raise UsageError(
-                "an adaptive schedule heats again by itself", option="reheat", use={"schedule": "geometric"}
-            )
 
     def given(self) -> dict[str, Any]:
         """Give the fields that are not at their defaults, except seed and clock, ready for JSON."""
@@ -208,7 +200,6 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "t_start": parse_temperature,
     "t_end": parse_temperature,
     "schedule": partial(parse_choice, choices=KINDS),
-    "reheat": partial(parse_count, minimum=0),
     "acceptance": partial(parse_choice, choices=tuple(RULES)),
     "init": _start,
     "time_limit": parse_seconds,
