@@ -40,7 +40,6 @@ BAD = [
     {"backend": "fortran"},
     {"threads": 0},
     {"chains": "many"},
-    {"candidates": 0},
     {"t_end": "hot"},
     {"schedule": "wavy"},
     {"acceptance": "always"},

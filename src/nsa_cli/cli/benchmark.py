@@ -13,7 +13,7 @@ import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
 from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_names
+from nsa_cli.cli.options import Device, MaxMemory, Quiet, problem_names
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import how_to_install, is_installed
@@ -82,7 +82,6 @@ def benchmark(
             help="Uniform proposals in this one, too: nearest:10 for tours.",
         ),
     ] = None,
-    candidates: Candidates = None,
     against: Annotated[
         str | None,
         typer.Option("--against", metavar="NAMES", help="Peers, other projects' solvers, by name; or all."),
@@ -136,7 +135,6 @@ def benchmark(
             device=_device(device, budget),
             threads=None if ranks is None else max(cores() // ranks.local, 1),
             neighbourhood=neighbourhood,
-            candidates=candidates,
         )
         with memory_limit(parse_bytes("max_memory", max_memory)):
             return _run(request, out, Console(quiet or not _leads(ranks)), ranks, again=again)

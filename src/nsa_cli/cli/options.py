@@ -164,15 +164,6 @@ Neighbourhood = Annotated[
         rich_help_panel=ANNEALING,
     ),
 ]
-Candidates = Annotated[
-    int | None,
-    typer.Option(
-        "--candidates",
-        metavar="K",
-        help="For tours: moves that join a city to one of its K nearest, as nearest:K.",
-        rich_help_panel=ANNEALING,
-    ),
-]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.", rich_help_panel=OUTPUT)]
 Verbose = Annotated[
     bool,

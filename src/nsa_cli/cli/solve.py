@@ -16,7 +16,6 @@ from nsa_cli.cli.console import (
 )
 from nsa_cli.cli.observer import Extras, Observer
 from nsa_cli.cli.options import (
-    Candidates,
     Capacity,
     Columns,
     Decimal,
@@ -69,7 +68,6 @@ def solve(
     chains: option.Chains = None,
     policy: option.Policy = None,
     neighbourhood: Neighbourhood = None,
-    candidates: Candidates = None,
     greedy: option.Greedy = False,
     t_start: option.TStart = None,
     t_end: option.TEnd = None,

@@ -12,7 +12,7 @@ import typer
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, announce_compiling, say
 from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
+from nsa_cli.cli.options import Device, Neighbourhood, ProblemName, Quiet, check_output
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import check_installed, need
@@ -50,7 +50,6 @@ def train(
         str | None, typer.Option("--features", metavar="NAME", help="What the network sees.")
     ] = None,
     neighbourhood: Neighbourhood = None,
-    candidates: Candidates = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Same seed, same policy.")] = 0,
     device: Device = "cpu",
     out: Annotated[
@@ -89,7 +88,7 @@ def train(
         out = _destination(out, found.name, f"{method}-{preset}", console)
         if group.leads:
             check_output(out)
-        asked = found.requested_neighbourhood(neighbourhood, candidates)
+        asked = None if neighbourhood is None else found.neighbourhood(neighbourhood)
         given = {
             "size": size,
             "epochs": epochs,

@@ -51,7 +51,6 @@ class SettingOptions(TypedDict, total=False):
     chains: int | Literal["auto"] | None
     policy: str | PathLike[str] | None
     neighbourhood: str | None
-    candidates: int | None
     greedy: bool
     t_start: float | Literal["auto"] | None
     t_end: float | Literal["auto"] | None
@@ -97,9 +96,8 @@ class Settings:
     policy : str, optional
         ``uniform``, the name of a shipped policy, or a file; the problem's best one by default.
     neighbourhood : str, optional
-        Move set with its energy, one of the problem's; by default the policy's, or the best one.
-    candidates : int, optional
-        The neighbourhood with candidate lists of so many elements, where the problem has one.
+        Move set with its energy: ``paper``, ``squares`` (bins), ``nearest:K`` (tours); by default the
+        policy's, or the best one.
     greedy : bool
         Always take the policy's likeliest action.
     t_start, t_end : float or 'auto', optional
@@ -141,7 +139,6 @@ class Settings:
     chains: int | None = None
     policy: str | None = None
     neighbourhood: str | None = None
-    candidates: int | None = None
     greedy: bool = False
     t_start: Temperature | None = None
     t_end: Temperature | None = None
@@ -196,7 +193,6 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = {
     "chains": parse_chains,
     "policy": parse_text,
     "neighbourhood": parse_text,
-    "candidates": parse_count,
     "t_start": parse_temperature,
     "t_end": parse_temperature,
     "schedule": partial(parse_choice, choices=KINDS),
