@@ -162,47 +162,6 @@ def test_without_matplotlib_one_line_says_what_to_install(nsa, square, tmp_path,
     assert done.err == "nsa: error: --plot: needs matplotlib: pip install matplotlib\n"
 
 
-def test_a_log_for_programs_is_json_line_by_line(nsa, tmp_path):
-    """Progress from first step to last in the file's sense and units; then notes."""
-    path = tmp_path / "k.json"
-    path.write_text(json.dumps({"values": [6, 10], "weights": [1, 2], "capacity": 5, "best_known": 20}))
-    done = nsa("solve", path, *QUICK, "--log-format", "json", "-v")
-    events = [json.loads(line, parse_constant=pytest.fail) for line in done.err.splitlines()]
-    progress = [e for e in events if e["event"] == "progress"]
-    assert progress[0]["step"] == 0
-    assert progress[-1]["step"] == progress[-1]["steps"] == 50
-    assert progress[-1]["best"] == 16
-    assert progress[-1]["bound"] is None
-    assert progress[-1]["gap"] == pytest.approx(0.2)
-    assert any(e["event"] == "note" and "seed" in e["message"] for e in events)
-    assert nsa("solve", path, *QUICK, "--log-format", "json", "-q").err == ""
-
-
-def test_the_log_has_the_bound_of_the_result(nsa, tmp_path):
-    """And how far the best so far is from it."""
-    path = tmp_path / "c.json"
-    path.write_text(json.dumps({"coords": [[i * 37 % 101, i * 53 % 89] for i in range(30)]}))
-    done = nsa("solve", path, *STEPS, "--init", "random", "--log-format", "json")
-    events = [json.loads(line) for line in done.err.splitlines()]
-    last = [e for e in events if e["event"] == "progress"][-1]
-    assert last["bound"] == done.json["bound"]["value"]
-    assert last["gap"] == pytest.approx(done.json["gap"], rel=1e-6)
-
-
-@pytest.mark.parametrize("wrong", [("nofile",), ("nofile", "--bad"), ()])
-def test_errors_are_json_too_where_the_log_is(nsa, wrong):
-    """Even those of the command line itself; the next command is back to text."""
-    done = nsa("solve", *wrong, "--log-format", "json")
-    event = json.loads(done.err)
-    assert (done.code, event["event"]) == (2, "error")
-    assert nsa("solve", "nofile").err.startswith("nsa: error: ")
-
-
-def test_an_unknown_log_format_is_refused(nsa, square):
-    """Naming those there are."""
-    assert "expected text or json, got 'xml'" in nsa("solve", square, "--log-format", "xml").err
-
-
 def moment(seconds=2.0, sense="min", best_known=None, deadline=None, tasks=1, **fields):
     """A run of 100 steps after 20 of them."""
     problem = SimpleNamespace(sense=sense)
@@ -236,20 +195,12 @@ def test_where_the_time_decides_the_share_is_that_of_the_time():
     timed = moment(steps=None, deadline=8.0)
     assert timed.line(200).startswith("step 20 (25 %)  ")
     assert timed.line(200).endswith("  6 s left")
-    assert timed.event()["steps"] is None
 
 
 @pytest.mark.parametrize("width", range(1, 120, 7))
 def test_a_line_is_never_wider_than_the_terminal(width):
     """A wrapped line could not be written over."""
     assert len(moment(bound=-9.0).line(width, verbose=True)) <= width
-
-
-def test_numbers_that_json_lacks_become_null():
-    """Strict JSON, whatever happens in a chain."""
-    event = moment(best=float("inf"), mean=float("nan")).event()
-    assert event["best"] is None
-    assert event["mean"] is None
 
 
 def test_a_terminal_gets_one_line_that_goes_away(square):

@@ -12,7 +12,7 @@ from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.check import check
 from nsa_cli.cli.check_problem import check_problem
 from nsa_cli.cli.config import configurable
-from nsa_cli.cli.console import describe, log_format, say
+from nsa_cli.cli.console import describe, say
 from nsa_cli.cli.example import example
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.help import GroupedCommand
@@ -76,11 +76,6 @@ def _main(
 
 def exit_code(arguments: list[str]) -> int:
     """Run a command and return 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
-    with log_format(arguments):
-        return _exit_code(arguments)
-
-
-def _exit_code(arguments: list[str]) -> int:
     try:
         command = typer.main.get_command(app)
         returned = command.main(arguments or ["--help"], prog_name="nsa", standalone_mode=False)

@@ -11,7 +11,7 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsa_cli.api import Unread
-from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, log_is_json, say
+from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, say
 from nsa_cli.cli.overview import Overview
 from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_infeasible
 from nsa_cli.cli.writing import BESIDE, Writer
@@ -266,7 +266,7 @@ class _Run(NamedTuple):
         finally:
             self.writer.finish()
             # In a pipe the lines themselves say it all.
-            piped = not (self.writer.hides or self.console.verbose or log_is_json() or sys.stderr.isatty())
+            piped = not (self.writer.hides or self.console.verbose or sys.stderr.isatty())
             if self.stopped() or not piped:
                 overview.summarise(interrupted=self.stopped(), resumable=self.journal is not None)
         late.warn(self.console)

@@ -12,7 +12,6 @@ from nsa_cli.cli.console import (
     announce_compiling,
     describe,
     say,
-    set_log_format,
 )
 from nsa_cli.cli.observer import Extras, Observer
 from nsa_cli.cli.options import (
@@ -93,13 +92,11 @@ def solve(
     trace: option.Trace = None,
     plot: option.Plot = None,
     plot_run: option.PlotRun = None,
-    log_format: option.LogFormat = "text",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
     """Solve FILEs and print the best solutions found."""
     options, started = locals(), began()
-    set_log_format(log_format)
     console = Console(quiet, verbose)
     check_destination(output, files)
     crew = None

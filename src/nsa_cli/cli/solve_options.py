@@ -220,6 +220,3 @@ PlotRun = Annotated[
     str | None,
     typer.Option("--plot-run", metavar="FILE", help="Draw the annealing curve.", rich_help_panel=OUTPUT),
 ]
-LogFormat = Annotated[
-    str, choice("--log-format", words=("text", "json"), text="Form of the lines on stderr.", panel=OUTPUT)
-]

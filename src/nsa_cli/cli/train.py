@@ -56,9 +56,6 @@ def train(
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the policy goes.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the state beside FILE.")] = False,
-    tensorboard: Annotated[
-        str | None, typer.Option("--tensorboard", metavar="DIR", help="Write the log for TensorBoard, too.")
-    ] = None,
     quiet: Quiet = False,
     *,
     config: str | None = None,  # this and the next are filled by nsa_cli.cli.config
@@ -81,7 +78,6 @@ def train(
         from nsa_cli.train.es import train_es
         from nsa_cli.train.loop import Training
         from nsa_cli.train.ppo import train_ppo
-        from nsa_cli.train.tensorboard import board
 
         found, console = find_problem(problem), Console(quiet or not group.leads)
         _check_own(found, console)
@@ -99,12 +95,7 @@ def train(
             type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
         )
         status = Status(console)
-        with board(tensorboard if group.leads else None) as write, Signals() as signals:
-
-            def show(row: Mapping[str, Any]) -> None:
-                write(row)
-                status.update(_progress(row, chosen.epochs))
-
+        with Signals() as signals:
             run = Training(
                 found,
                 chosen,
@@ -114,7 +105,7 @@ def train(
                 threads=group.threads,
                 group=group,
                 asked_to_stop=lambda: signals.received,
-                on_epoch=show,
+                on_epoch=lambda row: status.update(_progress(row, chosen.epochs)),
             )
             find_temperatures(run)
             try:
