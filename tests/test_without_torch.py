@@ -69,19 +69,18 @@ def test_answers_are_the_same(command):
 
 def test_checking_drawing_and_benchmarks(tmp_path):
     """They need no torch either."""
-    tour, trace = tmp_path / "c.tour", tmp_path / "c.csv"
+    tour = tmp_path / "c.tour"
     example = "examples/capitals.csv"
-    solved = run("solve", example, "--steps", 100, "-o", tour, "--trace", trace, "--plot", tmp_path / "a.png")
+    solved = run("solve", example, "--steps", 100, "-o", tour, "--curve", tmp_path / "r.svg")
     assert (solved.returncode, solved.stdout) == (0, ""), solved.stderr
     for command in (
         ("check", example, tour),
         ("plot", "solution", example, tour, "-o", tmp_path / "b.png"),
-        ("plot", "run", trace, "-o", tmp_path / "r.svg"),
         ("benchmark", "knapsack", "--sizes", 50, "--steps", 1, "--count", 2, "--out", tmp_path / "out"),
     ):
         done = run(*command)
         assert done.returncode == 0, done.stderr
-    assert {p.name for p in tmp_path.iterdir()} == {"c.tour", "c.csv", "a.png", "b.png", "r.svg", "out"}
+    assert {p.name for p in tmp_path.iterdir()} == {"c.tour", "b.png", "r.svg", "out"}
 
 
 HINT = "pip install torch"

@@ -18,7 +18,6 @@ from nsa_cli.cli.generate import generate
 from nsa_cli.cli.help import GroupedCommand
 from nsa_cli.cli.options import apart
 from nsa_cli.cli.plot import policy as plot_policy
-from nsa_cli.cli.plot import run as plot_run
 from nsa_cli.cli.plot import solution as plot_solution
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
@@ -52,10 +51,9 @@ for _command in (solve, check, generate, train, benchmark, example):
     app.command(cls=GroupedCommand)(configurable(_interruptible(_command)))
 app.command("check-problem", cls=GroupedCommand)(configurable(_interruptible(check_problem)))
 
-pictures = typer.Typer(help="Draw a policy, a solution or a run.", rich_markup_mode=None)
+pictures = typer.Typer(help="Draw a policy or a solution.", rich_markup_mode=None)
 pictures.command("policy")(apart(_interruptible(plot_policy)))
 pictures.command("solution")(apart(_interruptible(plot_solution)))
-pictures.command("run")(apart(_interruptible(plot_run)))
 app.add_typer(pictures, name="plot")
 
 

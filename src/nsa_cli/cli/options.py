@@ -250,7 +250,7 @@ def identities(paths: Iterable[str | None]) -> set[tuple[int, int]]:
 
 
 #: Options that name files to be written; `identities` of all other files that the options of a command name.
-_OUTPUTS = ("output", "out", "trace", "plot", "plot_run")
+_OUTPUTS = ("output", "out", "plot", "curve")
 _inputs: ContextVar[set[tuple[int, int]]] = ContextVar("inputs")
 
 

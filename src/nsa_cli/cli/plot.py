@@ -1,4 +1,4 @@
-"""`nsa plot`: pictures of a policy, of a solution from a file, of a run from its trace."""
+"""`nsa plot`: pictures of a policy, and of a solution from a file."""
 
 from __future__ import annotations
 
@@ -145,21 +145,4 @@ def solution(
     with memory_limit(limit):
         found = read_solution(read_source(solved), task.problem, task.instance)
     save_solution(output, drawing, task.instance, found)
-    return 0
-
-
-def run(
-    curve: Annotated[str, typer.Argument(metavar="TRACE.csv", help="What nsa solve --trace wrote.")],
-    output: Picture,
-    max_memory: MaxMemory = None,
-) -> int:
-    """Draw the annealing curve of a trace."""
-    from nsa_cli.report.plots import check_picture, save_run
-    from nsa_cli.report.trace import read_trace
-
-    check_output(output)
-    check_picture("output", output)
-    with memory_limit(parse_bytes("max_memory", max_memory)):
-        rows = read_trace(curve)
-    save_run(output, rows)
     return 0

@@ -89,9 +89,8 @@ def solve(
     fmt: option.Format = None,
     jobs: option.Jobs = None,
     again: option.Again = False,
-    trace: option.Trace = None,
     plot: option.Plot = None,
-    plot_run: option.PlotRun = None,
+    curve: option.Curve = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -117,7 +116,7 @@ def solve(
     elif len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
         raise items[0].error
     fmt = choose_format(fmt, output, tasks, len(items))
-    extras = Extras(trace, plot, plot_run)
+    extras = Extras(plot, curve)
     extras.check(tasks, output)
     with memory_limit(limit):
         first = first_solution(init, tasks, console.warn)

@@ -206,17 +206,18 @@ Again = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-Trace = Annotated[
-    str | None,
-    typer.Option("--trace", metavar="FILE.csv", help="Write the annealing curve.", rich_help_panel=OUTPUT),
-]
 Plot = Annotated[
     str | None,
     typer.Option(
         "--plot", metavar="FILE", help="Draw the solution: .png, .svg or .pdf.", rich_help_panel=OUTPUT
     ),
 ]
-PlotRun = Annotated[
+Curve = Annotated[
     str | None,
-    typer.Option("--plot-run", metavar="FILE", help="Draw the annealing curve.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--curve",
+        metavar="FILE",
+        help="Write the annealing curve, .csv, or draw it: .png, .svg or .pdf.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
