@@ -15,21 +15,17 @@ from nsa_cli.cli.options import (
     Decimal,
     From,
     Ignore,
-    MaxMemory,
     Open,
     Owner,
     Pairs,
     Quiet,
     Separator,
-    Thousands,
     To,
     check_output,
     reading_options,
     record_keys,
 )
 from nsa_cli.core.errors import DataError, InfeasibleError, InputError, UsageError
-from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import parse_bytes
 
 
 def check(
@@ -51,9 +47,7 @@ def check(
     columns: Columns = None,
     separator: Separator = None,
     decimal: Decimal = None,
-    thousands: Thousands = None,
     ignore: Ignore = None,
-    max_memory: MaxMemory = None,
     no_bound: Annotated[
         bool, typer.Option("--no-bound", help="Check and evaluate only, without a bound.")
     ] = False,
@@ -84,9 +78,8 @@ def check(
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
     check_output(output, inputs=(instance, solution))
     console = Console(quiet)
-    with memory_limit(parse_bytes("max_memory", max_memory)):
-        tasks = read(instance, problem, record_keys(set_, capacity, open_, from_, to), **reading)
-        answers = read_answers(read_source(solution), tasks[0].problem)
+    tasks = read(instance, problem, record_keys(set_, capacity, open_, from_, to), **reading)
+    answers = read_answers(read_source(solution), tasks[0].problem)
     pairs = pair(tasks, answers, solution)
     if len(pairs) < len(tasks):
         console.warn(

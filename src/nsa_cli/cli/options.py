@@ -104,15 +104,9 @@ Separator = Annotated[
 Decimal = Annotated[
     str | None,
     typer.Option(
-        "--decimal", metavar="SIGN", help="Decimal sign of a table: . or ,", rich_help_panel=READING
-    ),
-]
-Thousands = Annotated[
-    str | None,
-    typer.Option(
-        "--thousands",
+        "--decimal",
         metavar="SIGN",
-        help="Sign between thousands in a table: , . ' or blank.",
+        help="Decimal sign of a table: . or ,; the other one is between thousands.",
         rich_help_panel=READING,
     ),
 ]
@@ -122,15 +116,6 @@ Ignore = Annotated[
         "--ignore",
         metavar="WORDS",
         help="Keys and columns of the file to leave out, between commas; may be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory",
-        metavar="SIZE",
-        help="Memory that reading files may take: 4GB; 2 GB by default.",
         rich_help_panel=READING,
     ),
 ]
@@ -173,7 +158,7 @@ Verbose = Annotated[
 
 def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Pick the options that say how files are to be read, see `nsa_cli.core.reading.Reading`."""
-    given = {name: options[name] for name in ("columns", "separator", "decimal", "thousands")}
+    given = {name: options[name] for name in ("columns", "separator", "decimal")}
     return {**given, "ignore": ",".join(options["ignore"] or ()) or None}
 
 

@@ -14,12 +14,10 @@ from nsa_cli.cli.options import (
     Decimal,
     From,
     Ignore,
-    MaxMemory,
     Open,
     Owner,
     Pairs,
     Separator,
-    Thousands,
     To,
     check_output,
     policy_names,
@@ -28,8 +26,7 @@ from nsa_cli.cli.options import (
 )
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import need
-from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
+from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem
 
 Picture = Annotated[
@@ -122,9 +119,7 @@ def solution(
     columns: Columns = None,
     separator: Separator = None,
     decimal: Decimal = None,
-    thousands: Thousands = None,
     ignore: Ignore = None,
-    max_memory: MaxMemory = None,
 ) -> int:
     """Draw a solution of an instance, both from files."""
     reading = reading_options(locals())
@@ -135,14 +130,11 @@ def solution(
     check_picture("output", output)
     from nsa_cli.io.source import read_source
 
-    limit = parse_bytes("max_memory", max_memory)
-    with memory_limit(limit):
-        tasks = read(instance, problem, record_keys(set_, capacity, open_, from_, to), **reading)
+    tasks = read(instance, problem, record_keys(set_, capacity, open_, from_, to), **reading)
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
     task = tasks[0]
     drawing = drawing_of(task.problem)
-    with memory_limit(limit):
-        found = read_solution(read_source(solved), task.problem, task.instance)
+    found = read_solution(read_source(solved), task.problem, task.instance)
     save_solution(output, drawing, task.instance, found)
     return 0

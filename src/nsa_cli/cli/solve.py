@@ -21,7 +21,6 @@ from nsa_cli.cli.options import (
     Device,
     From,
     Ignore,
-    MaxMemory,
     Neighbourhood,
     Open,
     Owner,
@@ -29,7 +28,6 @@ from nsa_cli.cli.options import (
     Quiet,
     Seed,
     Separator,
-    Thousands,
     To,
     Verbose,
     check_destination,
@@ -41,8 +39,6 @@ from nsa_cli.cli.writing import Writer, choose_format, choose_instance, journal_
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.launch import several
-from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import parse_bytes
 from nsa_cli.inputs import Skipped, is_many, named, read_inputs
 from nsa_cli.solver.settings import Settings
 
@@ -81,9 +77,7 @@ def solve(
     columns: Columns = None,
     separator: Separator = None,
     decimal: Decimal = None,
-    thousands: Thousands = None,
     ignore: Ignore = None,
-    max_memory: MaxMemory = None,
     instance: option.Instance = None,
     output: option.Output = None,
     fmt: option.Format = None,
@@ -103,10 +97,8 @@ def solve(
         from nsa_cli.cli.many import Crew
 
         crew = Crew.of(jobs, files)
-    limit = parse_bytes("max_memory", max_memory)
-    with memory_limit(limit):
-        keys = record_keys(set_, capacity, open_, from_, to)
-        items, skipped = read_inputs(files, problem, keys, **reading_options(options))
+    keys = record_keys(set_, capacity, open_, from_, to)
+    items, skipped = read_inputs(files, problem, keys, **reading_options(options))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
@@ -118,8 +110,7 @@ def solve(
     fmt = choose_format(fmt, output, tasks, len(items))
     extras = Extras(plot, curve)
     extras.check(tasks, output)
-    with memory_limit(limit):
-        first = first_solution(init, tasks, console.warn)
+    first = first_solution(init, tasks, console.warn)
     settings = Settings(
         **{name: options[name] for name in _SETTINGS},
         init=first,

@@ -36,8 +36,6 @@ _SEPARATORS = {
 }
 _SIGNS = {"comma": ",", "point": ".", "blank": " ", "apostrophe": "'"}
 
-_BYTES = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?B|)", re.IGNORECASE)
-_BYTE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 #: One number, or a first and a last one.
 _RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
@@ -191,17 +189,6 @@ def parse_seconds(option: str, value: Any) -> float | None:
     if found is None:
         raise _unexpected(option, expected, value)
     return float(found[1]) * _UNITS[found[2]]
-
-
-def parse_bytes(option: str, value: Any) -> int | None:
-    """Read an amount of memory: ``500MB``, ``4GB``, or a number of bytes; or None."""
-    if value is None:
-        return None
-    found = _BYTES.fullmatch(value.strip()) if isinstance(value, str) else None
-    whole = _whole(value) if found is None else round(float(found[1]) * _BYTE_UNITS[(found[2] or "").upper()])
-    if whole is None or whole < 1:
-        raise _unexpected(option, "an amount of memory such as 500MB or 4GB", value)
-    return whole
 
 
 def parse_steps(option: str, value: Any) -> Steps | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from nsa_cli.core.errors import UsageError, visible
+from nsa_cli.core.errors import visible
 from nsa_cli.core.options import parse_separator, parse_sign, parse_words
 from nsa_cli.core.words import squeezed
 
@@ -17,7 +17,6 @@ class ReadingOptions(TypedDict, total=False):
     columns: str | Sequence[str] | None
     separator: str | None
     decimal: str | None
-    thousands: str | None
     ignore: str | Sequence[str]
 
 
@@ -33,8 +32,7 @@ class Reading:
     separator : str, optional
         Between the cells of a table: ``;``, ``,``, ``|``, a tab, or a blank for any number of blanks.
     decimal : {'.', ','}, optional
-    thousands : str, optional
-        ``,``, ``.``, ``'``, ``_`` or a blank.
+        The other one stands between thousands.
     ignore : tuple of str
         Keys and columns to leave out; a text is split at commas.
     """
@@ -42,7 +40,6 @@ class Reading:
     columns: tuple[str, ...] | None = None
     separator: str | None = None
     decimal: str | None = None
-    thousands: str | None = None
     ignore: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -50,13 +47,10 @@ class Reading:
             "columns": parse_words("columns", self.columns),
             "separator": parse_separator("separator", self.separator),
             "decimal": parse_sign("decimal", self.decimal, ".,"),
-            "thousands": parse_sign("thousands", self.thousands, ",.'_ "),
             "ignore": parse_words("ignore", self.ignore) or (),
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)
-        if self.decimal is not None and self.decimal == self.thousands:
-            raise UsageError("is the decimal sign, too", option="thousands")
 
     def leaves_out(self, word: str) -> bool:
         """Tell whether the user wants a key or a column left out, as it is written or shown, or alike."""
@@ -65,5 +59,5 @@ class Reading:
     @property
     def of_tables(self) -> dict[str, None]:
         """Options given that only a table can follow, by name."""
-        names = ("columns", "separator", "decimal", "thousands")
+        names = ("columns", "separator", "decimal")
         return dict.fromkeys(name for name in names if getattr(self, name) is not None)
