@@ -2,82 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 
 from nsa_cli.api import Task, Unread, first_solution
 from nsa_cli.cli import solve_options as option
-from nsa_cli.cli.console import (
-    Console,
-    Signals,
-    announce_compiling,
-    describe,
-    say,
-)
+from nsa_cli.cli.console import Console, Signals, announce_compiling, describe, say
+from nsa_cli.cli.declared import expanded
 from nsa_cli.cli.observer import Extras, Observer
-from nsa_cli.cli.options import (
-    Capacity,
-    Columns,
-    Decimal,
-    Device,
-    From,
-    Ignore,
-    Neighbourhood,
-    Open,
-    Owner,
-    Pairs,
-    Quiet,
-    Seed,
-    Separator,
-    To,
-    Verbose,
-    check_destination,
-    reading_options,
-    record_keys,
-)
+from nsa_cli.cli.options import Given, Quiet, Verbose, check_destination
 from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_infeasible, warn_late
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance, journal_of
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.launch import several
+from nsa_cli.core.reading import Reading
 from nsa_cli.inputs import Skipped, is_many, named, read_inputs
 from nsa_cli.solver.settings import Settings
 
-#: Options that are settings as they are.
-_SETTINGS = {f.name for f in fields(Settings)} - {"init", "bound", "started", "unit"}
 
-
+@expanded
 def solve(
     files: option.Files,
-    problem: Owner = None,
-    steps: option.Steps = None,
-    time_limit: option.TimeLimit = None,
-    target: option.Target = None,
-    gap: option.Gap = None,
-    no_improvement: option.NoImprovement = None,
-    no_bound: option.NoBound = False,
-    seed: Seed = None,
-    device: Device = "auto",
-    method: option.Method = "auto",
-    backend: option.Backend = "auto",
-    threads: option.Threads = None,
-    chains: option.Chains = None,
-    policy: option.Policy = None,
-    neighbourhood: Neighbourhood = None,
-    greedy: option.Greedy = False,
-    t_start: option.TStart = None,
-    t_end: option.TEnd = None,
-    schedule: option.Schedule = "geometric",
-    acceptance: option.Acceptance = "metropolis",
-    init: option.Init = None,
-    capacity: Capacity = None,
-    open_: Open = False,
-    from_: From = None,
-    to: To = None,
-    set_: Pairs = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    ignore: Ignore = None,
+    given: Given,
+    reading: Reading,
+    settings: Settings,
     instance: option.Instance = None,
     output: option.Output = None,
     fmt: option.Format = None,
@@ -89,16 +37,14 @@ def solve(
     verbose: Verbose = False,
 ) -> int:
     """Solve FILEs and print the best solutions found."""
-    options, started = locals(), began()
-    console = Console(quiet, verbose)
+    started, console = began(), Console(quiet, verbose)
     check_destination(output, files)
     crew = None
     if jobs is not None or several() is not None:
         from nsa_cli.cli.many import Crew
 
         crew = Crew.of(jobs, files)
-    keys = record_keys(set_, capacity, open_, from_, to)
-    items, skipped = read_inputs(files, problem, keys, **reading_options(options))
+    items, skipped = read_inputs(files, given.problem, given.keys(), **vars(reading))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
@@ -110,13 +56,10 @@ def solve(
     fmt = choose_format(fmt, output, tasks, len(items))
     extras = Extras(plot, curve)
     extras.check(tasks, output)
-    first = first_solution(init, tasks, console.warn)
-    settings = Settings(
-        **{name: options[name] for name in _SETTINGS},
-        init=first,
-        bound=not no_bound,
-        started=started,
-    )
+    first = settings.init
+    if isinstance(first, str):
+        first = first_solution(first, tasks, console.warn)
+    settings = replace(settings, init=first, started=started)
     if leads:
         _report_input(items, skipped, console)
     writer = Writer(items, output, fmt)

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from nsa_cli.core.errors import UsageError, shown
 
 #: A temperature, or that it is to be estimated from a sample of the instance's moves.
@@ -105,6 +107,13 @@ def parse_choice(option: str, value: Any, choices: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise _unexpected(option, f"one of {', '.join(choices)}", value)
     return value
+
+
+def parse_flag(option: str, value: Any) -> bool:
+    """Insist on True or False, NumPy's as well."""
+    if not isinstance(value, bool | np.bool_):
+        raise _unexpected(option, "True or False", value)
+    return bool(value)
 
 
 def parse_text(option: str, value: Any) -> str | None:
