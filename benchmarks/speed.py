@@ -101,7 +101,7 @@ def kernel_paces(name: str, size: int, *, held: int = 1) -> tuple[float, float]:
 def near_paces(size: int) -> tuple[float, float]:
     """Measure the kernel of near cities with its shipped policy: one thread, two threads."""
     problem, stored = find_problem("tsp"), find_stored("tsp-es-nearest", "tsp")
-    neighbourhood = problem.with_candidates(10)
+    neighbourhood = problem.neighbourhood("nearest:10")
     fused = neighbourhood.kernel()
     layout = learnt(fused, stored.feature_set, stored.arrays(fused.features[stored.feature_set]))
     budget = neighbourhood.budget(problem.generate(size, np.random.default_rng(0)), stored.trained)

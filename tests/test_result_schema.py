@@ -63,7 +63,7 @@ LENGTHS = [[0, 3, 9, 4], [5, 0, 2, 7], [6, 1, 0, 8], [2, 9, 3, 0]]
 RESULTS = {
     "default tour": lambda: nsa.solve(ROOT / "examples" / "capitals.csv", seed=1),
     "path": lambda: nsa.tsp(matrix=LENGTHS, from_city=0, to_city=2, fixed_edges=[(1, 3)], seed=1),
-    "annealed": lambda: nsa.tsp([[0, 0], [0, 4], [3, 4], [3, 0], [1, 1]], steps=100, reheat=1, seed=1),
+    "annealed": lambda: nsa.tsp([[0, 0], [0, 4], [3, 4], [3, 0], [1, 1]], steps=100, seed=1),
     "torch": lambda: nsa.knapsack([3, 2, 1], [1, 1, 1], 2, backend="torch", steps=20, bound=False, seed=1),
     "adaptive": lambda: nsa.bin_packing(
         [1, 2, 3] * 5, 4, steps=300, schedule="adaptive", bound=False, seed=1

@@ -24,8 +24,7 @@ from nsa_cli.anneal.progress import Progress
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
-from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
+from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.reading import Reading, ReadingOptions
 from nsa_cli.core.record import Record, Source
@@ -72,8 +71,6 @@ def read(
     path: str | Path,
     problem: str | type | None = None,
     settings: Mapping[str, Any] | None = None,
-    *,
-    max_memory: int | str | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> list[Task]:
     """Read the instances of a file, or of standard input for ``-``.
@@ -87,10 +84,8 @@ def read(
         `path` may also be the name of a problem that needs no data but `settings`.
     settings : mapping, optional
         Record keys that the file lacks, such as ``{"capacity": 100}``.
-    max_memory : int or str, optional
-        Memory that reading may take, in bytes or as ``4GB``; 2 GB by default.
     **reading
-        Fields of `Reading`: ``columns``, ``separator``, ``decimal``, ``thousands``, ``ignore``.
+        Fields of `Reading`: ``columns``, ``separator``, ``decimal``, ``ignore``.
 
     Raises
     ------
@@ -100,7 +95,7 @@ def read(
         If a setting is none of the problem's.
     """
     tasks = []
-    for task in read_each([path], problem, settings, max_memory=max_memory, **reading):
+    for task in read_each([path], problem, settings, **reading):
         if isinstance(task, Unread):
             raise task.error
         tasks.append(task)
@@ -112,8 +107,6 @@ def read_each(
     paths: Sequence[str | Path],
     problem: str | type | None = None,
     settings: Mapping[str, Any] | None = None,
-    *,
-    max_memory: int | str | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> list[Task | Unread]:
     """Read the instances of many files; errors take the place of unreadable ones.
@@ -122,7 +115,7 @@ def read_each(
     ----------
     paths : sequence of str or Path
         Files that belong to one instance count once, whichever of them are given.
-    problem, settings, max_memory, **reading
+    problem, settings, **reading
         As for `read`.
 
     Raises
@@ -130,20 +123,14 @@ def read_each(
     UsageError
         If a setting is none of the problems'.
     """
-    with memory_limit(parse_bytes("max_memory", max_memory)):
-        return _read_each(paths, problem, settings or {}, _reading(reading))
-
-
-def _read_each(
-    paths: Sequence[str | Path], problem: str | type | None, settings: Mapping[str, Any], form: Reading
-) -> list[Task | Unread]:
+    form = _reading(reading)
     owner = None if problem is None else find_problem(problem)
     seen: set[tuple[Path, ...]] = set()
     tasks: list[Task | Unread] = []
     for path in map(str, paths):
         begin = time.monotonic()
         try:
-            found = read_each_record(_records(path, owner, form, seen), owner, settings)
+            found = read_each_record(_records(path, owner, form, seen), owner, settings or {})
         except NsaError as error:
             tasks.append(Unread(path, error))
             continue
@@ -303,7 +290,6 @@ def _task(
     *,
     where: str = "",
     data: Mapping[str, Any] | None = None,
-    max_memory: int | str | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Task:
     """Make a task of what a user gives; `where` names data among others."""
@@ -318,7 +304,7 @@ def _task(
         raise UsageError(f"expected keys with their values, got {shown(data)}", option="data")
     keys = None if data is None else plain_data(data, "data")
     if isinstance(given, str | Path):
-        tasks = read(given, problem, keys, max_memory=max_memory, **reading)
+        tasks = read(given, problem, keys, **reading)
         what, help_ = str(given), "solve_many takes those of read"
     else:
         owner = None if problem is None else find_problem(problem)

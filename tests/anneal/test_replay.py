@@ -134,7 +134,7 @@ def test_so_does_one_by_any_metric(instance: Any) -> None:
     """Features with lengths, too."""
     problem = nsa.find_problem("tsp")
     inner = problem.searched(instance)
-    for neighbourhood in (problem.neighbourhood("paper"), problem.with_candidates(5)):
+    for neighbourhood in (problem.neighbourhood("paper"), problem.neighbourhood("nearest:5")):
         operations = neighbourhood.operations()
         name = list(operations.feature_sets)[-1]
         policy = SlotPolicy(operations.feature_sets[name].slots, name)

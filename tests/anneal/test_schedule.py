@@ -26,18 +26,6 @@ def test_geometric_falls_by_one_factor_and_linear_by_one_difference():
     np.testing.assert_allclose(linear, np.arange(10, -1, -1) / 10)
 
 
-def test_reheating_repeats_the_whole_curve():
-    """In equal parts, the last of which ends at the last temperature; over seconds as over steps."""
-    once, thrice = Schedule(100, 1.0, 0.01), Schedule(300, 1.0, 0.01, reheats=2)
-    temperatures = thrice.temperatures(0, 300)
-    np.testing.assert_allclose(temperatures[:100], once.at(np.arange(100) * 3 / 299))
-    assert (np.diff(temperatures) > 0).sum() == 2
-    assert (temperatures[0], temperatures[-1]) == (1.0, 0.01)
-    np.testing.assert_allclose(thrice.at(np.array([0.1, 0.5, 0.9])), once.at(np.array([0.3, 0.5, 0.7])))
-    assert "reheats" not in once.to_dict()
-    assert thrice.to_dict()["reheats"] == 2
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_chunks_join_to_the_whole(kind):
     """A schedule cut anywhere is the same schedule."""
@@ -54,7 +42,6 @@ def test_chunks_join_to_the_whole(kind):
         ((10, 1.0, float("nan")), "t_end"),
         ((10, 1.0, 0.0), "geometric"),
         ((10, 1.0, 0.1, "quadratic"), "schedule"),
-        ((10, 1.0, 0.1, "linear", -1), "reheat"),
     ],
 )
 def test_impossible_schedules_are_refused_by_name(arguments, word):

@@ -144,7 +144,7 @@ def test_a_file_without_a_name(nsa):
     one_line(nsa("solve", ""), "'': expected the name of a file")
 
 
-@pytest.mark.parametrize("option", ["-o", "--trace", "--plot"])
+@pytest.mark.parametrize("option", ["-o", "--curve", "--plot"])
 def test_an_instance_is_never_replaced(nsa, tmp_path, option):
     """Not by its answer, nor under another name."""
     path = written(tmp_path, "f.png", RECTANGLE.format("", ""))
@@ -178,7 +178,7 @@ class P(UserProblem):
 """
 
 
-@pytest.mark.parametrize("option", ["-o", "--trace", "--plot", "--plot-run"])
+@pytest.mark.parametrize("option", ["-o", "--curve", "--plot"])
 @pytest.mark.parametrize("read", ["own.py", "beside.py", "config.yaml", "policy.json", "start.json"])
 def test_nothing_that_is_read_is_replaced(nsa, tmp_path, monkeypatch, option, read):
     """The problem's source with what it imports, the configuration, the policy, the start."""
@@ -205,7 +205,7 @@ def test_two_outputs_are_two_files(nsa, tmp_path):
     """The second one would replace the first."""
     path = written(tmp_path, "f.tsp", RECTANGLE.format("", ""))
     out = tmp_path / "out.csv"
-    one_line(nsa("solve", path, "-o", out, "--trace", out, *QUICK), "several options would write to it")
+    one_line(nsa("solve", path, "-o", out, "--curve", out, *QUICK), "several options would write to it")
 
 
 def test_a_gap_is_below_one(nsa, tmp_path):

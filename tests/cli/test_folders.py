@@ -194,15 +194,15 @@ def test_what_changes_an_answer_is_solved_again(nsa, folder, tmp_path):
         return len(entries(out)) - before
 
     assert [solved("--seed", 1), solved("--seed", 1)] == [3, 0]
-    same = (["--threads", 1], ["--format", "csv"], ["--quiet"], ["--jobs", 2], ["--log-format", "json"])
-    assert [solved("--seed", 1, *options) for options in same] == [0] * 5
+    same = (["--threads", 1], ["--format", "csv"], ["--quiet"], ["--jobs", 2])
+    assert [solved("--seed", 1, *options) for options in same] == [0] * 4
     (tmp_path / "moved").mkdir()
     for path in folder.iterdir():
         if path.is_file():
             (tmp_path / "moved" / path.name).write_text(path.read_text())
     assert solved("--seed", 1, among=tmp_path / "moved") == 0
     assert [solved("--seed", 2), solved(), solved()] == [3, 3, 0]
-    assert [solved("--seed", 1, *options) for options in (["--no-bound"], ["--reheat", 1])] == [3, 3]
+    assert [solved("--seed", 1, *options) for options in (["--no-bound"], ["--t-end", 0.5])] == [3, 3]
     (folder / "b.json").write_text('{"name": "bins", "weights": [0.5, 0.6, 0.4, 0.1]}')
     assert solved("--seed", 1) == 1
     (folder / "b.json").write_text('{"name": "other", "weights": [0.5, 0.6, 0.4, 0.1]}')
@@ -431,20 +431,6 @@ def test_a_full_disk_is_no_reason_to_lose_answers(nsa, folder, tmp_path, monkeyp
     assert done.code == 2
     assert done.err.count("No space left") == 1
     assert len(texts(tmp_path / "out")) == 3
-
-
-def test_progress_of_the_whole_as_json(nsa, towns, tmp_path, monkeypatch):
-    """How many are done, and the time left; at the end a summary."""
-    monkeypatch.setattr(overview, "_JSON", 0.05)
-    done = nsa("solve", towns, "-o", f"{tmp_path}/out/", *LONG, "--log-format", "json")
-    events = [json.loads(line) for line in done.err.splitlines()]
-    progress = [event for event in events if event["event"] == "progress"]
-    assert {event["instances"] for event in progress} == {10}
-    counts = [event["done"] for event in progress]
-    assert counts == sorted(counts)
-    assert any(event["seconds_left"] for event in progress)
-    (summary,) = [event for event in events if event["event"] == "summary"]
-    assert (summary["done"], summary["failed"], summary["interrupted"]) == (10, 0, False)
 
 
 def test_progress_in_words(nsa, towns, tmp_path, monkeypatch):

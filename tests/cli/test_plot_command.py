@@ -28,7 +28,7 @@ def test_solve_writes_trace_and_pictures_beside_the_result(nsa, square, tmp_path
     """Stdout is the same with them, and stderr silent."""
     pytest.importorskip("matplotlib")
     plain = nsa("solve", square, "--seed", 1, *QUICK).json
-    files = {"--trace": "t.csv", "--plot": "s.png", "--plot-run": "r.png"}
+    files = {"--curve": "t.csv", "--plot": "s.png"}
     done = nsa(
         "solve", square, "--seed", 1, *QUICK, *(x for k, v in files.items() for x in (k, tmp_path / v))
     )
@@ -37,7 +37,8 @@ def test_solve_writes_trace_and_pictures_beside_the_result(nsa, square, tmp_path
     assert done.json["solution"] == plain["solution"]
     assert done.json["accepted"] == plain["accepted"]
     assert (tmp_path / "s.png").read_bytes().startswith(PNG)
-    assert (tmp_path / "r.png").read_bytes().startswith(PNG)
+    assert nsa("solve", square, *QUICK, "--curve", tmp_path / "r.pdf").code == 0
+    assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF")
     rows = (tmp_path / "t.csv").read_text().splitlines()
     assert [row.split(",")[0] for row in rows] == ["step", *map(str, range(51))]
     assert float(rows[-1].split(",")[-2]) == done.json["objective"]
@@ -46,19 +47,20 @@ def test_solve_writes_trace_and_pictures_beside_the_result(nsa, square, tmp_path
 def test_where_the_bound_has_the_optimum_there_is_no_curve(nsa, square, tmp_path):
     """A warning says so, the answer and its picture are there all the same, and the trace is empty."""
     pytest.importorskip("matplotlib")
-    files = {"--trace": "t.csv", "--plot": "s.png", "--plot-run": "r.png"}
+    files = {"--curve": "t.csv", "--plot": "s.png"}
     done = nsa("solve", square, *STEPS, *(x for k, v in files.items() for x in (k, tmp_path / v)))
     assert (done.code, done.json["status"], done.json["steps"]) == (0, "optimal", 0)
     assert "no annealing curve" in done.err
     assert done.err.count("\n") == 1
     assert (tmp_path / "s.png").read_bytes().startswith(PNG)
     assert (tmp_path / "t.csv").read_text() == ",".join(Row._fields) + "\n"
+    assert "no annealing curve" in nsa("solve", square, *STEPS, "--curve", tmp_path / "r.png").err
     assert not (tmp_path / "r.png").exists()
 
 
 def test_a_run_without_time_for_a_step_has_no_curve(nsa, square, tmp_path):
     """The start is the answer, and is drawn."""
-    files = ("--trace", tmp_path / "t.csv", "--plot", tmp_path / "s.png", "--plot-run", tmp_path / "r.png")
+    files = ("--curve", tmp_path / "t.csv", "--plot", tmp_path / "s.png")
     done = nsa("solve", square, "--time-limit", 0, *files)
     assert (done.json["status"], done.json["found_by"], done.json["steps"]) == ("time_limit", "start", 0)
     assert done.err.count("\n") == 1
@@ -71,7 +73,7 @@ def test_an_interrupted_run_is_traced_as_far_as_it_went(nsa, tmp_path):
     """To the step at which its time was up."""
     path = tmp_path / "cities.json"
     path.write_text(json.dumps({"coords": np.random.default_rng(7).random((40, 2)).tolist()}))
-    run = ("solve", path, "--policy", "uniform", "--no-bound", "--trace", tmp_path / "t.csv")
+    run = ("solve", path, "--policy", "uniform", "--no-bound", "--curve", tmp_path / "t.csv")
     assert nsa(*run, "--steps", 10).code == 0  # its kernels are compiled
     done = nsa(*run, "--steps", 10**9, "--time-limit", 0.6)
     assert done.json["status"] == "time_limit"
@@ -82,13 +84,11 @@ def test_an_interrupted_run_is_traced_as_far_as_it_went(nsa, tmp_path):
 
 
 def test_a_solution_from_a_file_is_drawn(nsa, square, tmp_path):
-    """As is a trace."""
+    """Whatever solved it."""
     pytest.importorskip("matplotlib")
-    nsa("solve", square, *QUICK, "-o", tmp_path / "s.json", "--trace", tmp_path / "t.csv")
+    nsa("solve", square, *QUICK, "-o", tmp_path / "s.json")
     assert nsa("plot", "solution", square, tmp_path / "s.json", "-o", tmp_path / "s.png").code == 0
-    assert nsa("plot", "run", tmp_path / "t.csv", "-o", tmp_path / "r.pdf").code == 0
     assert (tmp_path / "s.png").read_bytes().startswith(PNG)
-    assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,11 @@ def test_a_shipped_policy_is_drawn(nsa, tmp_path):
             "--plot: expected a file name that ends in .png, .svg, .pdf",
         ),
         (("solve", "INSTANCE", "--plot", "-"), "--plot: expected a file name, got -"),
-        (("solve", "INSTANCE", "--trace", "nowhere/a.csv"), "--trace nowhere/a.csv: there is no directory"),
+        (("solve", "INSTANCE", "--curve", "nowhere/a.csv"), "--curve nowhere/a.csv: there is no directory"),
+        (
+            ("solve", "INSTANCE", "--curve", "a.txt"),
+            "--curve: expected a file name that ends in .csv, .png, .svg, .pdf",
+        ),
         (("solve", "TWO", "--plot", "a.png"), "--plot: expected one instance, got 2"),
         (("plot", "policy", "uniform", "-o", "a.png"), "uniform proposals are not learnt"),
         (("plot", "policy", "nope", "-o", "a.png"), "there is no policy 'nope'"),
@@ -135,7 +139,6 @@ def test_a_shipped_policy_is_drawn(nsa, tmp_path):
             "moves 2 dimensions, the instance has 3",
         ),
         (("plot", "solution", "INSTANCE", "INSTANCE", "-o", "a.png"), "expected a list under the key"),
-        (("plot", "run", "INSTANCE", "-o", "a.png"), "is no trace"),
         (("plot",), "command"),
     ],
 )
@@ -160,47 +163,6 @@ def test_without_matplotlib_one_line_says_what_to_install(nsa, square, tmp_path,
     done = nsa("solve", square, "--plot", tmp_path / "a.png")
     assert (done.code, done.out) == (2, "")
     assert done.err == "nsa: error: --plot: needs matplotlib: pip install matplotlib\n"
-
-
-def test_a_log_for_programs_is_json_line_by_line(nsa, tmp_path):
-    """Progress from first step to last in the file's sense and units; then notes."""
-    path = tmp_path / "k.json"
-    path.write_text(json.dumps({"values": [6, 10], "weights": [1, 2], "capacity": 5, "best_known": 20}))
-    done = nsa("solve", path, *QUICK, "--log-format", "json", "-v")
-    events = [json.loads(line, parse_constant=pytest.fail) for line in done.err.splitlines()]
-    progress = [e for e in events if e["event"] == "progress"]
-    assert progress[0]["step"] == 0
-    assert progress[-1]["step"] == progress[-1]["steps"] == 50
-    assert progress[-1]["best"] == 16
-    assert progress[-1]["bound"] is None
-    assert progress[-1]["gap"] == pytest.approx(0.2)
-    assert any(e["event"] == "note" and "seed" in e["message"] for e in events)
-    assert nsa("solve", path, *QUICK, "--log-format", "json", "-q").err == ""
-
-
-def test_the_log_has_the_bound_of_the_result(nsa, tmp_path):
-    """And how far the best so far is from it."""
-    path = tmp_path / "c.json"
-    path.write_text(json.dumps({"coords": [[i * 37 % 101, i * 53 % 89] for i in range(30)]}))
-    done = nsa("solve", path, *STEPS, "--init", "random", "--log-format", "json")
-    events = [json.loads(line) for line in done.err.splitlines()]
-    last = [e for e in events if e["event"] == "progress"][-1]
-    assert last["bound"] == done.json["bound"]["value"]
-    assert last["gap"] == pytest.approx(done.json["gap"], rel=1e-6)
-
-
-@pytest.mark.parametrize("wrong", [("nofile",), ("nofile", "--bad"), ()])
-def test_errors_are_json_too_where_the_log_is(nsa, wrong):
-    """Even those of the command line itself; the next command is back to text."""
-    done = nsa("solve", *wrong, "--log-format", "json")
-    event = json.loads(done.err)
-    assert (done.code, event["event"]) == (2, "error")
-    assert nsa("solve", "nofile").err.startswith("nsa: error: ")
-
-
-def test_an_unknown_log_format_is_refused(nsa, square):
-    """Naming those there are."""
-    assert "expected text or json, got 'xml'" in nsa("solve", square, "--log-format", "xml").err
 
 
 def moment(seconds=2.0, sense="min", best_known=None, deadline=None, tasks=1, **fields):
@@ -236,20 +198,12 @@ def test_where_the_time_decides_the_share_is_that_of_the_time():
     timed = moment(steps=None, deadline=8.0)
     assert timed.line(200).startswith("step 20 (25 %)  ")
     assert timed.line(200).endswith("  6 s left")
-    assert timed.event()["steps"] is None
 
 
 @pytest.mark.parametrize("width", range(1, 120, 7))
 def test_a_line_is_never_wider_than_the_terminal(width):
     """A wrapped line could not be written over."""
     assert len(moment(bound=-9.0).line(width, verbose=True)) <= width
-
-
-def test_numbers_that_json_lacks_become_null():
-    """Strict JSON, whatever happens in a chain."""
-    event = moment(best=float("inf"), mean=float("nan")).event()
-    assert event["best"] is None
-    assert event["mean"] is None
 
 
 def test_a_terminal_gets_one_line_that_goes_away(square):

@@ -14,9 +14,7 @@ def test_a_name_finds_the_same_object_each_time(name, neighbourhood):
     """Instances share a batch by it."""
     problem = find_problem(name)
     found = problem.neighbourhood(neighbourhood)
-    assert (
-        found is problem.neighbourhood(neighbourhood) is problem.requested_neighbourhood(neighbourhood, None)
-    )
+    assert found is problem.neighbourhood(neighbourhood)
     assert found.name == neighbourhood
 
 
@@ -26,7 +24,6 @@ def test_the_papers_is_first_and_the_default_is_one_of_them(name):
     problem = find_problem(name)
     assert problem.neighbourhoods[0].name == "paper"
     assert problem.neighbourhood() in problem.neighbourhoods
-    assert problem.requested_neighbourhood(None, None) is None
 
 
 @pytest.mark.parametrize(("name", "neighbourhood"), CASES)
@@ -46,9 +43,3 @@ def test_an_unknown_name_is_answered_with_the_known_ones(name):
     """In one line that names the option."""
     with pytest.raises(UsageError, match=r"^neighbourhood: there is no 'foo'; there (is|are) paper"):
         find_problem(name).neighbourhood("foo")
-
-
-def test_only_one_of_both_options_is_taken():
-    """A number of candidates is a neighbourhood already."""
-    with pytest.raises(UsageError, match=r"^candidates: names a neighbourhood, too; leave out neighbourhood"):
-        find_problem("tsp").requested_neighbourhood("nearest:5", 5)

@@ -22,9 +22,7 @@ from nsa_cli.problems.vocabulary import vocabulary
 
 def found(text: str, suffix: str = "", problem: str | None = None, **options: Any) -> list[Found | Unread]:
     """Read a text; options are settings and what is said of its form."""
-    reading = {
-        key: options.pop(key) for key in ("columns", "ignore", "decimal", "thousands") if key in options
-    }
+    reading = {key: options.pop(key) for key in ("columns", "ignore", "decimal") if key in options}
     source = replace(decode(text.encode(), f"f{suffix}", suffix), reading=Reading(**reading))
     owner = find_problem(problem) if problem else None
     return read_each(read_records(source, owner), owner, options)
@@ -313,8 +311,6 @@ def test_columns_are_for_tables() -> None:
     """What is said of columns is refused where there are none."""
     with pytest.raises(InputError, match=r"is read as JSON, which has no columns.*leave out decimal"):
         found('{"weights": [1]}', decimal=",")
-    with pytest.raises(UsageError, match="thousands: is the decimal sign, too"):
-        Reading(decimal=",", thousands=",")
     with pytest.raises(UsageError, match="separator: expected one of"):
         Reading(separator="x")
 

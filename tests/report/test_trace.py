@@ -1,5 +1,6 @@
 """The annealing curve: what is in it, and how long it gets."""
 
+import csv
 import math
 from types import SimpleNamespace
 
@@ -7,8 +8,7 @@ import numpy as np
 import pytest
 
 from nsa_cli.anneal.progress import Progress
-from nsa_cli.core.errors import InputError
-from nsa_cli.report.trace import Row, Trace, read_trace
+from nsa_cli.report.trace import Row, Trace
 
 
 def progress(step, accepted, best=-3.0, x=None):
@@ -54,7 +54,7 @@ def test_a_long_run_has_few_rows_and_keeps_its_ends(count):
     assert accepted == pytest.approx((count - 1) // 2, abs=1e-6)
 
 
-def test_a_trace_comes_back_from_its_file(tmp_path):
+def test_a_curve_is_a_table(tmp_path):
     """What is unknown is empty, and nothing else lies beside the file."""
     trace = Trace("min")
     for step in (0, 7, 20):
@@ -64,23 +64,10 @@ def test_a_trace_comes_back_from_its_file(tmp_path):
     lines = path.read_text().splitlines()
     assert lines[0] == ",".join(Row._fields)
     assert lines[1].split(",")[3] == ""
-    back = read_trace(str(path))
-    assert [row.step for row in back] == [0, 7, 20]
-    assert [row.acceptance for row in back[1:]] == [0.5, 0.5]
+    rows = list(csv.DictReader(lines))
+    assert [row["step"] for row in rows] == ["0", "7", "20"]
+    assert [float(row["acceptance"]) for row in rows[1:]] == [0.5, 0.5]
     assert [p.name for p in tmp_path.iterdir()] == ["run.csv"]
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [("a,b\n1,2\n", 1), (",".join(Row._fields) + "\n0,1,2\n", 2), (",".join(Row._fields) + "\n", None)],
-)
-def test_what_is_no_trace_is_refused(tmp_path, text, line):
-    """With the line at fault."""
-    path = tmp_path / "other.csv"
-    path.write_text(text)
-    with pytest.raises(InputError) as refused:
-        read_trace(str(path))
-    assert refused.value.line == line
 
 
 def test_the_way_is_that_of_the_chain_that_found_the_solution():

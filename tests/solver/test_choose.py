@@ -50,7 +50,7 @@ def test_annealing_takes_the_best_policy_of_the_neighbourhood():
     assert search_for("bin", neighbourhood="paper").policy == "bin-es-bins"
     hastings = search_for("bin", acceptance="hastings")
     assert (hastings.policy, hastings.neighbourhood.name) == ("bin-es-bins", "paper")
-    assert search_for("tsp", candidates=7).neighbourhood.name == "nearest:7"
+    assert search_for("tsp", neighbourhood="nearest:7").neighbourhood.name == "nearest:7"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,6 @@ def test_annealing_takes_the_best_policy_of_the_neighbourhood():
         ({"method": "large-step", "backend": "torch"}, "method"),
         ({"neighbourhood": "squares", "acceptance": "hastings"}, "acceptance"),
         ({"neighbourhood": "nearest:5"}, "neighbourhood"),
-        ({"candidates": 5}, "candidates"),
     ],
     ids=str,
 )

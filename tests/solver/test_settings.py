@@ -40,10 +40,8 @@ BAD = [
     {"backend": "fortran"},
     {"threads": 0},
     {"chains": "many"},
-    {"candidates": 0},
     {"t_end": "hot"},
     {"schedule": "wavy"},
-    {"reheat": -1},
     {"acceptance": "always"},
     {"time_limit": -1.0},
     {"target": float("nan")},
@@ -72,5 +70,3 @@ def test_options_that_contradict_each_other_are_refused_with_what_to_leave_out()
     with pytest.raises(nsa.UsageError, match="leave out bound=False") as caught:
         Settings(gap=0.1, bound=False)
     assert (caught.value.option, caught.value.drop) == ("gap", {"bound": False})
-    with pytest.raises(nsa.UsageError, match="use schedule='geometric'"):
-        Settings(reheat=2, schedule="adaptive")

@@ -1,9 +1,8 @@
-"""What a training leaves beside its policy: diagnostics, the TensorBoard log, the code it came from."""
+"""What a training leaves beside its policy: diagnostics, the code it came from."""
 
 import csv
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -41,31 +40,6 @@ def test_the_log_of_ppo_has_the_usual_diagnostics(tmp_path):
         assert all(float(row[key]) == float(row[key]) for row in rows), key
     assert 0 <= float(rows[0]["kl"]) < 0.1
     assert float(rows[0]["entropy"]) > 0.5
-
-
-def test_tensorboard_that_is_not_installed_is_one_line(tiny, tmp_path, capsys, monkeypatch):
-    """It says what to install, and nothing has been trained."""
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    assert exit_code(["train", "knapsack", *tiny, "--tensorboard", str(tmp_path / "board")]) == 2
-    err = capsys.readouterr().err
-    assert "pip install tensorboard" in err
-    assert err.count("\n") == 1
-    assert not (tmp_path / "p.json").exists()
-
-
-def test_tensorboard_gets_what_the_log_gets(tiny, tmp_path):
-    """Read back by the reader of the same package."""
-    pytest.importorskip("tensorboard")
-    command = [sys.executable, "-m", "nsa_cli", "train", "knapsack", *tiny]
-    subprocess.run([*command, "--tensorboard", str(tmp_path / "board")], check=True, capture_output=True)
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    read = EventAccumulator(str(tmp_path / "board"))
-    read.Reload()
-    rows = read_log(tmp_path)
-    written = read.Scalars("cost")
-    assert [event.step for event in written] == [1, 2]
-    assert [event.value for event in written] == pytest.approx([float(row["cost"]) for row in rows], rel=1e-5)
 
 
 def test_a_policy_names_the_code_that_made_it(tiny, tmp_path):

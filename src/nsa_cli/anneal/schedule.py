@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,6 @@ class Schedule:
     kind : {'geometric', 'linear', 'constant', 'adaptive'}
         Geometric is the paper's ``T_k = alpha^k T_0``. Constant stays at `t_start`. Adaptive is geometric
         for a pilot that determines the rest, see `nsa_cli.anneal.adaptive`.
-    reheats : int
-        How often the curve starts again at `t_start`: it is cut into as many equal parts and one more.
 
     Raises
     ------
@@ -47,18 +45,12 @@ class Schedule:
     t_start: float = 1.0
     t_end: float = 0.1
     kind: Kind = "geometric"
-    reheats: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UsageError(f"expected one of {', '.join(KINDS)}, got {self.kind!r}", option="schedule")
-        for name, count in (("steps", self.steps), ("reheat", self.reheats)):
-            if count < 0:
-                raise UsageError(f"expected a number >= 0, got {count}", option=name)
-        if self.reheats and self.kind == "adaptive":
-            raise UsageError(
-                "an adaptive schedule heats again by itself", option="reheat", use={"schedule": "geometric"}
-            )
+        if self.steps < 0:
+            raise UsageError(f"expected a number >= 0, got {self.steps}", option="steps")
         for name, value in (("t_start", self.t_start), ("t_end", self.t_end)):
             if not 0 <= value < float("inf"):
                 raise UsageError(f"expected a finite temperature >= 0, got {value}", option=name)
@@ -85,17 +77,11 @@ class Schedule:
 
     def at(self, fraction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Temperatures at fractions of the schedule."""
-        parts = fraction * (self.reheats + 1)
-        fraction = parts - np.minimum(np.floor(parts), self.reheats)
         if self.kind == "constant":
             return np.full(len(fraction), self.t_start)
         if self.kind == "linear":
             return self.t_start + fraction * (self.t_end - self.t_start)
         return self.t_start * (self.t_end / self.t_start) ** fraction
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the schedule as the result shows it."""
-        return {key: value for key, value in asdict(self).items() if key != "reheats" or value}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,8 +50,6 @@ class Request:
         The same; one for each core if not given.
     neighbourhood : str, optional
         Of one more row of uniform proposals.
-    candidates : int, optional
-        The same by the length of candidate lists.
     """
 
     what: tuple[str, ...]
@@ -67,7 +65,6 @@ class Request:
     device: str = "cpu"
     threads: int | None = None
     neighbourhood: str | None = None
-    candidates: int | None = None
 
 
 def choose_solvers(suite: Suite, contribution: BenchContribution, request: Request) -> list[Solver]:
@@ -116,9 +113,8 @@ def _by_steps(
     if contribution.tuned:
         yield uniform("nsa-sa-tuned", contribution.tuned)
     tuned: dict[str, TemperaturesBySize | None] = {**contribution.neighbourhoods}
-    asked = problem.requested_neighbourhood(request.neighbourhood, request.candidates)
-    if asked is not None:
-        tuned.setdefault(asked.name, None)
+    if request.neighbourhood is not None:
+        tuned.setdefault(problem.neighbourhood(request.neighbourhood).name, None)
     for name, temperatures in tuned.items():
         yield uniform(f"nsa-sa-{name}", temperatures, neighbourhood=name)
     names = available(problem.name) if request.policies is None else request.policies

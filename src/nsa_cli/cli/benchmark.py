@@ -13,14 +13,13 @@ import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
 from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import Candidates, Device, MaxMemory, Quiet, problem_names
+from nsa_cli.cli.options import Device, Quiet, problem_names
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import how_to_install, is_installed
 from nsa_cli.core.launch import several
-from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.machine import cores
-from nsa_cli.core.options import parse_budgets, parse_bytes, parse_names, parse_numbers, parse_seconds
+from nsa_cli.core.options import parse_budgets, parse_names, parse_numbers, parse_seconds
 from nsa_cli.work.journal import Journal
 from nsa_cli.work.ranks import Ranks
 
@@ -82,7 +81,6 @@ def benchmark(
             help="Uniform proposals in this one, too: nearest:10 for tours.",
         ),
     ] = None,
-    candidates: Candidates = None,
     against: Annotated[
         str | None,
         typer.Option("--against", metavar="NAMES", help="Peers, other projects' solvers, by name; or all."),
@@ -107,7 +105,6 @@ def benchmark(
     again: Annotated[
         bool, typer.Option("--again", help="Measure anew what an earlier run has left in DIR.")
     ] = False,
-    max_memory: MaxMemory = None,
     quiet: Quiet = False,
 ) -> int:
     """Measure solvers on test sets or files. Annealing, heuristics, and peers if they are named."""
@@ -136,10 +133,8 @@ def benchmark(
             device=_device(device, budget),
             threads=None if ranks is None else max(cores() // ranks.local, 1),
             neighbourhood=neighbourhood,
-            candidates=candidates,
         )
-        with memory_limit(parse_bytes("max_memory", max_memory)):
-            return _run(request, out, Console(quiet or not _leads(ranks)), ranks, again=again)
+        return _run(request, out, Console(quiet or not _leads(ranks)), ranks, again=again)
 
 
 def _run(request: Request, out: str | None, console: Console, ranks: Ranks | None, *, again: bool) -> int:

@@ -8,30 +8,14 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
+from nsa_cli.cli.declared import expanded
 from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import (
-    Capacity,
-    Columns,
-    Decimal,
-    From,
-    Ignore,
-    MaxMemory,
-    Open,
-    Owner,
-    Pairs,
-    Quiet,
-    Separator,
-    Thousands,
-    To,
-    check_output,
-    reading_options,
-    record_keys,
-)
+from nsa_cli.cli.options import Given, Quiet, check_output
 from nsa_cli.core.errors import DataError, InfeasibleError, InputError, UsageError
-from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import parse_bytes
+from nsa_cli.core.reading import Reading
 
 
+@expanded
 def check(
     instance: Annotated[
         str, typer.Argument(metavar="INSTANCE", help="Instance file; - is stdin. Or a problem's name.")
@@ -42,18 +26,8 @@ def check(
             metavar="SOLUTION", help="A result of ours, a tour, or ids in plain text; - is stdin."
         ),
     ],
-    problem: Owner = None,
-    capacity: Capacity = None,
-    open_: Open = False,
-    from_: From = None,
-    to: To = None,
-    set_: Pairs = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    ignore: Ignore = None,
-    max_memory: MaxMemory = None,
+    given: Given,
+    reading: Reading,
     no_bound: Annotated[
         bool, typer.Option("--no-bound", help="Check and evaluate only, without a bound.")
     ] = False,
@@ -72,7 +46,6 @@ def check(
     quiet: Quiet = False,
 ) -> int:
     """Check a SOLUTION of an INSTANCE. Feasible or why not (exit code 3), exact cost, bound and gap."""
-    reading = reading_options(locals())
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.solutions import read_answers
     from nsa_cli.report.text import format_evaluations
@@ -84,9 +57,8 @@ def check(
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
     check_output(output, inputs=(instance, solution))
     console = Console(quiet)
-    with memory_limit(parse_bytes("max_memory", max_memory)):
-        tasks = read(instance, problem, record_keys(set_, capacity, open_, from_, to), **reading)
-        answers = read_answers(read_source(solution), tasks[0].problem)
+    tasks = read(instance, given.problem, given.keys(), **vars(reading))
+    answers = read_answers(read_source(solution), tasks[0].problem)
     pairs = pair(tasks, answers, solution)
     if len(pairs) < len(tasks):
         console.warn(

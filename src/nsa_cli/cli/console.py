@@ -11,23 +11,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
 from nsa_cli.core.errors import NsaError, UsageError, visible
 from nsa_cli.io.atomic import write_text
-from nsa_cli.io.json_text import ascii_only, dumps
-
-#: How words on stderr look: ``text``, or ``json`` for one object a line.
-_LOG_FORMAT: ContextVar[str] = ContextVar("log format", default="text")
-
-#: What a message may begin with that says how grave it is.
-_LEVELS = ("error", "internal error", "warning")
+from nsa_cli.io.json_text import ascii_only
 
 
 @dataclass(frozen=True)
@@ -64,11 +55,6 @@ class Console:
 def say(message: str) -> None:
     """Write one line to stderr; a closed terminal is no reason to fail."""
     text = visible(" ".join(message.split()))
-    if log_is_json():
-        level, colon, rest = text.partition(": ")
-        graded = bool(colon) and level in _LEVELS
-        log_event(level.split()[-1] if graded else "note", message=rest if graded else text)
-        return
     with contextlib.suppress(OSError, ValueError):
         print(f"nsa: {text}", file=sys.stderr, flush=True)
 
@@ -82,42 +68,6 @@ def _on_command_line(name: str, value: Any = None) -> str:
     """Spell an option: ``--time-limit 3``, ``--greedy``, ``--no-bound``."""
     flag = ("--no-" if value is False else "--") + name.replace("_", "-")
     return flag if value is None or isinstance(value, bool) else f"{flag} {shlex.quote(str(value))}"
-
-
-def log_event(event: str, **fields: Any) -> None:
-    """Write one JSON object to stderr, as a line."""
-    with contextlib.suppress(OSError, ValueError):
-        print(dumps({"event": event, **fields}), file=sys.stderr, flush=True)
-
-
-def log_is_json() -> bool:
-    """Tell whether messages on stderr are JSON."""
-    return _LOG_FORMAT.get() == "json"
-
-
-@contextlib.contextmanager
-def log_format(arguments: list[str]) -> Iterator[None]:
-    """Apply ``--log-format`` before the command line is parsed, so that its errors follow it."""
-    words = [*arguments, ""]
-    asked = "--log-format=json" in words or ("--log-format", "json") in pairwise(words)
-    token = _LOG_FORMAT.set("json" if asked else "text")
-    try:
-        yield
-    finally:
-        _LOG_FORMAT.reset(token)
-
-
-def set_log_format(name: str) -> None:
-    """Set the format of messages on stderr for the rest of the command.
-
-    Raises
-    ------
-    UsageError
-        If it is neither ``text`` nor ``json``.
-    """
-    if name not in ("text", "json"):
-        raise UsageError(f"expected text or json, got {name!r}", option="log_format")
-    _LOG_FORMAT.set(name)
 
 
 class MisplacedError(UsageError):

@@ -8,8 +8,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from nsa_cli.core.setting import ANNEALING, OUTPUT, READING, SEARCH, STOPPING
+
 #: Headings of the help, in this order; what has none comes first.
-READING, SEARCH, STOPPING, ANNEALING, OUTPUT = "Reading", "Search", "Stopping", "Annealing", "Output"
 _ORDER = ("Arguments", "Options", READING, STOPPING, SEARCH, ANNEALING, OUTPUT)
 
 

@@ -12,13 +12,12 @@ from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.check import check
 from nsa_cli.cli.check_problem import check_problem
 from nsa_cli.cli.config import configurable
-from nsa_cli.cli.console import describe, log_format, say
+from nsa_cli.cli.console import describe, say
 from nsa_cli.cli.example import example
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.help import GroupedCommand
 from nsa_cli.cli.options import apart
 from nsa_cli.cli.plot import policy as plot_policy
-from nsa_cli.cli.plot import run as plot_run
 from nsa_cli.cli.plot import solution as plot_solution
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
@@ -52,10 +51,9 @@ for _command in (solve, check, generate, train, benchmark, example):
     app.command(cls=GroupedCommand)(configurable(_interruptible(_command)))
 app.command("check-problem", cls=GroupedCommand)(configurable(_interruptible(check_problem)))
 
-pictures = typer.Typer(help="Draw a policy, a solution or a run.", rich_markup_mode=None)
+pictures = typer.Typer(help="Draw a policy or a solution.", rich_markup_mode=None)
 pictures.command("policy")(apart(_interruptible(plot_policy)))
 pictures.command("solution")(apart(_interruptible(plot_solution)))
-pictures.command("run")(apart(_interruptible(plot_run)))
 app.add_typer(pictures, name="plot")
 
 
@@ -76,11 +74,6 @@ def _main(
 
 def exit_code(arguments: list[str]) -> int:
     """Run a command and return 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
-    with log_format(arguments):
-        return _exit_code(arguments)
-
-
-def _exit_code(arguments: list[str]) -> int:
     try:
         command = typer.main.get_command(app)
         returned = command.main(arguments or ["--help"], prog_name="nsa", standalone_mode=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nsa_cli.api import Unread
 from nsa_cli.cli.compiling import LateFunctions, announce_compiling
-from nsa_cli.cli.console import Console, Signals, describe, log_is_json, say
+from nsa_cli.cli.console import Console, Signals, describe, say
 from nsa_cli.cli.overview import Overview
 from nsa_cli.cli.remarks import note_choices, say_error, warn_infeasible
 from nsa_cli.cli.writing import BESIDE, Writer
@@ -267,7 +267,7 @@ class _Run(NamedTuple):
         finally:
             self.writer.finish()
             # In a pipe the lines themselves say it all.
-            piped = not (self.writer.hides or self.console.verbose or log_is_json() or sys.stderr.isatty())
+            piped = not (self.writer.hides or self.console.verbose or sys.stderr.isatty())
             if self.stopped() or not piped:
                 overview.summarise(interrupted=self.stopped(), resumable=self.journal is not None)
         late.end(self.console)

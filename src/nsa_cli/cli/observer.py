@@ -1,9 +1,10 @@
-"""Outputs of `nsa solve` beside the result: progress, trace, pictures."""
+"""Outputs of `nsa solve` beside the result: progress, annealing curve, picture."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsa_cli.cli.console import Console
@@ -26,22 +27,19 @@ class Extras:
 
     Attributes
     ----------
-    trace : str, optional
-        The annealing curve as CSV.
     plot : str, optional
         A picture of the solution.
-    plot_run : str, optional
-        A picture of the annealing curve.
+    curve : str, optional
+        The annealing curve: its numbers as CSV or a picture of it, by the ending.
     """
 
-    trace: str | None = None
     plot: str | None = None
-    plot_run: str | None = None
+    curve: str | None = None
 
     @property
     def wanted(self) -> bool:
         """Whether there is any."""
-        return self.trace is not None or self.plot is not None or self.plot_run is not None
+        return self.plot is not None or self.curve is not None
 
     def check(self, tasks: list[Task], output: str | None) -> None:
         """Check that all of them can be written and drawn, and none to where the result is written.
@@ -51,7 +49,7 @@ class Extras:
         UsageError
             In that case.
         """
-        named = {"trace": self.trace, "plot": self.plot, "plot_run": self.plot_run}
+        named = {"plot": self.plot, "curve": self.curve}
         wanted = {option: path for option, path in named.items() if path is not None}
         places = [os.path.realpath(path) for path in (*wanted.values(), output) if path not in (None, "-")]
         if twice := next((path for path in places if places.count(path) > 1), None):
@@ -61,11 +59,12 @@ class Extras:
                 raise UsageError("expected a file name, got - (the result's)", option=option)
             if len(tasks) != 1:
                 raise UsageError(f"expected one instance, got {len(tasks)}", option=option)
-            check_output(path, f"--{option.replace('_', '-')}", [task.file for task in tasks])
-            if option != "trace":
+            check_output(path, f"--{option}", [task.file for task in tasks])
+            numbers = (".csv",) if option == "curve" else ()
+            if Path(path).suffix.lower() not in numbers:
                 from nsa_cli.report.plots import check_picture
 
-                check_picture(option, path)
+                check_picture(option, path, numbers)
         self.drawing(tasks)
 
     def drawing(self, tasks: list[Task]) -> Drawing[Any] | None:
@@ -78,7 +77,7 @@ class Extras:
 
 
 class Observer:
-    """Observer of a run: shows progress, records the trace, writes files when the run is over.
+    """Observer of a run: shows progress, records the curve, writes files when the run is over.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ class Observer:
         self._extras, self._drawing = extras, extras.drawing(tasks)
         follows = self._drawing is not None and self._drawing.follows
         self._trace, self.looks = None, None
-        if extras.trace or extras.plot_run or follows:
+        if extras.curve or follows:
             from nsa_cli.report.trace import ROWS, Trace
 
             self._trace, self.looks = Trace(tasks[0].problem.sense, follow=follows), ROWS
@@ -116,17 +115,17 @@ class Observer:
         self._line.end()
 
     def write(self, result: Result) -> None:
-        """Write the trace and the pictures, each whole or not at all."""
-        trace = self._trace
-        if trace is not None and self._extras.trace is not None:
-            trace.write(self._extras.trace)
+        """Write the curve and the picture, each whole or not at all."""
+        trace, curve = self._trace, self._extras.curve
         if self._drawing is not None and self._extras.plot is not None:
             from nsa_cli.report.plots import save_solution
 
             way = None if trace is None else trace.path(result.raw)
             save_solution(self._extras.plot, self._drawing, result.instance, result.raw, way)
-        if trace is None or (self._extras.trace is None and self._extras.plot_run is None):
+        if trace is None or curve is None:
             return
+        if Path(curve).suffix.lower() == ".csv":
+            trace.write(curve)
         if not trace.rows():
             why = "there was no time for a step; give it more"
             if result.found_by != "start":
@@ -134,10 +133,10 @@ class Observer:
                     f"{result.found_by} had the answer before the first step; --no-bound anneals all the same"
                 )
             self._console.warn(f"there is no annealing curve: {why}")
-        elif self._extras.plot_run is not None:
+        elif Path(curve).suffix.lower() != ".csv":
             from nsa_cli.report.plots import save_run
 
-            save_run(self._extras.plot_run, trace.rows(), result.instance.name, _known(result))
+            save_run(curve, trace.rows(), result.instance.name, _known(result))
 
 
 def _known(result: Result) -> tuple[str, Number] | None:

@@ -7,32 +7,24 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nsa_cli.cli.help import ANNEALING, OUTPUT, READING, SEARCH, completion
+from nsa_cli.cli.declared import option_of
+from nsa_cli.cli.help import completion
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.options import parse_amount, parse_pairs
-from nsa_cli.problems import builtin_names, find_problem, own_sources
+from nsa_cli.core.setting import OUTPUT, READING, setting
+from nsa_cli.problems import builtin_names, own_sources
+from nsa_cli.solver.settings import Settings
 
 
 def problem_names() -> tuple[str, ...]:
     """Names of the built-in problems."""
     return builtin_names()
-
-
-def start_names() -> list[str]:
-    """Names of the starts of all built-in problems."""
-    return sorted({start for name in builtin_names() for start in find_problem(name).starts})
-
-
-def policy_names() -> list[str]:
-    """Names of the shipped policies, and ``uniform``."""
-    from nsa_cli.policy.checkpoint import available
-
-    return ["uniform", *(policy for name in builtin_names() for policy in available(name))]
 
 
 ProblemName = Annotated[
@@ -43,136 +35,9 @@ ProblemName = Annotated[
         autocompletion=completion(problem_names),
     ),
 ]
-Owner = Annotated[
-    str | None,
-    typer.Option(
-        "-p",
-        "--problem",
-        metavar="PROBLEM",
-        help="bin, knapsack, rosenbrock, tsp, or FILE.py:CLASS; recognised from the file by default.",
-        autocompletion=completion(problem_names),
-        rich_help_panel=READING,
-    ),
-]
-Capacity = Annotated[
-    str | None,
-    typer.Option(
-        "--capacity", metavar="C", help="Capacity, where the file has none.", rich_help_panel=READING
-    ),
-]
-Open = Annotated[
-    bool,
-    typer.Option(
-        "--open", help="Of tours: a path that need not return to its start.", rich_help_panel=READING
-    ),
-]
-From = Annotated[
-    str | None,
-    typer.Option("--from", metavar="CITY", help="City where an open path begins.", rich_help_panel=READING),
-]
-To = Annotated[
-    str | None,
-    typer.Option("--to", metavar="CITY", help="City where an open path ends.", rich_help_panel=READING),
-]
-Pairs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Another key of the instance; may be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="WORDS",
-        help="Columns of a table in their order: id,x,y; - leaves one out; matrix: distances.",
-        rich_help_panel=READING,
-    ),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        "--separator",
-        metavar="SIGN",
-        help="Sign between the cells of a table: ; , | tab or blank.",
-        rich_help_panel=READING,
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        "--decimal", metavar="SIGN", help="Decimal sign of a table: . or ,", rich_help_panel=READING
-    ),
-]
-Thousands = Annotated[
-    str | None,
-    typer.Option(
-        "--thousands",
-        metavar="SIGN",
-        help="Sign between thousands in a table: , . ' or blank.",
-        rich_help_panel=READING,
-    ),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ignore",
-        metavar="WORDS",
-        help="Keys and columns of the file to leave out, between commas; may be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory",
-        metavar="SIZE",
-        help="Memory that reading files may take: 4GB; 2 GB by default.",
-        rich_help_panel=READING,
-    ),
-]
-Device = Annotated[
-    str,
-    typer.Option(
-        "--device",
-        metavar="auto|cpu|cuda",
-        help="Where to compute; on CUDA the reference implementation anneals. Default: auto, a CPU.",
-        autocompletion=completion(("auto", "cpu", "cuda")),
-        rich_help_panel=SEARCH,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        help="Same seed, same answer; drawn and reported if not given.",
-        rich_help_panel=SEARCH,
-    ),
-]
-Neighbourhood = Annotated[
-    str | None,
-    typer.Option(
-        "--neighbourhood",
-        metavar="NAME",
-        help="Moves and energy of annealing: paper; squares (of loads) for bins; nearest:K for tours. "
-        "Default: those the policy was trained with.",
-        autocompletion=completion(("paper", "squares", "nearest:10")),
-        rich_help_panel=ANNEALING,
-    ),
-]
-Candidates = Annotated[
-    int | None,
-    typer.Option(
-        "--candidates",
-        metavar="K",
-        help="For tours: moves that join a city to one of its K nearest, as nearest:K.",
-        rich_help_panel=ANNEALING,
-    ),
-]
+Device = Annotated[str, option_of(Settings, "device")]
+Seed = Annotated[int | None, option_of(Settings, "seed")]
+Neighbourhood = Annotated[str | None, option_of(Settings, "neighbourhood")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.", rich_help_panel=OUTPUT)]
 Verbose = Annotated[
     bool,
@@ -180,24 +45,31 @@ Verbose = Annotated[
 ]
 
 
-def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Pick the options that say how files are to be read, see `nsa_cli.core.reading.Reading`."""
-    given = {name: options[name] for name in ("columns", "separator", "decimal", "thousands")}
-    return {**given, "ignore": ",".join(options["ignore"] or ()) or None}
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What is said of instances beside their files."""
 
+    problem: str | None = setting(
+        None,
+        READING,
+        "bin, knapsack, rosenbrock, tsp, or FILE.py:CLASS; recognised from the file by default.",
+        metavar="PROBLEM",
+        words=problem_names,
+        short=("-p",),
+    )
+    capacity: str | None = setting(None, READING, "Capacity, where the file has none.", metavar="C")
+    open_: bool = setting(False, READING, "Of tours: a path that need not return to its start.")
+    from_: str | None = setting(None, READING, "City where an open path begins.", metavar="CITY")
+    to: str | None = setting(None, READING, "City where an open path ends.", metavar="CITY")
+    set_: list[str] | None = setting(
+        None, READING, "Another key of the instance; may be repeated.", metavar="KEY=VALUE", kind=list
+    )
 
-def record_keys(
-    pairs: Sequence[str] | None,
-    capacity: str | None,
-    is_open: bool = False,
-    first: str | None = None,
-    last: str | None = None,
-) -> dict[str, Any]:
-    """Read the record keys that are given beside a file."""
-    given = parse_pairs("set", pairs or ())
-    amount = None if capacity is None else parse_amount("capacity", capacity)
-    own = {"capacity": amount, "open": is_open or None, "from": first, "to": last}
-    return given | {key: value for key, value in own.items() if value is not None}
+    def keys(self) -> dict[str, Any]:
+        """Read the record keys that are given beside a file."""
+        amount = None if self.capacity is None else parse_amount("capacity", self.capacity)
+        own = {"capacity": amount, "open": self.open_ or None, "from": self.from_, "to": self.to}
+        return parse_pairs("set", self.set_ or ()) | {k: v for k, v in own.items() if v is not None}
 
 
 def is_directory(output: str | None) -> bool:
@@ -259,7 +131,7 @@ def identities(paths: Iterable[str | None]) -> set[tuple[int, int]]:
 
 
 #: Options that name files to be written; `identities` of all other files that the options of a command name.
-_OUTPUTS = ("output", "out", "trace", "plot", "plot_run")
+_OUTPUTS = ("output", "out", "plot", "curve")
 _inputs: ContextVar[set[tuple[int, int]]] = ContextVar("inputs")
 
 

@@ -10,9 +10,9 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Event, RLock, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nsa_cli.cli.console import Console, Status, log_event, log_is_json, say
+from nsa_cli.cli.console import Console, Status, say
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.task import Task
 from nsa_cli.report.progress import duration
@@ -20,8 +20,8 @@ from nsa_cli.report.progress import duration
 if TYPE_CHECKING:
     from nsa_cli.report.result import Result
 
-#: Seconds between two lines: one that is written over, JSON, and one that stays.
-_LIVE, _JSON, _LASTING = 0.5, 1.0, 10.0
+#: Seconds between two lines: one that is written over, and one that stays.
+_LIVE, _LASTING = 0.5, 10.0
 
 #: Names in a line, at most.
 _NAMES = 5
@@ -67,9 +67,9 @@ class Overview:
         self._since = time.monotonic()
 
     def __enter__(self) -> Overview:
-        live = sys.stderr.isatty() and not log_is_json()
-        self._every = _JSON if log_is_json() else _LIVE if live else _LASTING
-        if not self.console.quiet and (live or log_is_json() or self.console.verbose):
+        live = sys.stderr.isatty()
+        self._every = _LIVE if live else _LASTING
+        if not self.console.quiet and (live or self.console.verbose):
             self._thread.start()
         return self
 
@@ -109,9 +109,6 @@ class Overview:
         """Print the summary, unless quiet or nothing was done."""
         if self.console.quiet or not (interrupted or self.done or self.failed):
             return
-        if log_is_json():
-            log_event("summary", **self._numbers(), interrupted=interrupted)
-            return
         total, seconds = len(self.tasks) + self.unread, time.monotonic() - self.began
         done = self.done - self.unfinished
         head = f"interrupted: {done} of {total} solved" if interrupted else f"{done} of {total} solved"
@@ -138,19 +135,6 @@ class Overview:
     def _names(self, places: Sequence[int]) -> str:
         return ", ".join(map(self._name, places[:_NAMES])) + (", …" if len(places) > _NAMES else "")
 
-    def _numbers(self) -> dict[str, Any]:
-        left = self._seconds_left()
-        return {
-            "instances": len(self.tasks) + self.unread,
-            "done": self.done - self.unfinished,
-            "optimal": self.optimal,
-            "failed": len(self.failed) + self.unread,
-            "worst_gap": None if self.worst is None else self.worst[0],
-            "worst": None if self.worst is None else self._name(self.worst[1]),
-            "seconds": round(time.monotonic() - self.began, 3),
-            "seconds_left": None if left is None else round(left, 3),
-        }
-
     def _seconds_left(self) -> float | None:
         """Seconds until all is done at the pace so far, or the time limit is over; None if unknown."""
         now, work = time.monotonic(), sum(self.work[i] for i in self._left)
@@ -161,19 +145,16 @@ class Overview:
         return by_clock if by_pace is None else min(by_clock, by_pace)
 
     def _line(self) -> str:
-        numbers = self._numbers()
-        parts = [f"{numbers['done']}/{numbers['instances']} done"]
-        parts += [f"{numbers['failed']} failed"] if numbers["failed"] else []
+        parts = [f"{self.done - self.unfinished}/{len(self.tasks) + self.unread} done"]
+        failed, left = len(self.failed) + self.unread, self._seconds_left()
+        parts += [f"{failed} failed"] if failed else []
         parts += [f"worst gap {100 * self.worst[0]:.2f} %"] if self.worst and self.worst[0] > 0 else []
-        left = numbers["seconds_left"]
         return ", ".join([*parts, *([] if left is None else [f"{duration(left)} left"])])
 
     def _show(self) -> None:
         while not self._over.wait(self._every):
             with self._lock:
-                if log_is_json():
-                    log_event("progress", **self._numbers())
-                elif sys.stderr.isatty():
+                if sys.stderr.isatty():
                     self._status.update(self._line()[:79])
                 else:
                     say(self._line())

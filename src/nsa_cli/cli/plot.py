@@ -1,4 +1,4 @@
-"""`nsa plot`: pictures of a policy, of a solution from a file, of a run from its trace."""
+"""`nsa plot`: pictures of a policy, and of a solution from a file."""
 
 from __future__ import annotations
 
@@ -7,30 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import generate, read
+from nsa_cli.cli.declared import expanded
 from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import (
-    Capacity,
-    Columns,
-    Decimal,
-    From,
-    Ignore,
-    MaxMemory,
-    Open,
-    Owner,
-    Pairs,
-    Separator,
-    Thousands,
-    To,
-    check_output,
-    policy_names,
-    reading_options,
-    record_keys,
-)
+from nsa_cli.cli.options import Given, check_output
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import need
-from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import parse_bytes, parse_count, parse_seed
+from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.reading import Reading
+from nsa_cli.solver.settings import policy_names
 
 Picture = Annotated[
     str, typer.Option("-o", "--output", metavar="FILE", help="The picture: .png, .svg or .pdf.")
@@ -109,25 +94,15 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     return LearntView(learnt.name, learnt, operations, instance, done, temperature)
 
 
+@expanded
 def solution(
     instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="File with one instance.")],
     solved: Annotated[str, typer.Argument(metavar="SOLUTION", help="Its solution: our JSON, a tour, …")],
     output: Picture,
-    problem: Owner = None,
-    capacity: Capacity = None,
-    open_: Open = False,
-    from_: From = None,
-    to: To = None,
-    set_: Pairs = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    ignore: Ignore = None,
-    max_memory: MaxMemory = None,
+    given: Given,
+    reading: Reading,
 ) -> int:
     """Draw a solution of an instance, both from files."""
-    reading = reading_options(locals())
     from nsa_cli.problems.files import read_solution
     from nsa_cli.report.plots import check_picture, drawing_of, save_solution
 
@@ -135,31 +110,11 @@ def solution(
     check_picture("output", output)
     from nsa_cli.io.source import read_source
 
-    limit = parse_bytes("max_memory", max_memory)
-    with memory_limit(limit):
-        tasks = read(instance, problem, record_keys(set_, capacity, open_, from_, to), **reading)
+    tasks = read(instance, given.problem, given.keys(), **vars(reading))
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
     task = tasks[0]
     drawing = drawing_of(task.problem)
-    with memory_limit(limit):
-        found = read_solution(read_source(solved), task.problem, task.instance)
+    found = read_solution(read_source(solved), task.problem, task.instance)
     save_solution(output, drawing, task.instance, found)
-    return 0
-
-
-def run(
-    curve: Annotated[str, typer.Argument(metavar="TRACE.csv", help="What nsa solve --trace wrote.")],
-    output: Picture,
-    max_memory: MaxMemory = None,
-) -> int:
-    """Draw the annealing curve of a trace."""
-    from nsa_cli.report.plots import check_picture, save_run
-    from nsa_cli.report.trace import read_trace
-
-    check_output(output)
-    check_picture("output", output)
-    with memory_limit(parse_bytes("max_memory", max_memory)):
-        rows = read_trace(curve)
-    save_run(output, rows)
     return 0

@@ -1,4 +1,4 @@
-"""Progress of a run on stderr: a live line on a terminal, lasting lines with ``-v``, or JSON lines."""
+"""Progress of a run on stderr: a live line on a terminal, lasting lines with ``-v``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nsa_cli.cli.console import Console, Status, log_event, log_is_json, say
+from nsa_cli.cli.console import Console, Status, say
 from nsa_cli.core.task import Task
 from nsa_cli.report.progress import Snapshot, recent_acceptance
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.progress import Progress
 
-#: Seconds between two lines: one that is written over, JSON, and one that stays.
-_LIVE, _JSON, _LASTING = 0.1, 1.0, 10.0
+#: Seconds between two lines: one that is written over, and one that stays.
+_LIVE, _LASTING = 0.1, 10.0
 
 
 def _width() -> int:
@@ -44,15 +44,13 @@ class ProgressLine:
     deadline: float | None = None
     _began: float | None = field(default=None, init=False)
     _due: float = field(default=0.0, init=False)
-    _unsaid: Progress | None = field(default=None, init=False)
     _last: Progress | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._status = Status(self.console)
-        live = sys.stderr.isatty() and not log_is_json()
-        self._every = _JSON if log_is_json() else _LIVE if live else _LASTING
-        self._shown = not self.console.quiet and (live or log_is_json() or self.console.verbose)
-        self._live = live
+        self._live = sys.stderr.isatty()
+        self._every = _LIVE if self._live else _LASTING
+        self._shown = not self.console.quiet and (self._live or self.console.verbose)
 
     def __call__(self, progress: Progress) -> None:
         """Show the progress if a line is due."""
@@ -60,31 +58,23 @@ class ProgressLine:
             return
         now = time.monotonic()
         if self._began is None or progress.step == 0:
-            self._began = self._due = now
-            if not log_is_json():
-                self._due = now + self._every
-        self._unsaid = progress
+            self._began, self._due = now, now + self._every
         if now >= self._due:
             self._due = now + self._every
             self._show(progress, now)
 
     def _show(self, progress: Progress, now: float) -> None:
         assert self._began is not None
-        self._unsaid = None
         last, self._last = self._last, progress
         progress = progress._replace(acceptance=recent_acceptance(progress, last))
         deadline = None if self.deadline is None else self.deadline - self._began
         snapshot = Snapshot(progress, now - self._began, self.tasks, deadline)
-        if log_is_json():
-            log_event("progress", **snapshot.event())
-        elif self._live:
+        if self._live:
             self._status.update(snapshot.line(_width(), self.console.verbose))
         else:
             say(snapshot.line(200, verbose=True))
 
     def end(self) -> None:
-        """Print the last line where lines stay; erase a live one."""
-        if self._unsaid is not None and log_is_json():
-            self._show(self._unsaid, time.monotonic())
+        """Erase a live line."""
         if self._live:
             self._status.clear()

@@ -2,118 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 
 from nsa_cli.api import Task, Unread, first_solution
 from nsa_cli.cli import solve_options as option
 from nsa_cli.cli.compiling import LateFunctions, announce_compiling
-from nsa_cli.cli.console import (
-    Console,
-    Signals,
-    describe,
-    say,
-    set_log_format,
-)
+from nsa_cli.cli.console import Console, Signals, describe, say
+from nsa_cli.cli.declared import expanded
 from nsa_cli.cli.observer import Extras, Observer
-from nsa_cli.cli.options import (
-    Candidates,
-    Capacity,
-    Columns,
-    Decimal,
-    Device,
-    From,
-    Ignore,
-    MaxMemory,
-    Neighbourhood,
-    Open,
-    Owner,
-    Pairs,
-    Quiet,
-    Seed,
-    Separator,
-    Thousands,
-    To,
-    Verbose,
-    check_destination,
-    reading_options,
-    record_keys,
-)
+from nsa_cli.cli.options import Given, Quiet, Verbose, check_destination
 from nsa_cli.cli.remarks import note_choices, say_error, warn_infeasible, warn_late
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance, journal_of
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.launch import several
-from nsa_cli.core.limits import memory_limit
-from nsa_cli.core.options import parse_bytes
+from nsa_cli.core.reading import Reading
 from nsa_cli.inputs import Skipped, is_many, named, read_inputs
 from nsa_cli.solver.settings import Settings
 
-#: Options that are settings as they are.
-_SETTINGS = {f.name for f in fields(Settings)} - {"init", "bound", "started", "unit"}
 
-
+@expanded
 def solve(
     files: option.Files,
-    problem: Owner = None,
-    steps: option.Steps = None,
-    time_limit: option.TimeLimit = None,
-    target: option.Target = None,
-    gap: option.Gap = None,
-    no_improvement: option.NoImprovement = None,
-    no_bound: option.NoBound = False,
-    seed: Seed = None,
-    device: Device = "auto",
-    method: option.Method = "auto",
-    backend: option.Backend = "auto",
-    threads: option.Threads = None,
-    chains: option.Chains = None,
-    policy: option.Policy = None,
-    neighbourhood: Neighbourhood = None,
-    candidates: Candidates = None,
-    greedy: option.Greedy = False,
-    t_start: option.TStart = None,
-    t_end: option.TEnd = None,
-    schedule: option.Schedule = "geometric",
-    reheat: option.Reheat = 0,
-    acceptance: option.Acceptance = "metropolis",
-    init: option.Init = None,
-    capacity: Capacity = None,
-    open_: Open = False,
-    from_: From = None,
-    to: To = None,
-    set_: Pairs = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    ignore: Ignore = None,
-    max_memory: MaxMemory = None,
+    given: Given,
+    reading: Reading,
+    settings: Settings,
     instance: option.Instance = None,
     output: option.Output = None,
     fmt: option.Format = None,
     jobs: option.Jobs = None,
     again: option.Again = False,
-    trace: option.Trace = None,
     plot: option.Plot = None,
-    plot_run: option.PlotRun = None,
-    log_format: option.LogFormat = "text",
+    curve: option.Curve = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
     """Solve FILEs and print the best solutions found."""
-    options, started = locals(), began()
-    set_log_format(log_format)
-    console = Console(quiet, verbose)
+    started, console = began(), Console(quiet, verbose)
     check_destination(output, files)
     crew = None
     if jobs is not None or several() is not None:
         from nsa_cli.cli.many import Crew
 
         crew = Crew.of(jobs, files)
-    limit = parse_bytes("max_memory", max_memory)
-    with memory_limit(limit):
-        keys = record_keys(set_, capacity, open_, from_, to)
-        items, skipped = read_inputs(files, problem, keys, **reading_options(options))
+    items, skipped = read_inputs(files, given.problem, given.keys(), **vars(reading))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
@@ -123,16 +55,12 @@ def solve(
     elif len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
         raise items[0].error
     fmt = choose_format(fmt, output, tasks, len(items))
-    extras = Extras(trace, plot, plot_run)
+    extras = Extras(plot, curve)
     extras.check(tasks, output)
-    with memory_limit(limit):
-        first = first_solution(init, tasks, console.warn)
-    settings = Settings(
-        **{name: options[name] for name in _SETTINGS},
-        init=first,
-        bound=not no_bound,
-        started=started,
-    )
+    first = settings.init
+    if isinstance(first, str):
+        first = first_solution(first, tasks, console.warn)
+    settings = replace(settings, init=first, started=started)
     if leads:
         _report_input(items, skipped, console)
     writer = Writer(items, output, fmt)

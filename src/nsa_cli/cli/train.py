@@ -13,7 +13,7 @@ from nsa_cli.cli.compiling import announce_compiling
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, Status, say
 from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
+from nsa_cli.cli.options import Device, Neighbourhood, ProblemName, Quiet, check_output
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import check_installed, need
@@ -51,16 +51,12 @@ def train(
         str | None, typer.Option("--features", metavar="NAME", help="What the network sees.")
     ] = None,
     neighbourhood: Neighbourhood = None,
-    candidates: Candidates = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Same seed, same policy.")] = 0,
     device: Device = "cpu",
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the policy goes.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the state beside FILE.")] = False,
-    tensorboard: Annotated[
-        str | None, typer.Option("--tensorboard", metavar="DIR", help="Write the log for TensorBoard, too.")
-    ] = None,
     quiet: Quiet = False,
     *,
     config: str | None = None,  # this and the next are filled by nsa_cli.cli.config
@@ -83,14 +79,13 @@ def train(
         from nsa_cli.train.es import train_es
         from nsa_cli.train.loop import Training
         from nsa_cli.train.ppo import train_ppo
-        from nsa_cli.train.tensorboard import board
 
         found, console = find_problem(problem), Console(quiet or not group.leads)
         _check_own(found, console)
         out = _destination(out, found.name, f"{method}-{preset}", console)
         if group.leads:
             check_output(out)
-        asked = found.requested_neighbourhood(neighbourhood, candidates)
+        asked = None if neighbourhood is None else found.neighbourhood(neighbourhood)
         given = {
             "size": size,
             "epochs": epochs,
@@ -101,12 +96,7 @@ def train(
             type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
         )
         status = Status(console)
-        with board(tensorboard if group.leads else None) as write, Signals() as signals:
-
-            def show(row: Mapping[str, Any]) -> None:
-                write(row)
-                status.update(_progress(row, chosen.epochs))
-
+        with Signals() as signals:
             run = Training(
                 found,
                 chosen,
@@ -116,7 +106,7 @@ def train(
                 threads=group.threads,
                 group=group,
                 asked_to_stop=lambda: signals.received,
-                on_epoch=show,
+                on_epoch=lambda row: status.update(_progress(row, chosen.epochs)),
             )
             find_temperatures(run)
             try:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from nsa_cli.core.errors import UsageError, shown
 
 #: A temperature, or that it is to be estimated from a sample of the instance's moves.
@@ -36,8 +38,6 @@ _SEPARATORS = {
 }
 _SIGNS = {"comma": ",", "point": ".", "blank": " ", "apostrophe": "'"}
 
-_BYTES = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?B|)", re.IGNORECASE)
-_BYTE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 #: One number, or a first and a last one.
 _RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
@@ -107,6 +107,13 @@ def parse_choice(option: str, value: Any, choices: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise _unexpected(option, f"one of {', '.join(choices)}", value)
     return value
+
+
+def parse_flag(option: str, value: Any) -> bool:
+    """Insist on True or False, NumPy's as well."""
+    if not isinstance(value, bool | np.bool_):
+        raise _unexpected(option, "True or False", value)
+    return bool(value)
 
 
 def parse_text(option: str, value: Any) -> str | None:
@@ -191,17 +198,6 @@ def parse_seconds(option: str, value: Any) -> float | None:
     if found is None:
         raise _unexpected(option, expected, value)
     return float(found[1]) * _UNITS[found[2]]
-
-
-def parse_bytes(option: str, value: Any) -> int | None:
-    """Read an amount of memory: ``500MB``, ``4GB``, or a number of bytes; or None."""
-    if value is None:
-        return None
-    found = _BYTES.fullmatch(value.strip()) if isinstance(value, str) else None
-    whole = _whole(value) if found is None else round(float(found[1]) * _BYTE_UNITS[(found[2] or "").upper()])
-    if whole is None or whole < 1:
-        raise _unexpected(option, "an amount of memory such as 500MB or 4GB", value)
-    return whole
 
 
 def parse_steps(option: str, value: Any) -> Steps | None:

@@ -355,32 +355,6 @@ class Problem(ABC, Generic[InstanceT]):
             raise UsageError(f"there is no {shown(name)}; {there}", option="neighbourhood")
         return known[name]
 
-    def with_candidates(self, count: int) -> Neighbourhood[InstanceT]:
-        """Give the neighbourhood with candidate lists of a length.
-
-        Raises
-        ------
-        UsageError
-            If the problem has none, or the length is out of range.
-        """
-        raise UsageError(f"{self.name} has no candidate lists", option="candidates")
-
-    def requested_neighbourhood(
-        self, name: str | None, candidates: int | None
-    ) -> Neighbourhood[InstanceT] | None:
-        """Find a neighbourhood by name or by the length of its candidate lists; None if neither is given.
-
-        Raises
-        ------
-        UsageError
-            If both are given, or there is no such neighbourhood.
-        """
-        if candidates is None:
-            return None if name is None else self.neighbourhood(name)
-        if name is not None:
-            raise UsageError("names a neighbourhood, too", option="candidates", drop={"neighbourhood": None})
-        return self.with_candidates(candidates)
-
     @abstractmethod
     def from_record(self, data: Mapping[str, Any]) -> InstanceT:
         """Build and validate an instance from its JSON form.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from functools import partial
+from typing import Any, TypedDict
 
-from nsa_cli.core.errors import UsageError, visible
+from nsa_cli.core.errors import visible
 from nsa_cli.core.options import parse_separator, parse_sign, parse_words
+from nsa_cli.core.setting import READING, read_settings, setting
 from nsa_cli.core.words import squeezed
 
 
@@ -17,46 +19,51 @@ class ReadingOptions(TypedDict, total=False):
     columns: str | Sequence[str] | None
     separator: str | None
     decimal: str | None
-    thousands: str | None
     ignore: str | Sequence[str]
+
+
+def _ignored(option: str, value: Any) -> tuple[str, ...]:
+    """Read words to leave out: a text of them between commas, or several such texts."""
+    texts = [value] if isinstance(value, str) else parse_words(option, value) or ()
+    return tuple(word for text in texts for word in parse_words(option, text) or ())
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a user says about a file's form; None is decided from the data.
+    """What a user says about a file's form; None is decided from the data."""
 
-    Attributes
-    ----------
-    columns : tuple of str, optional
-        What the columns of a table are, in their order; ``-`` leaves one out, and ``matrix`` alone makes all
-        of them distances. A text ``id,x,y`` is split.
-    separator : str, optional
-        Between the cells of a table: ``;``, ``,``, ``|``, a tab, or a blank for any number of blanks.
-    decimal : {'.', ','}, optional
-    thousands : str, optional
-        ``,``, ``.``, ``'``, ``_`` or a blank.
-    ignore : tuple of str
-        Keys and columns to leave out; a text is split at commas.
-    """
-
-    columns: tuple[str, ...] | None = None
-    separator: str | None = None
-    decimal: str | None = None
-    thousands: str | None = None
-    ignore: tuple[str, ...] = ()
+    columns: tuple[str, ...] | None = setting(
+        None,
+        READING,
+        "Columns of a table in their order: id,x,y; - leaves one out; matrix: distances.",
+        metavar="WORDS",
+        read=parse_words,
+    )
+    separator: str | None = setting(
+        None,
+        READING,
+        "Sign between the cells of a table: ; , | tab or blank.",
+        metavar="SIGN",
+        read=parse_separator,
+    )
+    decimal: str | None = setting(
+        None,
+        READING,
+        "Decimal sign of a table: . or ,; the other one is between thousands.",
+        metavar="SIGN",
+        read=partial(parse_sign, signs=".,"),
+    )
+    ignore: tuple[str, ...] = setting(
+        (),
+        READING,
+        "Keys and columns of the file to leave out, between commas; may be repeated.",
+        metavar="WORDS",
+        read=_ignored,
+        kind=list,
+    )
 
     def __post_init__(self) -> None:
-        given = {
-            "columns": parse_words("columns", self.columns),
-            "separator": parse_separator("separator", self.separator),
-            "decimal": parse_sign("decimal", self.decimal, ".,"),
-            "thousands": parse_sign("thousands", self.thousands, ",.'_ "),
-            "ignore": parse_words("ignore", self.ignore) or (),
-        }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
-        if self.decimal is not None and self.decimal == self.thousands:
-            raise UsageError("is the decimal sign, too", option="thousands")
+        read_settings(self)
 
     def leaves_out(self, word: str) -> bool:
         """Tell whether the user wants a key or a column left out, as it is written or shown, or alike."""
@@ -65,5 +72,5 @@ class Reading:
     @property
     def of_tables(self) -> dict[str, None]:
         """Options given that only a table can follow, by name."""
-        names = ("columns", "separator", "decimal", "thousands")
+        names = ("columns", "separator", "decimal")
         return dict.fromkeys(name for name in names if getattr(self, name) is not None)

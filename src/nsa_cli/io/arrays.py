@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nsa_cli.core.errors import InputError, shown
-from nsa_cli.core.limits import largest_unpacked, needed_memory
+from nsa_cli.core.limits import largest_unpacked
 
 _NPY, _ZIP = b"\x93NUMPY", b"PK\x03\x04"
 
@@ -64,11 +64,8 @@ def check_unpacked(size: int, most: int, name: str) -> None:
         In that case.
     """
     if size > most:
-        raise InputError(
-            f"is a small file that unpacks to more than {most // 10**6} MB",
-            name,
-            use={"max_memory": needed_memory(max(size, 10 * most))},
-        )
+        what = "is a small file that unpacks to more than"
+        raise InputError(f"{what} {most // 10**6} MB; if that is right, unpack it first", name)
 
 
 def _archive(data: bytes, name: str) -> dict[str, Any]:

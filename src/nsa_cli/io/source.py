@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nsa_cli.core.errors import InputError
-from nsa_cli.core.limits import largest_file, largest_unpacked, needed_memory
+from nsa_cli.core.limits import BYTES_A_BYTE, largest_file, largest_unpacked
 from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Source
 from nsa_cli.io.arrays import check_unpacked, holds_arrays, read_arrays
@@ -128,11 +128,8 @@ def _check_size(size: int, limit: int, name: str, most: int | None) -> None:
         return
     if most is not None:
         raise InputError(f"is too large: expected at most {most} bytes", name)
-    raise InputError(
-        f"is more than {limit // 10**6} MB, and reading it may take {needed_memory(size)} of memory",
-        name,
-        use={"max_memory": needed_memory(size)},
-    )
+    needed = f"{-(-size * BYTES_A_BYTE // 10**9)} GB, more than half of this machine's memory"
+    raise InputError(f"is more than {limit // 10**6} MB, and reading it may take {needed}", name)
 
 
 def decode(data: bytes, name: str, suffix: str) -> Source:

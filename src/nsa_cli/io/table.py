@@ -364,9 +364,8 @@ def _signs(table: Table) -> tuple[Signs, str | None]:
         If the cells contradict each other, or allow two readings.
     """
     reading = table.source.reading
-    if reading.decimal or reading.thousands:
-        other = {",": ".", ".": ","}.get(reading.thousands or "", ".")
-        return Signs(reading.decimal or other, reading.thousands or ""), None
+    if reading.decimal:
+        return Signs(reading.decimal, "." if reading.decimal == "," else ","), None
     columns = ["\n".join(cells) for cells in zip(*table.rows, strict=False)]  # rows may differ in length
     if not any("," in cells for cells in columns):
         return _signs_of_points(table, columns)
@@ -459,17 +458,18 @@ def _contradiction(table: Table, comma: tuple[str, int], point: tuple[str, int])
     return table.source.error(
         f"decimal comma here, decimal point in line {point[1]}: cannot tell what separates thousands",
         comma[1],
-        use={"decimal": ",", "thousands": ","},
+        use={"decimal": ","},
     )
 
 
 def _ambiguous(table: Table, cell: str, line: int, sign: str) -> Exception:
     whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
+    other, name = (".", "comma") if sign == "," else (",", "point")
     return table.source.error(
-        f"{shown(cell)}: cannot tell {whole} from {real}, for every {'comma' if sign == ',' else 'point'} is "
-        "followed by three digits",
+        f"{shown(cell)}: cannot tell {whole} from {real}, for every {name} is followed by three digits; "
+        f"by the decimal sign {other} it is {whole}, by {sign} {real}",
         line,
-        use={"thousands": sign, "decimal": sign},
+        use={"decimal": sign},
     )
 
 

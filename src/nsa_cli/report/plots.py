@@ -61,8 +61,8 @@ _STYLE: dict[str, Any] = {
 _RUN_SHAPE = (7.5, 7.0)
 
 
-def check_picture(option: str, path: str) -> None:
-    """Refuse a picture that cannot be made, before anything is computed.
+def check_picture(option: str, path: str, others: Sequence[str] = ()) -> None:
+    """Refuse a picture that cannot be made, before anything is computed; `others` are endings there are, too.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def check_picture(option: str, path: str) -> None:
         If matplotlib is not installed, or the file's name has no ending of a picture.
     """
     if Path(path).suffix.lower() not in _FORMATS:
-        known = ", ".join(_FORMATS)
+        known = ", ".join((*others, *_FORMATS))
         raise UsageError(f"expected a file name that ends in {known}, got {shown(path)}", option=option)
     if not is_installed("matplotlib"):
         raise UsageError(f"needs {how_to_install('matplotlib')}", option=option)
@@ -200,8 +200,8 @@ def save_policy(path: str, drawing: Drawing[Any], view: LearntView) -> None:
 def save_run(
     path: str,
     rows: Sequence[Row],
-    name: str | None = None,
-    reference: tuple[str, Number] | None = None,
+    name: str | None,
+    reference: tuple[str, Number] | None,
 ) -> None:
     """Draw the annealing curve into a file: objectives, temperature and acceptance over the steps.
 

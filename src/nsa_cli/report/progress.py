@@ -62,22 +62,6 @@ class Snapshot:
             return self.progress.step / max(self.progress.steps, 1)
         return 0.0 if self.left is None else self.seconds / max(self.seconds + self.left, 1e-9)
 
-    def event(self) -> dict[str, Any]:
-        """Fields of a line of JSON."""
-        progress = self.progress
-        numbers = {
-            "temperature": progress.temperature,
-            "acceptance": progress.acceptance,
-            "best": self.best,
-            "mean": self.mean,
-            "bound": self.bound,
-            "gap": self.gap,
-            "seconds": round(self.seconds, 3),
-            "seconds_left": None if self.left is None else round(self.left, 3),
-        }
-        finite = {k: v if v is not None and math.isfinite(v) else None for k, v in numbers.items()}
-        return {"step": progress.step, "steps": progress.steps, **finite}
-
     def line(self, width: int, verbose: bool = False) -> str:
         """One line of at most `width` characters; the least important parts are left out first."""
         progress = self.progress

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import time
 from pathlib import Path
@@ -11,11 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.io.atomic import write_text
-from nsa_cli.io.numbers import read_number
-from nsa_cli.io.source import read_source
 from nsa_cli.io.table import format_table
 
 if TYPE_CHECKING:
@@ -124,33 +120,3 @@ def _cells(row: Row) -> list[Any]:
     acceptance = "" if math.isnan(row.acceptance) else round(row.acceptance, 6)
     rest = ("" if math.isnan(x) else x for x in (row.mean, row.current_best, row.best))
     return [row.step, round(row.seconds, 6), float(f"{row.temperature:.9g}"), acceptance, *rest, row.phase]
-
-
-def read_trace(path: str) -> list[Row]:
-    """Read a curve that `Trace.write` wrote.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is no such curve.
-    """
-    try:
-        lines = list(csv.reader(read_source(path).text.splitlines()))
-    except csv.Error as error:
-        raise InputError(f"is no trace: {error}", path) from None
-    if not lines or tuple(lines[0]) != Row._fields:
-        got = shown(",".join(lines[0])) if lines else "an empty file"
-        raise InputError(f"is no trace: expected the header {','.join(Row._fields)}, got {got}", path, 1)
-    rows = []
-    for line, cells in enumerate(lines[1:], start=2):
-        *cells, phase = cells or [""]
-        step, *numbers = (math.nan if cell == "" else read_number(cell) for cell in cells or [""])
-        if not isinstance(step, int) or len(cells) + 1 != len(Row._fields) or None in numbers:
-            message = (
-                f"expected {len(Row._fields) - 1} numbers and a phase, got {shown(','.join([*cells, phase]))}"
-            )
-            raise InputError(message, path, line)
-        rows.append(Row(step, *map(float, numbers), phase))  # type: ignore
-    if not rows:
-        raise InputError("expected rows, got a header only", path)
-    return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def result_of(
         method=search.method,
         policy=search.policy,
         start="given" if isinstance(init, np.ndarray) else init or next(iter(task.problem.starts)),
-        schedule=plan.schedule.to_dict(),
+        schedule=asdict(plan.schedule),
         backend=search.backend,
         device=search.device,
         threads=search.threads,

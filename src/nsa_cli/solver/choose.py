@@ -78,9 +78,8 @@ def choose_policy(task: Task, settings: Settings) -> str:
     if settings.policy is not None:
         return settings.policy
     problem = task.problem
-    requested = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
-    best = requested or problem.neighbourhood()
-    if requested is None and RULES[settings.acceptance].uses_reverse and not best.reversible:
+    best = problem.neighbourhood(settings.neighbourhood)
+    if settings.neighbourhood is None and RULES[settings.acceptance].uses_reverse and not best.reversible:
         best = problem.neighbourhoods[0]
     return best.default_policy(task.instance)
 
@@ -146,7 +145,7 @@ def _large_steps(task: Task, settings: Settings, device: str, sharing: float) ->
 
 def _against_large_steps(settings: Settings, device: str, *, asked: bool) -> dict[str, Any]:
     """List the given options that large steps do not have; ``device`` with the one that they need."""
-    options = ["policy", "neighbourhood", "candidates", "unit"]
+    options = ["policy", "neighbourhood", "unit"]
     if not asked:
         options += ["steps", "t_start", "t_end"]
     against: dict[str, Any] = {name: None for name in options if getattr(settings, name) is not None}
@@ -167,8 +166,7 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
         If there is no such policy or backend, or the two do not go together.
     """
     stored = find_stored(policy, problem.name, greedy=settings.greedy)
-    requested = problem.requested_neighbourhood(settings.neighbourhood, settings.candidates)
-    neighbourhood = neighbourhood_for(problem, stored, None if requested is None else requested.name)
+    neighbourhood = neighbourhood_for(problem, stored, settings.neighbourhood)
     if RULES[settings.acceptance].uses_reverse and not neighbourhood.reversible:
         raise UsageError(
             f"{settings.acceptance}: moves of the neighbourhood {neighbourhood.name} cannot all be undone",

@@ -39,18 +39,15 @@ class SolveOptions(RunOptions, ReadingOptions, total=False):
     ----------
     data : mapping, optional
         Keys beside, or instead of, the instance's own: ``{"capacity": 5}``.
-    max_memory : int or str, optional
-        Memory that reading may take, in bytes or as ``4GB``; 2 GB by default.
     """
 
     data: Mapping[str, Any] | None
-    max_memory: int | str | None
 
 
 def _defaults() -> dict[str, Any]:
     """Default of each keyword argument."""
     known = {f.name: f for cls in (Settings, Reading) for f in fields(cls)}
-    others = {"progress": False, "on_progress": None, "data": None, "max_memory": None}
+    others = {"progress": False, "on_progress": None, "data": None}
     return {name: None if f.default is MISSING else f.default for name, f in known.items()} | others
 
 

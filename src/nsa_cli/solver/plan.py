@@ -74,7 +74,7 @@ def _plan(task: Task, place: int, search: Search, settings: Settings) -> Plan:
     chains = settings.chains or budget.chains
     check_memory(chains * (_CHAIN_BYTES + _ELEMENT_BYTES * task.instance.size))
     first, last, estimated = _temperatures(budget, settings)
-    schedule = Schedule(steps, first, last, settings.schedule, settings.reheat)
+    schedule = Schedule(steps, first, last, settings.schedule)
     return Plan(search, schedule, chains, (place,), estimated if search.method == "anneal" else ())
 
 

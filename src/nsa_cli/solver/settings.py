@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from os import PathLike
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from nsa_cli.anneal.schedule import KINDS, Kind
 from nsa_cli.core.clock import Clock
-from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import (
     Patience,
@@ -24,6 +24,7 @@ from nsa_cli.core.options import (
     parse_choice,
     parse_count,
     parse_device,
+    parse_flag,
     parse_gap,
     parse_number,
     parse_patience,
@@ -34,7 +35,9 @@ from nsa_cli.core.options import (
     parse_temperature,
     parse_text,
 )
+from nsa_cli.core.setting import ANNEALING, SEARCH, STOPPING, read_settings, setting
 from nsa_cli.kernels.acceptance import RULES
+from nsa_cli.problems import builtin_names, find_problem
 
 METHODS = ("auto", "anneal", "large-step")
 BACKENDS = ("auto", "torch", "numba")
@@ -52,12 +55,10 @@ class SettingOptions(TypedDict, total=False):
     chains: int | Literal["auto"] | None
     policy: str | PathLike[str] | None
     neighbourhood: str | None
-    candidates: int | None
     greedy: bool
     t_start: float | Literal["auto"] | None
     t_end: float | Literal["auto"] | None
     schedule: Kind
-    reheat: int
     acceptance: str
     init: str | ArrayLike | None
     time_limit: float | str | None
@@ -69,66 +70,32 @@ class SettingOptions(TypedDict, total=False):
     started: float
 
 
+def policy_names() -> Sequence[str]:
+    """Names of the shipped policies, and ``uniform``."""
+    from nsa_cli.policy.checkpoint import available
+
+    return ["uniform", *(policy for name in builtin_names() for policy in available(name))]
+
+
+def start_names() -> Sequence[str]:
+    """Names of the starts of all built-in problems."""
+    return sorted({start for name in builtin_names() for start in find_problem(name).starts})
+
+
+def _seed(option: str, value: Any) -> int | None:
+    return None if value is None else parse_seed(option, value)
+
+
+def _start(option: str, value: Any) -> str | Solution | None:
+    return value if isinstance(value, np.ndarray) else parse_text(option, value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """How to solve; every field has a default that fits the instance.
 
     Options may be given as on the command line (``steps="10N2"``, ``gap="1%"``); the fields hold their typed
-    values.
-
-    Attributes
-    ----------
-    steps : Steps, optional
-        Of each chain: a number, or in terms of the size: ``10N2``.
-    seed : int, optional
-        0 <= seed < 2**63; drawn if not given, and reported either way.
-    device : str
-        ``auto``, ``cpu``, ``cuda`` or ``cuda:1``. On CUDA it is annealing by the reference implementation.
-        ``auto`` is the CPU; with ``backend="torch"`` it is CUDA where there is a device.
-    method : {'auto', 'anneal', 'large-step'}
-        ``large-step``: each step is a kick with its repair by local search (iterated local search), where a
-        problem has them. ``auto`` takes large steps unless something is asked for that only annealing move by
-        move has, such as a policy or a number of steps.
-    backend : {'auto', 'torch', 'numba'}
-        ``auto`` takes compiled kernels on a CPU wherever there are some for the problem and the policy.
-    threads : int, optional
-        CPU threads; they change no answer. All cores by default.
-    chains : int, optional
-        Independent chains an instance; the best answer counts. By default, or ``auto``, as many as do best at
-        this size and in this time.
-    policy : str, optional
-        ``uniform``, the name of a shipped policy, or a file; the problem's best one by default.
-    neighbourhood : str, optional
-        Move set with its energy, one of the problem's; by default the policy's, or the best one.
-    candidates : int, optional
-        The neighbourhood with candidate lists of so many elements, where the problem has one.
-    greedy : bool
-        Always take the policy's likeliest action.
-    t_start, t_end : float or 'auto', optional
-        First and last temperature in normalised units (TSP: the side of the square around the cities is 1;
-        knapsack: the largest value is 1; bins: one bin is 1); ``auto`` estimates it from a sample of moves.
-    schedule : {'geometric', 'linear', 'constant', 'adaptive'}
-        ``adaptive`` goes slowly where energy falls, as a pilot of a tenth of the run tells.
-    reheat : int
-        How often temperatures begin anew, each time for an equal share of the steps or the time.
-    acceptance : str
-        Acceptance rule, one of `nsa_cli.kernels.acceptance`.
-    init : str or ndarray, optional
-        Name of one of the problem's starts, or a solution.
-    time_limit : float, optional
-        Seconds, from `started`.
-    target : float, optional
-        Stop at this objective, or a better one.
-    gap : float, optional
-        Stop at this relative gap to the bound: ``0.01`` or ``"1%"``; 0 is proven optimal.
-    no_improvement : Patience, optional
-        Stop after this many steps (``5000``, ``"10N"``) or seconds (``"2s"``) without improvement.
-    bound : bool
-        Whether to bound the optimum, and to stop where the bound is reached.
-    unit : float, optional
-        What is 1 in normalised units, in file units; estimated from the data by default.
-    started : float
-        `time.monotonic` at which the user's clock started.
+    values. What each means stands beside it, as the help of its option.
 
     Raises
     ------
@@ -136,43 +103,146 @@ class Settings:
         If a value cannot be, or two do not go together; names the option.
     """
 
-    steps: Steps | None = None
-    seed: int | None = None
-    device: str = "auto"
-    method: str = "auto"
-    backend: str = "auto"
-    threads: int | None = None
-    chains: int | None = None
-    policy: str | None = None
-    neighbourhood: str | None = None
-    candidates: int | None = None
-    greedy: bool = False
-    t_start: Temperature | None = None
-    t_end: Temperature | None = None
-    schedule: Kind = "geometric"
-    reheat: int = 0
-    acceptance: str = "metropolis"
-    init: str | Solution | None = None
-    time_limit: float | None = None
-    target: float | None = None
-    gap: float | None = None
-    no_improvement: Patience | None = None
-    bound: bool = True
-    unit: float | None = None
+    steps: Steps | None = setting(
+        None,
+        STOPPING,
+        "Steps of each chain: 20000, 1e6, 10N, 10N2 (N: the size). By default they are for annealing.",
+        metavar="STEPS",
+        read=parse_steps,
+    )
+    time_limit: float | None = setting(
+        None,
+        STOPPING,
+        "Stop after this wall-clock time: 10 (seconds), 500ms, 2m, 1h.",
+        metavar="TIME",
+        read=parse_seconds,
+    )
+    target: float | None = setting(
+        None, STOPPING, "Stop at this objective or a better one.", metavar="COST", read=parse_target
+    )
+    gap: float | None = setting(
+        None,
+        STOPPING,
+        "Stop at this relative gap to the bound: 1%, 0.01; 0 is optimal.",
+        metavar="SHARE",
+        read=parse_gap,
+    )
+    no_improvement: Patience | None = setting(
+        None,
+        STOPPING,
+        "Stop after 5000 or 10N steps, or 2s, without improvement.",
+        metavar="STEPS|TIME",
+        read=parse_patience,
+    )
+    bound: bool = setting(
+        True, STOPPING, "Search only: no bound, no proof of optimality, no exact method.", read=parse_flag
+    )
+    seed: int | None = setting(
+        None,
+        SEARCH,
+        "Same seed, same answer; drawn and reported if not given.",
+        metavar="N",
+        read=_seed,
+        kind=int,
+    )
+    device: str = setting(
+        "auto",
+        SEARCH,
+        "Where to compute; on CUDA the reference implementation anneals. Default: auto, a CPU.",
+        words=("auto", "cpu", "cuda"),
+        read=parse_device,
+    )
+    method: str = setting(
+        "auto",
+        SEARCH,
+        "anneal: a policy proposes moves; large-step: kicks, each repaired by local search, no policy; "
+        "auto: large-step where possible, unless a policy or steps are given.",
+        words=METHODS,
+        read=partial(parse_choice, choices=METHODS),
+    )
+    backend: str = setting(
+        "auto",
+        SEARCH,
+        "numba: compiled kernels, on a CPU; torch: the reference, on any device.",
+        words=BACKENDS,
+        read=partial(parse_choice, choices=BACKENDS),
+    )
+    threads: int | None = setting(
+        None,
+        SEARCH,
+        "CPU threads; they change no answer. Default: all cores.",
+        metavar="N",
+        read=parse_count,
+        kind=int,
+    )
+    chains: int | None = setting(
+        None,
+        SEARCH,
+        "Independent chains, the best of which counts; auto: by size and time limit.",
+        metavar="N|auto",
+        read=parse_chains,
+    )
+    init: str | Solution | None = setting(
+        None,
+        SEARCH,
+        "Initial solution: a named start (greedy, random, paper, …) or a file.",
+        metavar="NAME|FILE",
+        words=start_names,
+        read=_start,
+    )
+    policy: str | None = setting(
+        None,
+        ANNEALING,
+        "Where moves come from: a shipped policy, a file, uniform. Default: for annealing the best one.",
+        metavar="NAME|FILE|uniform",
+        words=policy_names,
+        read=parse_text,
+    )
+    neighbourhood: str | None = setting(
+        None,
+        ANNEALING,
+        "Moves and energy of annealing: paper; squares (of loads) for bins; nearest:K for tours. "
+        "Default: those the policy was trained with.",
+        metavar="NAME",
+        words=("paper", "squares", "nearest:10"),
+        read=parse_text,
+    )
+    greedy: bool = setting(
+        False, ANNEALING, "Take the policy's most probable move, do not sample.", read=parse_flag
+    )
+    t_start: Temperature | None = setting(
+        None,
+        ANNEALING,
+        "First temperature, in normalised units; auto: estimated from a sample of moves.",
+        metavar="T|auto",
+        read=parse_temperature,
+    )
+    t_end: Temperature | None = setting(
+        None, ANNEALING, "Last temperature, in the same units.", metavar="T|auto", read=parse_temperature
+    )
+    schedule: Kind = setting(
+        "geometric",
+        ANNEALING,
+        "How temperatures fall.",
+        words=KINDS,
+        read=partial(parse_choice, choices=KINDS),
+    )
+    acceptance: str = setting(
+        "metropolis",
+        ANNEALING,
+        "Acceptance rule: the paper's, one with the proposals' probabilities, or threshold accepting.",
+        words=tuple(RULES),
+        read=partial(parse_choice, choices=tuple(RULES)),
+    )
+    #: What is 1 in normalised units, in file units; estimated from the data by default.
+    unit: float | None = setting(None, read=partial(parse_number, minimum=0.0))
+    #: `time.monotonic` at which the user's clock started.
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        for name, parse in _PARSERS.items():
-            object.__setattr__(self, name, parse(name, getattr(self, name)))
-        for name in ("greedy", "bound"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise UsageError(f"expected True or False, got {shown(getattr(self, name))}", option=name)
+        read_settings(self)
         if self.gap is not None and not self.bound:
             raise UsageError("is relative to the bound", option="gap", drop={"bound": False})
-        if self.reheat and self.schedule == "adaptive":
-            raise UsageError(
-                "an adaptive schedule heats again by itself", option="reheat", use={"schedule": "geometric"}
-            )
 
     def clock(self, asked: Callable[[], bool] | None = None) -> Clock:
         """Give the clock of a run by these settings; `asked` tells whether somebody wants it to end."""
@@ -193,32 +263,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return "given"
     return value.plain() if isinstance(value, Steps | Patience) else value
-
-
-def _start(option: str, value: Any) -> str | Solution | None:
-    return value if isinstance(value, np.ndarray) else parse_text(option, value)
-
-
-_PARSERS: dict[str, Callable[[str, Any], Any]] = {
-    "steps": parse_steps,
-    "seed": lambda option, value: None if value is None else parse_seed(option, value),
-    "device": parse_device,
-    "method": partial(parse_choice, choices=METHODS),
-    "backend": partial(parse_choice, choices=BACKENDS),
-    "threads": parse_count,
-    "chains": parse_chains,
-    "policy": parse_text,
-    "neighbourhood": parse_text,
-    "candidates": parse_count,
-    "t_start": parse_temperature,
-    "t_end": parse_temperature,
-    "schedule": partial(parse_choice, choices=KINDS),
-    "reheat": partial(parse_count, minimum=0),
-    "acceptance": partial(parse_choice, choices=tuple(RULES)),
-    "init": _start,
-    "time_limit": parse_seconds,
-    "target": parse_target,
-    "gap": parse_gap,
-    "no_improvement": parse_patience,
-    "unit": partial(parse_number, minimum=0.0),
-}

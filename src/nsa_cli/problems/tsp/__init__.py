@@ -113,9 +113,6 @@ class Tsp(Problem[TspInstance]):
     def neighbourhood(self, name: str | None = None) -> Neighbourhood[TspInstance]:
         return super().neighbourhood(name) if name in (None, "paper") else parse(name)
 
-    def with_candidates(self, count: int) -> Neighbourhood[TspInstance]:
-        return nearest_cities(count)
-
     def searched(self, instance: TspInstance) -> TspInstance:
         return searched(instance)
 

@@ -112,18 +112,8 @@ def _learnt_chains(size: int) -> int:
     return max(min(2_000 // size, 8), 1)
 
 
-@functools.cache
-def nearest_cities(count: int) -> Nearest:
-    """Give the neighbourhood of K candidates, the same object each time.
-
-    Raises
-    ------
-    UsageError
-        If K is out of range.
-    """
-    if not _FEWEST <= count <= _MOST:
-        raise UsageError(f"expected a number from {_FEWEST} to {_MOST}, got {count}", option="candidates")
-    return Nearest(count)
+#: The neighbourhood of K candidates, the same object each time.
+nearest_cities = functools.cache(Nearest)
 
 
 def parse(name: str) -> Nearest:

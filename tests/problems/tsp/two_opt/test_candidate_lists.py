@@ -20,7 +20,7 @@ from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
 from helpers import random_instances, starts_of
 
 TSP = nsa.find_problem("tsp")
-NEAR = TSP.with_candidates(4)
+NEAR = TSP.neighbourhood("nearest:4")
 
 
 def matrix_of(instance):
@@ -129,12 +129,10 @@ def test_many_cities_take_memory_in_proportion():
     ("options", "word"),
     [
         (["--neighbourhood", "nearest"], "nearest:K"),
-        (["--candidates", "1"], "--candidates: expected a number from 2"),
         (["--neighbourhood", "nearest:1"], "K from 2 to 100"),
-        (["--candidates", "5", "--neighbourhood", "paper"], "leave out --neighbourhood"),
-        (["--candidates", "10", "--policy", "tsp-es-best"], "is for paper"),
+        (["--neighbourhood", "nearest:10", "--policy", "tsp-es-best"], "is for paper"),
         (["--neighbourhood", "paper", "--policy", "tsp-es-nearest"], "is for nearest:10"),
-        (["--candidates", "10", "--method", "large-step"], "leave out --candidates"),
+        (["--neighbourhood", "nearest:10", "--method", "large-step"], "leave out --neighbourhood"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(tmp_path, capsys, options, word):
@@ -151,14 +149,12 @@ def test_other_problems_have_no_candidate_lists():
     """And say so."""
     with pytest.raises(nsa.UsageError, match="there is no 'nearest:10'; there is paper"):
         nsa.find_problem("knapsack").neighbourhood("nearest:10")
-    with pytest.raises(nsa.UsageError, match="candidates: knapsack has no candidate lists"):
-        nsa.find_problem("knapsack").with_candidates(10)
 
 
 def test_a_neighbourhood_is_the_same_object_each_time():
-    """By name, by the length of its lists and by default; instances are batched by it."""
-    assert TSP.neighbourhood("nearest:7") is TSP.neighbourhood("nearest:7") is TSP.with_candidates(7)
-    assert TSP.neighbourhood() is TSP.with_candidates(10) is TSP.neighbourhoods[1]
+    """By name and by default; instances are batched by it."""
+    assert TSP.neighbourhood("nearest:7") is TSP.neighbourhood("nearest:7")
+    assert TSP.neighbourhood() is TSP.neighbourhood("nearest:10") is TSP.neighbourhoods[1]
 
 
 def test_a_policy_states_its_candidates(tmp_path):
@@ -206,7 +202,7 @@ def test_a_benchmark_has_a_row_for_near_candidates(tmp_path, capsys):
         "--policies",
         "tsp-es-nearest",
     ]
-    assert exit_code([*command, "--candidates", "5", "--out", str(tmp_path / "out"), "-q"]) == 0
+    assert exit_code([*command, "--neighbourhood", "nearest:5", "--out", str(tmp_path / "out"), "-q"]) == 0
     runs = (tmp_path / "out" / "runs.csv").read_text()
     assert {"nsa-sa", "nsa-sa-nearest:5", "nsa-es-nearest"} <= {
         row.split(",")[3] for row in runs.split("\n")[1:-1]
