@@ -304,7 +304,7 @@ def _fast_tsp_solver(_: Clock) -> Solver:
 
 def _lkh_solver(_: Clock) -> Solver:
     import nsa_cli as nsa
-    from nsa_cli.problems.tsp.programs import lkh
+    from nsa_cli.problems.tsp.bench import lkh
 
     def solve(file: str, seconds: float, _seed: int) -> tuple[list[int], dict[str, Any]]:
         instance = nsa.read(file)[0].instance
