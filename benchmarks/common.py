@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 import nsa_cli as nsa
 from nsa_cli.bench.benchmark import Benchmark
 from nsa_cli.bench.choose import Request
-from nsa_cli.bench.runs import MeasuredRun
 from nsa_cli.bench.solvers import Monitor, Solver
 from nsa_cli.bench.statistics import half_width
 from nsa_cli.bench.suites import Suite
+from nsa_cli.bench.summary import ScoredRun, score
 from nsa_cli.core.bench import BenchContribution
 from nsa_cli.work.journal import Journal
 
@@ -179,28 +179,30 @@ def pace(
     return None if best is None else options["chains"] * (steps - steps // 4) / best
 
 
+def suite_of(
+    label: str, problem: Any, instances: Sequence[Any], references: Sequence[float | None] | None = None
+) -> Suite:
+    """Put instances together, each with random numbers of its own; no reference is the best run."""
+    tasks = tuple(nsa.Task(problem, instance, stream=k) for k, instance in enumerate(instances))
+    names = tuple(f"{label}-{k}" for k in range(len(tasks)))
+    return Suite(label, problem, tasks, names, tuple(references or [None] * len(tasks)))
+
+
 def measure(
-    name: str,
-    suite: Suite,
-    solvers: Sequence[Solver],
-    seeds: Sequence[int] = (1,),
-    folder: Path = Path(),
-    *,
-    timed: bool = True,
-) -> dict[str, list[MeasuredRun]]:
+    name: str, suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int] = (1,), *, timed: bool = True
+) -> dict[tuple[str, Any], list[ScoredRun]]:
     """Have solvers take turns as in ``nsa benchmark``; go on from the journal ``NAME.jsonl``.
 
     Returns
     -------
     dict
-        Runs by solver and budget, in the order of the instances.
+        Runs by solver's name and budget: seed by seed in the order of the instances.
     """
     request = Request(what=(name,), seeds=tuple(seeds), budget=(1.0,) if timed else None)
     ready = Benchmark(request, BenchContribution(), [suite], [[*solvers]], ())
-    with Journal(folder / f"{name}.jsonl", "benchmark") as journal:
+    with Journal(Path(f"{name}.jsonl"), "benchmark") as journal:
         known = dict(ready.runs(Monitor(), journal))
-    by_solver: dict[str, list[MeasuredRun]] = {}
-    for place in sorted(known):
-        for run in known[place]:
-            by_solver.setdefault(f"{run.solver.name} {run.solver.budget or ''}".strip(), []).append(run)
-    return by_solver
+    found: dict[tuple[str, Any], list[ScoredRun]] = {}
+    for scored in score([run for place in sorted(known) for run in known[place]]):
+        found.setdefault((scored.run.solver.name, scored.run.solver.budget), []).append(scored)
+    return found

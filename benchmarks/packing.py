@@ -20,16 +20,15 @@ ten seconds, else to the best answer of this run.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from common import head, measure, row
+from common import head, measure, row, suite_of
 
 import nsa_cli as nsa
 from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver
-from nsa_cli.bench.suites import Suite, suite_of_size
+from nsa_cli.bench.suites import suite_of_size
 from nsa_cli.core.bench import Heuristic
 from nsa_cli.core.options import Steps
 from nsa_cli.problems.bin.heuristics import first_fit_decreasing
@@ -44,13 +43,6 @@ TRIPLETS, CAPACITY = (60, 120, 249, 501), 1_000
 CLASSES = ("strongly", "inverse strongly", "multiple strongly", "subset sum", "spanner")
 
 
-def suite_of(label: str, tasks: Sequence[nsa.Task], references: Sequence[float | None]) -> Suite:
-    """Put instances together, each with random numbers of its own."""
-    streamed = tuple(nsa.Task(task.problem, task.instance, stream=k) for k, task in enumerate(tasks))
-    names = tuple(f"{label}-{k}" for k in range(len(tasks)))
-    return Suite(label, tasks[0].problem, streamed, names, tuple(references))
-
-
 def triplet(size: int, seed: int) -> BinInstance:
     """Draw items that fill ``size / 3`` bins to the last unit."""
     rng = np.random.default_rng([seed, size])
@@ -62,28 +54,28 @@ def triplet(size: int, seed: int) -> BinInstance:
 
 def bins(folder: Path, count: int) -> None:
     """Print a row of each set of bins."""
-    suites: list[tuple[Suite, float]] = []
+    suites = []
     for size in BINS.paper_sizes:
-        tasks = [nsa.Task(BINS, instance) for instance in BINS.paper_set(size, count)]
-        decreasing = [float(t.instance.objective(first_fit_decreasing(t.instance, None))) for t in tasks]
-        suites.append((suite_of(f"Bin{size}", tasks, decreasing), 0.05))
+        instances = BINS.paper_set(size, count)
+        decreasing = [float(i.objective(first_fit_decreasing(i, None))) for i in instances]
+        suites.append((suite_of(f"Bin{size}", BINS, instances, decreasing), 0.05))
     for path in sorted(folder.glob("binpack[1-4].txt")):
-        tasks = nsa.read(path)[:count]
-        best = [task.instance.best_known for task in tasks]
-        suites.append((suite_of(f"u{tasks[0].instance.size}", tasks, best), 1.0))
+        instances = [task.instance for task in nsa.read(path)[:count]]
+        label = f"u{instances[0].size}"
+        suites.append((suite_of(label, BINS, instances, [i.best_known for i in instances]), 1.0))
     for size in TRIPLETS:
-        tasks = [nsa.Task(BINS, triplet(size, seed)) for seed in range(min(count, 20))]
-        suites.append((suite_of(f"t{size}", tasks, [float(size // 3)] * len(tasks)), 1.0))
+        instances = [triplet(size, seed) for seed in range(min(count, 20))]
+        suites.append((suite_of(f"t{size}", BINS, instances, [size // 3] * len(instances)), 1.0))
     head(
         "set", "instances", "mean", "mean reference", "below", "above", "bins above", "at the bound", "CPU ms"
     )
     for suite, seconds in suites:
         solver = NsaSolver(name="nsa-solve", settings={"threads": 1, "device": "cpu"}, budget=seconds)
         (runs,) = measure("bins", suite, [solver]).values()
-        used, reference = np.array([run.objective for run in runs]), np.array(suite.references, dtype=float)
+        used, reference = np.array([(scored.run.objective, scored.reference) for scored in runs]).T
         bounds = np.array([BINS.bound(task.instance).value for task in suite.tasks])
         apart = (used < reference).sum(), (used > reference).sum(), f"{(used - reference).sum():g}"
-        ms = 1e3 * np.mean([run.cpu_seconds for run in runs])
+        ms = 1e3 * np.mean([scored.run.cpu_seconds for scored in runs])
         means = f"{used.mean():.3f}", f"{reference.mean():.3f}"
         row(suite.label, len(runs), *means, *apart, (used <= bounds).sum(), f"{ms:.1f}")
 
@@ -136,9 +128,8 @@ def knapsacks(folder: Path, count: int) -> None:
         steps = Steps(min(120 * size, 10_000))
         solver = NsaSolver(name="large-steps", settings=settings, budget=steps)
         (runs,) = measure("knapsacks", suite, [solver], timed=False).values()
-        gaps = 1 - np.array([run.objective for run in runs]) / np.array(suite.references)
-        ms = 1e3 * np.mean([run.cpu_seconds for run in runs])
-        row(size, f"{100 * gaps.mean():.5f}", f"{ms:.2f}")
+        gap, seconds = np.mean([(scored.gap, scored.run.cpu_seconds) for scored in runs], axis=0)
+        row(size, f"{100 * gap:.5f}", f"{1e3 * seconds:.2f}")
     print()
     head("class", "n", "largest", "gap", "worst", "greedy with swaps", "s")
     solvers = [
@@ -147,14 +138,13 @@ def knapsacks(folder: Path, count: int) -> None:
         HeuristicSolver(name="exact", heuristic=Heuristic(exact)),
     ]
     for kind, size, largest in product(CLASSES, (100, 1_000, 10_000), (1_000, 10_000_000)):
-        made = [nsa.Task(KNAPSACKS, of_class(kind, size, largest, seed)) for seed in range(min(count, 3))]
-        suite = suite_of(f"{kind} {size} {largest}", made, [None] * len(made))
-        runs = [*measure("knapsacks", suite, solvers, timed=False).values()]
-        values = np.array([[run.objective for run in some] for some in runs])  # [solvers, instances]
-        gaps = 100 * (1 - values / values.max(axis=0))
-        seconds = np.mean([run.cpu_seconds for run in runs[0]])
-        cells = gaps[0].mean(), gaps[0].max(), gaps[1].mean()
-        row(kind, size, largest, *(f"{gap:.6f}" for gap in cells), f"{seconds:.2f}")
+        made = [of_class(kind, size, largest, seed) for seed in range(min(count, 3))]
+        suite = suite_of(f"{kind} {size} {largest}", KNAPSACKS, made)
+        found, swaps, _ = measure("knapsacks", suite, solvers, timed=False).values()
+        gaps = [scored.gap for scored in found]
+        cells = np.mean(gaps), max(gaps), np.mean([scored.gap for scored in swaps])
+        seconds = np.mean([scored.run.cpu_seconds for scored in found])
+        row(kind, size, largest, *(f"{100 * gap:.6f}" for gap in cells), f"{seconds:.2f}")
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from common import head, mean, row
 
 import nsa_cli as nsa
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
@@ -73,18 +74,15 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=6, help="instances of each size")
-    arguments = parser.parse_args()
-    print("| problem | N | steps | " + " | ".join(f"times {apart:g}" for apart in APART) + " |")
-    print("|" + "---|" * (3 + len(APART)))
+    parser.add_argument("--steps", type=int, help="at most so many; by default those of the table")
+    options = parser.parse_args()
+    head("problem", "N", "steps", *(f"times {apart:g}" for apart in APART))
     for case in CASES:
         for size, steps in case.sizes:
-            cells = [
-                f"{100 * d.mean():+.3f} ± {196 * d.std() / len(d) ** 0.5:.3f}"
-                for _, d in compare(case, size, steps, arguments.count)
-            ]
-            name = case.problem.rpartition(":")[2] if case.problem == EXAMPLE else case.problem
-            label = name if case.neighbourhood is None else f"{name}, {case.neighbourhood}"
-            print(f"| {label} | {size} | {steps} | " + " | ".join(cells) + " |", flush=True)
+            count = min(steps, options.steps or steps)
+            cells = [mean(100 * found, "+.3f") for _, found in compare(case, size, count, options.count)]
+            name = case.problem.rpartition(":")[2]
+            row(", ".join(filter(None, (name, case.neighbourhood))), size, count, *cells)
 
 
 if __name__ == "__main__":
