@@ -1,10 +1,9 @@
 """Solvers of tours that are measured side by side, each in a process of its own with one thread.
 
-    python benchmarks/contestants.py SOLVER CLOCK   serve: lines of JSON, a job on stdin, its answer on stdout
+    python benchmarks/contestants.py SOLVER   serve: lines of JSON, a job on stdin, its answer on stdout
 
-By the clock ``wall`` a limit of ours is that of the command ``nsa solve``, start of the process included. By
-``cpu`` a limit is in processor seconds from where the instance is in memory, as of a function that is called,
-and everything is loaded beforehand: `time.monotonic` is `time.process_time` in ours, and where there is a C
+A limit is in processor seconds from where the instance is in memory, as of a function that is called, and
+everything is loaded beforehand: `time.monotonic` is `time.process_time` in ours, and where there is a C
 compiler, fast-tsp is given that clock by a library of one function, loaded before the C library. LKH counts
 processor seconds by itself. The matrices that peers take are made before their limit begins.
 """
@@ -24,9 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-Clock = Literal["wall", "cpu"]
+from typing import Any, NamedTuple
 
 #: `solve(file, seconds, seed)`: a tour as positions in the file, and a remark.
 Solver = Callable[[str, float, int], tuple[Any, str]]
@@ -83,9 +80,9 @@ class Contestant:
 class Server(Contestant):
     """A process that serves one job after the other (`serve`), started with the first."""
 
-    def __init__(self, name: str, version: str, words: list[str], environment: dict[str, str]) -> None:
+    def __init__(self, name: str, version: str, solver: str, environment: dict[str, str]) -> None:
         self.name, self.version, self._environment = name, version, environment
-        self._command = [sys.executable, __file__, *words]
+        self._command = [sys.executable, __file__, solver]
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, file: Path, seconds: float, seed: int) -> Answer:
@@ -104,36 +101,11 @@ class Server(Contestant):
             self._process = None
 
 
-class Command(Contestant):
-    """The command ``nsa solve``, a process for each run."""
-
-    def __init__(self, name: str, version: str, environment: dict[str, str]) -> None:
-        self.name, self.version, self._environment = name, version, environment
-        self._warm: set[Path] = set()
-
-    def run(self, file: Path, seconds: float, seed: int) -> Answer:
-        from common import command
-
-        words = ["solve", file, "--threads", 1, "--format", "json", "-q"]
-        if file not in self._warm:
-            once = ["--method", "large-step", "--steps", "20", "--no-bound"]
-            command(*words, *once, environment=self._environment)
-            self._warm.add(file)
-        limit = ["--time-limit", seconds, "--seed", seed]
-        done = command(*words, *limit, environment=self._environment)
-        if done.code != 0:
-            return Answer(None, done.wall, done.cpu, done.errors.strip()[-200:])
-        found = json.loads(done.output)
-        note = f"{found['stop_reason']}, {found['found_by']}"
-        return Answer([city - 1 for city in found["solution"]], done.wall, done.cpu, note)
-
-
-def contestants(clock: Clock, against: Path | None, wanted: set[str]) -> tuple[list[Contestant], list[str]]:
-    """Make those that are wanted and are there; say why others are not, and how clocks are kept.
+def contestants(against: Path | None, wanted: set[str]) -> tuple[list[Contestant], list[str]]:
+    """Make those that are wanted and are there; say why others are not.
 
     Parameters
     ----------
-    clock : {"wall", "cpu"}
     against : Path, optional
         The folder ``src`` of another checkout of this project.
     wanted : set of {"now", "against", "fast-tsp", "lkh"}
@@ -142,34 +114,32 @@ def contestants(clock: Clock, against: Path | None, wanted: set[str]) -> tuple[l
     notes = []
     for name, source in (("now", SOURCE), ("against", against)):
         if name in wanted and source is not None:
-            made.append(_ours(name, source.resolve(), clock))
+            made.append(_ours(name, source.resolve()))
     if "fast-tsp" in wanted:
         try:
             version, environment = importlib.metadata.version("fast-tsp"), _environment(SOURCE)
-            if clock == "cpu" and (shim := _shim()) is not None:
+            if (shim := _shim()) is not None:
                 environment["LD_PRELOAD"] = str(shim)
-            elif clock == "cpu":
+            else:
                 version += ", by the wall clock"
                 notes.append("No C compiler (cc): fast-tsp's limits are by the wall clock.")
-            made.append(Server("fast-tsp", version, ["fast-tsp", clock], environment))
+            made.append(Server("fast-tsp", version, "fast-tsp", environment))
         except importlib.metadata.PackageNotFoundError:
             notes.append("fast-tsp is not installed (package fast-tsp): left out.")
     if "lkh" in wanted:
         if (program := shutil.which("LKH")) is None:
             notes.append("LKH is not on the path: left out.")
         else:
-            made.append(Server("lkh", _digest([Path(program)]), ["lkh", clock], _environment(SOURCE)))
+            made.append(Server("lkh", _digest([Path(program)]), "lkh", _environment(SOURCE)))
     return made, notes
 
 
-def _ours(name: str, source: Path, clock: Clock) -> Contestant:
+def _ours(name: str, source: Path) -> Contestant:
     """Ours as of a folder ``src``; what the folder holds is the version, whatever the name."""
     if not (package := source / "nsa_cli").is_dir():
         raise SystemExit(f"{source}: expected a folder src with the package nsa_cli in it")
     version = _digest(sorted(package.rglob("*.py")))
-    if clock == "wall":
-        return Command(name, version, _environment(source))
-    return Server(name, version, ["ours", clock], _environment(source))
+    return Server(name, version, "ours", _environment(source))
 
 
 def _digest(files: Iterable[Path]) -> str:
@@ -271,11 +241,11 @@ class _Watch:
 _WATCH = _Watch()
 
 
-def serve(solver: str, clock: Clock) -> None:
+def serve(solver: str) -> None:
     """Answer jobs until there are none. What a solver prints goes to stderr."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    if solver == "ours" and clock == "cpu":
+    if solver == "ours":
         import concurrent.futures  # noqa: F401  waiting goes on by the wall clock, which these two keep
         import threading  # noqa: F401
 
@@ -291,4 +261,4 @@ def serve(solver: str, clock: Clock) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], sys.argv[2])  # type: ignore[arg-type]
+    serve(sys.argv[1])

@@ -5,7 +5,7 @@
     python benchmarks/tours.py --families none --tsplib DIR  DIR holds ``*.tsp`` and ``best-known.txt``
     python benchmarks/tours.py --make-references 60          longer runs, whose best lengths are kept
 
-Everyone has one thread and the same seconds, in turn on each instance; clocks are told in `contestants`. Each
+Everyone has one thread and the same seconds, in turn on each instance, by the processor's clock (`contestants`). Each
 run is a row of a CSV file as soon as it is ready, and the same command makes only those that are missing. A
 version of ours is what its sources hold: after an edit only ours runs again. (After one of `families`, begin
 with other files.) Every tour is checked and measured exactly, whatever its solver was given.
@@ -35,13 +35,13 @@ from nsa_cli.bench.suites import read_references as read_optima
 from nsa_cli.problems.tsp.instance import TspInstance
 
 #: What ``--quick`` measures: one core, three minutes.
-QUICK = {"part": "choosing", "sizes": (1_000, 3_000), "limits": (1.0,), "seeds": 1, "clock": "cpu"}
+QUICK = {"part": "choosing", "sizes": (1_000, 3_000), "limits": (1.0,), "seeds": 1}
 
 #: The seed of longer runs.
 LONG_SEED = 1_000
 
-#: Of a run; the first six tell it from others.
-FIELDS = ("solver", "version", "clock", "instance", "limit", "seed", "length", "wall", "cpu", "note")
+#: Of a run; the first five tell it from others.
+FIELDS = ("solver", "version", "instance", "limit", "seed", "length", "wall", "cpu", "note")
 
 
 class Case(NamedTuple):
@@ -57,7 +57,7 @@ class Case(NamedTuple):
 
 def runs_of(path: Path) -> Rows:
     """Open the file of runs; those of ours have their version: what was ``now`` may be ``against`` later."""
-    return Rows(path, FIELDS, 6)
+    return Rows(path, FIELDS, 5)
 
 
 def shortest(runs: Rows) -> dict[str, float]:
@@ -100,12 +100,11 @@ def measure(
     solvers: Sequence[Contestant],
     runs: Rows,
     plan: Sequence[tuple[float, int]],
-    clock: str,
 ) -> None:
     """Make the runs that are missing: at each instance all solvers in turn, another first each time."""
     for turn, (case, (limit, seed)) in enumerate(itertools.product(cases, plan), 1):
         for solver in (*solvers[turn % len(solvers) :], *solvers[: turn % len(solvers)]):
-            key = _key(solver, clock, case, limit, seed)
+            key = _key(solver, case, limit, seed)
             if runs.find(*key) is not None:
                 continue
             answer = solver.run(case.file, limit, seed)
@@ -118,9 +117,9 @@ def measure(
             runs.add(**dict(zip(FIELDS, cells, strict=True)))
 
 
-def _key(solver: Contestant, clock: str, case: Case, limit: float, seed: int) -> tuple[object, ...]:
+def _key(solver: Contestant, case: Case, limit: float, seed: int) -> tuple[object, ...]:
     name = "ours" if solver.name in ("now", "against") else solver.name
-    return name, solver.version, clock, case.name, limit, seed
+    return name, solver.version, case.name, limit, seed
 
 
 class Table(NamedTuple):
@@ -131,12 +130,11 @@ class Table(NamedTuple):
     runs: Rows
     limits: Sequence[float]
     seeds: int
-    clock: str
     base: dict[str, float]
 
     def found(self, case: Case, solver: Contestant, limit: float) -> list[dict[str, str]]:
         """Give the runs that there are of an instance."""
-        every = (self.runs.find(*_key(solver, self.clock, case, limit, k)) for k in range(1, self.seeds + 1))
+        every = (self.runs.find(*_key(solver, case, limit, k)) for k in range(1, self.seeds + 1))
         return [run for run in every if run is not None]
 
     def gaps(self, case: Case, solver: Contestant, limit: float) -> list[float] | None:
@@ -225,7 +223,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=1, help="instances of each family and size")
     parser.add_argument("--limits", type=numbers(float), default=(0.1, 1.0, 5.0), help="seconds")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--solvers", default="now,against,fast-tsp,lkh", help="those to measure")
     parser.add_argument("--against", type=Path, metavar="SRC", help="the folder src of another checkout")
     parser.add_argument("--tsplib", type=Path, metavar="DIR")
@@ -247,7 +244,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     """Measure what is missing, and print the table."""
     options = parse()
-    solvers, notes = contestants(options.clock, options.against, set(options.solvers.split(",")))
+    solvers, notes = contestants(options.against, set(options.solvers.split(",")))
     cases = list(family_cases(options))
     if options.tsplib is not None:
         cases += library_cases(options)
@@ -256,7 +253,7 @@ def main() -> None:
     if options.make_references is not None:
         plan = [(options.make_references, LONG_SEED)]
     try:
-        measure(cases, solvers, runs, plan, options.clock)
+        measure(cases, solvers, runs, plan)
     finally:
         for solver in solvers:
             solver.close()
@@ -267,7 +264,7 @@ def main() -> None:
         print(f"{options.references}: best lengths of {len(best)} instances")
         return
     base, about = bases(cases, runs, kept)
-    table = Table(cases, solvers, runs, options.limits, options.seeds, options.clock, base)
+    table = Table(cases, solvers, runs, options.limits, options.seeds, base)
     table.show()
     print("", about, *table.seconds(), *notes, sep="\n")
 

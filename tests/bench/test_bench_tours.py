@@ -97,14 +97,12 @@ def cases(tmp_path):
 def test_an_interrupted_measurement_goes_on(cases, tmp_path):
     path, plan = tmp_path / "runs.csv", [(1.0, 1), (1.0, 2)]
     first, again = Fake("now", list(range(16))), Fake("now", list(range(16)))
-    tours.measure(cases, [first], tours.runs_of(path), plan, "cpu")
+    tours.measure(cases, [first], tours.runs_of(path), plan)
     assert len(first.jobs) == 4
     path.write_text(path.read_text()[:-25])  # in the middle of a row
-    tours.measure(cases, [again], tours.runs_of(path), plan, "cpu")
+    tours.measure(cases, [again], tours.runs_of(path), plan)
     assert len(again.jobs) == 1
     assert len(tours.runs_of(path).all) == 4
-    tours.measure(cases, [again], tours.runs_of(path), plan, "wall")
-    assert len(again.jobs) == 5
 
 
 def test_gaps_intervals_and_wrong_tours(cases, tmp_path, capsys):
@@ -112,9 +110,9 @@ def test_gaps_intervals_and_wrong_tours(cases, tmp_path, capsys):
     rows = Fake("now", list(range(16)))
     wrong = Fake("fast-tsp", [*range(15), 14])
     runs = tours.runs_of(tmp_path / "runs.csv")
-    tours.measure(cases, [rows, wrong], runs, [(1.0, 1)], "cpu")
+    tours.measure(cases, [rows, wrong], runs, [(1.0, 1)])
     base, about = tours.bases(cases, runs, {})
-    table = tours.Table(cases, [rows, wrong], runs, (1.0,), 1, "cpu", base)
+    table = tours.Table(cases, [rows, wrong], runs, (1.0,), 1, base)
     unit = cases[0].optimum / 16
     gap = 100 * (cases[0].instance.objective(np.arange(16)) / (16 * unit) - 1)
     table.show()
@@ -127,7 +125,7 @@ def test_gaps_intervals_and_wrong_tours(cases, tmp_path, capsys):
 def test_references_are_beaten_by_shorter_tours(cases, tmp_path):
     unknown = [case._replace(optimum=None) for case in cases]
     runs = tours.runs_of(tmp_path / "runs.csv")
-    tours.measure(unknown, [Fake("now", list(range(16)))], runs, [(1.0, 1)], "cpu")
+    tours.measure(unknown, [Fake("now", list(range(16)))], runs, [(1.0, 1)])
     length = cases[0].instance.objective(np.arange(16))
     base, about = tours.bases(unknown, runs, {unknown[0].name: length - 1, unknown[1].name: length + 1})
     assert base == {unknown[0].name: length - 1, unknown[1].name: length}
@@ -140,7 +138,7 @@ def test_limits_by_processor_time(tmp_path):
     made = families.member(family, 1_000, 1)
     file = tmp_path / "it.json"
     file.write_text(tours.json.dumps(made.instance.record()))
-    (ours,), _ = contestants.contestants("cpu", None, {"now"})
+    (ours,), _ = contestants.contestants(None, {"now"})
     try:
         answer = ours.run(file, 0.3, 1)
     finally:
