@@ -4,8 +4,8 @@
 
 A limit is in processor seconds from where the instance is in memory, as of a function that is called, and
 everything is loaded beforehand: `time.monotonic` is `time.process_time` in ours, and where there is a C
-compiler, fast-tsp is given that clock by a library of one function, loaded before the C library. LKH counts
-processor seconds by itself. The matrices that peers take are made before their limit begins.
+compiler, fast-tsp is given that clock by a library of one function, loaded before the C library. Its
+matrix is made before its limit begins, and counts in its seconds.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Answer(NamedTuple):
     note: str
 
 
-class Contestant:
-    """A solver that answers jobs.
+class Server:
+    """A process that serves one job after the other (`serve`), started with the first.
 
     Attributes
     ----------
@@ -66,26 +66,13 @@ class Contestant:
         Runs of the same name and version are the same.
     """
 
-    name: str
-    version: str
-
-    def run(self, file: Path, seconds: float, seed: int) -> Answer:
-        """Solve an instance within a limit."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """End its process."""
-
-
-class Server(Contestant):
-    """A process that serves one job after the other (`serve`), started with the first."""
-
     def __init__(self, name: str, version: str, solver: str, environment: dict[str, str]) -> None:
         self.name, self.version, self._environment = name, version, environment
         self._command = [sys.executable, __file__, solver]
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, file: Path, seconds: float, seed: int) -> Answer:
+        """Solve an instance within a limit."""
         if self._process is None:
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
             self._process = subprocess.Popen(self._command, env={**os.environ, **self._environment}, **pipes)
@@ -96,21 +83,22 @@ class Server(Contestant):
         return Answer(**json.loads(line))
 
     def close(self) -> None:
+        """End the process."""
         if self._process is not None:
             self._process.communicate()
             self._process = None
 
 
-def contestants(against: Path | None, wanted: set[str]) -> tuple[list[Contestant], list[str]]:
+def contestants(against: Path | None, wanted: set[str]) -> tuple[list[Server], list[str]]:
     """Make those that are wanted and are there; say why others are not.
 
     Parameters
     ----------
     against : Path, optional
         The folder ``src`` of another checkout of this project.
-    wanted : set of {"now", "against", "fast-tsp", "lkh"}
+    wanted : set of {"now", "against", "fast-tsp"}
     """
-    made: list[Contestant] = []
+    made: list[Server] = []
     notes = []
     for name, source in (("now", SOURCE), ("against", against)):
         if name in wanted and source is not None:
@@ -126,15 +114,10 @@ def contestants(against: Path | None, wanted: set[str]) -> tuple[list[Contestant
             made.append(Server("fast-tsp", version, "fast-tsp", environment))
         except importlib.metadata.PackageNotFoundError:
             notes.append("fast-tsp is not installed (package fast-tsp): left out.")
-    if "lkh" in wanted:
-        if (program := shutil.which("LKH")) is None:
-            notes.append("LKH is not on the path: left out.")
-        else:
-            made.append(Server("lkh", _digest([Path(program)]), "lkh", _environment(SOURCE)))
     return made, notes
 
 
-def _ours(name: str, source: Path) -> Contestant:
+def _ours(name: str, source: Path) -> Server:
     """Ours as of a folder ``src``; what the folder holds is the version, whatever the name."""
     if not (package := source / "nsa_cli").is_dir():
         raise SystemExit(f"{source}: expected a folder src with the package nsa_cli in it")
@@ -192,17 +175,14 @@ def _ours_solver() -> Solver:
     return solve
 
 
-def _peer_solver(name: str) -> Solver:
-    """Another project's solver, as ``nsa benchmark`` calls it."""
-    from nsa_cli.bench.paper import find_contribution
-    from nsa_cli.problems import find_problem
-
-    peer = find_contribution(find_problem("tsp")).peers[name]
+def _fast_tsp_solver() -> Solver:
+    """As ``nsa benchmark`` calls it."""
+    from nsa_cli.problems.tsp.bench import fast_tsp
 
     def solve(file: str, seconds: float, _seed: int) -> tuple[Any, str]:
         instance = _read(file).instance
         with _WATCH:
-            return peer.solve(instance, seconds), ""
+            return fast_tsp(instance, seconds), ""
 
     return solve
 
@@ -250,7 +230,7 @@ def serve(solver: str) -> None:
         import threading  # noqa: F401
 
         time.monotonic = time.process_time
-    solve = _ours_solver() if solver == "ours" else _peer_solver(solver)
+    solve = _ours_solver() if solver == "ours" else _fast_tsp_solver()
     for line in sys.stdin:
         try:
             tour, note = solve(*json.loads(line))

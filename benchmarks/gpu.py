@@ -54,20 +54,18 @@ def measure(rows: Rows, device: str, most: int, case: tuple[str, int, str]) -> N
     (task,) = nsa.generate(problem, size, 1, seed=1)
     on_gpu = device != "cpu"
     name = torch.cuda.get_device_name(device) if on_gpu else "cpu"
-    engine: dict[str, Any] = {"device": device, "backend": "torch"}
-    if on_gpu:
-        engine["wait"] = torch.cuda.synchronize
-    kernels = {"device": "cpu", "threads": cores()}
-    plan = [(name, chains, engine) for chains in CHAINS if chains <= most]
-    for where, chains, options in [*plan, (f"kernels, {cores()} cores", KERNEL_CHAINS, kernels)]:
-        if rows.find(problem, size, policy, where, chains) is not None:
-            continue
-        if on_gpu:
-            torch.cuda.reset_peak_memory_stats(device)
-        found = pace(task, SECONDS, time.perf_counter, chains=chains, policy=policy, init="paper", **options)
-        peak = torch.cuda.max_memory_allocated(device) if on_gpu else 0
-        rows.add(**dict(zip(FIELDS, (*case, where, chains, found, peak), strict=True)))
-        print(*case, where, chains, f"{found or 0.0:.3g}", flush=True)
+    engine = {"device": device, "backend": "torch"} | ({"wait": torch.cuda.synchronize} if on_gpu else {})
+    plan: list[tuple[str, int, Any]] = [(name, chains, engine) for chains in CHAINS if chains <= most]
+    plan.append((f"kernels, {cores()} cores", KERNEL_CHAINS, {"device": "cpu", "threads": cores()}))
+    for where, chains, options in plan:
+        if rows.find(*case, where, chains) is None:
+            if on_gpu:
+                torch.cuda.reset_peak_memory_stats(device)
+            more = {"chains": chains, "policy": policy, "init": "paper"}
+            found = pace(task, SECONDS, time.perf_counter, **options, **more)
+            peak = torch.cuda.max_memory_allocated(device) if on_gpu else 0
+            rows.add(**dict(zip(FIELDS, (*case, where, chains, found, peak), strict=True)))
+            print(*case, where, chains, f"{found or 0.0:.3g}", flush=True)
 
 
 def main() -> None:
@@ -76,7 +74,6 @@ def main() -> None:
     parser.add_argument("--out", required=True, type=Path, help="file of rows, CSV")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--skip-tests", action="store_true")
-    parser.add_argument("--problems", default="tsp,knapsack,bin,rosenbrock")
     parser.add_argument("--most", type=int, help="chains at once; by default a million, on a CPU 256")
     options = parser.parse_args()
     try:
@@ -90,7 +87,7 @@ def main() -> None:
     rows = Rows(options.out, FIELDS, 5)
     for place in range(1 if device == "cpu" else 3):
         for problem, sizes, policy in CASES:
-            if problem in options.problems.split(",") and place < len(sizes):
+            if place < len(sizes):
                 measure(rows, device, most, (problem, sizes[place], policy))
 
 

@@ -53,13 +53,11 @@ class Case(NamedTuple):
 
 
 class Example(NamedTuple):
-    """An example, what it is tried on, and a peer of a limit in seconds, or without."""
+    """An example, what it is tried on, and another method."""
 
     spec: str
     cases: Callable[[Any], Iterator[Case]]
-    peer: str
-    solve: Callable[[Any, Any], Any]
-    limited: bool = False
+    peer: Solver
 
 
 # Quadratic assignment
@@ -189,16 +187,23 @@ def greedy_cut(instance: Any, _: Any) -> Any:
     return sides > 0
 
 
+def heuristic(name: str, solve: Callable[[Any, Any], Any]) -> Solver:
+    """Make a solver of a heuristic, which ends by itself."""
+    return HeuristicSolver(name=name, heuristic=Heuristic(solve))
+
+
+SCIPY = PeerSolver(name="SciPy", peer=Peer(scipy_qap, "scipy", "scipy", "quadratic_assignment"))
+
 EXAMPLES = {
-    "qap": Example("qap.py:QAP", qap_cases, "SciPy", scipy_qap, limited=True),
-    "flowshop": Example("flowshop.py:FlowShop", flowshop_cases, "NEH", neh),
-    "colouring": Example("colouring.py:Colouring", colouring_cases, "DSATUR", dsatur),
-    "maxcut": Example("maxcut.py:MaxCut", maxcut_cases, "greedy", greedy_cut),
+    "qap": Example("qap.py:QAP", qap_cases, SCIPY),
+    "flowshop": Example("flowshop.py:FlowShop", flowshop_cases, heuristic("NEH", neh)),
+    "colouring": Example("colouring.py:Colouring", colouring_cases, heuristic("DSATUR", dsatur)),
+    "maxcut": Example("maxcut.py:MaxCut", maxcut_cases, heuristic("greedy", greedy_cut)),
 }
 
 
 def solvers_of(example: Example, policy: Path | None, budgets: Sequence[float]) -> list[Solver]:
-    """List ways to solve an example with each budget, the peer last."""
+    """List ways to solve an example with each budget, the other method last."""
     ways: dict[str, dict[str, Any]] = {
         "uniform": {"policy": "uniform"},
         "large steps": {"method": "large-step"},
@@ -207,10 +212,9 @@ def solvers_of(example: Example, policy: Path | None, budgets: Sequence[float]) 
         ways["policy"] = {"policy": str(policy)}
     common = {"threads": 1, "chains": 4, "bound": False, "device": "cpu"}
     timed: list[Solver] = [NsaSolver(name=name, settings=common | way) for name, way in ways.items()]
-    peer = PeerSolver(name=example.peer, peer=Peer(example.solve, "scipy", "scipy", ""))
-    timed += [peer] if example.limited else []
-    quick = HeuristicSolver(name=example.peer, heuristic=Heuristic(example.solve))
-    return [replace(s, budget=b) for b in budgets for s in timed] + ([] if example.limited else [quick])
+    if limited := example.peer.kind == "peer":
+        timed.append(example.peer)
+    return [replace(s, budget=b) for b in budgets for s in timed] + ([] if limited else [example.peer])
 
 
 def compare(name: str, policy: Path | None, budgets: Sequence[float], seeds: int, count: int) -> None:
@@ -223,7 +227,8 @@ def compare(name: str, policy: Path | None, budgets: Sequence[float], seeds: int
     names = list(dict.fromkeys(solver.name for solver in solvers))
     head("set", "s", *names, *(["policy less uniform"] if policy else []))
     for label, cases in sets.items():
-        made = [problem.from_record(_plain(case.data)) for case in cases[:count]]
+        lists = [{k: np.asarray(v).tolist() for k, v in case.data.items()} for case in cases[:count]]
+        made = [problem.from_record(record) for record in lists]
         suite = suite_of(label, problem, made, [case.optimum for case in cases[:count]])
         runs = measure(name, suite, solvers, range(1, seeds + 1))
         gaps = {
@@ -239,10 +244,6 @@ def compare(name: str, policy: Path | None, budgets: Sequence[float], seeds: int
 
 def _worse_by(scored: ScoredRun) -> float:
     return scored.run.objective if scored.reference == 0 else 100 * scored.gap
-
-
-def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    return {key: value.tolist() if hasattr(value, "tolist") else value for key, value in data.items()}
 
 
 # A spin glass

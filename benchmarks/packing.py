@@ -75,9 +75,9 @@ def bins(folder: Path, count: int) -> None:
         used, reference = np.array([(scored.run.objective, scored.reference) for scored in runs]).T
         bounds = np.array([BINS.bound(task.instance).value for task in suite.tasks])
         apart = (used < reference).sum(), (used > reference).sum(), f"{(used - reference).sum():g}"
-        ms = 1e3 * np.mean([scored.run.cpu_seconds for scored in runs])
+        spent = f"{1e3 * np.mean([scored.run.cpu_seconds for scored in runs]):.1f}"
         means = f"{used.mean():.3f}", f"{reference.mean():.3f}"
-        row(suite.label, len(runs), *means, *apart, (used <= bounds).sum(), f"{ms:.1f}")
+        row(suite.label, len(runs), *means, *apart, (used <= bounds).sum(), spent)
 
 
 def of_class(kind: str, size: int, largest: int, seed: int) -> KnapsackInstance:

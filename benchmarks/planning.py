@@ -22,7 +22,6 @@ from pathlib import Path
 from common import command, head, numbers, pace, row
 
 import nsa_cli as nsa
-from nsa_cli.core.machine import cores
 
 SIZES = {
     "tsp": (20, 50, 100, 200, 500, 1000, 10_000),
@@ -73,7 +72,6 @@ def main() -> None:
     parser.add_argument("--problems", default=",".join(SIZES))
     parser.add_argument("--sizes", type=numbers(int), help="by default those of the tables")
     options = parser.parse_args()
-    print(f"nsa {nsa.__version__}, {cores()} cores\n")
     with tempfile.TemporaryDirectory() as folder:
         for name in options.problems.split(","):
             paces(name, options.sizes or SIZES[name])

@@ -33,7 +33,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from common import Rows, command, head, numbers, row
@@ -55,7 +55,7 @@ AN_ELEMENT, LEAST, MOST, FACTOR = 1e-4, 0.3, 300.0, 3.0
 #: Instances of a size.
 COUNTS = {1_000: 3, 10_000: 2}
 
-FIELDS = ("problem", "size", "number", "bound", "objective", "first", "at_5", "at_2", "at_1", "mb")
+FIELDS = ("problem", "size", "number", "bound", "objective", "first", "at_5", "at_2", "at_1", "gap", "mb")
 LIMIT_FIELDS = ("kind", "size", "limit", "judge", "objective", "ratio", "wall", "cpu", "mb", "found_by")
 
 #: Times of the table and of the figure, with their labels.
@@ -80,12 +80,10 @@ def serve(file: str, seconds: float, target: float) -> dict[str, Any]:
     seen: list[tuple[float, float]] = []
     owner = nsa.find_problem(Path(file).stem)
     small = nsa.Task(owner, owner.generate(2_000, np.random.default_rng(0), None))
-    loaded = Settings(time_limit=3.0, started=time.process_time(), threads=1, seed=1)
-    solve_all([small], loaded)  # libraries, kernels
+    nsa.solve(small, time_limit=3.0, started=time.process_time(), threads=1, seed=1)  # loads everything
     began = time.process_time()
     (task,) = nsa.read(file)
-    options: dict[str, Any] = {"target": target, "started": began, "bound": False}
-    settings = Settings(time_limit=seconds, threads=1, seed=1, **options)
+    settings = Settings(time_limit=seconds, started=began, target=target, threads=1, seed=1, bound=False)
 
     def note(progress: Any) -> None:
         seen.append((time.process_time() - began, float(progress.best)))
@@ -122,53 +120,40 @@ def measure(rows: Rows, problem: str, size: int, number: int, most: float) -> No
                 break
             limit *= FACTOR
     times = dict(zip(TIMES, (round(x, 4) for x in (first, *at)), strict=True))
-    cells = {"objective": run["objective"], "mb": run["mb"]}
+    gap = abs(run["objective"] / bound - 1)
+    cells = {"objective": run["objective"], "gap": gap, "mb": run["mb"]}
     rows.add(problem=problem, size=size, number=number, bound=bound, **cells, **times)
 
 
-class Series(NamedTuple):
-    """Sizes [K] with the median over instances [K] of a column, NaN where not all of them have a value."""
+def series(rows: Rows, problem: str, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
+    """Gather a column of a problem.
 
-    sizes: NDArray[np.float64]
-    values: NDArray[np.float64]
-
-    @property
-    def exponent(self) -> float:
-        """Slope of the logarithms, from 10,000 elements on."""
-        kept = (self.sizes >= 10_000) & (self.values > 0)
-        if kept.sum() < 2:
-            return math.nan
-        return float(np.polyfit(np.log(self.sizes[kept]), np.log(self.values[kept]), 1)[0])
-
-
-def series(rows: Rows, problem: str, value: Callable[[dict[str, str]], float]) -> Series:
-    """Gather a value of the rows of a problem."""
-    by_size: dict[int, list[float]] = {}
-    for found in rows.all.values():
-        if found["problem"] == problem:
-            by_size.setdefault(int(found["size"]), []).append(value(found))
-    sizes = sorted(by_size)
-    return Series(np.array(sizes, dtype=float), np.array([np.median(by_size[size]) for size in sizes]))
-
-
-def column(name: str) -> Callable[[dict[str, str]], float]:
-    """Read a column of a row."""
-    return lambda found: float(found[name])
+    Returns
+    -------
+    sizes, medians : float64[K]
+        Medians over instances, NaN where not all of them have a value.
+    exponent : str
+        Slope of the logarithms from 10,000 elements on, if there are two.
+    """
+    mine = [found for found in rows.all.values() if found["problem"] == problem]
+    sizes = np.array(sorted({int(found["size"]) for found in mine}), dtype=float)
+    medians = np.array([np.median([float(f[column]) for f in mine if int(f["size"]) == n]) for n in sizes])
+    kept = (sizes >= 10_000) & (medians > 0)
+    slope = np.polyfit(np.log(sizes[kept]), np.log(medians[kept]), 1)[0] if kept.sum() > 1 else None
+    return sizes, medians, "" if slope is None else f"N^{slope:.2f}"
 
 
 def table(rows: Rows) -> None:
     """Print seconds to each target by size, exponents in the last line of a problem."""
     head("problem", "elements", *TIMES.values(), "best", "memory")
     for problem in PROBLEMS:
-        times = [series(rows, problem, column(name)) for name in TIMES]
-        memory = series(rows, problem, column("mb"))
-        gap = series(rows, problem, lambda r: abs(float(r["objective"]) / float(r["bound"]) - 1))
-        for k, size in enumerate(memory.sizes):
-            cells = ["not reached" if math.isnan(t.values[k]) else f"{t.values[k]:.3g} s" for t in times]
-            row(problem, f"{size:,.0f}", *cells, f"{100 * gap.values[k]:.2g} %", f"{memory.values[k]:.0f} MB")
-        if len(memory.sizes):
-            slopes = [*(t.exponent for t in times), math.nan, memory.exponent]
-            row(problem, "exponent", *("" if math.isnan(x) else f"N^{x:.2f}" for x in slopes))
+        times = [series(rows, problem, name) for name in TIMES]
+        (_, gaps, _), (sizes, memory, growth) = (series(rows, problem, name) for name in ("gap", "mb"))
+        for k, size in enumerate(sizes):
+            cells = ["not reached" if math.isnan(t[1][k]) else f"{t[1][k]:.3g} s" for t in times]
+            row(problem, f"{size:,.0f}", *cells, f"{100 * gaps[k]:.2g} %", f"{memory[k]:.0f} MB")
+        if len(sizes):
+            row(problem, "exponent", *(t[2] for t in times), "", growth)
 
 
 def draw(rows: Rows, path: Path) -> None:
@@ -183,12 +168,10 @@ def draw(rows: Rows, path: Path) -> None:
     names = dict(zip(PROBLEMS, ("tours", "knapsacks", "bins"), strict=True))
     for panel, (problem, title) in zip(panels, names.items(), strict=False):
         for (name, label), colour, mark in zip(TIMES.items(), ("0.6", "g", "b", "r"), "os^D", strict=True):
-            line = series(rows, problem, column(name))
-            label += "" if math.isnan(line.exponent) else f": N^{line.exponent:.2f}"
-            panel.loglog(line.sizes, line.values, color=colour, marker=mark, markersize=4, label=label)
+            *line, slope = series(rows, problem, name)
+            panel.loglog(*line, color=colour, marker=mark, markersize=4, label=f"{label} {slope}")
         panel.set(title=title, xlim=(700, 1.5e6), ylim=(1e-2, 1e3))
-        line = series(rows, problem, column("mb"))
-        panels[3].loglog(line.sizes, line.values, marker="o", markersize=4, label=title)
+        panels[3].loglog(*series(rows, problem, "mb")[:2], marker="o", markersize=4, label=title)
     panels[0].set_ylabel("processor seconds from the file to the target")
     panels[3].axhline(8192, color="0.5", linestyle="--", label="8 GiB")
     panels[3].set(title="memory", ylabel="MB", xlim=(700, 1.5e6), ylim=(50, 2e4))
@@ -264,10 +247,10 @@ def by_the_clock(rows: Rows, size: int, limits: Sequence[float], wanted: Sequenc
                 found = json.loads(answer.read_text()) if done.code == 0 else {}
                 value = found.get("objective", math.nan)
                 ratio = best / value if problem.sense == "max" else value / best
-                cells = {"judge": best, "objective": value, "ratio": round(ratio, 9), "mb": done.mb}
                 by = found.get("found_by", f"exit code {done.code}")
-                spent = {"wall": round(done.wall, 2), "cpu": round(done.cpu, 2), "found_by": by}
-                rows.add(kind=kind, size=size, limit=limit, **cells, **spent)
+                spent = round(done.wall, 2), round(done.cpu, 2), done.mb
+                cells = kind, size, limit, best, value, round(ratio, 9), *spent, by
+                rows.add(**dict(zip(LIMIT_FIELDS, cells, strict=True)))
 
 
 def main() -> None:

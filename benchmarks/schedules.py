@@ -81,8 +81,8 @@ def main() -> None:
         for size, steps in case.sizes:
             count = min(steps, options.steps or steps)
             cells = [mean(100 * found, "+.3f") for _, found in compare(case, size, count, options.count)]
-            name = case.problem.rpartition(":")[2]
-            row(", ".join(filter(None, (name, case.neighbourhood))), size, count, *cells)
+            label = (case.problem.rpartition(":")[2], case.neighbourhood)
+            row(", ".join(filter(None, label)), size, count, *cells)
 
 
 if __name__ == "__main__":

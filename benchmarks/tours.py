@@ -1,14 +1,14 @@
-"""Tours beside fast-tsp, LKH and another commit: families that half of are never chosen on, and TSPLIB.
+"""Tours beside fast-tsp and another commit: families that half of are never chosen on, and TSPLIB.
 
     python benchmarks/tours.py --part reporting              for reporting: .1, 1 and 5 s, three seeds
     python benchmarks/tours.py --quick --against OTHER/src   while choosing: few instances, one seed, 1 s
     python benchmarks/tours.py --families none --tsplib DIR  DIR holds ``*.tsp`` and ``best-known.txt``
     python benchmarks/tours.py --make-references 60          longer runs, whose best lengths are kept
 
-Everyone has one thread and the same seconds, in turn on each instance, by the processor's clock (`contestants`). Each
-run is a row of a CSV file as soon as it is ready, and the same command makes only those that are missing. A
-version of ours is what its sources hold: after an edit only ours runs again. (After one of `families`, begin
-with other files.) Every tour is checked and measured exactly, whatever its solver was given.
+Everyone has one thread and the same seconds of the processor, in turn on each instance, as `contestants` has
+it. Each run is a row of a CSV file as soon as it is ready, and the same command makes only those that are
+missing. A version of ours is what its sources hold: after an edit only ours runs again. (After one of
+`families`, begin with other files.) Every tour is checked, and measured exactly.
 
 Gaps are in per cent to the optimum where it is known (TSPLIB, full lattices), else to the shortest tour in
 the references or the CSV file. Means are over instances, of each the mean of its seeds, with a 95 % interval
@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 from common import Rows, head, mean, numbers, row
-from contestants import Contestant, contestants
+from contestants import Server, contestants
 from families import FAMILIES, REFERENCES, SIZES, instances, read_references
 
 import nsa_cli as nsa
@@ -91,13 +91,12 @@ def library_cases(options: argparse.Namespace) -> Iterator[Case]:
     ]
     for path, instance in sorted(found, key=lambda pair: pair[1].size):
         if options.smallest <= instance.size <= options.largest:
-            name = path.stem if options.each else "TSPLIB"
-            yield Case(path.stem, name, "TSPLIB", instance, path, best[path.stem])
+            yield Case(path.stem, "TSPLIB", "TSPLIB", instance, path, best[path.stem])
 
 
 def measure(
     cases: Iterable[Case],
-    solvers: Sequence[Contestant],
+    solvers: Sequence[Server],
     runs: Rows,
     plan: Sequence[tuple[float, int]],
 ) -> None:
@@ -117,7 +116,7 @@ def measure(
             runs.add(**dict(zip(FIELDS, cells, strict=True)))
 
 
-def _key(solver: Contestant, case: Case, limit: float, seed: int) -> tuple[object, ...]:
+def _key(solver: Server, case: Case, limit: float, seed: int) -> tuple[object, ...]:
     name = "ours" if solver.name in ("now", "against") else solver.name
     return name, solver.version, case.name, limit, seed
 
@@ -126,18 +125,18 @@ class Table(NamedTuple):
     """What a table is made of."""
 
     cases: Sequence[Case]
-    solvers: Sequence[Contestant]
+    solvers: Sequence[Server]
     runs: Rows
     limits: Sequence[float]
     seeds: int
     base: dict[str, float]
 
-    def found(self, case: Case, solver: Contestant, limit: float) -> list[dict[str, str]]:
+    def found(self, case: Case, solver: Server, limit: float) -> list[dict[str, str]]:
         """Give the runs that there are of an instance."""
         every = (self.runs.find(*_key(solver, case, limit, k)) for k in range(1, self.seeds + 1))
         return [run for run in every if run is not None]
 
-    def gaps(self, case: Case, solver: Contestant, limit: float) -> list[float] | None:
+    def gaps(self, case: Case, solver: Server, limit: float) -> list[float] | None:
         """Gaps of an instance in per cent, one a seed; None if one is missing."""
         lengths = np.array([float(run["length"]) for run in self.found(case, solver, limit)])
         if len(lengths) < self.seeds or np.isnan(lengths).any():
@@ -223,10 +222,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=1, help="instances of each family and size")
     parser.add_argument("--limits", type=numbers(float), default=(0.1, 1.0, 5.0), help="seconds")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--solvers", default="now,against,fast-tsp,lkh", help="those to measure")
+    parser.add_argument("--solvers", default="now,against,fast-tsp", help="those to measure")
     parser.add_argument("--against", type=Path, metavar="SRC", help="the folder src of another checkout")
     parser.add_argument("--tsplib", type=Path, metavar="DIR")
-    parser.add_argument("--each", action="store_true", help="a row for each of TSPLIB's files")
     parser.add_argument("--smallest", type=int, default=200, help="cities of TSPLIB's files, at least")
     parser.add_argument("--largest", type=int, default=20_000, help="and at most")
     parser.add_argument("--runs", type=Path, default=Path("tours.csv"), help="where runs are kept")
