@@ -89,31 +89,29 @@ class Server:
             self._process = None
 
 
-def contestants(against: Path | None, wanted: set[str]) -> tuple[list[Server], list[str]]:
-    """Make those that are wanted and are there; say why others are not.
+def contestants(against: Path | None) -> tuple[list[Server], list[str]]:
+    """Make those that are there; say why others are not.
 
     Parameters
     ----------
     against : Path, optional
         The folder ``src`` of another checkout of this project.
-    wanted : set of {"now", "against", "fast-tsp"}
     """
     made: list[Server] = []
     notes = []
     for name, source in (("now", SOURCE), ("against", against)):
-        if name in wanted and source is not None:
+        if source is not None:
             made.append(_ours(name, source.resolve()))
-    if "fast-tsp" in wanted:
-        try:
-            version, environment = importlib.metadata.version("fast-tsp"), _environment(SOURCE)
-            if (shim := _shim()) is not None:
-                environment["LD_PRELOAD"] = str(shim)
-            else:
-                version += ", by the wall clock"
-                notes.append("No C compiler (cc): fast-tsp's limits are by the wall clock.")
-            made.append(Server("fast-tsp", version, "fast-tsp", environment))
-        except importlib.metadata.PackageNotFoundError:
-            notes.append("fast-tsp is not installed (package fast-tsp): left out.")
+    try:
+        version, environment = importlib.metadata.version("fast-tsp"), _environment(SOURCE)
+        if (shim := _shim()) is not None:
+            environment["LD_PRELOAD"] = str(shim)
+        else:
+            version += ", by the wall clock"
+            notes.append("No C compiler (cc): fast-tsp's limits are by the wall clock.")
+        made.append(Server("fast-tsp", version, "fast-tsp", environment))
+    except importlib.metadata.PackageNotFoundError:
+        notes.append("fast-tsp is not installed (package fast-tsp): left out.")
     return made, notes
 
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import time
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -61,8 +61,7 @@ def measure(rows: Rows, device: str, most: int, case: tuple[str, int, str]) -> N
         if rows.find(*case, where, chains) is None:
             if on_gpu:
                 torch.cuda.reset_peak_memory_stats(device)
-            more = {"chains": chains, "policy": policy, "init": "paper"}
-            found = pace(task, SECONDS, time.perf_counter, **options, **more)
+            found = pace(task, SECONDS, perf_counter, chains=chains, policy=policy, init="paper", **options)
             peak = torch.cuda.max_memory_allocated(device) if on_gpu else 0
             rows.add(**dict(zip(FIELDS, (*case, where, chains, found, peak), strict=True)))
             print(*case, where, chains, f"{found or 0.0:.3g}", flush=True)

@@ -45,6 +45,7 @@ def paces(name: str, sizes: Sequence[int]) -> None:
     """Print steps a second of large steps, uniform proposals and policies."""
     policies = [f"{name}-es-nearest", f"{name}-es-best"] if name == "tsp" else [f"{name}-es-best"]
     ways = [{"method": "large-step"}, {"policy": "uniform"}, *({"policy": policy} for policy in policies)]
+    print()
     head("problem", "N", "large steps", "uniform", *policies)
     for size in sizes:
         tasks = nsa.generate(name, size, 8, seed=1)
@@ -55,6 +56,7 @@ def paces(name: str, sizes: Sequence[int]) -> None:
 
 def processes(name: str, sizes: Sequence[int], folder: Path) -> None:
     """Print what whole processes take."""
+    print()
     head("problem", "N", "a tenth of a second, s", "without a limit, s", "memory, MB", "result, bytes")
     for size in sizes:
         (task,) = nsa.generate(name, size, 1, seed=1)
@@ -75,9 +77,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in options.problems.split(","):
             paces(name, options.sizes or SIZES[name])
-            print()
             processes(name, options.sizes or SIZES[name], Path(folder))
-            print()
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 import nsa_cli as nsa
 from nsa_cli.bench.paper import find_contribution
 from nsa_cli.problems.files import write_instances
+from nsa_cli.report.plots import save
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 PROBLEMS = ("tsp", "knapsack", "bin")
@@ -156,15 +157,9 @@ def table(rows: Rows) -> None:
             row(problem, "exponent", *(t[2] for t in times), "", growth)
 
 
-def draw(rows: Rows, path: Path) -> None:
+def draw(rows: Rows, figure: Any) -> None:
     """Draw time over size, a panel a problem, and memory."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"svg.hashsalt": "scale", "svg.fonttype": "none"})
-    figure, panels = plt.subplots(1, 4, figsize=(13, 3.8), layout="constrained")
+    panels = figure.subplots(1, 4)
     names = dict(zip(PROBLEMS, ("tours", "knapsacks", "bins"), strict=True))
     for panel, (problem, title) in zip(panels, names.items(), strict=False):
         for (name, label), colour, mark in zip(TIMES.items(), ("0.6", "g", "b", "r"), "os^D", strict=True):
@@ -179,7 +174,6 @@ def draw(rows: Rows, path: Path) -> None:
         panel.set_xlabel("elements")
         panel.legend(fontsize=8)
         panel.grid(which="major", color="0.9")
-    figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 # --- a million by the clock --------------------------------------------------------------------------
@@ -286,7 +280,7 @@ def main() -> None:
                 measure(rows, problem, size, number, options.most)
     table(rows)
     if options.figure:
-        draw(rows, options.figure)
+        save(options.figure, (13, 3.8), lambda figure: draw(rows, figure))
 
 
 if __name__ == "__main__":

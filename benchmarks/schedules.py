@@ -48,26 +48,26 @@ CASES = (
 )
 
 
-def compare(case: Case, size: int, steps: int, count: int) -> list[tuple[float, np.ndarray]]:
-    """Give relative differences of the energy, float64[count], for each factor between temperatures."""
+def compare(case: Case, size: int, steps: int, count: int) -> np.ndarray:
+    """Give differences of the energy in %, float64[factors between temperatures, count]."""
     problem = find_problem(case.problem)
     settings = nsa.Settings(method="anneal", neighbourhood=case.neighbourhood, threads=1)
-    found: dict[float, list[float]] = {apart: [] for apart in APART}
+    found: list[list[float]] = [[] for _ in APART]
     for k in range(count):
         instance = problem.generate(size, np.random.default_rng([size, k]))
         search = choose(nsa.Task(problem, instance), "uniform", settings, "cpu", 1)
         start, keys = problem.start(case.start), stream_keys(k, np.arange(CHAINS))
         x = start_solutions(start, [instance] * CHAINS, keys)
         first, last = case.tuned or estimate_temperatures(search, instance, start) or (1.0, 0.01)
-        for apart, differences in found.items():
+        for apart, differences in zip(APART, found, strict=True):
             energies = []
             for kind in ("geometric", "adaptive"):
                 curve = Schedule(steps, first * apart, last / apart, kind)
                 chains: Any = search.start([instance] * CHAINS, x, keys)
                 run_chains(chains, AdaptiveSchedule(curve) if kind == "adaptive" else curve)
                 energies.append(float(np.mean(chains.state.best_energy)))
-            differences.append((energies[1] - energies[0]) / abs(energies[0]))
-    return [(apart, np.array(differences)) for apart, differences in found.items()]
+            differences.append(100 * (energies[1] - energies[0]) / abs(energies[0]))
+    return np.array(found)
 
 
 def main() -> None:
@@ -80,9 +80,9 @@ def main() -> None:
     for case in CASES:
         for size, steps in case.sizes:
             count = min(steps, options.steps or steps)
-            cells = [mean(100 * found, "+.3f") for _, found in compare(case, size, count, options.count)]
-            label = (case.problem.rpartition(":")[2], case.neighbourhood)
-            row(", ".join(filter(None, label)), size, count, *cells)
+            cells = [mean(found, "+.3f") for found in compare(case, size, count, options.count)]
+            label = ", ".join(filter(None, (case.problem.rpartition(":")[2], case.neighbourhood)))
+            row(label, size, count, *cells)
 
 
 if __name__ == "__main__":

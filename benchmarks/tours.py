@@ -222,7 +222,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=1, help="instances of each family and size")
     parser.add_argument("--limits", type=numbers(float), default=(0.1, 1.0, 5.0), help="seconds")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--solvers", default="now,against,fast-tsp", help="those to measure")
     parser.add_argument("--against", type=Path, metavar="SRC", help="the folder src of another checkout")
     parser.add_argument("--tsplib", type=Path, metavar="DIR")
     parser.add_argument("--smallest", type=int, default=200, help="cities of TSPLIB's files, at least")
@@ -242,7 +241,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     """Measure what is missing, and print the table."""
     options = parse()
-    solvers, notes = contestants(options.against, set(options.solvers.split(",")))
+    solvers, notes = contestants(options.against)
     cases = list(family_cases(options))
     if options.tsplib is not None:
         cases += library_cases(options)
