@@ -38,9 +38,9 @@ from common import head, mean, measure, numbers, pace, row, suite_of
 
 import nsa_cli as nsa
 from nsa_cli.bench.solvers import HeuristicSolver, Monitor, NsaSolver, PeerSolver, Solved, Solver
-from nsa_cli.core.bench import Heuristic, Peer
 from nsa_cli.core.options import Steps
 from nsa_cli.problems import find_problem
+from nsa_cli.problems.contribution import Heuristic, Peer
 
 FOLDER = Path(__file__).parents[1] / "examples"
 

@@ -29,10 +29,10 @@ from common import head, measure, row, suite_of
 import nsa_cli as nsa
 from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver
 from nsa_cli.bench.suites import suite_of_size
-from nsa_cli.core.bench import Heuristic
 from nsa_cli.core.options import Steps
 from nsa_cli.problems.bin.heuristics import first_fit_decreasing
 from nsa_cli.problems.bin.instance import BinInstance
+from nsa_cli.problems.contribution import Heuristic
 from nsa_cli.problems.knapsack.heuristics import greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 

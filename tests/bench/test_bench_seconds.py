@@ -17,9 +17,9 @@ from nsa_cli.bench.runs import MeasuredRun, Rig, portions_by_seconds
 from nsa_cli.bench.solvers import Monitor, Solved, Solver, Stopped, format_budget
 from nsa_cli.bench.suites import read_references, suite_of_size
 from nsa_cli.bench.summary import COLUMNS, summarise
-from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.options import parse_budgets
+from nsa_cli.problems.contribution import BenchContribution
 
 QUICK = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")
 

@@ -15,9 +15,9 @@ from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
 from nsa_cli.bench.summary import SummaryRow, summarise
 from nsa_cli.bench.units import MeasurePortions, known_runs, runs_from, units_of
-from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import builtin_names, find_problem
+from nsa_cli.problems.contribution import BenchContribution
 from nsa_cli.work.journal import Journal, key_of
 from nsa_cli.work.ranks import Ranks
 from nsa_cli.work.sharing import Unit

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from nsa_cli.bench.paper import OURS
 from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite
-from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, TemperaturesBySize, constant
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourhood_for
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, TemperaturesBySize, constant
 
 #: The row of `solve` without options.
 DEFAULT = "nsa-solve"

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.stop import Interrupt, Progress
 from nsa_cli.bench.paper import Cell
 from nsa_cli.bench.suites import Suite
-from nsa_cli.core.bench import Heuristic, Peer, TemperaturesBySize
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import Steps
 from nsa_cli.core.task import Task
 from nsa_cli.policy.checkpoint import digest
+from nsa_cli.problems.contribution import Heuristic, Peer, TemperaturesBySize
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 

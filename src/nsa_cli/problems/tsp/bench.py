@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, References, Temperatures
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Solution
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References, Temperatures
 from nsa_cli.problems.tsp.formats import tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.starts import integer_matrix, quick
