@@ -1,6 +1,6 @@
 """Families of tour instances from seeds: half of them for choosing what the program does, half for reporting.
 
-    from families import choosing, instances          # with `benchmarks` on the path
+    from families import instances          # with `benchmarks` on the path
 
 The parts share their groups (clusters, lattices, drilling, lines, coincident cities, matrices, uniform), but
 no family and no seed. Lengths stay below 65,536 but for real ones, so that fast-tsp's matrices are exact.
@@ -343,14 +343,3 @@ def instances(
 def read_references(path: Path = REFERENCES) -> dict[str, float]:
     """Read best lengths by the names of instances; none where there is no file."""
     return json.loads(path.read_text()) if path.exists() else {}
-
-
-def choosing(
-    sizes: Sequence[int] = SIZES, count: int = 1, path: Path = REFERENCES
-) -> list[tuple[str, TspInstance, float | None]]:
-    """Give name, instance and best length known (None for none) of the instances to choose on."""
-    best = read_references(path)
-    return [
-        (made.name, made.instance, made.optimum if made.optimum is not None else best.get(made.name))
-        for made in instances("choosing", sizes, count)
-    ]

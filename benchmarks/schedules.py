@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from common import head, mean, row
 
 import nsa_cli as nsa
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
@@ -24,6 +25,7 @@ from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.problems import find_problem
 from nsa_cli.solver.choose import choose
 from nsa_cli.solver.plan import estimate_temperatures
+from nsa_cli.solver.search import Beginning
 
 EXAMPLE = f"{Path(__file__).parents[1] / 'examples' / 'maxcut.py'}:MaxCut"
 CHAINS, APART = 16, (1.0, 2.0, 4.0)
@@ -47,44 +49,41 @@ CASES = (
 )
 
 
-def compare(case: Case, size: int, steps: int, count: int) -> list[tuple[float, np.ndarray]]:
-    """Give relative differences of the energy, float64[count], for each factor between temperatures."""
+def compare(case: Case, size: int, steps: int, count: int) -> np.ndarray:
+    """Give differences of the energy in %, float64[factors between temperatures, count]."""
     problem = find_problem(case.problem)
     settings = nsa.Settings(method="anneal", neighbourhood=case.neighbourhood, threads=1)
-    found: dict[float, list[float]] = {apart: [] for apart in APART}
+    found: list[list[float]] = [[] for _ in APART]
     for k in range(count):
         instance = problem.generate(size, np.random.default_rng([size, k]))
         search = choose(nsa.Task(problem, instance), "uniform", settings, "cpu", 1)
         start, keys = problem.start(case.start), stream_keys(k, np.arange(CHAINS))
         x = start_solutions(start, [instance] * CHAINS, keys)
         first, last = case.tuned or estimate_temperatures(search, instance, start) or (1.0, 0.01)
-        for apart, differences in found.items():
+        for apart, differences in zip(APART, found, strict=True):
             energies = []
             for kind in ("geometric", "adaptive"):
                 curve = Schedule(steps, first * apart, last / apart, kind)
-                chains: Any = search.start([instance] * CHAINS, x, keys)
+                chains: Any = search.start(Beginning([instance] * CHAINS, x, keys))
                 run_chains(chains, AdaptiveSchedule(curve) if kind == "adaptive" else curve)
                 energies.append(float(np.mean(chains.state.best_energy)))
-            differences.append((energies[1] - energies[0]) / abs(energies[0]))
-    return [(apart, np.array(differences)) for apart, differences in found.items()]
+            differences.append(100 * (energies[1] - energies[0]) / abs(energies[0]))
+    return np.array(found)
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=6, help="instances of each size")
-    arguments = parser.parse_args()
-    print("| problem | N | steps | " + " | ".join(f"times {apart:g}" for apart in APART) + " |")
-    print("|" + "---|" * (3 + len(APART)))
+    parser.add_argument("--steps", type=int, help="at most so many; by default those of the table")
+    options = parser.parse_args()
+    head("problem", "N", "steps", *(f"times {apart:g}" for apart in APART))
     for case in CASES:
         for size, steps in case.sizes:
-            cells = [
-                f"{100 * d.mean():+.3f} ± {196 * d.std() / len(d) ** 0.5:.3f}"
-                for _, d in compare(case, size, steps, arguments.count)
-            ]
-            name = case.problem.rpartition(":")[2] if case.problem == EXAMPLE else case.problem
-            label = name if case.neighbourhood is None else f"{name}, {case.neighbourhood}"
-            print(f"| {label} | {size} | {steps} | " + " | ".join(cells) + " |", flush=True)
+            count = min(steps, options.steps or steps)
+            cells = [mean(found, "+.3f") for found in compare(case, size, count, options.count)]
+            label = ", ".join(filter(None, (case.problem.rpartition(":")[2], case.neighbourhood)))
+            row(label, size, count, *cells)
 
 
 if __name__ == "__main__":

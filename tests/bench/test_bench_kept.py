@@ -22,7 +22,7 @@ BY_STEPS = ("knapsack", "--sizes", "50", "--steps", "1", "--seeds", "1..2", "--c
 NO_POLICY = ("--policies", "none", "--device", "cpu")
 
 #: Units of the first command: batches of a solver and a seed, and runs of heuristics.
-BATCHES, SINGLE = 2 * 2, 3 + 3 + 2 * 3
+BATCHES, SINGLE = 3 * 2, 3 + 3 + 2 * 3
 
 
 def runs(folder):
@@ -61,7 +61,7 @@ def test_the_same_command_measures_nothing_again(command, cut, whole):
     """All files and the table are as they were; times, too, and it says so."""
     folder = cut(BATCHES + SINGLE)
     code, out, err = command(*BY_STEPS, *NO_POLICY, "--out", folder)
-    assert (code, err) == (0, f"nsa: 24 of 24 runs are in {folder}/journal.jsonl; nothing is measured\n")
+    assert (code, err) == (0, f"nsa: 30 of 30 runs are in {folder}/journal.jsonl; nothing is measured\n")
     assert (folder / "runs.csv").read_text() == (whole / "runs.csv").read_text()
     assert lines(folder) == lines(whole)
     rows = json.loads((folder / "summary.json").read_text())["rows"]
@@ -75,7 +75,7 @@ def test_what_a_kill_has_left_is_not_measured_again(command, cut, whole, torn):
     torn = torn if isinstance(torn, str) else torn(lines(whole)[4])
     folder = cut(3, torn)
     code, _, err = command(*BY_STEPS, *NO_POLICY, "--out", folder)
-    assert (code, err) == (0, f"nsa: 9 of 24 runs are in {folder}/journal.jsonl; 15 are measured\n")
+    assert (code, err) == (0, f"nsa: 9 of 30 runs are in {folder}/journal.jsonl; 21 are measured\n")
     assert lines(folder)[:4] == lines(whole)[:4]
     assert len(lines(folder)) == len(lines(whole))
     assert runs(folder) == runs(whole)
@@ -96,10 +96,10 @@ def test_again_measures_anew(command, cut, whole):
 @pytest.mark.parametrize(
     ("changed", "known"),
     [
-        (("--seeds", "2..3"), 9),  # of those that are random
+        (("--seeds", "2..3"), 12),  # of those that are random
         (("--count", "2"), 8),  # of batches none: side by side they were others
-        (("--steps", "1,2"), 24),
-        (("--references", "{folder}"), 24),
+        (("--steps", "1,2"), 30),
+        (("--references", "{folder}"), 30),
     ],
 )
 def test_what_is_asked_for_may_change(command, cut, changed, known):

@@ -4,8 +4,8 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.bench.paper import MISPRINT, Cell, best_figures, find_contribution, load_figures, published
-from nsa_cli.core.bench import BenchContribution
 from nsa_cli.problems import builtin_names
+from nsa_cli.problems.contribution import BenchContribution
 
 WITH_FIGURES = ("bin", "knapsack", "tsp")
 

@@ -12,9 +12,9 @@ from nsa_cli.bench.runs import measure
 from nsa_cli.bench.solvers import Monitor, PeerSolver
 from nsa_cli.bench.suites import suite_of_size
 from nsa_cli.cli.main import exit_code
-from nsa_cli.core.bench import Peer
 from nsa_cli.core.errors import NsaError
 from nsa_cli.problems import builtin_names
+from nsa_cli.problems.contribution import Peer
 from nsa_cli.problems.knapsack.bench import integer_values
 from nsa_cli.problems.tsp.bench import integer_matrix
 from nsa_cli.problems.tsp.instance import TspInstance

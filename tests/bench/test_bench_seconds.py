@@ -17,9 +17,9 @@ from nsa_cli.bench.runs import MeasuredRun, Rig, portions_by_seconds
 from nsa_cli.bench.solvers import Monitor, Solved, Solver, Stopped, format_budget
 from nsa_cli.bench.suites import read_references, suite_of_size
 from nsa_cli.bench.summary import COLUMNS, summarise
-from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.options import parse_budgets
+from nsa_cli.problems.contribution import BenchContribution
 
 QUICK = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")
 
@@ -170,7 +170,9 @@ def chosen(name, size, contribution):
 def test_rows_that_are_always_there():
     """The default solve, large steps where there are any, the learnt policy, and uniform annealing."""
     for name, size in (("tsp", 100), ("bin", 100), ("rosenbrock", 2)):
-        ours = [s.name for s in chosen(name, size, BenchContribution())[1] if s.kind == "nsa"]
+        _, rows = chosen(name, size, BenchContribution())
+        assert rows[0].name == "nsa-solve"
+        ours = [s.name for s in rows if s.kind == "nsa"]
         learnt = "nsa-es-nearest" if name == "tsp" else "nsa-es-best"
         expected = ["nsa-solve", "nsa-large-step", learnt, "nsa-sa"]
         assert ours == [c for c in expected if name != "rosenbrock" or c != "nsa-large-step"]

@@ -73,16 +73,7 @@ def test_the_optimum_of_a_lattice_is_a_tour():
     assert lengths.min() * made.instance.size == made.optimum  # no tour is shorter
 
 
-def test_choosing_has_references_for_their_names(tmp_path):
-    path = tmp_path / "best.json"
-    path.write_text('{"uniform-200-1": 5, "uniform-real-200-1": 6}')
-    found = {name: best for name, _, best in families.choosing((200,), path=path)}
-    assert found["uniform-200-1"] == 5
-    assert found["clusters-equal-200-1"] is None
-    assert not any(name.startswith("uniform-real") for name in found)
-
-
-class Fake(contestants.Contestant):
+class Fake:
     """Answers with a given tour, and counts."""
 
     def __init__(self, name, tour):
@@ -106,27 +97,26 @@ def cases(tmp_path):
 def test_an_interrupted_measurement_goes_on(cases, tmp_path):
     path, plan = tmp_path / "runs.csv", [(1.0, 1), (1.0, 2)]
     first, again = Fake("now", list(range(16))), Fake("now", list(range(16)))
-    tours.measure(cases, [first], tours.Runs(path), plan, "cpu")
+    tours.measure(cases, [first], tours.runs_of(path), plan)
     assert len(first.jobs) == 4
     path.write_text(path.read_text()[:-25])  # in the middle of a row
-    tours.measure(cases, [again], tours.Runs(path), plan, "cpu")
+    tours.measure(cases, [again], tours.runs_of(path), plan)
     assert len(again.jobs) == 1
-    assert len(tours.Runs(path).all) == 4
-    tours.measure(cases, [again], tours.Runs(path), plan, "wall")
-    assert len(again.jobs) == 5
+    assert len(tours.runs_of(path).all) == 4
 
 
-def test_gaps_intervals_and_wrong_tours(cases, tmp_path):
+def test_gaps_intervals_and_wrong_tours(cases, tmp_path, capsys):
     """The tour goes along each row from the left."""
     rows = Fake("now", list(range(16)))
     wrong = Fake("fast-tsp", [*range(15), 14])
-    runs = tours.Runs(tmp_path / "runs.csv")
-    tours.measure(cases, [rows, wrong], runs, [(1.0, 1)], "cpu")
+    runs = tours.runs_of(tmp_path / "runs.csv")
+    tours.measure(cases, [rows, wrong], runs, [(1.0, 1)])
     base, about = tours.bases(cases, runs, {})
-    table = tours.Table(cases, [rows, wrong], runs, (1.0,), 1, "cpu", base)
+    table = tours.Table(cases, [rows, wrong], runs, (1.0,), 1, base)
     unit = cases[0].optimum / 16
     gap = 100 * (cases[0].instance.objective(np.arange(16)) / (16 * unit) - 1)
-    lines = list(table.lines())
+    table.show()
+    lines = capsys.readouterr().out.splitlines()
     assert f"| lattice-square | 2 | {gap:.3f} ± 0.000 ({gap:.2f}) |  |" in lines
     assert "to the optimum (2 instances)" in about
     assert any("fast-tsp failed: city 16 is not in the tour" in line for line in table.seconds())
@@ -134,8 +124,8 @@ def test_gaps_intervals_and_wrong_tours(cases, tmp_path):
 
 def test_references_are_beaten_by_shorter_tours(cases, tmp_path):
     unknown = [case._replace(optimum=None) for case in cases]
-    runs = tours.Runs(tmp_path / "runs.csv")
-    tours.measure(unknown, [Fake("now", list(range(16)))], runs, [(1.0, 1)], "cpu")
+    runs = tours.runs_of(tmp_path / "runs.csv")
+    tours.measure(unknown, [Fake("now", list(range(16)))], runs, [(1.0, 1)])
     length = cases[0].instance.objective(np.arange(16))
     base, about = tours.bases(unknown, runs, {unknown[0].name: length - 1, unknown[1].name: length + 1})
     assert base == {unknown[0].name: length - 1, unknown[1].name: length}
@@ -148,7 +138,7 @@ def test_limits_by_processor_time(tmp_path):
     made = families.member(family, 1_000, 1)
     file = tmp_path / "it.json"
     file.write_text(tours.json.dumps(made.instance.record()))
-    (ours,), _ = contestants.contestants("cpu", None, {"now"})
+    (ours, *_), _ = contestants.contestants(None)
     try:
         answer = ours.run(file, 0.3, 1)
     finally:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from nsa_cli.bench.choose import Request, choose_solvers
+from nsa_cli.bench.choose import DEFAULT, Request, choose_solvers
 from nsa_cli.bench.paper import Figure, find_contribution, load_figures
 from nsa_cli.bench.runs import MeasuredRun, Portion, portions_by_seconds, portions_by_steps
 from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
 from nsa_cli.bench.summary import SummaryRow, summarise
 from nsa_cli.bench.units import MeasurePortions, known_runs, runs_from, units_of
-from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import builtin_names, find_problem
+from nsa_cli.problems.contribution import BenchContribution
 from nsa_cli.work.journal import Journal, key_of
 from nsa_cli.work.ranks import Ranks
 from nsa_cli.work.sharing import Unit
@@ -122,7 +122,8 @@ class Benchmark:
         better = "smaller" if problem.sense == "min" else "larger"
         batches = ", ".join(map(str, sorted({len(suite.tasks) for suite in self.suites})))
         caption = [
-            f"Instances {sets}: {counts}; {number}; nsa: {start}.",
+            f"Instances {sets}: {counts}; {number}.",
+            f"{DEFAULT}: `nsa solve` without options; other rows of nsa: {start}.",
             f"gap: mean over instances, to {what}; {better} objectives are better.",
             f"Wall-clock seconds; nsa solves {batches} instances side by side and counts an instance's "
             "share, the others solve one at a time.",

@@ -11,12 +11,15 @@ from typing import Any, NamedTuple
 from nsa_cli.bench.paper import OURS
 from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite
-from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, TemperaturesBySize, constant
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourhood_for
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, TemperaturesBySize, constant
+
+#: The row of `solve` without options.
+DEFAULT = "nsa-solve"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +71,7 @@ class Request:
 
 
 def choose_solvers(suite: Suite, contribution: BenchContribution, request: Request) -> list[Solver]:
-    """List the solvers for a suite, in the order of the table.
+    """List the solvers for a suite, in the order of the table: `solve` without options is the first.
 
     Raises
     ------
@@ -80,7 +83,8 @@ def choose_solvers(suite: Suite, contribution: BenchContribution, request: Reque
     if request.budget:
         heuristics = _heuristics(suite, contribution, {"greedy"})
         timed = [*_by_seconds(suite, contribution, request), *peers]
-        return [*heuristics, *(replace(s, budget=seconds) for seconds in request.budget for s in timed)]
+        return [*(replace(s, budget=seconds) for seconds in request.budget for s in timed), *heuristics]
+    default = NsaSolver(name=DEFAULT, settings=_threads(request))
     ours = [
         replace(solver, budget=Steps(multiple, contribution.power))
         for solver in _by_steps(suite.problem, contribution, request)
@@ -88,7 +92,11 @@ def choose_solvers(suite: Suite, contribution: BenchContribution, request: Reque
         if multiple == 1 or solver.mode != "greedy"
     ]
     heuristics = _heuristics(suite, contribution, suite.problem.starts)
-    return [*ours, *heuristics, *(replace(peer, budget=request.time_limit) for peer in peers)]
+    return [default, *ours, *heuristics, *(replace(peer, budget=request.time_limit) for peer in peers)]
+
+
+def _threads(request: Request) -> dict[str, Any]:
+    return {} if request.threads is None else {"threads": request.threads}
 
 
 def _by_steps(
@@ -97,8 +105,7 @@ def _by_steps(
     """Annealing by the paper's protocol, one chain from its start: uniform proposals, then policies."""
     start = "paper" if "paper" in problem.starts else None
     protocol: dict[str, Any] = {"chains": 1, "bound": False, "init": start, "device": request.device}
-    if request.threads is not None:
-        protocol["threads"] = request.threads
+    protocol |= _threads(request)
 
     def row(
         name: str, temperatures: TemperaturesBySize | None, paper: str | None = None, **settings: Any
@@ -140,7 +147,7 @@ def _by_seconds(suite: Suite, contribution: BenchContribution, request: Request)
         chosen = {"threads": 1, "device": "cpu", **settings}
         return NsaSolver(name=name, temperatures=temperatures, settings=chosen)
 
-    yield row("nsa-solve")
+    yield row(DEFAULT)
     if problem.large_step() is not None:
         yield row("nsa-large-step", method="large-step", bound=False)
     names = request.policies

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
-from nsa_cli.core.bench import BenchContribution
 from nsa_cli.core.problem import Problem
+from nsa_cli.problems.contribution import BenchContribution
 
 #: How a note on a figure begins that is not what was measured.
 MISPRINT = "misprint"

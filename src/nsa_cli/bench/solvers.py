@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.progress import Progress
 from nsa_cli.bench.paper import Cell
 from nsa_cli.bench.suites import Suite
-from nsa_cli.core.bench import Heuristic, Peer, TemperaturesBySize
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import Steps
 from nsa_cli.core.task import Task
 from nsa_cli.policy.checkpoint import digest
+from nsa_cli.problems.contribution import Heuristic, Peer, TemperaturesBySize
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 
@@ -139,8 +139,7 @@ class Solver(ABC):
 
     def rehearsal(self) -> Solver:
         """Give the same solver with a small budget, for imports and compilation."""
-        short = Steps(1) if isinstance(self.budget, Steps) else self.budget and REHEARSAL
-        return replace(self, budget=short)
+        return replace(self, budget=Steps(1) if isinstance(self.budget, Steps) else REHEARSAL)
 
     def cell(self, size: int) -> Cell | None:
         """Give the cell of the paper's tables that the solver is compared with at a size."""
@@ -195,6 +194,8 @@ class NsaSolver(Solver):
         }
 
     def expected_seconds(self, suite: Suite, count: int) -> float:
+        if self.budget is None:  # what `solve` takes without a limit
+            return 1e-2 * suite.size * count
         if not isinstance(self.budget, Steps):
             return super().expected_seconds(suite, count)
         wide = 1 if self.settings.get("policy") == "uniform" else suite.size  # a network sees all candidates

@@ -107,7 +107,7 @@ def benchmark(
     ] = False,
     quiet: Quiet = False,
 ) -> int:
-    """Measure solvers on test sets or files. Annealing, heuristics, and peers if they are named."""
+    """Measure solvers on test sets or files. Solve as it is, annealing, heuristics, and peers if named."""
     ranks = None if (process := several()) is None else Ranks.joined(process)
     with contextlib.nullcontext() if ranks is None else one_voice(ranks.fails_first):
         if count < 1:

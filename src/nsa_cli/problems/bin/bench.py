@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, References, Temperatures
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing
 from nsa_cli.problems.bin.instance import BinInstance
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References, Temperatures
 
 
 def tuned(_size: int) -> Temperatures:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.bench import BenchContribution, Heuristic, Peer, References, Temperatures
 from nsa_cli.core.instance import Solution
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References, Temperatures
 from nsa_cli.problems.knapsack.heuristics import greedy_stop, random_search
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 

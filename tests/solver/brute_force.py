@@ -1,4 +1,4 @@
-"""Claims of optimality against brute force: ``python benchmarks/exact.py --count 50000 --seed 0``.
+"""Claims of optimality against brute force, for `test_exactness`.
 
 Small instances whose numbers are hard on floats are solved, and all claims are compared with the optimum,
 which is found by trying all solutions in fractions, without code of the program: that an answer is
@@ -8,7 +8,6 @@ optimum and of a worse one.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import math
@@ -104,6 +103,14 @@ class Bins:
             yield bins, Fraction(len(bins))
 
 
+def tours(lengths: list[list[Fraction | None]]) -> Iterator[tuple[list[Any], Fraction]]:
+    """All tours over edges that are there, in one direction each."""
+    for order in itertools.permutations(range(1, len(lengths))):
+        edges = [lengths[a][b] for a, b in itertools.pairwise((0, *order, 0))]
+        if order[0] <= order[-1] and None not in edges:
+            yield [i + 1 for i in (0, *order)], sum(edges, Fraction(0))
+
+
 class Matrices:
     """Four to seven cities with a matrix, negative lengths and edges that are not there among them."""
 
@@ -119,14 +126,9 @@ class Matrices:
         return {"matrix": rows, "no_edge": "none"}
 
     def all(self, data: dict[str, Any]) -> Iterator[tuple[list[Any], Fraction]]:
-        rows, size = data["matrix"], len(data["matrix"])
-        there = [x for row in rows for x in row if x is not None]
+        there = [x for row in data["matrix"] for x in row if x is not None]
         exact = dict(zip(there, fractions(there), strict=True))
-        for order in itertools.permutations(range(1, size)):
-            tour = (0, *order, 0)
-            lengths = [rows[a][b] for a, b in itertools.pairwise(tour)]
-            if order[0] <= order[-1] and None not in lengths:
-                yield [i + 1 for i in tour[:-1]], sum((exact[x] for x in lengths), Fraction(0))
+        return tours([[exact.get(x) for x in row] for row in data["matrix"]])
 
 
 class Places:
@@ -141,7 +143,6 @@ class Places:
 
     def all(self, data: dict[str, Any]) -> Iterator[tuple[list[Any], Fraction]]:
         points, kind = np.array(data["coords"], dtype=np.float64), data["edge_weight_type"]
-        size = len(points)
         apart = np.abs(points[:, None] - points)
         square = apart[..., 0] * apart[..., 0] + apart[..., 1] * apart[..., 1]
         lengths = {
@@ -152,12 +153,7 @@ class Places:
             "MAX_2D": lambda: np.floor(apart + 0.5).max(-1),
             "ATT": lambda: np.ceil(np.sqrt(square / 10.0)),
         }[kind]()
-        exact = [[Fraction(x) for x in row] for row in lengths.tolist()]
-        for order in itertools.permutations(range(1, size)):
-            if order[0] <= order[-1]:
-                tour = (0, *order, 0)
-                total = sum((exact[a][b] for a, b in itertools.pairwise(tour)), Fraction(0))
-                yield [i + 1 for i in tour[:-1]], total
+        return tours([[Fraction(x) for x in row] for row in lengths.tolist()])
 
 
 class Cities:
@@ -294,22 +290,3 @@ def claims(
         assert bound.value == (int(optimum) if isinstance(bound.value, int) else float(optimum)), (
             "exact value"
         )
-
-
-def main() -> None:
-    """Print the counts; exit code 1 if a claim was false."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=50_000)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    tally, faults = study(given.count, given.seed)
-    for key, value in sorted(tally.items()):
-        print(f"{key:24}{value:8}")
-    print(f"{'false claims':24}{len(faults):8}")
-    for fault in faults[:20]:
-        print(fault)
-    raise SystemExit(bool(faults))
-
-
-if __name__ == "__main__":
-    main()
