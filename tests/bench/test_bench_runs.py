@@ -74,7 +74,7 @@ def test_the_protocol_is_that_of_solve_many(measured):
     ("problem", "names"),
     [
         ("knapsack", ["greedy-stop", "random-search", "greedy"]),
-        ("bin", ["ffd", "bfd"]),
+        ("bin", ["ffd", "bfd", "nfd"]),
         ("tsp", ["two-opt", "greedy", "nearest", "curve"]),
         ("rosenbrock", ["given"]),
         ("examples/maxcut.py:MaxCut", []),
