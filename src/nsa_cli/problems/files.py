@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
-from nsa_cli.core.problem import Problem
+from nsa_cli.core.problem import FileFormat, Problem
 from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Record, Source
 from nsa_cli.core.words import misspellings, nearest, squeezed
 from nsa_cli.io import json_text, table
-from nsa_cli.problems import all_problems, builtin_names
+from nsa_cli.problems import all_problems, builtin_names, declared, find_problem
 from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.rows import json_records, spread_rows
 from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
@@ -187,13 +187,12 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
     InputError
         If it is none of these, or not what the user says of its form.
     """
-    owners = [problem] if problem else all_problems()
     if source.arrays is not None:
         _refuse_columns(source, "is read as arrays")
-        return list(read_arrays(source, owners))
+        return list(read_arrays(source, [problem] if problem else all_problems()))
     if json_text.looks_like_json(source):
         _refuse_columns(source, "is read as JSON", *(["columns"] if _is_bare(source) else []))
-        records = json_records(source, owners)
+        records = json_records(source, [problem] if problem else all_problems())
         for record in records:
             claim = None if isinstance(record, InputError) else record.data.get("problem")
             if problem is not None and claim not in (None, problem.name):
@@ -201,19 +200,26 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
                 message = f"expected an instance of {problem.name}, got one of {shown(claim)}"
                 raise source.error(message, record.locate("problem", None))
         return records
-    formats = [(owner, fmt) for owner in owners for fmt in owner.formats]
-    found = next((pair for pair in formats if pair[1].recognises(source)), None)
-    found = found or next((pair for pair in formats if source.suffix in pair[1].suffixes), None)
-    if found and not source.reading.of_tables:
-        return _stamped(found[1].read(source), found[0])
-    if found and found[1].suffixes and source.suffix in found[1].suffixes:
-        _refuse_columns(source, f"is read as {found[1].name}")
+    if (found := _format(source, problem)) is not None:
+        name, fmt = found
+        if not source.reading.of_tables:
+            return [replace(r, data={"problem": name, **r.data}) for r in fmt.read(source)]
+        if source.suffix in fmt.suffixes:
+            _refuse_columns(source, f"is read as {fmt.name}")
     if table.looks_like_table(source) or (problem and problem.columns):
-        return [table_record(table.read_table(source), owners)]
+        return [table_record(table.read_table(source), [problem] if problem else all_problems())]
     raise source.other(
         "not recognised: expected JSON, CSV with a header, or a text format of "
         f"{', '.join(builtin_names())}; the text begins {shown(source.text.lstrip()[:60])}"
     )
+
+
+def _format(source: Source, problem: Problem[Any] | None) -> tuple[str, FileFormat] | None:
+    """Choose a text's format by its first lines, those that the ending is for first; else by the ending."""
+    known = list(declared("formats", problem))
+    by_ending = [pair for pair in known if source.suffix in pair[1].suffixes]
+    told = (pair for pair in (*by_ending, *known) if pair[1].recognises(source))
+    return next(told, by_ending[0] if by_ending else None)
 
 
 def data_records(
@@ -263,14 +269,12 @@ def _is_bare(source: Source) -> bool:
     return re.match(r"\s*\[\s*[^{\s]", source.text) is not None
 
 
-def _stamped(records: Sequence[Record], problem: Problem[Any]) -> list[Record | InputError]:
-    return [replace(r, data={"problem": problem.name, **r.data}) for r in records]
-
-
 def _recognise(record: Record, settings: Mapping[str, Any]) -> Problem[Any]:
     """Choose the problem that a record names, or the one that requires most of its keys."""
     data = {**record.data, **settings}
     if (name := data.get("problem")) is not None:
+        if name in builtin_names():
+            return find_problem(name)
         for problem in all_problems():
             if problem.name == name:
                 return problem

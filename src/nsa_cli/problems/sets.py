@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from nsa_cli.core.problem import FileSet, Problem
 from nsa_cli.core.record import Record
 from nsa_cli.io.source import read_source
+from nsa_cli.problems import declared
 
 
 class FoundSet(NamedTuple):
@@ -18,7 +19,8 @@ class FoundSet(NamedTuple):
 
     Attributes
     ----------
-    problem : Problem
+    problem : str
+        Its name.
     form : FileSet
     stem : str
         Common part of the files' names.
@@ -26,21 +28,20 @@ class FoundSet(NamedTuple):
         By part.
     """
 
-    problem: Problem[Any]
+    problem: str
     form: FileSet
     stem: str
     files: dict[str, Path]
 
 
-def find_set(path: Path, problems: list[Problem[Any]]) -> FoundSet | None:
-    """Find the set of a file, by its name and the files beside it.
+def find_set(path: Path, problem: Problem[Any] | None) -> FoundSet | None:
+    """Find the set of a file, of one problem or of any, by its name and the files beside it.
 
     Of several sets the one with the most required files wins: a knapsack has all files that bins have.
     """
     fitting = [
-        FoundSet(problem, form, match["stem"], files)
-        for problem in problems
-        for form in problem.file_sets
+        FoundSet(name, form, match["stem"], files)
+        for name, form in declared("file_sets", problem)
         if (match := re.fullmatch(form.pattern, path.name)) and match["part"] in form.parts
         if (files := _files(path, form, match)) is not None
     ]
@@ -64,4 +65,4 @@ def read_set(found: FoundSet) -> Record:
     """
     sources = {part: read_source(file) for part, file in found.files.items()}
     record = found.form.read(found.stem, sources)
-    return replace(record, data={"problem": found.problem.name, **record.data})
+    return replace(record, data={"problem": found.problem, **record.data})

@@ -15,13 +15,8 @@ from nsa_cli.core.record import Source
 from nsa_cli.io.source import decode, read_source
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances, read_solution
-from nsa_cli.problems.tsp.formats.tsplib import (
-    read_tour,
-    recognises,
-    recognises_tour,
-    write,
-    write_tour,
-)
+from nsa_cli.problems.tsp.formats.tsplib import read_tour, write, write_tour
+from nsa_cli.problems.tsp.forms import is_tour, is_tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 
 TSP = find_problem("tsp")
@@ -129,7 +124,7 @@ def test_gzip_and_any_suffix(tmp_path: Path) -> None:
 )
 def test_recognised_by_its_keywords(text: str, yes: bool) -> None:
     """A keyword at the start of a line makes a TSPLIB file; a table's header does not."""
-    assert recognises(Source("f", "", text)) is yes
+    assert is_tsplib(Source("f", "", text)) is yes
 
 
 # --- lengths ---------------------------------------------------------------------------------------
@@ -442,7 +437,7 @@ TOUR = "NAME : r.tour\nCOMMENT : Length = 28\nTYPE : TOUR\nDIMENSION : 4\nTOUR_S
 def test_tours_in_many_ways(text: str) -> None:
     """Ids may stand any number a line, and end with one -1, two, or none."""
     source = decode(text.encode(), "r.tour", ".tour")
-    assert recognises_tour(source)
+    assert is_tour(source)
     assert read_tour(source) == [1, 2, 3, 4]
     instance = instance_of(RECTANGLE)
     assert instance.objective(read_solution(source, TSP, instance)) == 28

@@ -56,8 +56,6 @@ _TYPES: dict[str, dict[str, Any]] = {"TSP": {}, "ATSP": {"asymmetric": True}, "H
 _HARMLESS = ("DISPLAY_DATA_SECTION", "FIXED_EDGES_SECTION")
 #: A line that a keyword may begin, with the end of the line before it; and a remark in lines of data.
 _NEXT_WORD, _REMARK = re.compile(r"\n[^\S\n]*[A-Za-z]"), re.compile(r"#[^\n]*")
-#: Lines at the top in which the first keyword of a TSPLIB file must come.
-_HEAD = 50
 
 
 @dataclass
@@ -102,20 +100,6 @@ class _Parsed:
 
     def fail(self, message: str, line: int | None = None, **hints: Any) -> NoReturn:
         raise self.source.error(message, line, **hints)
-
-
-def recognises(source: Source) -> bool:
-    """Tell a TSPLIB file by a keyword at the start of one of its first lines."""
-    for line in source.text.split("\n", _HEAD)[:_HEAD]:
-        found = _KEYWORD.match(line)
-        word = found.group(1).upper() if found else ""
-        if word in _SECTIONS or word in ("DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT"):
-            return True
-        if word in ("NAME", "TYPE", "COMMENT") and re.match(r"\s*\w+\s*:", line):
-            return True
-        if read_number(line.strip().split(" ")[0]) is not None:
-            return False
-    return False
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str, re.Match[str] | None]]:
@@ -469,17 +453,6 @@ def _one_line(text: str) -> str:
 
 
 # --- tours -----------------------------------------------------------------------------------------
-
-
-#: Blanks are those of one line, and there is one way to match them: else many take a time that is quadratic.
-_TOUR = re.compile(
-    r"^[^\S\n]*(?:TOUR_SECTION|TYPE[^\S\n]*(?::[^\S\n]*)?TOUR)\b", re.IGNORECASE | re.MULTILINE
-)
-
-
-def recognises_tour(source: Source) -> bool:
-    """Tell a TSPLIB tour by its type or its section."""
-    return _TOUR.search(source.text) is not None
 
 
 def read_tour(source: Source) -> list[int]:
