@@ -249,18 +249,12 @@ def test_a_malformed_line_is_one_error() -> None:
         found('{"x": 1, "y": 2}\n{"x": 1, "y": }\n{"x": 3, "y": 2}\n')
 
 
-def test_a_line_above_elements_holds_for_all() -> None:
-    """As lines above a table do; an element among instances is one error."""
-    lines = '{"weight": 6, "qty": 3}\n{"weight": 4, "qty": 2}\n'
-    assert record_of('{"name": "n", "bin_size": 10}\n' + lines) == {
-        "name": "n",
-        "capacity": 10,
-        "weights": [6, 6, 6, 4, 4],
-    }
-    with pytest.raises(InputError, match="'bin_sze' is not understood"):
-        record_of('{"bin_sze": 10}\n' + lines)
-    with pytest.raises(InputError, match="f:3: is a city or an item among objects that are none"):
-        found('{"weights": [1]}\n{"weights": [1]}\n{"weight": 1}\n')
+def test_an_element_among_instances_is_one_error() -> None:
+    """It is no instance, and the others are none of its elements."""
+    items = found('{"weights": [1]}\n{"weights": [1]}\n{"weight": 1}\n')
+    assert [type(item) for item in items] == [Found, Found, Unread]
+    assert isinstance(items[2], Unread)
+    assert str(items[2].error) == "f:3: weights: expected a list, got 1"
 
 
 def test_settings_are_understood_as_keys_are() -> None:

@@ -147,11 +147,6 @@ class Table:
             self._numbers[at] = self.signs.read_all(self.columns[at])
         return self._numbers[at]
 
-    def value(self, text: str, *, is_text: bool = False) -> Any:
-        """Read a note: a number where it can be, written as those of the table, unless it is a text."""
-        number = None if is_text else self.number(text)
-        return text if number is None else number
-
 
 def looks_like_table(source: Source) -> bool:
     """Recognise a table by its suffix, ``sep=``, delimiters in its first line, or numbers between blanks."""
