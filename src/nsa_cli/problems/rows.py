@@ -12,10 +12,11 @@ from typing import Any, NoReturn
 
 from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.problem import Problem
-from nsa_cli.core.record import Locate, Record, Source, locator
+from nsa_cli.core.record import Record, Source
 from nsa_cli.core.words import squeezed
 from nsa_cli.io.json_text import JsonValue, dumps, read_values
 from nsa_cli.io.table import table_of
+from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.tables import table_record
 from nsa_cli.problems.vocabulary import axes_of, candidates, recognise, vocabulary
 
@@ -35,15 +36,16 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
             if isinstance(value, InputError):
                 raise value  # without it the instance would be another
         lines = [value.line for value in objects]
-        return [_joined(source, [value.value for value in objects], lines, problem)]
+        return [_spread(Record({}, source), [value.value for value in objects], lines, problem)]
     found: list[Record | InputError] = []
     for value in values:
         if isinstance(value, InputError):
             found.append(value)
         elif isinstance(value.value, list) and value.value and not isinstance(value.value[0], dict):
             found += _lists(value, problem)
-        elif isinstance(value.value, list) and value.value and _are_elements(value.value, problem):
-            found.append(_joined(source, value.value, value.lines(), problem))
+        elif _are_elements(value.value, problem):
+            lines = [value.line] * len(value.value)
+            found.append(_spread(Record({}, source), value.value, lines, problem))
         else:
             found += [spread_rows(record, problem) for record in value.records()]
     return found
@@ -53,16 +55,9 @@ def _are_elements(rows: Any, problem: Problem[Any] | None) -> bool:
     """Tell a list of objects each of which is a city or an item of some problem."""
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         return False
-    vocabularies = [vocabulary(p) for p in candidates(problem)]
     alike = {tuple((word, axes_of(value)) for word, value in row.items()): row for row in rows}
-    return all(any(words.is_element(row) for words in vocabularies) for row in alike.values())
-
-
-def _joined(
-    source: Source, rows: Sequence[Mapping[str, Any]], lines: Sequence[int], problem: Problem[Any] | None
-) -> Record:
-    """Make one record of elements, given with their lines."""
-    return _spread(Record({}, source), rows, locator({}, lines), problem)
+    known = [vocabulary(p) for p in candidates(problem)]
+    return all(any(words.is_element(row) for words in known) for row in alike.values())
 
 
 def spread_rows(record: Record, problem: Problem[Any] | None) -> Record:
@@ -81,37 +76,35 @@ def spread_rows(record: Record, problem: Problem[Any] | None) -> Record:
     lists = [key for key, value in record.data.items() if _are_elements(value, problem)]
     if len(lists) != 1:
         return record
-    (name,) = lists
-    others = {key: value for key, value in record.data.items() if key != name}
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        of_record = key in others or (key is None and index is None)
-        return record.locate(key if of_record else name, index)
-
-    return _spread(replace(record, data=others), record.data[name], locate, problem)
+    others = {key: value for key, value in record.data.items() if key != lists[0]}
+    rows = record.data[lists[0]]
+    return _spread(replace(record, data=others), rows, [record.locate(None, None)] * len(rows), problem)
 
 
 def _spread(
-    record: Record, rows: Sequence[Mapping[str, Any]], locate: Locate, problem: Problem[Any] | None
+    record: Record,
+    rows: Sequence[Mapping[str, Any]],
+    lines: Sequence[int | None],
+    problem: Problem[Any] | None,
 ) -> Record:
     """Add the values of elements to a record, a list a word; words may be written otherwise in each row."""
-    spelt: dict[str, str] = {}
     names: dict[str, str] = {}
     columns: dict[str, list[Any]] = {}
     first: dict[str, int] = {}
 
     def fail(message: str, word: str, row: int | None = None) -> NoReturn:
-        raise record.source.error(message, locate(None, first[word] if row is None else row))
+        raise record.source.error(message, lines[first[word] if row is None else row])
 
     for i, row in enumerate(rows):
         for word, value in row.items():
             if value is None or record.source.reading.leaves_out(word):
                 continue
             if word not in names:
-                names[word] = spelt.setdefault(squeezed(word), word)
+                alike = (name for name in columns if squeezed(name) == squeezed(word))
+                names[word] = name = next(alike, word)
+                columns.setdefault(name, [None] * len(rows))
+                first.setdefault(name, i)
             name = names[word]
-            if name not in columns:
-                columns[name], first[name] = [None] * len(rows), i
             if columns[name][i] is not None:
                 fail(f"{shown(name)} and {shown(word)} are in one object; expected one of them", name, i)
             columns[name][i] = value
@@ -121,44 +114,22 @@ def _spread(
         problem = recognise(replace(record, data={**record.data, **columns}))
     data = {**record.data, **vocabulary(problem).spread(columns, fail)}
 
-    def place(key: str | None, index: int | None) -> int | None:
-        return locate(key, first[key] if index is None and key in first else index)
+    def locate(key: str | None, index: int | None) -> int | None:
+        if key not in first:
+            return record.locate(key, index)
+        return lines[first[key] if index is None or index >= len(lines) else index]
 
-    return replace(record, data=data, locate=place)
-
-
-# --- lists without keys ------------------------------------------------------------------------------
-
-
-def _lists(value: JsonValue, problem: Problem[Any] | None) -> list[Record | InputError]:
-    """Read a list of rows, or a list of such lists, as tables without a header."""
-    axes, elements = axes_of(value.value), value.value
-    if axes == 3 and all(isinstance(rows, list) for rows in elements):
-        parts = [(rows, [line] * len(rows)) for rows, line in zip(elements, value.lines(), strict=True)]
-    elif axes in (1, 2):
-        parts = [(elements, value.lines())]
-    else:
-        raise value.error("expected objects, rows of numbers, or a list of such; got something else")
-    found: list[Record | InputError] = []
-    for i, (rows, lines) in enumerate(parts, start=1):
-        cells = [
-            _cells(value, row if axes != 1 else [row], line) for row, line in zip(rows, lines, strict=True)
-        ]
-        source = value.source if axes != 3 else replace(value.source, name=f"{value.source.name}[{i}]")
-        try:
-            found.append(table_record(table_of(source, cells, lines), problem))
-        except InputError as error:
-            if len(parts) == 1:
-                raise
-            found.append(error)
-    return found
+    return replace(record, data=data, locate=locate)
 
 
-def _cells(value: JsonValue, row: Any, line: int) -> list[str]:
-    if (
-        not isinstance(row, list)
-        or not row
-        or not all(x is None or type(x) in (int, float, str) for x in row)
-    ):
-        raise value.source.error(f"expected a row of numbers, got {shown(dumps(row))}", line)
-    return [x if isinstance(x, str) else "null" if x is None else repr(x) for x in row]
+def _lists(value: JsonValue, problem: Problem[Any] | None) -> Sequence[Record]:
+    """Read a list of rows as a table without a header, and a list of such lists as arrays."""
+    if axes_of(value.value) == 3:
+        return read_arrays(replace(value.source, arrays=value.value), problem)
+    rows = [row if isinstance(row, list) else [row] for row in value.value]
+    for i, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]) or not all(x is None or type(x) in (int, float, str) for x in row):
+            expected = f"expected {len(rows[0])} numbers or names as in the first one"
+            raise value.error(f"row {i}: {expected}, got {shown(dumps(row))}")
+    cells = [[x if isinstance(x, str) else "null" if x is None else repr(x) for x in row] for row in rows]
+    return [table_record(table_of(value.source, cells, [value.line] * len(rows)), problem)]
