@@ -11,7 +11,7 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import methodcaller
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ _SIGNED = re.compile(rf"[-+]?[0-9.,_{_BLANKS}]{{1,60}}(e[-+]?[0-9]{{1,4}})?", re
 def _pattern(decimal: str, thousands: str) -> re.Pattern[str]:
     """Compile the form of numbers with some signs."""
     sign = f"[{re.escape(thousands + _BLANKS)}]"
-    grouped = rf"[0-9]{{1,3}}(?P<sign>{sign})[0-9]{{3}}(?:(?P=sign)[0-9]{{3}})*"
+    grouped = rf"[1-9][0-9]{{0,2}}(?P<sign>{sign})[0-9]{{3}}(?:(?P=sign)[0-9]{{3}})*"
     return re.compile(
         rf"(?P<whole>[-+]?(?:{grouped}|[0-9]*))(?:{re.escape(decimal)}(?P<fraction>[0-9]*))?"
         r"(?P<power>e[-+]?[0-9]+)?",
@@ -112,8 +112,6 @@ class Table:
     first : int
         Line of the header, or of the first row where there is none.
     signs : Signs
-    remarks : tuple of str
-        What was decided, and should be said.
     """
 
     source: Source
@@ -126,7 +124,6 @@ class Table:
     first: int = 1
     stated: frozenset[str] = frozenset()
     signs: Signs = field(default_factory=Signs)
-    remarks: tuple[str, ...] = ()
 
     def number(self, text: str) -> int | float | None:
         """Read a cell as a number; None if it is none."""
@@ -318,8 +315,7 @@ def _shape(table: Table, signs: Signs | None = None) -> Table:
                 use={"separator": ";"} if width == 1 else {},
             )
         del cells[width:]
-    found, remark = _signs(table) if signs is None else (signs, None)
-    table = replace(table, signs=found, remarks=(remark,) if remark else ())
+    table = replace(table, signs=_signs(table) if signs is None else signs)
     if any(table.number(cell) is not None for cell in rows[0]):
         return table
     return replace(table, headers=rows[0], rows=rows[1:], lines=at[1:])
@@ -341,131 +337,59 @@ def _join_names(rows: list[list[str]]) -> None:
     rows[:] = joined
 
 
-_GROUPED = r"[-+]?[1-9][0-9]{0,2}(%s[0-9]{3})+"
-_COMMA_THOUSANDS, _POINT_THOUSANDS = (re.compile(_GROUPED % sign) for sign in (",", r"\."))
-#: The same with a fraction behind the other sign.
-_COMMA_THOUSANDS_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+\.[0-9]*")
-_POINT_THOUSANDS_COMMA = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+,[0-9]*")
+#: Signs that numbers may have; all cells of a table have the same.
+_READINGS = (Signs(), Signs(","), Signs(".", ","), Signs(",", "."))
 _TWO_POINTS = re.compile(r"\.[0-9]{3}\.")
 _DIGITS_AND_SIGNS = re.compile(rf"[-+]?[0-9{_BLANKS}]*[.,][0-9.,]*(e[-+]?[0-9]+)?", re.IGNORECASE)
 
 
-def _signs(table: Table) -> tuple[Signs, str | None]:
-    """Find decimal and thousands signs from all cells; with a remark where that was a decision.
+def _signs(table: Table) -> Signs:
+    """Find decimal and thousands signs from all cells: those with which all of them are numbers.
 
     Raises
     ------
     InputError
-        If the cells contradict each other, or allow two readings.
+        If there are none, or several and the numbers differ.
     """
     reading = table.source.reading
     if reading.decimal or reading.thousands:
         other = {",": ".", ".": ","}.get(reading.thousands or "", ".")
-        return Signs(reading.decimal or other, reading.thousands or ""), None
+        return Signs(reading.decimal or other, reading.thousands or "")
     columns = ["\n".join(cells) for cells in zip(*table.rows, strict=False)]  # rows may differ in length
-    if not any("," in cells for cells in columns):
-        return _signs_of_points(table, columns)
-    if _has_decimal_commas(table, columns):
-        return Signs(","), None
-    signed = list(_signed(table))
-    commas = [(cell, line) for cell, line in signed if "," in cell]
-    points = [(cell, line) for cell, line in signed if "." in cell]
-    if not commas:
-        return _signs_of_points(table, columns)
-    both = [cell for cell, _ in commas if "." in cell]
-    if any(_POINT_THOUSANDS_COMMA.fullmatch(cell) for cell in both):
-        return _confirmed(table, signed, Signs(",", ".")), None
-    if any(_COMMA_THOUSANDS_POINT.fullmatch(cell) for cell in both):
-        return _confirmed(table, signed, Signs(".", ",")), None
-    grouped = [cell for cell, _ in commas if _COMMA_THOUSANDS.fullmatch(cell)]
-    if len(grouped) < len(commas):  # a comma that is not followed by three digits is a decimal comma
-        if points:
-            raise _contradiction(table, commas[-1], points[-1])
-        return _confirmed(table, signed, Signs(",")), None
-    if points or any(cell.count(",") > 1 for cell in grouped):
-        return _confirmed(table, signed, Signs(".", ",")), None
-    if _mixed(table, ","):
-        return Signs(".", ","), (
-            f"every comma is followed by three digits: read as thousands ({grouped[0]} is "
-            f"{grouped[0].replace(',', '')}); with , as the decimal sign it would be another number"
-        )
-    raise _ambiguous(table, *commas[0], ",")
-
-
-def _has_decimal_commas(table: Table, columns: Sequence[str]) -> bool:
-    """Tell that all numbers are read with decimal commas, and one with nothing else; of whole columns."""
-    head, *rows = table.rows
-    if set(map(len, rows)) != {len(head)} or any("." in cells for cells in columns):
-        return False
-    signs = Signs(",")
-    if any("," in cell and signs.read(cell) is None for cell in head):
-        return False
-    for at, cells in enumerate(columns):
-        if "," in cells and signs.read_all([row[at] for row in rows]) is None:
-            return False
-    return any("," in cell and not _COMMA_THOUSANDS.fullmatch(cell) for row in rows for cell in row)
-
-
-def _signed(table: Table) -> Iterator[tuple[str, int]]:
-    """Cells of digits with points or commas, with their lines."""
-    rows = zip(table.rows, table.lines, strict=True)
-    return ((cell, line) for row, line in rows for cell in row if _DIGITS_AND_SIGNS.fullmatch(cell))
-
-
-def _signs_of_points(table: Table, columns: Sequence[str]) -> tuple[Signs, str | None]:
-    """Points are decimal points, unless that can hardly be."""
-    if any(_TWO_POINTS.search(cells) for cells in columns):
-        points = list(_signed(table))
-        if any(_POINT_THOUSANDS.fullmatch(cell) for cell, _ in points if cell.count(".") > 1):
-            return _confirmed(table, points, Signs(",", ".")), None
-    if table.delimiter in (";", "\t") and (first := next(_signed(table), None)) is not None:
-        three = all(_POINT_THOUSANDS.fullmatch(cell) for cell, _ in _signed(table))
-        if three and _mixed(table, "."):
-            raise _ambiguous(table, *first, ".")
-    return Signs(), None
-
-
-def _confirmed(table: Table, signed: list[tuple[str, int]], signs: Signs) -> Signs:
-    """Insist that all numbers can be read with the same signs."""
-    for cell, line in signed:  # among which may be dates
-        if signs.read(cell) is None and any(
-            s.read(cell) is not None for s in (Signs(".", ","), Signs(",", "."))
-        ):
-            message = f"{shown(cell)}: cannot be read with {signs.decimal} as the decimal sign"
-            message += f" and {signs.thousands} between thousands" if signs.thousands else ""
+    points = not any("," in cells or _TWO_POINTS.search(cells) for cells in columns)
+    if points and not (table.delimiter in (";", "\t") and _beside_small_numbers(table)):
+        return Signs()
+    signed = [
+        (cell, line)
+        for row, line in zip(table.rows, table.lines, strict=True)
+        for cell in row
+        if _DIGITS_AND_SIGNS.fullmatch(cell) and any(s.read(cell) is not None for s in _READINGS)  # no dates
+    ]
+    left: tuple[Signs, ...] = _READINGS
+    for cell, line in signed:
+        fitting = tuple(signs for signs in left if signs.read(cell) is not None)
+        if not fitting:
+            message = f"{shown(cell)}: cannot be read with {left[0].decimal} as the decimal sign"
+            message += f" and {left[0].thousands} between thousands" if left[0].thousands else ""
             raise table.source.error(f"{message}, which other cells need", line)
-    return signs
+        left = fitting
+    for cell, line in signed:
+        if len({signs.read(cell) for signs in left}) > 1:
+            sign = "," if "," in cell else "."
+            whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
+            every = f"every {'comma' if sign == ',' else 'point'} is followed by three digits"
+            message = f"{shown(cell)}: cannot tell {whole} from {real}, for {every}"
+            raise table.source.error(message, line, use={"thousands": sign, "decimal": sign})
+    return left[0]
 
 
-def _mixed(table: Table, sign: str) -> bool:
-    """Tell whether, in each column with the sign, numbers below 1000, and only they, lack it."""
-    found = False
-    for at in range(len(table.rows[0])):
-        cells = [row[at] for row in table.rows if _has_digit(row[at])]
-        having = [cell for cell in cells if sign in cell]
-        plain = [cell for cell in cells if re.fullmatch(r"[-+]?[0-9]+", cell)]
-        if having and any(len(cell.strip("+-")) > 3 for cell in plain):
-            return False
-        found = found or bool(having and plain)
-    return found
-
-
-def _contradiction(table: Table, comma: tuple[str, int], point: tuple[str, int]) -> Exception:
-    return table.source.error(
-        f"decimal comma here, decimal point in line {point[1]}: cannot tell what separates thousands",
-        comma[1],
-        use={"decimal": ",", "thousands": ","},
-    )
-
-
-def _ambiguous(table: Table, cell: str, line: int, sign: str) -> Exception:
-    whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
-    return table.source.error(
-        f"{shown(cell)}: cannot tell {whole} from {real}, for every {'comma' if sign == ',' else 'point'} is "
-        "followed by three digits",
-        line,
-        use={"thousands": sign, "decimal": sign},
-    )
+def _beside_small_numbers(table: Table) -> bool:
+    """Tell whether in a column with points whole numbers have none, and are all below 1000."""
+    for cells in zip(*table.rows, strict=False):
+        plain = [len(cell.lstrip("+-")) for cell in cells if cell.lstrip("+-").isdecimal()]
+        if plain and max(plain) <= 3 and any(_DIGITS_AND_SIGNS.fullmatch(cell) for cell in cells):
+            return True
+    return False
 
 
 def to_record(table: Table, bound: Mapping[Column, int], notes: Mapping[str, Any] | None = None) -> Record:
@@ -494,7 +418,7 @@ def to_record(table: Table, bound: Mapping[Column, int], notes: Mapping[str, Any
     data = dict(notes or {})
     for column, at in bound.items():
         data[column.key] = _texts(table, table.columns[at]) if column.text else _numbers(table, at, column)
-    return Record(data, table.source, locator(table.note_lines, table.lines), remarks=table.remarks)
+    return Record(data, table.source, locator(table.note_lines, table.lines))
 
 
 def _numbers(table: Table, at: int, column: Column) -> list[int | float]:

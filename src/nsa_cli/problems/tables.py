@@ -357,7 +357,7 @@ def _matrix(table: Table, given: Problem[Any] | None, *, named: bool) -> Record 
     if names is not None:
         data["names"] = names
     notes, at = _above(table, words)
-    return Record({**data, **notes}, table.source, locator(at, lines), remarks=table.remarks)
+    return Record({**data, **notes}, table.source, locator(at, lines))
 
 
 def _distance(table: Table, cell: str) -> int | float | str | None:
