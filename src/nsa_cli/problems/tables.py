@@ -277,25 +277,16 @@ def _by_order(table: Table, words: Vocabulary, head: _Head | None) -> dict[str, 
     if len(numbers) > len(needed):
         ids = [at for at in (numbers[0], numbers[-1]) if _counts_up(table, at)]
         if len(ids) != 1:
-            _ask(table, _choices(words, wanted, numbers, ids), _why(ids))
+            others = [c.headers[0] for c in words.columns.values() if not c.text and c.key not in needed]
+            third = [[*wanted, others[0]]] if others and not ids else []
+            what = (
+                "the first and the last of which count the rows" if ids else "none of which counts the rows"
+            )
+            why = f"no header, and columns of numbers, {what}: cannot tell what they are"
+            _ask(table, [["id", *wanted], [*wanted, "id"], *third], why)
         numbers.remove(ids[0])
         bound["ids"] = ids[0]
     return bound | dict(zip(needed, numbers, strict=True))
-
-
-def _why(ids: Sequence[int]) -> str:
-    what = "the first and the last of which count the rows" if ids else "none of which counts the rows"
-    return f"no header, and columns of numbers, {what}: cannot tell what they are"
-
-
-def _choices(
-    words: Vocabulary, wanted: list[str], numbers: Sequence[int], ids: Sequence[int]
-) -> list[list[str]]:
-    choices = [["id", *wanted], [*wanted, "id"]]
-    further = [c.headers[0] for c in words.problem.columns if not c.text and c.headers[0] not in wanted][:1]
-    return (
-        choices if ids else [*choices, *([*wanted, more] for more in further if more not in ("lat", "lon"))]
-    )
 
 
 def _ask(table: Table, choices: Sequence[Sequence[str]], why: str) -> NoReturn:
@@ -325,7 +316,6 @@ def _matrix(table: Table, given: Problem[Any] | None, *, named: bool) -> Record 
     problem = next((p for p in candidates(given) if MATRIX in p.arrays), None)
     if problem is None or (table.source.reading.columns is not None and not named):
         return None
-    words = vocabulary(problem)
     elements = (vocabulary(p).is_element(dict.fromkeys(table.headers or (), 0)) for p in candidates(given))
     if not named and any(elements):
         return None
@@ -333,9 +323,8 @@ def _matrix(table: Table, given: Problem[Any] | None, *, named: bool) -> Record 
     size = len(rows)
     if size < 2 or any(len(row) != size for row in rows):
         if named:
-            raise table.source.error(
-                f"expected as many columns as rows, got {size} rows of {len(rows[0])}", table.first
-            )
+            message = f"expected as many columns as rows, got {size} rows of {len(rows[0])}"
+            raise table.source.error(message, table.first)
         return None
     cells = [[_distance(table, cell) for cell in row] for row in rows]
     if not named and table.headers is None:
@@ -346,18 +335,15 @@ def _matrix(table: Table, given: Problem[Any] | None, *, named: bool) -> Record 
             other = ["id", "x", "y"] if counted else ["name", "x", "y"] if names else ["x", "y"]
             _ask(table, [[MATRIX], other], "cannot tell distances from cities")
     for i, row in enumerate(cells):
-        for j, value in enumerate(row):
-            if value is None and i != j:
-                got = shown(rows[i][j]) if rows[i][j] else "an empty cell"
-                raise table.source.error(
-                    f"matrix: expected a distance in column {j + 1}, got {got}", lines[i]
-                )
-            row[j] = 0 if value is None or i == j else value
-    data: dict[str, Any] = {"problem": problem.name, "matrix": cells}
-    if names is not None:
-        data["names"] = names
-    notes, at = _above(table, words)
-    return Record({**data, **notes}, table.source, locator(at, lines))
+        row[i] = 0
+        if None in row:
+            j = row.index(None)
+            got = shown(rows[i][j]) if rows[i][j] else "an empty cell"
+            message = f"matrix: expected a distance in column {j + 1}, got {got}"
+            raise table.source.error(message, lines[i])
+    notes, at = _above(table, vocabulary(problem))
+    data = {"problem": problem.name, MATRIX: cells, **({} if names is None else {"names": names}), **notes}
+    return Record(data, table.source, locator(at, lines))
 
 
 def _distance(table: Table, cell: str) -> int | float | str | None:

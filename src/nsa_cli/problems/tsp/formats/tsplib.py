@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nsa_cli.core.errors import DataError, UsageError, shown
-from nsa_cli.core.instance import LARGEST, Solution, check_number
+from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.instance import Solution
 from nsa_cli.core.record import Locate, Record, Source, locator
 from nsa_cli.core.words import nearest
 from nsa_cli.io.numbers import read_all, read_number
@@ -254,26 +254,7 @@ def _section(parsed: _Parsed, word: str) -> _Section:
 
 def _numbers(parsed: _Parsed, word: str) -> list[int | float]:
     section = _section(parsed, word)
-    values = to_numbers(parsed.source, section.tokens, lambda: section.lines, word)
-    if not _are_small(values):
-        for value, line in zip(values, section.lines, strict=True):
-            _check_size(parsed, value, word, line)
-    return values
-
-
-#: Numbers below it need no second look.
-_PLAIN = 2**53
-
-
-def _are_small(values: list[int | float]) -> bool:
-    return not values or -_PLAIN < min(values) <= max(values) < _PLAIN
-
-
-def _check_size(parsed: _Parsed, value: int | float, word: str, line: int) -> None:
-    try:
-        check_number(value, word, largest=LARGEST)
-    except DataError as error:
-        parsed.fail(str(error), line)
+    return to_numbers(parsed.source, section.tokens, lambda: section.lines, word)
 
 
 def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Locate:
@@ -301,11 +282,12 @@ def _columns(parsed: _Parsed, word: str, size: int, width: int, kind: str) -> li
     count = len(section.tokens)
     if count == size * width:
         found = (read_all(section.tokens[axis::width]) for axis in range(width))
-        columns = [column for column in found if column is not None and _are_small(column)]
-        if len(columns) == width:
-            return columns
-        values = _numbers(parsed, word)
-        return [values[axis::width] for axis in range(width)]
+        columns = [column for column in found if column is not None]
+        return (
+            columns
+            if len(columns) == width
+            else [_numbers(parsed, word)[axis::width] for axis in range(width)]
+        )
     for line in dict.fromkeys(section.lines):
         here = section.lines.count(line) if count < 10_000 else width
         if here % width:
