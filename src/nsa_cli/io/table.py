@@ -89,6 +89,22 @@ def _pattern(decimal: str, thousands: str) -> re.Pattern[str]:
     )
 
 
+class Note(NamedTuple):
+    """What a line above a table says.
+
+    Attributes
+    ----------
+    text : str
+    line : int
+    stated : bool
+        Whether with ``=``; one with ``:`` may be a remark.
+    """
+
+    text: str
+    line: int
+    stated: bool
+
+
 @dataclass(frozen=True)
 class Table:
     """A table's cells as text, with their lines.
@@ -103,12 +119,8 @@ class Table:
     lines : list of int
         Line of each row.
     delimiter : str
-    notes : dict of str to str
+    notes : dict of str to Note
         From lines ``# key = value`` above the header, for the whole table, such as a capacity.
-    note_lines : dict
-        Line of each note.
-    stated : frozenset of str
-        Notes with ``=``; one with ``:`` may be a remark.
     first : int
         Line of the header, or of the first row where there is none.
     signs : Signs
@@ -119,10 +131,8 @@ class Table:
     rows: list[list[str]]
     lines: list[int]
     delimiter: str
-    notes: dict[str, str] = field(default_factory=dict)
-    note_lines: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, Note] = field(default_factory=dict)
     first: int = 1
-    stated: frozenset[str] = frozenset()
     signs: Signs = field(default_factory=Signs)
 
     def number(self, text: str) -> int | float | None:
@@ -182,7 +192,8 @@ def read_table(source: Source) -> Table:
     """
     lines = source.text.split("\n")
     begin = next((i for i, line in enumerate(lines) if line.strip() and not _is_remark(line)), len(lines))
-    notes = {m[1]: (m[3], i + 1, m[2]) for i in range(begin) if (m := _NOTE.fullmatch(lines[i].strip()))}
+    found = ((i, _NOTE.fullmatch(line.strip())) for i, line in enumerate(lines[:begin], start=1))
+    notes = {m[1]: Note(m[3], i, m[2] == "=") for i, m in found if m is not None}
     delimiter = ","
     if begin < len(lines):
         delimiter = _delimiter(source, lines[begin:], begin + 1)
@@ -190,18 +201,7 @@ def read_table(source: Source) -> Table:
     rows, at = _rows(source, lines[begin:], begin, delimiter)
     if not rows:
         raise source.error("holds no rows; expected a table")
-    table = Table(
-        source,
-        None,
-        rows,
-        at,
-        delimiter,
-        {key: text for key, (text, _, _) in notes.items()},
-        {key: line for key, (_, line, _) in notes.items()},
-        at[0],
-        frozenset(key for key, (_, _, sign) in notes.items() if sign == "="),
-    )
-    return _shape(_counted(table))
+    return _shape(_counted(Table(source, None, rows, at, delimiter, notes, at[0])))
 
 
 def table_of(source: Source, rows: list[list[str]], lines: list[int]) -> Table:
@@ -418,7 +418,7 @@ def to_record(table: Table, bound: Mapping[Column, int], notes: Mapping[str, Any
     data = dict(notes or {})
     for column, at in bound.items():
         data[column.key] = _texts(table, table.columns[at]) if column.text else _numbers(table, at, column)
-    return Record(data, table.source, locator(table.note_lines, table.lines))
+    return Record(data, table.source, locator({}, table.lines))
 
 
 def _numbers(table: Table, at: int, column: Column) -> list[int | float]:

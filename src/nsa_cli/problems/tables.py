@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Column, Problem
@@ -25,19 +25,6 @@ from nsa_cli.problems.vocabulary import (
 
 #: Word that makes all columns distances.
 MATRIX = "matrix"
-
-
-class _Head(NamedTuple):
-    """Number of items and capacity in the first line of a table.
-
-    Attributes
-    ----------
-    capacity : int or float
-    line : int
-    """
-
-    capacity: int | float
-    line: int
 
 
 def table_record(table: Table, problem: Problem[Any] | None) -> Record:
@@ -59,9 +46,14 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
         table = _with_columns(table, given)
     if (record := _matrix(table, problem, named=given == (MATRIX,))) is not None:
         return record
-    if table.headers is None:
-        return _without_header(table, problem)
-    return _with_header(table, problem)
+    if table.headers is not None:
+        return _with_header(table, problem)
+    words = vocabulary(_named(table, problem))
+    headers = _header(table, words)
+    record = _with_header(replace(table, headers=headers), problem)
+    if len(_required(words)) <= 1 or words.problem.sense == "min":
+        return record
+    return replace(record, remarks=(f"without a header the columns are read as {', '.join(headers)}",))
 
 
 def _with_columns(table: Table, given: Sequence[str]) -> Table:
@@ -90,11 +82,13 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
         problem = recognise(Record({**columns}, table.source, locator({}, table.first)))
     words = vocabulary(problem)
     _refuse_solution(table, words)
-    head = _head(table, problem)
-    if head is not None:
-        table = replace(table, rows=table.rows[1:], lines=table.lines[1:])
-        columns = {word: cells[1:] for word, cells in columns.items()}
     values, lines = _above(table, words)
+    remarks: tuple[str, ...] = ()
+    if table.source.reading.columns and (capacity := _capacity_in_first(table, problem)) is not None:
+        remarks = (f"line {table.lines[0]} is read as the number of items and the capacity {capacity}",)
+        values, lines = {"capacity": capacity, **values}, {"capacity": table.lines[0], **lines}
+        table = replace(table, rows=table.rows[1:], lines=table.lines[1:])
+        columns, fail = {word: cells[1:] for word, cells in columns.items()}, _failing(table)
     data = words.spread(columns, fail)
     bound = words.bind(data, fail, table.source.reading)
     needed = [keys for keys in problem.column_sets if set(keys) <= words.columns.keys()]
@@ -111,14 +105,21 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
             fail(f"{key} is given twice", word)
         else:
             values[key], lines[key] = _value(table, key, data[word]), table.lines[0]
-    return _made(to_record(table, at, values), problem, lines, head)
+    record = to_record(table, at, values)
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        return lines[key] if key in lines else record.locate(key, index)
+
+    data = {"problem": problem.name, **record.data}
+    return replace(record, data=data, remarks=remarks, locate=locate)
 
 
 def _failing(table: Table) -> Fail:
     """Give what raises an error about a header, a line above the table or a row."""
 
     def fail(message: str, word: str, row: int | None = None, **hints: Any) -> NoReturn:
-        line = table.note_lines.get(word, table.first) if row is None else table.lines[row]
+        line = table.notes[word].line if word in table.notes else table.first
+        line = line if row is None else table.lines[row]
         raise table.source.error(message, line, **hints)
 
     return fail
@@ -128,13 +129,13 @@ def _above(table: Table, words: Vocabulary) -> tuple[dict[str, Any], dict[str, i
     """Read the lines above a table: values and lines by key."""
     settings = [*words.problem.settings, *words.problem.keys]
     notes = {
-        word: text
-        for word, text in table.notes.items()
+        word: note.text
+        for word, note in table.notes.items()
         if words.key_of(word, 0, settings) is not None or not _is_remark(table, words, word)
     }
     bound = words.bind(notes, _failing(table), table.source.reading)
     values = {key: _value(table, key, notes[word]) for key, word in bound.items()}
-    return values, {key: table.note_lines[word] for key, word in bound.items()}
+    return values, {key: table.notes[word].line for key, word in bound.items()}
 
 
 def _value(table: Table, key: str, text: str) -> Any:
@@ -160,21 +161,6 @@ def _columns(table: Table, fail: Fail) -> dict[str, tuple[str, ...]]:
     return columns
 
 
-def _made(record: Record, problem: Problem[Any], lines: dict[str, int], head: _Head | None) -> Record:
-    """Add the problem, and what the first line says."""
-    remarks = list(record.remarks)
-    if head is not None:
-        record.data.setdefault("capacity", head.capacity)
-        lines.setdefault("capacity", head.line)
-        remarks.append(f"line {head.line} is read as the number of items and the capacity {head.capacity}")
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        return lines[key] if key in lines else record.locate(key, index)
-
-    data = {"problem": problem.name, **record.data}
-    return replace(record, data=data, remarks=tuple(remarks), locate=locate)
-
-
 def _refuse_solution(table: Table, words: Vocabulary) -> None:
     """Refuse a table of a solution, which has a column that no instance has."""
     order, ids = words.problem.answer_columns
@@ -188,59 +174,41 @@ def _is_remark(table: Table, words: Vocabulary, word: str) -> bool:
     """Tell a note that is no key: with a colon, and not nearly a word nor one of another problem."""
     spelt = words.spellings()
     near = nearest(word, [w for key in words.problem.settings for w in spelt[key]], 0.8)
-    return word not in table.stated and near is None and not words.is_neutral(word)
+    return not table.notes[word].stated and near is None and not words.is_neutral(word)
 
 
 # --- without a header --------------------------------------------------------------------------------
 
 
-def _without_header(table: Table, problem: Problem[Any] | None) -> Record:
-    """Make the record of a table without a header, for the problem that the user names."""
-    if problem is None:
-        separated = {" ": "blanks", "\t": "tabs"}.get(table.delimiter, shown(table.delimiter))
-        message = f"expected ({needs()}), got a table separated by {separated} with no header"
-        raise table.source.other(f"cannot tell the problem: {message}", table.first, use={"problem": None})
-    words = vocabulary(problem)
-    head = _head(table, problem)
-    if head is not None:
-        table = replace(table, rows=table.rows[1:], lines=table.lines[1:])
-    bound = _by_order(table, words, head)
-    notes, lines = _above(table, words)
-    record = to_record(table, {words.columns[key]: at for key, at in bound.items()}, notes)
-    if len(_required(words)) > 1 and problem.sense == "max":
-        names = [words.columns[key].headers[0] for key in sorted(bound, key=bound.__getitem__)]
-        record = replace(
-            record,
-            remarks=(*record.remarks, f"without a header the columns are read as {', '.join(names)}"),
-        )
-    return _made(record, problem, lines, head)
+def _named(table: Table, problem: Problem[Any] | None) -> Problem[Any]:
+    """Insist on the user's word for the problem of a table without a header."""
+    if problem is not None:
+        return problem
+    separated = {" ": "blanks", "\t": "tabs"}.get(table.delimiter, shown(table.delimiter))
+    message = f"expected ({needs()}), got a table separated by {separated} with no header"
+    raise table.source.other(f"cannot tell the problem: {message}", table.first, use={"problem": None})
 
 
 def _required(words: Vocabulary) -> tuple[str, ...]:
     return words.problem.column_sets[0] if words.problem.column_sets else ()
 
 
-def _head(table: Table, problem: Problem[Any]) -> _Head | None:
-    """Recognise a first line with the number of items and the capacity, in any order."""
-    if "capacity" not in problem.settings or len(table.rows) < 2:
-        return None
-    if table.headers is not None and table.source.reading.columns is None:
+def _capacity_in_first(table: Table, problem: Problem[Any]) -> int | float | None:
+    """Read a first line with the number of items and the capacity, in any order; None if it is none."""
+    if "capacity" not in problem.settings or len(table.rows) < 3:
         return None
     numbers = [table.number(cell) for cell in table.rows[0] if cell]
-    if len(numbers) != 2 or None in numbers or len([cell for cell in table.rows[1] if cell]) < 2:
+    count, width = len(table.rows) - 1, len(table.rows[0])
+    if len(numbers) != 2 or None in numbers or count not in numbers or not all(table.rows[1][:2]):
         return None
-    count = len(table.rows) - 1
-    if count < 2 or count not in numbers:
-        return None
-    width = len(table.rows[0])
     if width > len(problem.column_sets[0]) and any(_counts_up(table, at) for at in (0, width - 1)):
         return None  # a column of ids that goes on in the first line
     (capacity,) = [x for x in numbers if x != count] or [count]
-    return _Head(capacity or 0, table.lines[0])
+    return capacity
 
 
-def _by_order(table: Table, words: Vocabulary, head: _Head | None) -> dict[str, int]:
-    """Place of each column where there is no header: numbers in the order of the contract, texts as names.
+def _header(table: Table, words: Vocabulary) -> list[str]:
+    """Give a table without a header one: numbers in the order of the contract, texts as names.
 
     Raises
     ------
@@ -266,14 +234,11 @@ def _by_order(table: Table, words: Vocabulary, head: _Head | None) -> dict[str, 
             table.first,
             use={"columns": ",".join(wanted)},
         )
-    bound = {"names": texts[0]} if texts else {}
-    if head is not None and len(needed) > 1:
-        _ask(
-            table,
-            [wanted, wanted[::-1]],
-            f"line {head.line} is read as the number of items and the capacity {head.capacity}; cannot tell "
-            f"{','.join(wanted)} from {','.join(wanted[::-1])}",
-        )
+    if len(needed) > 1 and (capacity := _capacity_in_first(table, words.problem)) is not None:
+        first = f"line {table.first} is read as the number of items and the capacity {capacity}"
+        why = f"{first}; cannot tell {','.join(wanted)} from {','.join(wanted[::-1])}"
+        _ask(table, [wanted, wanted[::-1]], why)
+    header = dict.fromkeys(texts, "name")
     if len(numbers) > len(needed):
         ids = [at for at in (numbers[0], numbers[-1]) if _counts_up(table, at)]
         if len(ids) != 1:
@@ -285,8 +250,9 @@ def _by_order(table: Table, words: Vocabulary, head: _Head | None) -> dict[str, 
             why = f"no header, and columns of numbers, {what}: cannot tell what they are"
             _ask(table, [["id", *wanted], [*wanted, "id"], *third], why)
         numbers.remove(ids[0])
-        bound["ids"] = ids[0]
-    return bound | dict(zip(needed, numbers, strict=True))
+        header[ids[0]] = "id"
+    header |= dict(zip(numbers, wanted, strict=True))
+    return [header[at] for at in range(width)]
 
 
 def _ask(table: Table, choices: Sequence[Sequence[str]], why: str) -> NoReturn:
