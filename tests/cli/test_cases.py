@@ -88,7 +88,7 @@ OWN = {
         None,
     ),
     "thousands": (
-        'item\tvalue\tweight\nlathe\t"2,400.0"\t"2,000.0"\nsaw\t900\t950\nvice\t300\t150\n',
+        'item\tvalue\tweight\nlathe\t"2,400"\t"2,000"\nsaw\t900\t950\nvice\t300\t150\n',
         *("f.tsv", ("--capacity", 2200), 2700, ["lathe", "vice"]),
     ),
     "n and C": (

@@ -11,7 +11,7 @@ import pytest
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Source
-from nsa_cli.io.table import format_table, looks_like_table, read_table
+from nsa_cli.io.table import Signs, format_table, looks_like_table, read_table
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.tables import table_record
 
@@ -77,6 +77,7 @@ def test_a_decimal_comma_is_no_thousands_separator() -> None:
 @pytest.mark.parametrize(
     ("cells", "numbers"),
     [
+        (("2,400", "900"), (2400, 900)),
         (("2,400.50", "900"), (2400.5, 900)),
         (("1.000,5", "3"), (1000.5, 3)),
         (("1,000,000", "5"), (1000000, 5)),
@@ -104,7 +105,6 @@ def test_signs_are_found_from_all_cells(cells: tuple[str, str], numbers: tuple[f
         ("value;weight\n1,234;2\n2,500;4\n", 2, "'1,234': cannot tell 1234 from 1.234"),
         ("value;weight\n1,234;2\n2500;4\n", 2, "'1,234': cannot tell 1234 from 1.234"),
         ("value;weight\n1.234;2\n900;4\n", 2, "'1.234': cannot tell 1234 from 1.234"),
-        ("value\tweight\n2,400\t1\n900\t1\n", 2, "'2,400': cannot tell 2400 from 2.400"),
         ("value;weight\n1.5;2\n2,5;3\n", 3, "'2,5': cannot be read with . as the decimal sign"),
         ("value;weight\n1.500,5;2\n2.5;3\n", 3, "'2.5': cannot be read with , as the decimal sign"),
     ],
@@ -119,6 +119,13 @@ def test_signs_that_allow_two_readings(text: str, line: int, words: str) -> None
         sign = "," if "," in text else "."
         assert record_of(text, thousands=sign)["values"][0] == 1234
         assert record_of(text, decimal=sign)["values"][0] == 1.234
+
+
+def test_thousands_that_were_decided_are_said() -> None:
+    """A reading that another program would not make is a remark."""
+    table = read_table(source("value\tweight\n2,400\t1\n900\t1\n", ".tsv"))
+    assert (table.signs, len(table.remarks)) == (Signs(".", ","), 1)
+    assert "2,400 is 2400" in table.remarks[0]
 
 
 def test_names_that_begin_like_a_remark_are_names() -> None:

@@ -124,6 +124,8 @@ class Table:
     first : int
         Line of the header, or of the first row where there is none.
     signs : Signs
+    remarks : tuple of str
+        What was decided, and should be said.
     """
 
     source: Source
@@ -134,6 +136,7 @@ class Table:
     notes: dict[str, Note] = field(default_factory=dict)
     first: int = 1
     signs: Signs = field(default_factory=Signs)
+    remarks: tuple[str, ...] = ()
 
     def number(self, text: str) -> int | float | None:
         """Read a cell as a number; None if it is none."""
@@ -315,7 +318,8 @@ def _shape(table: Table, signs: Signs | None = None) -> Table:
                 use={"separator": ";"} if width == 1 else {},
             )
         del cells[width:]
-    table = replace(table, signs=_signs(table) if signs is None else signs)
+    found, remark = _signs(table) if signs is None else (signs, None)
+    table = replace(table, signs=found, remarks=(remark,) if remark else ())
     if any(table.number(cell) is not None for cell in rows[0]):
         return table
     return replace(table, headers=rows[0], rows=rows[1:], lines=at[1:])
@@ -343,8 +347,10 @@ _TWO_POINTS = re.compile(r"\.[0-9]{3}\.")
 _DIGITS_AND_SIGNS = re.compile(rf"[-+]?[0-9{_BLANKS}]*[.,][0-9.,]*(e[-+]?[0-9]+)?", re.IGNORECASE)
 
 
-def _signs(table: Table) -> Signs:
+def _signs(table: Table) -> tuple[Signs, str | None]:
     """Find decimal and thousands signs from all cells: those with which all of them are numbers.
+
+    With a remark where commas were taken for thousands because whole numbers below 1000 have none.
 
     Raises
     ------
@@ -354,11 +360,11 @@ def _signs(table: Table) -> Signs:
     reading = table.source.reading
     if reading.decimal or reading.thousands:
         other = {",": ".", ".": ","}.get(reading.thousands or "", ".")
-        return Signs(reading.decimal or other, reading.thousands or "")
+        return Signs(reading.decimal or other, reading.thousands or ""), None
     columns = ["\n".join(cells) for cells in zip(*table.rows, strict=False)]  # rows may differ in length
     points = not any("," in cells or _TWO_POINTS.search(cells) for cells in columns)
     if points and not (table.delimiter in (";", "\t") and _beside_small_numbers(table)):
-        return Signs()
+        return Signs(), None
     signed = [
         (cell, line)
         for row, line in zip(table.rows, table.lines, strict=True)
@@ -378,13 +384,16 @@ def _signs(table: Table) -> Signs:
             sign = "," if "," in cell else "."
             whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
             every = f"every {'comma' if sign == ',' else 'point'} is followed by three digits"
+            if sign == "," and _beside_small_numbers(table):
+                other = "with , as the decimal sign it would be another number"
+                return Signs(".", ","), f"{every}: read as thousands ({cell} is {whole}); {other}"
             message = f"{shown(cell)}: cannot tell {whole} from {real}, for {every}"
             raise table.source.error(message, line, use={"thousands": sign, "decimal": sign})
-    return left[0]
+    return left[0], None
 
 
 def _beside_small_numbers(table: Table) -> bool:
-    """Tell whether in a column with points whole numbers have none, and are all below 1000."""
+    """Tell whether in a column with points or commas whole numbers have none, and are all below 1000."""
     for cells in zip(*table.rows, strict=False):
         plain = [len(cell.lstrip("+-")) for cell in cells if cell.lstrip("+-").isdecimal()]
         if plain and max(plain) <= 3 and any(_DIGITS_AND_SIGNS.fullmatch(cell) for cell in cells):
@@ -418,7 +427,7 @@ def to_record(table: Table, bound: Mapping[Column, int], notes: Mapping[str, Any
     data = dict(notes or {})
     for column, at in bound.items():
         data[column.key] = _texts(table, table.columns[at]) if column.text else _numbers(table, at, column)
-    return Record(data, table.source, locator({}, table.lines))
+    return Record(data, table.source, locator({}, table.lines), remarks=table.remarks)
 
 
 def _numbers(table: Table, at: int, column: Column) -> list[int | float]:

@@ -52,12 +52,11 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
 
 
 def _are_elements(rows: Any, problem: Problem[Any] | None) -> bool:
-    """Tell a list of objects each of which is a city or an item of some problem."""
+    """Tell a list of objects that are cities or items of some problem, if not each has all keys."""
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         return False
-    alike = {tuple((word, axes_of(value)) for word, value in row.items()): row for row in rows}
-    known = [vocabulary(p) for p in candidates(problem)]
-    return all(any(words.is_element(row) for words in known) for row in alike.values())
+    whole = {word: value for row in rows for word, value in row.items() if value is not None}
+    return any(vocabulary(p).is_element(whole) for p in candidates(problem))
 
 
 def spread_rows(record: Record, problem: Problem[Any] | None) -> Record:

@@ -53,7 +53,8 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
     record = _with_header(replace(table, headers=headers), problem)
     if len(_required(words)) <= 1 or words.problem.sense == "min":
         return record
-    return replace(record, remarks=(f"without a header the columns are read as {', '.join(headers)}",))
+    remark = f"without a header the columns are read as {', '.join(headers)}"
+    return replace(record, remarks=(*record.remarks, remark))
 
 
 def _with_columns(table: Table, given: Sequence[str]) -> Table:
@@ -111,7 +112,7 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
         return lines[key] if key in lines else record.locate(key, index)
 
     data = {"problem": problem.name, **record.data}
-    return replace(record, data=data, remarks=remarks, locate=locate)
+    return replace(record, data=data, remarks=(*record.remarks, *remarks), locate=locate)
 
 
 def _failing(table: Table) -> Fail:
@@ -309,7 +310,7 @@ def _matrix(table: Table, given: Problem[Any] | None, *, named: bool) -> Record 
             raise table.source.error(message, lines[i])
     notes, at = _above(table, vocabulary(problem))
     data = {"problem": problem.name, MATRIX: cells, **({} if names is None else {"names": names}), **notes}
-    return Record(data, table.source, locator(at, lines))
+    return Record(data, table.source, locator(at, lines), remarks=table.remarks)
 
 
 def _distance(table: Table, cell: str) -> int | float | str | None:
