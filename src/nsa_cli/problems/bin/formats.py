@@ -23,9 +23,9 @@ from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.core.words import squeezed
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.table import read_table, to_record
-from nsa_cli.io.tokens import Line, read_numbers, split_lines, to_count, to_number
-from nsa_cli.problems.item_files import read_lists, read_one_by_one
+from nsa_cli.io.tokens import Line, read_numbers, read_one_by_one, split_lines, to_count, to_number
 from nsa_cli.problems.items import COPIES
+from nsa_cli.problems.sets import read_lists
 
 
 def read_bpplib(source: Source) -> list[Record]:

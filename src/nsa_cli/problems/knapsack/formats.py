@@ -25,8 +25,8 @@ import numpy as np
 from nsa_cli.core.errors import shown
 from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.record import Record, Source, locator
-from nsa_cli.io.tokens import Line, read_numbers, split_lines, to_count, to_number
-from nsa_cli.problems.item_files import read_lists, read_one_by_one
+from nsa_cli.io.tokens import Line, read_numbers, read_one_by_one, split_lines, to_count, to_number
+from nsa_cli.problems.sets import read_lists
 
 
 def read_standard(source: Source) -> list[Record]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from nsa_cli.core.folder import deferred
-from nsa_cli.core.problem import FileFormat, SolutionFormat
+from nsa_cli.core.problem import FileFormat
 from nsa_cli.core.record import Source
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.tokens import split_lines
@@ -53,7 +53,5 @@ FORMATS = (
 )
 
 SOLUTION_FORMATS = (
-    SolutionFormat(
-        "tour", (".tour",), is_tour, deferred(_TSPLIB, "read_tour"), deferred(_TSPLIB, "write_tour")
-    ),
+    FileFormat("tour", (".tour",), is_tour, deferred(_TSPLIB, "read_tour"), deferred(_TSPLIB, "write_tour")),
 )
