@@ -13,7 +13,6 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import methodcaller
 from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import shown
@@ -160,25 +159,28 @@ class Table:
 
 def looks_like_table(source: Source) -> bool:
     """Recognise a table by its suffix, ``sep=``, delimiters in its first line, or numbers between blanks."""
-    lines = [line for line in source.text.split("\n", _HEAD)[:_HEAD] if line.strip() and not _is_remark(line)]
+    lines = _first_rows(source.text.split("\n", _HEAD)[:_HEAD])
     first = lines[0] if lines else ""
-    second = lines[1] if first.strip().isdecimal() and len(lines) > 1 else ""  # below the number of rows
     return (
         source.suffix in (".csv", ".tsv")
         or bool(source.reading.of_tables)
         or first.lower().startswith("sep=")
-        or any(d in first or d in second for d in _DELIMITERS)
-        or re.fullmatch(r"[A-Za-z_]+", first.strip()) is not None
+        or any(delimiter in first for delimiter in _DELIMITERS)
+        or re.fullmatch(r"\s*[A-Za-z_]+\s*\n\s*\S*[0-9]\S*\s*", "\n".join(lines[:2])) is not None
         or _is_blank_separated(lines)
     )
 
 
+def _first_rows(lines: Sequence[str]) -> list[str]:
+    """Give the first lines that are no remarks, without the number of rows above them."""
+    rows = [line for line in lines if line.strip() and not _is_remark(line)]
+    return rows[1:] if len(rows) > 1 and rows[0].strip().isdecimal() else rows
+
+
 def _is_blank_separated(lines: Sequence[str]) -> bool:
-    """Tell rows of several words, the last of which are numbers, from prose."""
-    rows = [line.partition(" #")[0].split() for line in lines]
-    if len(rows) > 1 and len(rows[0]) == 1 and rows[0][0].isdecimal():
-        rows = rows[1:]  # the number of rows
-    return len(rows) > 1 and all(len(row) > 1 and any(_has_digit(cell) for cell in row) for row in rows[1:])
+    """Tell rows of several words, among which are numbers in all but the first, from prose."""
+    rows = [line.partition(" #")[0].split() for line in lines[1:]]
+    return bool(rows) and all(len(row) > 1 and any(map(_has_digit, row)) for row in rows)
 
 
 def _has_digit(cell: str) -> bool:
@@ -256,11 +258,7 @@ def _plain_rows(lines: list[str], delimiter: str) -> list[list[str]] | None:
         return None
     if max(map(len, pieces)) > csv.field_size_limit():
         return None
-    if len(set(map(methodcaller("count", delimiter), pieces))) == 1:
-        cells = text.replace("\n", delimiter).split(delimiter)
-        rows = list(map(list, zip(*[iter(cells)] * (len(cells) // len(pieces)), strict=True)))
-    else:
-        rows = [piece.split(delimiter) for piece in pieces]
+    rows = [piece.split(delimiter) for piece in pieces]
     return rows if all(map(any, rows)) else None
 
 
@@ -276,12 +274,10 @@ def _delimiter(source: Source, lines: Sequence[str], number: int) -> str:
         return line[4]
     if source.reading.separator is not None:
         return source.reading.separator
-    head = [row for row in lines[:_HEAD] if row.strip() and not _is_remark(row)]
-    if len(head) > 1 and head[0].strip().isdecimal():
-        head = head[1:]  # the number of rows
+    head = _first_rows(lines[:_HEAD])
     found = next((d for d in _DELIMITERS if d in head[0]), None)
     commas_in_numbers = found == "," and all(re.search(r"[0-9],[0-9]+\s+[-+]?[0-9]", row) for row in head)
-    if (found is None or commas_in_numbers) and len(head) > 1 and _is_blank_separated(["x x", *head[1:]]):
+    if (found is None or commas_in_numbers) and _is_blank_separated(head):
         return " "
     return found or ","
 
