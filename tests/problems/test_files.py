@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from nsa_cli.core.instance import Instance
 from nsa_cli.io.source import decode, read_source
 from nsa_cli.problems import all_problems, builtin_names, find_problem
 from nsa_cli.problems.files import instance_formats, read_instances, read_solution, write_instances
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def read(
@@ -51,6 +55,14 @@ def test_problems_are_recognised(text: str, suffix: str, problem: str) -> None:
     """A file tells by its keys, its header or its shape what it holds."""
     ((found, _),) = read(text, suffix)
     assert found == problem
+
+
+def test_a_known_ending_asks_no_other_problem() -> None:
+    """A TSPLIB file goes straight to its reader: the packages of other problems are not imported."""
+    code = f"import sys, nsa_cli; nsa_cli.read({str(EXAMPLES / 'capitals.tsp')!r}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {f"nsa_cli.problems.{name}" for name in builtin_names()}
+    assert packages & set(done.stdout.split()) == {"nsa_cli.problems.tsp"}
 
 
 @pytest.mark.parametrize(

@@ -93,3 +93,9 @@ def test_many_strange_words(suffix):
     words = [f"k{i}" for i in range(30_000)]
     text = json.dumps(dict.fromkeys(words, 1)) if suffix == ".json" else ",".join(words)
     assert seconds_of(read_instances, text.encode(), suffix) < PATIENCE
+
+
+def test_many_strange_words_of_elements():
+    """Each is compared with the others once."""
+    row = {"x": 1, "y": 2} | {f"k{i}": 1 for i in range(30_000)}
+    assert seconds_of(read_instances, json.dumps([row]).encode(), ".json") < PATIENCE

@@ -72,8 +72,9 @@ def _forms(name: str) -> ModuleType | None:
         spec = importlib.util.spec_from_file_location(module, file)
         assert spec is not None
         assert spec.loader is not None
-        sys.modules[module] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[module])
+        loaded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+        sys.modules.setdefault(module, loaded)  # whole, for other threads
     return sys.modules.get(module)
 
 

@@ -88,6 +88,7 @@ def _spread(
 ) -> Record:
     """Add the values of elements to a record, a list a word; words may be written otherwise in each row."""
     names: dict[str, str] = {}
+    spelt: dict[str, str] = {}
     columns: dict[str, list[Any]] = {}
     first: dict[str, int] = {}
 
@@ -99,8 +100,7 @@ def _spread(
             if value is None or record.source.reading.leaves_out(word):
                 continue
             if word not in names:
-                alike = (name for name in columns if squeezed(name) == squeezed(word))
-                names[word] = name = next(alike, word)
+                names[word] = name = spelt.setdefault(squeezed(word), word)
                 columns.setdefault(name, [None] * len(rows))
                 first.setdefault(name, i)
             name = names[word]
