@@ -31,7 +31,7 @@ from nsa_cli.core.record import Record, Source
 from nsa_cli.core.task import Task
 from nsa_cli.io.plain import plain_data
 from nsa_cli.io.source import read_source
-from nsa_cli.problems import all_problems, builtin_names, find_problem
+from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import (
     Unread,
     check_settings,
@@ -151,7 +151,7 @@ def _records(
     if path in builtin_names() and not os.path.exists(path):
         # Some problems are their parameters: a name and --set a=1 is all there is to know.
         return [Record({"problem": path}, Source(path, "", ""))]
-    parts = None if path == "-" else find_set(Path(path), [problem] if problem else all_problems())
+    parts = None if path == "-" else find_set(Path(path), problem)
     if parts is None:
         return read_records(read_source(path, reading), problem)
     files = tuple(sorted(parts.files.values()))

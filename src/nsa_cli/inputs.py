@@ -16,7 +16,7 @@ from nsa_cli.core.reading import ReadingOptions
 from nsa_cli.core.record import OtherTextError
 from nsa_cli.core.task import Task
 from nsa_cli.io.source import read_source
-from nsa_cli.problems import all_problems, builtin_names, find_problem
+from nsa_cli.problems import builtin_names, declared, find_problem
 
 #: Endings of files that are meant as instances, beside those of the problems' own formats.
 _DATA = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".npz", ".npy", ".pkl"}
@@ -80,12 +80,12 @@ def read_inputs(
     # All at once: files of one instance count once, and a setting needs to suit one of the problems only.
     items = read_each(files, problem, settings, **reading)
     useful = {item.file for item in items if isinstance(item, Task)} | {*paths}
-    owners = [find_problem(problem)] if problem else all_problems()
+    owner = find_problem(problem) if problem else None
     others = {
         source
         for item in items
         if isinstance(item, Unread) and (source := _source_of(item)) not in useful
-        if isinstance(item.error, OtherTextError) or not _is_meant(source, owners)
+        if isinstance(item.error, OtherTextError) or not _is_meant(source, owner)
     }
     items = [item for item in items if isinstance(item, Task) or _source_of(item) not in others]
     skipped = []
@@ -134,15 +134,15 @@ def named(files: Sequence[str], most: int = 3) -> str:
 
 
 def _source_of(item: Unread) -> str:
-    """Give the file of what could not be read."""
-    return str(getattr(item.error, "source", item.name))
+    """Give the file of what could not be read, without the number of the instance in it."""
+    return re.sub(r"\[[0-9]+\]$", "", str(getattr(item.error, "source", item.name)))
 
 
-def _is_meant(path: str, problems: Sequence[Problem[Any]]) -> bool:
+def _is_meant(path: str, problem: Problem[Any] | None) -> bool:
     """Tell whether a file that cannot be read is meant as an instance: by its ending, or by its text."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
     suffix = suffixes[-1] if suffixes else ""
-    formats = [fmt for problem in problems for fmt in problem.formats]
+    formats = [fmt for _, fmt in declared("formats", problem)]
     if suffix in _DATA or any(suffix in fmt.suffixes for fmt in formats):
         return True
     try:

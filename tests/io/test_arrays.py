@@ -55,16 +55,11 @@ def test_plain_data_come_back(value: Any, protocol: int) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("kind", ["<f8", ">f8", "<f4", "<i8", "|u1", "|b1"])
-def test_arrays_in_pickles_come_back(protocol: int, kind: str) -> None:
-    """Alone, in rows and columns of either order, in lists, and as single numbers."""
-    array = np.arange(24).reshape(2, 3, 4).astype(kind)
-    for value in (array, np.asfortranarray(array), array[:, ::2]):
-        assert np.array_equal(arrays_of(pickle.dumps(value, protocol)), value)
-    rows = arrays_of(pickle.dumps([tuple(array), {"locs": array}], protocol))
-    assert np.array_equal(rows[0], array)
-    assert np.array_equal(rows[1]["locs"], array)
-    assert arrays_of(pickle.dumps([array[1, 2, 3]], protocol)) == [array[1, 2, 3]]
+def test_arrays_in_pickles_are_refused(protocol: int) -> None:
+    """NumPy's own files hold them without code that restores them."""
+    for value in (np.zeros(3), [np.zeros((2, 2))], {"locs": np.zeros((2, 2))}, [np.float64(1)]):
+        with pytest.raises(InputError, match=r"^f: is a pickle with more .*numpy.*; give json or npz$"):
+            arrays_of(pickle.dumps(value, protocol))
 
 
 class Evil:
@@ -81,20 +76,9 @@ class Evil:
 def test_code_in_a_pickle_does_not_run(protocol: int, tmp_path: Path) -> None:
     """It is refused by name, wherever it stands."""
     for value in (Evil(tmp_path / "x"), [[[0.5, 0.5], Evil(tmp_path / "x")]]):
-        with pytest.raises(InputError, match=r"^f: is a pickle with more than plain .*\.system.* nothing"):
+        with pytest.raises(InputError, match=r"^f: is a pickle with more than lists .*\.system.* nothing"):
             arrays_of(pickle.dumps(value, protocol))
     assert not (tmp_path / "x").exists()
-
-
-def test_attributes_set_on_a_builder_are_forgotten() -> None:
-    """A pickle may set them on what its names stand for, to no effect on later ones."""
-    attack = b"\x80\x02cnumpy\ndtype\nN}U\x0c__defaults__)s\x86b."
-    with pytest.raises(InputError, match=r"^f: "):
-        arrays_of(attack)
-    with pytest.raises(InputError, match=r"^f: "):
-        arrays_of(b"\x80\x02cnumpy\ndtype\n}X\x0c\x00\x00\x00__setstate__K\x01sb.")
-    array = np.arange(3.0)
-    assert np.array_equal(arrays_of(pickle.dumps(array)), array)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +167,7 @@ def test_other_archives_are_refused() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_cut_pickles_are_damaged(protocol: int) -> None:
     """At any place, in one line."""
-    data = pickle.dumps([[0.5, 0.25], [1, 2**70], np.zeros(2)], protocol)
+    data = pickle.dumps([[0.5, 0.25], [1, 2**70], {"a": "b"}], protocol)
     for end in range(2, len(data) - 1):
         with pytest.raises(InputError, match=r"^f: [^\n]*$"):
             arrays_of(data[:end])

@@ -22,7 +22,7 @@ def source(text: str, suffix: str = ".csv", **reading: Any) -> Source:
 
 def record_of(text: str, suffix: str = ".csv", **reading: Any) -> dict[str, Any]:
     table = read_table(source(text, suffix, **reading))
-    record = table_record(table, [find_problem("knapsack")])
+    record = table_record(table, find_problem("knapsack"))
     return {key: value for key, value in record.data.items() if key != "problem"}
 
 
@@ -105,7 +105,7 @@ def test_signs_are_found_from_all_cells(cells: tuple[str, str], numbers: tuple[f
         ("value;weight\n1,234;2\n2,500;4\n", 2, "'1,234': cannot tell 1234 from 1.234"),
         ("value;weight\n1,234;2\n2500;4\n", 2, "'1,234': cannot tell 1234 from 1.234"),
         ("value;weight\n1.234;2\n900;4\n", 2, "'1.234': cannot tell 1234 from 1.234"),
-        ("value;weight\n1.5;2\n2,5;3\n", 3, "decimal comma here, decimal point in line 2"),
+        ("value;weight\n1.5;2\n2,5;3\n", 3, "'2,5': cannot be read with . as the decimal sign"),
         ("value;weight\n1.500,5;2\n2.5;3\n", 3, "'2.5': cannot be read with , as the decimal sign"),
     ],
 )
@@ -143,7 +143,7 @@ def test_names_are_integers_only_if_all_are() -> None:
 def test_notes_above_the_header() -> None:
     """Lines above the header may give what is not a column; a name stays text."""
     text = "# capacity = 2.5\n# Best_Known: 7\n# name = 007\n# just words\n# made by: us\nvalue,weight\n1,2\n"
-    record = table_record(read_table(source(text)), [find_problem("knapsack")])
+    record = table_record(read_table(source(text)), find_problem("knapsack"))
     assert {key: record.data[key] for key in ("capacity", "best_known", "name")} == {
         "capacity": 2.5,
         "best_known": 7,
@@ -155,7 +155,7 @@ def test_notes_above_the_header() -> None:
 def test_elements_and_notes_have_lines() -> None:
     """Rows are found in their lines, below notes, sep=, blanks and remarks."""
     text = "# capacity = 1\nsep=;\n\nvalue;weight\n1;2\n\n# x\n3;4\n"
-    record = table_record(read_table(Source("f", "", text)), [find_problem("knapsack")])
+    record = table_record(read_table(Source("f", "", text)), find_problem("knapsack"))
     assert [record.locate("weights", 0), record.locate("weights", 1)] == [5, 8]
     assert record.locate("capacity", None) == 1
     assert record.locate("weights", 2) is None

@@ -212,7 +212,7 @@ def as_table(rng: random.Random) -> Case:
     header = separator.join(quote.format(h) if separator in h else h for h in columns)
     rows = [separator.join(map(cell, row)) for row in zip(*columns.values(), strict=True)]
     text = "\n".join([*notes, header, *rows, ""])
-    signs = "cannot tell", "cannot be read with", "decimal comma here", "expected 1 cells"
+    signs = "cannot tell", "cannot be read with", "expected 1 cells"
     ambiguous = thousands or decimal == ","
     return Case(
         text,

@@ -174,8 +174,8 @@ def test_words_for_weights_and_copies(text: str, expected: list[int]) -> None:
 REFUSED = {
     '{"capcity": 10, "weights": [6, 4]}': "'capcity' is not understood, .* nearest word is 'capacity'",
     '{"weights": [0.6, 0.4], "conflicts": [[1, 2]]}': "'conflicts' is not understood",
-    '{"coords": [[0, 0], [1, 1]],\n"open": 3}': "f:2: open: expected true or false, got 3",
-    '{"coords": [[0, 0], [1, 1]],\n"num_vehicles": 3}': "f:2: 'num_vehicles' 3 is not supported",
+    '{"coords": [[0, 0], [1, 1]],\n"open": 3}': "f:1: open: expected true or false, got 3",
+    '{"coords": [[0, 0], [1, 1]],\n"num_vehicles": 3}': "f:1: 'num_vehicles' 3 is not supported",
     '{"coords": [[0, 0], [1, 1]], "tabu_edges": [[1, 2]]}': "'tabu_edges' is not understood",
     '{"coords": [[0, 0], [1, 1]], "metric": "tropical"}': "edge_weight_type: expected .*got 'tropical'",
     '{"coords": [[0, 0], [1, 1]], "metric": "manhatan"}': "the nearest is MANHATTAN",
@@ -185,7 +185,7 @@ REFUSED = {
     '{"lat": [1, 2], "lon": [1, 2], "metric": "EUC_2D"}': "EUC_2D measures x and y, got lat and lon",
     '{"wieghts": [1, 2]}': "cannot tell the problem .* nearest word to 'wieghts' is 'weights'",
     '{"items": [{"value": 1, "wieght": 2}]}': "nearest word to 'wieght' is 'weights'",
-    '[{"x": 1, "y": 2},\n{"x": 1, "y": 2, "demand": 3}]': "f:2: 'demand' is not understood",
+    '[{"x": 1, "y": 2},\n{"x": 1, "y": 2, "demand": 3}]': "f:1: 'demand' is not understood",
     "[[1, 2], [3, 4]]": "cannot tell the problem",
 }
 
@@ -247,18 +247,12 @@ def test_a_malformed_line_is_one_error() -> None:
         found('{"x": 1, "y": 2}\n{"x": 1, "y": }\n{"x": 3, "y": 2}\n')
 
 
-def test_a_line_above_elements_holds_for_all() -> None:
-    """As lines above a table do; an element among instances is one error."""
-    lines = '{"weight": 6, "qty": 3}\n{"weight": 4, "qty": 2}\n'
-    assert record_of('{"name": "n", "bin_size": 10}\n' + lines) == {
-        "name": "n",
-        "capacity": 10,
-        "weights": [6, 6, 6, 4, 4],
-    }
-    with pytest.raises(InputError, match="'bin_sze' is not understood"):
-        record_of('{"bin_sze": 10}\n' + lines)
-    with pytest.raises(InputError, match="f:3: is a city or an item among objects that are none"):
-        found('{"weights": [1]}\n{"weights": [1]}\n{"weight": 1}\n')
+def test_an_element_among_instances_is_one_error() -> None:
+    """It is no instance, and the others are none of its elements."""
+    items = found('{"weights": [1]}\n{"weights": [1]}\n{"weight": 1}\n')
+    assert [type(item) for item in items] == [Found, Found, Unread]
+    assert isinstance(items[2], Unread)
+    assert str(items[2].error) == "f:3: weights: expected a list, got 1"
 
 
 def test_settings_are_understood_as_keys_are() -> None:

@@ -88,9 +88,8 @@ _LOCS = np.arange(12, dtype=float).reshape(2, 3, 2) / 8
 #: A valid data set of every binary form.
 BINARY = [
     *(pickle.dumps(_LOCS.tolist(), protocol) for protocol in (2, 3, 4, 5)),
-    *(pickle.dumps(_LOCS, protocol) for protocol in (2, 3, 4, 5)),
-    *(pickle.dumps({"locs": list(_LOCS), "best_known": [1, 2.5]}, protocol) for protocol in (2, 4)),
-    pickle.dumps([(1.5, 2**70, "text", None, True, _LOCS[0, 0, 0])], 4),
+    *(pickle.dumps({"locs": _LOCS.tolist(), "best_known": [1, 2.5]}, protocol) for protocol in (2, 4)),
+    pickle.dumps([(1.5, 2**70, "text", None, True, 0.5)], 4),
     npz(locs=_LOCS.astype(np.float32)),
     npz(values=_LOCS[:, :, 0], weights=_LOCS[:, :, 1], capacity=3.5),
     npy(_LOCS),

@@ -70,7 +70,9 @@ def test_many_bad_records(lines, record):
     text = "\n".join(pieces) if lines else "[" + ",\n".join(pieces) + "]"
     begin = time.perf_counter()
     found = read_each(read_records(decode(text.encode(), "f", ".json")))
-    assert [error.line for _, error in found] == list(range(1, 8001))
+    numbers = range(1, 8001)
+    expected = [("f", i) for i in numbers] if lines else [(f"f[{i}]", None) for i in numbers]
+    assert [(error.source, error.line) for _, error in found] == expected
     assert time.perf_counter() - begin < 2 * PATIENCE
 
 
@@ -91,3 +93,9 @@ def test_many_strange_words(suffix):
     words = [f"k{i}" for i in range(30_000)]
     text = json.dumps(dict.fromkeys(words, 1)) if suffix == ".json" else ",".join(words)
     assert seconds_of(read_instances, text.encode(), suffix) < PATIENCE
+
+
+def test_many_strange_words_of_elements():
+    """Each is compared with the others once."""
+    row = {"x": 1, "y": 2} | {f"k{i}": 1 for i in range(30_000)}
+    assert seconds_of(read_instances, json.dumps([row]).encode(), ".json") < PATIENCE

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
+
+
+def deferred(module: str, function: str) -> Callable[..., Any]:
+    """Give a function that imports another one when it is called."""
+    return lambda *arguments: getattr(importlib.import_module(module), function)(*arguments)
 
 
 def find_part(owner: object, module: str, attribute: str) -> Any | None:

@@ -55,7 +55,7 @@ class Column:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A problem's own text format for instances.
+    """A problem's own text format for instances, or for solutions.
 
     Attributes
     ----------
@@ -65,39 +65,16 @@ class FileFormat:
     recognises : callable
         ``recognises(source) -> bool``, cheap, by content.
     read : callable
-        ``read(source) -> list of Record``.
+        ``read(source) -> list of Record``; of solutions a list of ids, as `Instance.from_ids` wants them.
     write : callable, optional
-        ``write(instance) -> str``.
-    """
-
-    name: str
-    suffixes: tuple[str, ...]
-    recognises: Callable[[Source], bool]
-    read: Callable[[Source], list[Record]]
-    write: Callable[[Any], str] | None = None
-
-
-@dataclass(frozen=True)
-class SolutionFormat:
-    """A problem's own text format for solutions.
-
-    Attributes
-    ----------
-    name : str
-    suffixes : tuple of str
-    recognises : callable
-        ``recognises(source) -> bool``.
-    read : callable
-        ``read(source) -> list of ids``, as `Instance.from_ids` wants them.
-    write : callable
-        ``write(instance, solution) -> str``.
+        ``write(instance) -> str``; of solutions ``write(instance, solution) -> str``.
     """
 
     name: str
     suffixes: tuple[str, ...]
     recognises: Callable[[Source], bool]
     read: Callable[[Source], list[Any]]
-    write: Callable[[Any, Solution], str]
+    write: Callable[..., str] | None = None
 
 
 @dataclass(frozen=True)
@@ -326,7 +303,7 @@ class Problem(ABC, Generic[InstanceT]):
     arrays: ClassVar[Mapping[str, int]] = {}
     formats: ClassVar[tuple[FileFormat, ...]] = ()
     file_sets: ClassVar[tuple[FileSet, ...]] = ()
-    solution_formats: ClassVar[tuple[SolutionFormat, ...]] = ()
+    solution_formats: ClassVar[tuple[FileFormat, ...]] = ()
     starts: ClassVar[Mapping[str, Start]]
     nested_ids: ClassVar[bool] = False
     answer_columns: ClassVar[tuple[str, str]] = ("element", "value")

@@ -1,8 +1,7 @@
 """Binary data sets: .npy, .npz, and pickles of plain data, whose code never runs.
 
-A pickle is a small program. Here only the operations that build lists, tuples, texts, numbers and arrays of
-numbers are let through, any other is refused by name before anything runs; and arrays are built by classes of
-our own, for NumPy's trust the state that they are restored from.
+A pickle is a small program. Here only the operations that build lists, tuples, texts and numbers are let
+through, any other is refused by name before anything runs.
 """
 
 from __future__ import annotations
@@ -20,14 +19,12 @@ from nsa_cli.core.limits import largest_unpacked
 
 _NPY, _ZIP = b"\x93NUMPY", b"PK\x03\x04"
 
-
-def holds_arrays(data: bytes) -> bool:
-    """Recognise NumPy's files and pickles of protocol 2 or later (2006) by their first bytes."""
-    return data.startswith((_NPY, _ZIP, b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5"))
+#: First bytes of NumPy's files, and of pickles of protocol 2 or later (2006).
+ARRAYS = (_NPY, _ZIP, b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5")
 
 
 def read_arrays(data: bytes, name: str) -> Any:
-    """Read data that `holds_arrays` recognised.
+    """Read data that begin as one of `ARRAYS`.
 
     Returns
     -------
@@ -87,7 +84,7 @@ def _plain(array: Any, name: str) -> Any:
     return array
 
 
-#: Operations that build lists, tuples, dictionaries, texts, numbers, and what NumPy's arrays are made of.
+#: Operations that build plain data, and those that ask for something to call, which is refused by its name.
 _OPERATIONS = re.compile(
     r"PROTO|FRAME|STOP|MARK|NONE|NEW(TRUE|FALSE)|EMPTY_(LIST|TUPLE|DICT)|APPENDS?|LIST|TUPLE[123]?|SETITEMS?"
     r"|(LONG_)?(BIN)?(PUT|GET)|MEMOIZE|BININT[12]?|INT|LONG1?|(BIN)?FLOAT|(SHORT_)?BIN(UNICODE|BYTES)8?"
@@ -99,7 +96,7 @@ def _unpickle(data: bytes, name: str) -> Any:
     """Read a pickle of plain data.
 
     Its operations are looked through first, which checks all lengths that it claims; then Python's reader
-    runs them, with nothing to call but the builders below.
+    runs them, with nothing to call.
     """
     import pickletools  # not every command reads a pickle
 
@@ -110,101 +107,46 @@ def _unpickle(data: bytes, name: str) -> Any:
             raise _refusal(f"operation {operation.name}", name)
         if operation.name.endswith("PUT") and not int(argument or 0) < len(data):
             raise ValueError("a place beyond the end of its memory")  # which would be allocated
-    return _Finish(2 * count + len(data) + 100)(_PlainUnpickler(data, name).load())
+    value = _PlainUnpickler(data, name).load()
+    _check_plain(value, 2 * count + len(data) + 100)
+    return value
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Python's reader with builders of ours for the names under which NumPy pickles arrays."""
+    """Python's reader of pickles, of which nothing has a name."""
 
     def __init__(self, data: bytes, name: str) -> None:
         super().__init__(io.BytesIO(data))
         self._name = name
 
     def find_class(self, module: str, attribute: str) -> Any:
-        """Give a builder; a new one each time, since a pickle may set attributes of it."""
-        match f"{module.replace('numpy._core', 'numpy.core')}.{attribute}":
-            case "numpy.core.multiarray._reconstruct":
-                return lambda *_: _Array()
-            case "numpy.core.multiarray.scalar":
-                return lambda kind, data: kind.numbers(data).item()
-            case "numpy.core.numeric._frombuffer":
-                return lambda data, kind, shape, order: kind.numbers(data).reshape(shape, order=order)
-            case "numpy.dtype":
-                return lambda code, *_: _Dtype(code)
-            case "numpy.ndarray":
-                return object()  # an argument of the first, of no use to it
-            case "_codecs.encode":  # how older protocols write bytes
-                return lambda text, *_: text.encode("latin-1")
+        """Refuse what a pickle would call."""
         raise _refusal(f"{module}.{attribute}", self._name)
 
 
 def _refusal(what: str, name: str) -> InputError:
     return InputError(
-        f"is a pickle with more than plain numbers in it ({shown(what, 80)}); nothing of it was run; "
+        f"is a pickle with more than lists of numbers in it ({shown(what, 80)}); nothing of it was run; "
         "give json or npz",
         name,
     )
 
 
-class _Dtype:
-    """A type of numbers while a pickle builds it."""
+def _check_plain(value: Any, most: int) -> None:
+    """Refuse what is no number, text or list of such, and more values than `most`.
 
-    def __init__(self, code: Any) -> None:
-        if not isinstance(code, str) or code[:1] not in "fiub" or code[1:] not in ("1", "2", "4", "8"):
-            raise ValueError(f"an array of {shown(code)}")
-        self.code, self.order = code, "="
-
-    def __setstate__(self, state: Any) -> None:
-        """Take the byte order from NumPy's state; nothing else of it can matter to plain numbers."""
-        if not isinstance(state, tuple) or len(state) < 2 or state[1] not in ("<", ">", "|", "="):
-            raise ValueError("an unknown byte order")
-        self.order = state[1]
-
-    def numbers(self, data: Any) -> np.ndarray[Any, Any]:
-        if not isinstance(data, bytes | bytearray):
-            raise ValueError("an array without its bytes")
-        return np.frombuffer(data, np.dtype(self.order + self.code))
-
-
-class _Array:
-    """An array while a pickle builds it."""
-
-    def __init__(self) -> None:
-        self.value: np.ndarray[Any, Any] | None = None
-
-    def __setstate__(self, state: Any) -> None:
-        _, shape, kind, fortran, data = state
-        if not isinstance(kind, _Dtype):
-            raise ValueError("an array without a type")
-        self.value = kind.numbers(data).reshape(shape, order="F" if fortran else "C")
-
-
-class _Finish:
-    """Replaces array builders by their arrays, in nested lists.
-
-    A list or an array may stand in many places of another at no cost to the file: no more values than the
-    file has operations and bytes are unfolded, and a list that holds itself never ends otherwise.
+    A list may stand in many places of another at no cost to the file, or hold itself.
     """
-
-    def __init__(self, most: int) -> None:
-        self._left = most
-
-    def __call__(self, value: Any) -> Any:
-        self._left -= len(value) + 1 if isinstance(value, list | tuple | dict) else 0
-        if self._left < 0:
+    open_ = [value]
+    while open_:
+        item = open_.pop()
+        if isinstance(item, dict) and all(isinstance(key, str) for key in item):
+            item = list(item.values())
+        elif item is None or isinstance(item, int | float | str):
+            continue
+        elif not isinstance(item, list | tuple):
+            raise ValueError(f"a {type(item).__name__} among the numbers")
+        most -= len(item) + 1
+        if most < 0:
             raise ValueError("lists that repeat or hold themselves")
-        if isinstance(value, _Array):
-            value = value.value
-        if isinstance(value, np.ndarray):
-            if value.size == 0:
-                raise ValueError(f"an array of the shape {shown(value.shape)}")
-            self._left -= value.size
-            if self._left < 0:
-                raise ValueError("arrays that repeat")
-        if isinstance(value, list | tuple):
-            return value if all(type(x) in (int, float) for x in value) else [self(x) for x in value]
-        if isinstance(value, dict):
-            return {str(key): self(x) for key, x in value.items()}
-        if not isinstance(value, int | float | str | np.ndarray | None):
-            raise ValueError(f"a {type(value).__name__.strip('_')} among the numbers")
-        return value
+        open_ += (x for x in item if type(x) not in (int, float))

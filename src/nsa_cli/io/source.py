@@ -19,7 +19,7 @@ from nsa_cli.core.errors import InputError
 from nsa_cli.core.limits import BYTES_A_BYTE, largest_file, largest_unpacked
 from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Source
-from nsa_cli.io.arrays import check_unpacked, holds_arrays, read_arrays
+from nsa_cli.io.arrays import ARRAYS, check_unpacked, read_arrays
 
 #: Name of standard input in messages.
 STDIN = "<stdin>"
@@ -142,7 +142,7 @@ def decode(data: bytes, name: str, suffix: str) -> Source:
     """
     if data[:2] == b"\x1f\x8b":
         data = _unpacked(data, name)
-    if holds_arrays(data):
+    if data.startswith(ARRAYS):
         return Source(name, suffix, "", read_arrays(data, name))
     text = _text(data, name).replace("\r\n", "\n").replace("\r", "\n").rstrip("\x1a")
     if not text.strip():

@@ -11,9 +11,8 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import methodcaller
 from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import shown
@@ -81,12 +80,28 @@ _SIGNED = re.compile(rf"[-+]?[0-9.,_{_BLANKS}]{{1,60}}(e[-+]?[0-9]{{1,4}})?", re
 def _pattern(decimal: str, thousands: str) -> re.Pattern[str]:
     """Compile the form of numbers with some signs."""
     sign = f"[{re.escape(thousands + _BLANKS)}]"
-    grouped = rf"[0-9]{{1,3}}(?P<sign>{sign})[0-9]{{3}}(?:(?P=sign)[0-9]{{3}})*"
+    grouped = rf"[1-9][0-9]{{0,2}}(?P<sign>{sign})[0-9]{{3}}(?:(?P=sign)[0-9]{{3}})*"
     return re.compile(
         rf"(?P<whole>[-+]?(?:{grouped}|[0-9]*))(?:{re.escape(decimal)}(?P<fraction>[0-9]*))?"
         r"(?P<power>e[-+]?[0-9]+)?",
         re.IGNORECASE,
     )
+
+
+class Note(NamedTuple):
+    """What a line above a table says.
+
+    Attributes
+    ----------
+    text : str
+    line : int
+    stated : bool
+        Whether with ``=``; one with ``:`` may be a remark.
+    """
+
+    text: str
+    line: int
+    stated: bool
 
 
 @dataclass(frozen=True)
@@ -103,12 +118,8 @@ class Table:
     lines : list of int
         Line of each row.
     delimiter : str
-    notes : dict of str to str
+    notes : dict of str to Note
         From lines ``# key = value`` above the header, for the whole table, such as a capacity.
-    note_lines : dict
-        Line of each note.
-    stated : frozenset of str
-        Notes with ``=``; one with ``:`` may be a remark.
     first : int
         Line of the header, or of the first row where there is none.
     signs : Signs
@@ -121,10 +132,8 @@ class Table:
     rows: list[list[str]]
     lines: list[int]
     delimiter: str
-    notes: dict[str, str] = field(default_factory=dict)
-    note_lines: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, Note] = field(default_factory=dict)
     first: int = 1
-    stated: frozenset[str] = frozenset()
     signs: Signs = field(default_factory=Signs)
     remarks: tuple[str, ...] = ()
 
@@ -147,33 +156,31 @@ class Table:
             self._numbers[at] = self.signs.read_all(self.columns[at])
         return self._numbers[at]
 
-    def value(self, text: str, *, is_text: bool = False) -> Any:
-        """Read a note: a number where it can be, written as those of the table, unless it is a text."""
-        number = None if is_text else self.number(text)
-        return text if number is None else number
-
 
 def looks_like_table(source: Source) -> bool:
     """Recognise a table by its suffix, ``sep=``, delimiters in its first line, or numbers between blanks."""
-    lines = [line for line in source.text.split("\n", _HEAD)[:_HEAD] if line.strip() and not _is_remark(line)]
+    lines = _first_rows(source.text.split("\n", _HEAD)[:_HEAD])
     first = lines[0] if lines else ""
-    second = lines[1] if first.strip().isdecimal() and len(lines) > 1 else ""  # below the number of rows
     return (
         source.suffix in (".csv", ".tsv")
         or bool(source.reading.of_tables)
         or first.lower().startswith("sep=")
-        or any(d in first or d in second for d in _DELIMITERS)
-        or re.fullmatch(r"[A-Za-z_]+", first.strip()) is not None
+        or any(delimiter in first for delimiter in _DELIMITERS)
+        or re.fullmatch(r"\s*[A-Za-z_]+\s*\n\s*\S*[0-9]\S*\s*", "\n".join(lines[:2])) is not None
         or _is_blank_separated(lines)
     )
 
 
+def _first_rows(lines: Sequence[str]) -> list[str]:
+    """Give the first lines that are no remarks, without the number of rows above them."""
+    rows = [line for line in lines if line.strip() and not _is_remark(line)]
+    return rows[1:] if len(rows) > 1 and rows[0].strip().isdecimal() else rows
+
+
 def _is_blank_separated(lines: Sequence[str]) -> bool:
-    """Tell rows of several words, the last of which are numbers, from prose."""
-    rows = [line.partition(" #")[0].split() for line in lines]
-    if len(rows) > 1 and len(rows[0]) == 1 and rows[0][0].isdecimal():
-        rows = rows[1:]  # the number of rows
-    return len(rows) > 1 and all(len(row) > 1 and any(_has_digit(cell) for cell in row) for row in rows[1:])
+    """Tell rows of several words, among which are numbers in all but the first, from prose."""
+    rows = [line.partition(" #")[0].split() for line in lines[1:]]
+    return bool(rows) and all(len(row) > 1 and any(map(_has_digit, row)) for row in rows)
 
 
 def _has_digit(cell: str) -> bool:
@@ -190,7 +197,8 @@ def read_table(source: Source) -> Table:
     """
     lines = source.text.split("\n")
     begin = next((i for i, line in enumerate(lines) if line.strip() and not _is_remark(line)), len(lines))
-    notes = {m[1]: (m[3], i + 1, m[2]) for i in range(begin) if (m := _NOTE.fullmatch(lines[i].strip()))}
+    found = ((i, _NOTE.fullmatch(line.strip())) for i, line in enumerate(lines[:begin], start=1))
+    notes = {m[1]: Note(m[3], i, m[2] == "=") for i, m in found if m is not None}
     delimiter = ","
     if begin < len(lines):
         delimiter = _delimiter(source, lines[begin:], begin + 1)
@@ -198,18 +206,7 @@ def read_table(source: Source) -> Table:
     rows, at = _rows(source, lines[begin:], begin, delimiter)
     if not rows:
         raise source.error("holds no rows; expected a table")
-    table = Table(
-        source,
-        None,
-        rows,
-        at,
-        delimiter,
-        {key: text for key, (text, _, _) in notes.items()},
-        {key: line for key, (_, line, _) in notes.items()},
-        at[0],
-        frozenset(key for key, (_, _, sign) in notes.items() if sign == "="),
-    )
-    return _shape(_counted(table))
+    return _shape(_counted(Table(source, None, rows, at, delimiter, notes, at[0])))
 
 
 def table_of(source: Source, rows: list[list[str]], lines: list[int]) -> Table:
@@ -261,11 +258,7 @@ def _plain_rows(lines: list[str], delimiter: str) -> list[list[str]] | None:
         return None
     if max(map(len, pieces)) > csv.field_size_limit():
         return None
-    if len(set(map(methodcaller("count", delimiter), pieces))) == 1:
-        cells = text.replace("\n", delimiter).split(delimiter)
-        rows = list(map(list, zip(*[iter(cells)] * (len(cells) // len(pieces)), strict=True)))
-    else:
-        rows = [piece.split(delimiter) for piece in pieces]
+    rows = [piece.split(delimiter) for piece in pieces]
     return rows if all(map(any, rows)) else None
 
 
@@ -281,12 +274,10 @@ def _delimiter(source: Source, lines: Sequence[str], number: int) -> str:
         return line[4]
     if source.reading.separator is not None:
         return source.reading.separator
-    head = [row for row in lines[:_HEAD] if row.strip() and not _is_remark(row)]
-    if len(head) > 1 and head[0].strip().isdecimal():
-        head = head[1:]  # the number of rows
+    head = _first_rows(lines[:_HEAD])
     found = next((d for d in _DELIMITERS if d in head[0]), None)
     commas_in_numbers = found == "," and all(re.search(r"[0-9],[0-9]+\s+[-+]?[0-9]", row) for row in head)
-    if (found is None or commas_in_numbers) and len(head) > 1 and _is_blank_separated(["x x", *head[1:]]):
+    if (found is None or commas_in_numbers) and _is_blank_separated(head):
         return " "
     return found or ","
 
@@ -346,131 +337,68 @@ def _join_names(rows: list[list[str]]) -> None:
     rows[:] = joined
 
 
-_GROUPED = r"[-+]?[1-9][0-9]{0,2}(%s[0-9]{3})+"
-_COMMA_THOUSANDS, _POINT_THOUSANDS = (re.compile(_GROUPED % sign) for sign in (",", r"\."))
-#: The same with a fraction behind the other sign.
-_COMMA_THOUSANDS_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+\.[0-9]*")
-_POINT_THOUSANDS_COMMA = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+,[0-9]*")
+#: Signs that numbers may have; all cells of a table have the same.
+_READINGS = (Signs(), Signs(","), Signs(".", ","), Signs(",", "."))
 _TWO_POINTS = re.compile(r"\.[0-9]{3}\.")
 _DIGITS_AND_SIGNS = re.compile(rf"[-+]?[0-9{_BLANKS}]*[.,][0-9.,]*(e[-+]?[0-9]+)?", re.IGNORECASE)
 
 
 def _signs(table: Table) -> tuple[Signs, str | None]:
-    """Find decimal and thousands signs from all cells; with a remark where that was a decision.
+    """Find decimal and thousands signs from all cells: those with which all of them are numbers.
+
+    With a remark where commas were taken for thousands because whole numbers below 1000 have none.
 
     Raises
     ------
     InputError
-        If the cells contradict each other, or allow two readings.
+        If there are none, or several and the numbers differ.
     """
     reading = table.source.reading
     if reading.decimal:
         return Signs(reading.decimal, "." if reading.decimal == "," else ","), None
     columns = ["\n".join(cells) for cells in zip(*table.rows, strict=False)]  # rows may differ in length
-    if not any("," in cells for cells in columns):
-        return _signs_of_points(table, columns)
-    if _has_decimal_commas(table, columns):
-        return Signs(","), None
-    signed = list(_signed(table))
-    commas = [(cell, line) for cell, line in signed if "," in cell]
-    points = [(cell, line) for cell, line in signed if "." in cell]
-    if not commas:
-        return _signs_of_points(table, columns)
-    both = [cell for cell, _ in commas if "." in cell]
-    if any(_POINT_THOUSANDS_COMMA.fullmatch(cell) for cell in both):
-        return _confirmed(table, signed, Signs(",", ".")), None
-    if any(_COMMA_THOUSANDS_POINT.fullmatch(cell) for cell in both):
-        return _confirmed(table, signed, Signs(".", ",")), None
-    grouped = [cell for cell, _ in commas if _COMMA_THOUSANDS.fullmatch(cell)]
-    if len(grouped) < len(commas):  # a comma that is not followed by three digits is a decimal comma
-        if points:
-            raise _contradiction(table, commas[-1], points[-1])
-        return _confirmed(table, signed, Signs(",")), None
-    if points or any(cell.count(",") > 1 for cell in grouped):
-        return _confirmed(table, signed, Signs(".", ",")), None
-    if _mixed(table, ","):
-        return Signs(".", ","), (
-            f"every comma is followed by three digits: read as thousands ({grouped[0]} is "
-            f"{grouped[0].replace(',', '')}); with , as the decimal sign it would be another number"
-        )
-    raise _ambiguous(table, *commas[0], ",")
-
-
-def _has_decimal_commas(table: Table, columns: Sequence[str]) -> bool:
-    """Tell that all numbers are read with decimal commas, and one with nothing else; of whole columns."""
-    head, *rows = table.rows
-    if set(map(len, rows)) != {len(head)} or any("." in cells for cells in columns):
-        return False
-    signs = Signs(",")
-    if any("," in cell and signs.read(cell) is None for cell in head):
-        return False
-    for at, cells in enumerate(columns):
-        if "," in cells and signs.read_all([row[at] for row in rows]) is None:
-            return False
-    return any("," in cell and not _COMMA_THOUSANDS.fullmatch(cell) for row in rows for cell in row)
-
-
-def _signed(table: Table) -> Iterator[tuple[str, int]]:
-    """Cells of digits with points or commas, with their lines."""
-    rows = zip(table.rows, table.lines, strict=True)
-    return ((cell, line) for row, line in rows for cell in row if _DIGITS_AND_SIGNS.fullmatch(cell))
-
-
-def _signs_of_points(table: Table, columns: Sequence[str]) -> tuple[Signs, str | None]:
-    """Points are decimal points, unless that can hardly be."""
-    if any(_TWO_POINTS.search(cells) for cells in columns):
-        points = list(_signed(table))
-        if any(_POINT_THOUSANDS.fullmatch(cell) for cell, _ in points if cell.count(".") > 1):
-            return _confirmed(table, points, Signs(",", ".")), None
-    if table.delimiter in (";", "\t") and (first := next(_signed(table), None)) is not None:
-        three = all(_POINT_THOUSANDS.fullmatch(cell) for cell, _ in _signed(table))
-        if three and _mixed(table, "."):
-            raise _ambiguous(table, *first, ".")
-    return Signs(), None
-
-
-def _confirmed(table: Table, signed: list[tuple[str, int]], signs: Signs) -> Signs:
-    """Insist that all numbers can be read with the same signs."""
-    for cell, line in signed:  # among which may be dates
-        if signs.read(cell) is None and any(
-            s.read(cell) is not None for s in (Signs(".", ","), Signs(",", "."))
-        ):
-            message = f"{shown(cell)}: cannot be read with {signs.decimal} as the decimal sign"
-            message += f" and {signs.thousands} between thousands" if signs.thousands else ""
+    points = not any("," in cells or _TWO_POINTS.search(cells) for cells in columns)
+    if points and not (table.delimiter in (";", "\t") and _beside_small_numbers(table)):
+        return Signs(), None
+    signed = [
+        (cell, line)
+        for row, line in zip(table.rows, table.lines, strict=True)
+        for cell in row
+        if _DIGITS_AND_SIGNS.fullmatch(cell) and any(s.read(cell) is not None for s in _READINGS)  # no dates
+    ]
+    left: tuple[Signs, ...] = _READINGS
+    for cell, line in signed:
+        fitting = tuple(signs for signs in left if signs.read(cell) is not None)
+        if not fitting:
+            message = f"{shown(cell)}: cannot be read with {left[0].decimal} as the decimal sign"
+            message += f" and {left[0].thousands} between thousands" if left[0].thousands else ""
             raise table.source.error(f"{message}, which other cells need", line)
-    return signs
+        left = fitting
+    for cell, line in signed:
+        if len({signs.read(cell) for signs in left}) > 1:
+            sign = "," if "," in cell else "."
+            whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
+            every = f"every {'comma' if sign == ',' else 'point'} is followed by three digits"
+            if sign == "," and _beside_small_numbers(table):
+                other = "with , as the decimal sign it would be another number"
+                return Signs(".", ","), f"{every}: read as thousands ({cell} is {whole}); {other}"
+            point = "." if sign == "," else ","
+            message = (
+                f"{shown(cell)}: cannot tell {whole} from {real}, for {every}; by the decimal sign {point}"
+            )
+            raise table.source.error(
+                f"{message} it is {whole}, by {sign} {real}", line, use={"decimal": sign}
+            )
+    return left[0], None
 
 
-def _mixed(table: Table, sign: str) -> bool:
-    """Tell whether, in each column with the sign, numbers below 1000, and only they, lack it."""
-    found = False
-    for at in range(len(table.rows[0])):
-        cells = [row[at] for row in table.rows if _has_digit(row[at])]
-        having = [cell for cell in cells if sign in cell]
-        plain = [cell for cell in cells if re.fullmatch(r"[-+]?[0-9]+", cell)]
-        if having and any(len(cell.strip("+-")) > 3 for cell in plain):
-            return False
-        found = found or bool(having and plain)
-    return found
-
-
-def _contradiction(table: Table, comma: tuple[str, int], point: tuple[str, int]) -> Exception:
-    return table.source.error(
-        f"decimal comma here, decimal point in line {point[1]}: cannot tell what separates thousands",
-        comma[1],
-        use={"decimal": ","},
-    )
-
-
-def _ambiguous(table: Table, cell: str, line: int, sign: str) -> Exception:
-    whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
-    other, name = (".", "comma") if sign == "," else (",", "point")
-    return table.source.error(
-        f"{shown(cell)}: cannot tell {whole} from {real}, for every {name} is followed by three digits; "
-        f"by the decimal sign {other} it is {whole}, by {sign} {real}",
-        line,
-        use={"decimal": sign},
-    )
+def _beside_small_numbers(table: Table) -> bool:
+    """Tell whether in a column with points or commas whole numbers have none, and are all below 1000."""
+    for cells in zip(*table.rows, strict=False):
+        plain = [len(cell.lstrip("+-")) for cell in cells if cell.lstrip("+-").isdecimal()]
+        if plain and max(plain) <= 3 and any(_DIGITS_AND_SIGNS.fullmatch(cell) for cell in cells):
+            return True
+    return False
 
 
 def to_record(table: Table, bound: Mapping[Column, int], notes: Mapping[str, Any] | None = None) -> Record:
@@ -499,7 +427,7 @@ def to_record(table: Table, bound: Mapping[Column, int], notes: Mapping[str, Any
     data = dict(notes or {})
     for column, at in bound.items():
         data[column.key] = _texts(table, table.columns[at]) if column.text else _numbers(table, at, column)
-    return Record(data, table.source, locator(table.note_lines, table.lines), remarks=table.remarks)
+    return Record(data, table.source, locator({}, table.lines), remarks=table.remarks)
 
 
 def _numbers(table: Table, at: int, column: Column) -> list[int | float]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nsa_cli.core.errors import shown
-from nsa_cli.core.record import Source
+from nsa_cli.core.record import Record, Source
 from nsa_cli.io.numbers import read_all, read_number
+
+PieceT = TypeVar("PieceT")
 
 #: Where a remark begins: not within a token, which may be a name.
 _REMARK = re.compile(r"(?:^|(?<=\s))#")
@@ -110,3 +112,28 @@ def to_count(source: Source, token: str, line: int | None, what: str) -> int:
     if not isinstance(value, int) or value < 1:
         raise source.error(f"{what}: expected a positive integer, got {shown(token)}", line)
     return value
+
+
+def read_one_by_one(
+    source: Source,
+    pieces: Sequence[PieceT],
+    begin: int,
+    read: Callable[[Source, Sequence[PieceT], int], tuple[Record, int]],
+) -> list[Record]:
+    """Read instances that follow each other in a file.
+
+    Parameters
+    ----------
+    source : Source
+    pieces : sequence
+        Lines or tokens.
+    begin : int
+        Position of the first instance in `pieces`.
+    read : callable
+        ``read(source, pieces, at)``: the instance that begins at a position, and the position after it.
+    """
+    records = []
+    while begin < len(pieces):
+        record, begin = read(source, pieces, begin)
+        records.append(record)
+    return records

@@ -13,7 +13,7 @@ import inspect
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.machinery import FileFinder, SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -44,6 +44,38 @@ def _installed_names() -> tuple[str, ...]:
 def all_problems() -> list[Problem[Any]]:
     """All built-in and installed problems."""
     return [find_problem(name) for name in (*builtin_names(), *_installed_names())]
+
+
+def declared(kind: str, problem: Problem[Any] | None = None) -> Iterator[tuple[str, Any]]:
+    """Give the forms of files of one problem, or of all, each with the problem's name.
+
+    Those of a built-in problem are in the module `forms` of its folder, which is loaded without the package:
+    that imports all that solves.
+
+    Parameters
+    ----------
+    kind : {'formats', 'file_sets'}
+    problem : Problem, optional
+    """
+    for name in (*builtin_names(), *_installed_names()) if problem is None else [problem.name]:
+        if problem is None and name in builtin_names():
+            forms = getattr(_forms(name), kind.upper(), ())
+        else:
+            forms = getattr(problem or find_problem(name), kind)
+        yield from ((name, form) for form in forms)
+
+
+def _forms(name: str) -> ModuleType | None:
+    """Load the module `forms` of a built-in problem; importing it later gives the same."""
+    module, file = f"{__name__}.{name}.forms", Path(__path__[0]) / name / "forms.py"
+    if module not in sys.modules and file.exists():
+        spec = importlib.util.spec_from_file_location(module, file)
+        assert spec is not None
+        assert spec.loader is not None
+        loaded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+        sys.modules.setdefault(module, loaded)  # whole, for other threads
+    return sys.modules.get(module)
 
 
 def find_problem(name: Any) -> Problem[Any]:

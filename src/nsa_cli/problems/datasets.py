@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
-from nsa_cli.problems.vocabulary import vocabulary
+from nsa_cli.problems.vocabulary import candidates, recognise, vocabulary
 
 #: Keys of any data set beside its problem's, with their axes: one number an instance.
 _EVERYWHERE = {"best_known": 0}
 
 
-def read_arrays(source: Source, problems: list[Problem[Any]]) -> list[Record]:
+def read_arrays(source: Source, problem: Problem[Any] | None) -> list[Record]:
     """Split a data set into one record an instance.
 
     Parameters
     ----------
     source : Source
         With `arrays`.
-    problems : list of Problem
-        The one that the user named, or all.
+    problem : Problem, optional
+        Recognised by the names of the arrays, or the number of their axes.
 
     Raises
     ------
@@ -34,60 +33,41 @@ def read_arrays(source: Source, problems: list[Problem[Any]]) -> list[Record]:
         If the arrays are of no problem, of several lengths, or there is one too many.
     """
     if isinstance(source.arrays, Mapping):
-        problem, arrays = _named(source, problems)
+        arrays = source.arrays
+        problem = problem or recognise(Record(dict(arrays), source))
     else:
-        problem, arrays = _unnamed(source, problems)
+        problem, arrays = _unnamed(source, problem)
     axes = {**problem.arrays, **_EVERYWHERE}
-    counts = {key: _count(source, key, value, axes[key]) for key, value in arrays.items()}
+
+    def fail(message: str, _: str, **hints: Any) -> NoReturn:
+        raise source.error(message, **hints)
+
+    names = vocabulary(problem).bind(arrays, fail, source.reading, axes)
+    counts = {key: _count(source, key, arrays[name], axes[key]) for key, name in names.items()}
     several = {count for count in counts.values() if count is not None}
     if len(several) > 1:
         sizes = ", ".join(f"{key} {count}" for key, count in counts.items() if count is not None)
         raise source.error(f"expected arrays of equally many instances, got {sizes}")
+    whole = {key: arrays[name] for key, name in names.items()}
     if not several:
-        return [_record(source, problem, arrays)]
+        return [_record(source, problem, whole)]
     return [
         _record(
             replace(source, name=f"{source.name}[{i + 1}]"),
             problem,
-            {key: x if counts[key] is None else x[i] for key, x in arrays.items()},
+            {key: x if counts[key] is None else x[i] for key, x in whole.items()},
             f"{PurePath(source.name).name.split('.')[0]}-{i + 1}",
         )
         for i in range(several.pop())
     ]
 
 
-def _named(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
-    """Choose the problem that has all names as keys, and most required keys."""
-    reasons, fitting = [], []
-    for problem in problems:
-        words = vocabulary(problem)
-        keys = {words.key_of(name, None, {**problem.arrays, **_EVERYWHERE}): name for name in source.arrays}
-        unknown = [
-            name
-            for name in source.arrays
-            if name not in keys.values() and not words.is_harmless(name, source.arrays[name])
-        ]
-        unknown = [name for name in unknown if not source.reading.leaves_out(name)]
-        lacking = [needs[0] for needs in problem.record_keys if not any(key in keys for key in needs)]
-        if not unknown and not lacking:
-            found = {key: source.arrays[name] for key, name in keys.items() if key is not None}
-            fitting.append((len(problem.record_keys), problem, found))
-        elif not lacking:
-            reasons.append(f"{shown(unknown[0])} means nothing to {problem.name}")
-    if fitting:
-        return max(fitting, key=lambda fit: fit[0])[1:]
-    known = "; ".join(f"{p.name}: {', '.join(p.arrays)}" for p in problems if p.arrays)
-    names = shown(", ".join(source.arrays), 80) if source.arrays else "none"
-    got = reasons[0] if reasons else f"got {names}"
-    raise source.other(f"cannot tell the problem from the arrays: {got}; expected ({known or 'json'})")
-
-
-def _unnamed(source: Source, problems: list[Problem[Any]]) -> tuple[Problem[Any], dict[str, Any]]:
+def _unnamed(source: Source, given: Problem[Any] | None) -> tuple[Problem[Any], dict[str, Any]]:
     """Choose the problem by the number of axes; a plain list of numbers needs the user's word."""
     depth = _depth(source.arrays)
-    for problem in problems:
+    for problem in candidates(given):
         for key, axes in list(problem.arrays.items())[:1]:
-            if depth in (axes, axes + 1) and (axes > 1 or len(problems) == 1):
+            if depth in (axes, axes + 1) and (axes > 1 or given is not None):
                 square = "matrix" in problem.arrays and _is_square(source.arrays)
                 return problem, {"matrix" if square else key: source.arrays}
     raise source.other(

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
-from nsa_cli.core.problem import Problem
+from nsa_cli.core.problem import FileFormat, Problem
 from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Record, Source
-from nsa_cli.core.words import misspellings, nearest, squeezed
+from nsa_cli.core.words import nearest, squeezed
 from nsa_cli.io import json_text, table
-from nsa_cli.problems import all_problems, builtin_names
+from nsa_cli.problems import builtin_names, declared
 from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.rows import json_records, spread_rows
 from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
 from nsa_cli.problems.tables import table_record
-from nsa_cli.problems.vocabulary import axes_of, understood, vocabulary
+from nsa_cli.problems.vocabulary import has_keys, recognise, understood, vocabulary
 
 #: Keys with an option of their own, which need not suit every file.
 _OPTIONS = ("capacity", "open", "from", "to")
@@ -111,7 +111,7 @@ def read_each(
 
 
 def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]) -> Found:
-    its_problem = problem or _recognise(record, settings)
+    its_problem = problem or recognise(record, settings)
     _refuse_ours(record, its_problem)
     check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) not in _OPTIONS})
     settled = _settled(understood(record, its_problem), its_problem, settings)
@@ -124,7 +124,7 @@ def _refuse_ours(record: Record, problem: Problem[Any]) -> None:
     if str(record.data.get("format")).startswith("nsa-policy"):
         message, line = "expected an instance, got a policy", record.locate("format", None)
         raise where.other(message, line, use={"policy": where.name})
-    if "objective" in keys and not _has_keys(record.data, problem):
+    if "objective" in keys and not has_keys(record.data, problem):
         if "solution" in keys:
             message, line = "expected an instance, got a result", record.locate("solution", None)
             raise where.other(message, line, use={"init": where.name})
@@ -187,13 +187,12 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
     InputError
         If it is none of these, or not what the user says of its form.
     """
-    owners = [problem] if problem else all_problems()
     if source.arrays is not None:
         _refuse_columns(source, "is read as arrays")
-        return list(read_arrays(source, owners))
+        return list(read_arrays(source, problem))
     if json_text.looks_like_json(source):
         _refuse_columns(source, "is read as JSON", *(["columns"] if _is_bare(source) else []))
-        records = json_records(source, owners)
+        records = json_records(source, problem)
         for record in records:
             claim = None if isinstance(record, InputError) else record.data.get("problem")
             if problem is not None and claim not in (None, problem.name):
@@ -201,19 +200,26 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
                 message = f"expected an instance of {problem.name}, got one of {shown(claim)}"
                 raise source.error(message, record.locate("problem", None))
         return records
-    formats = [(owner, fmt) for owner in owners for fmt in owner.formats]
-    found = next((pair for pair in formats if pair[1].recognises(source)), None)
-    found = found or next((pair for pair in formats if source.suffix in pair[1].suffixes), None)
-    if found and not source.reading.of_tables:
-        return _stamped(found[1].read(source), found[0])
-    if found and found[1].suffixes and source.suffix in found[1].suffixes:
-        _refuse_columns(source, f"is read as {found[1].name}")
+    if (found := _format(source, problem)) is not None:
+        name, fmt = found
+        if not source.reading.of_tables:
+            return [replace(r, data={"problem": name, **r.data}) for r in fmt.read(source)]
+        if source.suffix in fmt.suffixes:
+            _refuse_columns(source, f"is read as {fmt.name}")
     if table.looks_like_table(source) or (problem and problem.columns):
-        return [table_record(table.read_table(source), owners)]
+        return [table_record(table.read_table(source), problem)]
     raise source.other(
         "not recognised: expected JSON, CSV with a header, or a text format of "
         f"{', '.join(builtin_names())}; the text begins {shown(source.text.lstrip()[:60])}"
     )
+
+
+def _format(source: Source, problem: Problem[Any] | None) -> tuple[str, FileFormat] | None:
+    """Choose a text's format by its first lines, those that the ending is for first; else by the ending."""
+    known = list(declared("formats", problem))
+    by_ending = [pair for pair in known if source.suffix in pair[1].suffixes]
+    told = (pair for pair in (*by_ending, *known) if pair[1].recognises(source))
+    return next(told, by_ending[0] if by_ending else None)
 
 
 def data_records(
@@ -236,19 +242,18 @@ def data_records(
     InputError
         If they are no data of the problem, or of any.
     """
-    owners = [problem] if problem else all_problems()
     source = Source(where, "", "", None, reading or Reading())
     _refuse_columns(source, "is data in memory")
     if isinstance(data, Mapping):
         claim = data.get("problem")
         if problem is not None and claim not in (None, problem.name):
             raise source.error(f"problem: expected {problem.name}, got {shown(claim)}")
-        return [spread_rows(Record(dict(data), source), owners)]
+        return [spread_rows(Record(dict(data), source), problem)]
     if not isinstance(data, list):
         raise source.error(f"expected a file, data or an instance, got {shown(data)}")
     if data and all(isinstance(row, Mapping) for row in data):
         raise source.error("expected one instance, got a list of mappings; use solve_many")
-    return list(read_arrays(replace(source, arrays=data), owners))
+    return list(read_arrays(replace(source, arrays=data), problem))
 
 
 def _refuse_columns(source: Source, how: str, *but: str) -> None:
@@ -261,55 +266,6 @@ def _refuse_columns(source: Source, how: str, *but: str) -> None:
 def _is_bare(source: Source) -> bool:
     """Tell JSON that is lists of rows, whose columns may be named."""
     return re.match(r"\s*\[\s*[^{\s]", source.text) is not None
-
-
-def _stamped(records: Sequence[Record], problem: Problem[Any]) -> list[Record | InputError]:
-    return [replace(r, data={"problem": problem.name, **r.data}) for r in records]
-
-
-def _recognise(record: Record, settings: Mapping[str, Any]) -> Problem[Any]:
-    """Choose the problem that a record names, or the one that requires most of its keys."""
-    data = {**record.data, **settings}
-    if (name := data.get("problem")) is not None:
-        for problem in all_problems():
-            if problem.name == name:
-                return problem
-        known = ", ".join(p.name for p in all_problems())
-        message = f"problem: expected one of {known}, got {shown(name)}"
-        raise record.source.error(message, record.locate("problem", None))
-    fitting = [p for p in all_problems() if _has_keys(data, p)]
-    if not fitting:
-        needs = "; ".join(
-            f"{p.name}: {', '.join('|'.join(k) for k in p.record_keys)}" for p in all_problems()
-        )
-        got = shown(", ".join(data), 80) or "nothing"
-        required = [key for p in all_problems() for keys in p.record_keys for key in keys if len(key) > 3]
-        inner = [
-            key
-            for value in data.values()
-            if isinstance(value, list)
-            for row in value[:1]
-            for key in _keys(row)
-        ]
-        hint = misspellings((*data, *inner), required, 0.75)
-        message = f"cannot tell the problem from the keys {got}; expected ({needs}){hint}"
-        raise record.source.other(message, record.locate(None, None))
-    return max(fitting, key=lambda p: len(p.record_keys))
-
-
-def _keys(row: Any) -> list[str]:
-    return list(row) if isinstance(row, dict) else []
-
-
-def _has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:
-    """Tell whether a record has what a problem requires; lists of objects are none of it."""
-    words = vocabulary(problem)
-    keys = {
-        words.key_of(word, axes)
-        for word, value in data.items()
-        if (axes := axes_of(value)) is not None or isinstance(value, dict)
-    }
-    return all(any(key in keys for key in needs) for needs in problem.record_keys)
 
 
 def read_solution(

@@ -112,7 +112,6 @@ class ItemInstance(Instance):
             If a list or the capacity is missing, lists differ in length, or a number is negative, not finite
             or too heavy.
         """
-        data = {**data, **_single_constraint(data)}
         for key in cls.lists:
             if data.get(key) is None:
                 raise DataError(f"{key} are missing; expected a list of numbers")
@@ -170,17 +169,6 @@ class ItemInstance(Instance):
 
     def details(self, solution: Solution) -> dict[str, Any]:
         return {"capacity": self.capacity}
-
-
-def _single_constraint(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Take weights and capacity out of lists of one, as files of several constraints have them."""
-    weights, capacity = data.get("weights"), data.get("capacity")
-    single: dict[str, Any] = {}
-    if isinstance(weights, list) and len(weights) == 1 and isinstance(weights[0], list):
-        single["weights"] = weights[0]
-    if isinstance(capacity, list) and len(capacity) == 1:
-        single["capacity"] = capacity[0]
-    return single
 
 
 def _rows_of_items(data: Mapping[str, Any], rows: int) -> NDArray[np.int64]:

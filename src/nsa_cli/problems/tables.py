@@ -5,37 +5,36 @@ With a header the words tell. Without one the data tell where they can, and the 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
-from nsa_cli.core.errors import shown, visible
-from nsa_cli.core.problem import Problem
+from nsa_cli.core.errors import shown
+from nsa_cli.core.problem import Column, Problem
 from nsa_cli.core.record import Record, locator
-from nsa_cli.core.words import NO_NUMBER, misspellings, nearest
+from nsa_cli.core.words import NO_NUMBER, nearest
 from nsa_cli.io.table import Table, to_record
-from nsa_cli.problems.vocabulary import Vocabulary, vocabulary
+from nsa_cli.problems.vocabulary import (
+    Fail,
+    Vocabulary,
+    candidates,
+    needs,
+    recognise,
+    vocabulary,
+)
 
 #: Word that makes all columns distances.
 MATRIX = "matrix"
 
 
-class _Head(NamedTuple):
-    """Number of items and capacity in the first line of a table.
+def table_record(table: Table, problem: Problem[Any] | None) -> Record:
+    """Make the record of a table.
 
-    Attributes
+    Parameters
     ----------
-    capacity : int or float
-    line : int
-    """
-
-    capacity: int | float
-    line: int
-
-
-def table_record(table: Table, problems: Sequence[Problem[Any]]) -> Record:
-    """Make the record of a table, for the one of some problems that it is of.
+    table : Table
+    problem : Problem, optional
+        Recognised by the header.
 
     Raises
     ------
@@ -45,45 +44,17 @@ def table_record(table: Table, problems: Sequence[Problem[Any]]) -> Record:
     given = table.source.reading.columns
     if given is not None and given != (MATRIX,):
         table = _with_columns(table, given)
-    if (record := _matrix(table, problems, named=given == (MATRIX,))) is not None:
+    if (record := _matrix(table, problem, named=given == (MATRIX,))) is not None:
         return record
-    problem = _problem(table, problems)
-    words = vocabulary(problem)
-    _refuse_solution(table, words)
-    head = _head(table, problem)
-    if head is not None:
-        table = replace(table, rows=table.rows[1:], lines=table.lines[1:])
-    headerless = table.headers is None
-    bound = _by_order(table, words, head) if headerless else _by_header(table, words)
-    notes, lines = _notes(table, words, {words.columns[key].key: at for key, at in bound.items()})
-    record = to_record(table, {words.columns[key]: at for key, at in bound.items()}, notes)
-    remarks = list(record.remarks)
-    if head is not None:
-        record.data.setdefault("capacity", head.capacity)
-        lines.setdefault("capacity", head.line)
-        remarks.append(f"line {head.line} is read as the number of items and the capacity {head.capacity}")
-    if headerless and len(_required(words)) > 1 and problem.sense == "max":
-        remarks.append(f"without a header the columns are read as {', '.join(_names(words, bound, table))}")
-    data = {"problem": problem.name, **record.data}
-    locate = locator(lines, table.lines)
-    return replace(record, data=data, remarks=tuple(remarks), locate=locate)
-
-
-def _refuse_solution(table: Table, words: Vocabulary) -> None:
-    """Refuse a table of a solution, which has a column that no instance has."""
-    order, ids = words.problem.answer_columns
-    there = {header.strip().lower() for header in table.headers or ()}
-    if {order, ids} <= there and words.key_of(order, 1, words.columns) is None:
-        name = table.source.name
-        raise table.source.other("expected an instance, got a solution", table.first, use={"init": name})
-
-
-def _names(words: Vocabulary, bound: dict[str, int], table: Table) -> list[str]:
-    return [words.columns[key].headers[0] for key in sorted(bound, key=bound.__getitem__)]
-
-
-def _required(words: Vocabulary) -> tuple[str, ...]:
-    return words.problem.column_sets[0] if words.problem.column_sets else ()
+    if table.headers is not None:
+        return _with_header(table, problem)
+    words = vocabulary(_named(table, problem))
+    headers = _header(table, words)
+    record = _with_header(replace(table, headers=headers), problem)
+    if len(_required(words)) <= 1 or words.problem.sense == "min":
+        return record
+    remark = f"without a header the columns are read as {', '.join(headers)}"
+    return replace(record, remarks=(*record.remarks, remark))
 
 
 def _with_columns(table: Table, given: Sequence[str]) -> Table:
@@ -95,167 +66,150 @@ def _with_columns(table: Table, given: Sequence[str]) -> Table:
     return replace(table, headers=[word or "-" for word in given])
 
 
-def _problem(table: Table, problems: Sequence[Problem[Any]]) -> Problem[Any]:
-    """Choose the problem whose columns the header has; of several the one that needs most."""
-    if len(problems) == 1:
-        return problems[0]
-    headers = table.headers or []
-    fitting = []
-    for problem in problems:
-        words = vocabulary(problem)
-        keys = {words.key_of(header, 1, words.columns) for header in headers}
-        sizes = [len(needed) for needed in problem.column_sets if set(needed) <= keys]
-        if sizes:
-            fitting.append((max(sizes), problem))
-    if fitting:
-        most = max(size for size, _ in fitting)
-        return next(problem for size, problem in fitting if size == most)
-    heads = "; ".join(f"{p.name}: {_needs(p)}" for p in problems if p.column_sets)
-    separated = {" ": "blanks", "\t": "tabs"}.get(table.delimiter, shown(table.delimiter))
-    got = f"a table separated by {separated} with no header"
-    hints: dict[str, Any] = {"use": {"problem": None}}
-    if table.headers is not None:
-        got = f"header {shown(', '.join(headers), 80)}"
-        got += misspellings(headers, [h for p in problems for column in p.columns for h in column.headers])
-    raise table.source.other(f"cannot tell the problem: expected ({heads}), got {got}", table.first, **hints)
-
-
-def _needs(problem: Problem[Any]) -> str:
-    words = vocabulary(problem).columns
-    return " or ".join(", ".join(words[key].headers[0] for key in keys) for keys in _of_tables(problem))
-
-
-def _of_tables(problem: Problem[Any]) -> list[tuple[str, ...]]:
-    """Column sets that a table can have; others are of objects."""
-    keys = {column.key for column in problem.columns}
-    return [needed for needed in problem.column_sets if set(needed) <= keys]
-
-
 # --- with a header -----------------------------------------------------------------------------------
 
 
-def _by_header(table: Table, words: Vocabulary) -> dict[str, int]:
-    """Place of each column by its header.
+def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
+    """Make the record of a table whose header tells what its columns are.
 
     Raises
     ------
     InputError
         If a column is needed and missing, not understood, or one of two that mean the same.
     """
-    headers = table.headers or []
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    for at, header in enumerate(headers):
-        cells = table.columns[at] if table.rows else ()
-        left_out = header == "-" or table.source.reading.leaves_out(header)
-        if left_out or (cells and not any(cells)):
-            continue
-        key = words.key_of(header, 1, words.columns)
-        if key is not None:
-            found[key].append(at)
-        elif words.key_of(header, 0, words.problem.settings) is None and not words.is_harmless(
-            header, cells[0] if len(set(cells)) == 1 else None
-        ):
-            message, hints = words.refusal(header)
-            if not header:
-                message, hints = f"column {at + 1} has no header", {"use": {"columns": None}}
-            raise table.source.error(message, table.first, **hints)
-    bound = {}
-    for key, places in found.items():
-        first = {headers[at]: list(table.columns[at]) if table.rows else [] for at in reversed(places)}
+    fail = _failing(table)
+    columns = _columns(table, fail)
+    if problem is None:
+        problem = recognise(Record({**columns}, table.source, locator({}, table.first)))
+    words = vocabulary(problem)
+    _refuse_solution(table, words)
+    values, lines = _above(table, words)
+    remarks: tuple[str, ...] = ()
+    if table.source.reading.columns and (capacity := _capacity_in_first(table, problem)) is not None:
+        remarks = (f"line {table.lines[0]} is read as the number of items and the capacity {capacity}",)
+        values, lines = {"capacity": capacity, **values}, {"capacity": table.lines[0], **lines}
+        table = replace(table, rows=table.rows[1:], lines=table.lines[1:])
+        columns, fail = {word: cells[1:] for word, cells in columns.items()}, _failing(table)
+    data = words.spread(columns, fail)
+    bound = words.bind(data, fail, table.source.reading)
+    needed = [keys for keys in problem.column_sets if set(keys) <= words.columns.keys()]
+    if needed and not any(set(keys) <= bound.keys() for keys in needed):
+        best = max(needed, key=lambda keys: len(set(keys) & bound.keys()))
+        lacking = words.columns[next(key for key in best if key not in bound)].headers[0]
+        got = shown(", ".join(table.headers or []), 80)
+        fail(f"no column {lacking!r}, which {problem.name} needs; the header has {got}", "")
+    at: dict[Column, int] = {}
+    for key, word in bound.items():
+        if key in words.columns:
+            at[words.columns[key]] = (table.headers or []).index(word)
+        elif key in values:
+            fail(f"{key} is given twice", word)
+        else:
+            values[key], lines[key] = _value(table, key, data[word]), table.lines[0]
+    record = to_record(table, at, values)
 
-        def fail(message: str, word: str, **hints: Any) -> NoReturn:
-            raise table.source.error(message, table.first, **hints)
+    def locate(key: str | None, index: int | None) -> int | None:
+        return lines[key] if key in lines else record.locate(key, index)
 
-        if len(first) < len(places):
-            fail(f"two columns are called {shown(headers[places[0]])}; expected one", "")
-        bound[key] = headers.index(words.choose(key, [headers[at] for at in places], first, fail))
-    sets = _of_tables(words.problem)
-    if sets and not any(set(needed) <= set(bound) for needed in sets):
-        best = max(sets, key=lambda needed: len(set(needed) & set(bound)))
-        lacking = next(key for key in best if key not in bound)
-        raise table.source.error(
-            f"no column {words.columns[lacking].headers[0]!r}, which {words.problem.name} needs; "
-            f"the header has {shown(', '.join(headers), 80)}",
-            table.first,
-        )
-    return bound
+    data = {"problem": problem.name, **record.data}
+    return replace(record, data=data, remarks=(*record.remarks, *remarks), locate=locate)
 
 
-def _notes(table: Table, words: Vocabulary, bound: dict[str, int]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Read what holds for the whole table: lines above it, and columns that say the same in all rows.
+def _failing(table: Table) -> Fail:
+    """Give what raises an error about a header, a line above the table or a row."""
 
-    Raises
-    ------
-    InputError
-        If such a column is not constant, or a note is given twice or nearly a word.
-    """
+    def fail(message: str, word: str, row: int | None = None, **hints: Any) -> NoReturn:
+        line = table.notes[word].line if word in table.notes else table.first
+        line = line if row is None else table.lines[row]
+        raise table.source.error(message, line, **hints)
+
+    return fail
+
+
+def _above(table: Table, words: Vocabulary) -> tuple[dict[str, Any], dict[str, int]]:
+    """Read the lines above a table: values and lines by key."""
     settings = [*words.problem.settings, *words.problem.keys]
-    notes: dict[str, Any] = {}
-    lines: dict[str, int] = {}
-    for word, text in table.notes.items():
-        line = table.note_lines[word]
-        key = words.key_of(word, 0, settings)
-        if table.source.reading.leaves_out(word):
-            continue
-        if key is None:
-            if not _is_remark(table, words, word, text):
-                message, hints = words.refusal(word, table.value(text))
-                raise table.source.error(message, line, **hints)
-            continue
-        value = table.value(text, is_text=key in ("name", "comment"))
-        if notes.setdefault(key, value) != value:
-            raise table.source.error(f"{key} is given twice", line)
-        lines[key] = line
+    notes = {
+        word: note.text
+        for word, note in table.notes.items()
+        if words.key_of(word, 0, settings) is not None or not _is_remark(table, words, word)
+    }
+    bound = words.bind(notes, _failing(table), table.source.reading)
+    values = {key: _value(table, key, notes[word]) for key, word in bound.items()}
+    return values, {key: table.notes[word].line for key, word in bound.items()}
+
+
+def _value(table: Table, key: str, text: str) -> Any:
+    """Read what holds for a whole table: a number where it can be, unless the key is of a text."""
+    number = None if key in ("name", "comment") else table.number(text)
+    return text if number is None else number
+
+
+def _columns(table: Table, fail: Fail) -> dict[str, tuple[str, ...]]:
+    """Give the cells of each column by its header, without those that are empty or left out."""
+    columns: dict[str, tuple[str, ...]] = {}
     for at, header in enumerate(table.headers or []):
-        key = words.key_of(header, 0, words.problem.settings)
-        if key is None or at in bound.values() or key in notes or not table.rows:
+        cells = table.columns[at] if table.rows else ()
+        if header == "-" or table.source.reading.leaves_out(header) or (cells and not any(cells)):
             continue
-        if table.source.reading.leaves_out(header):
-            continue
-        if words.key_of(header, 1, words.columns) is not None or words.is_harmless(header):
-            continue
-        for row, line in zip(table.rows, table.lines, strict=True):
-            if row[at] != table.rows[0][at]:
-                first = shown(table.rows[0][at])
-                message = f"{visible(header)}: expected {first} in all rows, got {shown(row[at])}"
-                raise table.source.error(message, line)
-        notes[key], lines[key] = table.value(table.rows[0][at], is_text=key == "name"), table.lines[0]
-    return notes, lines
+        if header in columns:
+            fail(f"two columns are called {shown(header)}; expected one", "")
+        if not header:
+            fail(f"column {at + 1} has no header", "", use={"columns": None})
+        columns[header] = cells
+    if not table.rows:
+        fail("has a header but no rows", "")
+    return columns
 
 
-def _is_remark(table: Table, words: Vocabulary, word: str, text: str) -> bool:
-    """Tell a note on which no answer depends: harmless, or with a colon and not nearly a word."""
-    if words.is_neutral(word) or words.is_harmless(word):
-        return words.is_harmless(word, table.value(text))
+def _refuse_solution(table: Table, words: Vocabulary) -> None:
+    """Refuse a table of a solution, which has a column that no instance has."""
+    order, ids = words.problem.answer_columns
+    there = {header.strip().lower() for header in table.headers or ()}
+    if {order, ids} <= there and words.key_of(order, 1, words.columns) is None:
+        name = table.source.name
+        raise table.source.other("expected an instance, got a solution", table.first, use={"init": name})
+
+
+def _is_remark(table: Table, words: Vocabulary, word: str) -> bool:
+    """Tell a note that is no key: with a colon, and not nearly a word nor one of another problem."""
     spelt = words.spellings()
     near = nearest(word, [w for key in words.problem.settings for w in spelt[key]], 0.8)
-    return word not in table.stated and near is None
+    return not table.notes[word].stated and near is None and not words.is_neutral(word)
 
 
 # --- without a header --------------------------------------------------------------------------------
 
 
-def _head(table: Table, problem: Problem[Any]) -> _Head | None:
-    """Recognise a first line with the number of items and the capacity, in any order."""
-    if "capacity" not in problem.settings or len(table.rows) < 2:
-        return None
-    if table.headers is not None and table.source.reading.columns is None:
+def _named(table: Table, problem: Problem[Any] | None) -> Problem[Any]:
+    """Insist on the user's word for the problem of a table without a header."""
+    if problem is not None:
+        return problem
+    separated = {" ": "blanks", "\t": "tabs"}.get(table.delimiter, shown(table.delimiter))
+    message = f"expected ({needs()}), got a table separated by {separated} with no header"
+    raise table.source.other(f"cannot tell the problem: {message}", table.first, use={"problem": None})
+
+
+def _required(words: Vocabulary) -> tuple[str, ...]:
+    return words.problem.column_sets[0] if words.problem.column_sets else ()
+
+
+def _capacity_in_first(table: Table, problem: Problem[Any]) -> int | float | None:
+    """Read a first line with the number of items and the capacity, in any order; None if it is none."""
+    if "capacity" not in problem.settings or len(table.rows) < 3:
         return None
     numbers = [table.number(cell) for cell in table.rows[0] if cell]
-    if len(numbers) != 2 or None in numbers or len([cell for cell in table.rows[1] if cell]) < 2:
+    count, width = len(table.rows) - 1, len(table.rows[0])
+    if len(numbers) != 2 or None in numbers or count not in numbers or not all(table.rows[1][:2]):
         return None
-    count = len(table.rows) - 1
-    if count < 2 or count not in numbers:
-        return None
-    width = len(table.rows[0])
     if width > len(problem.column_sets[0]) and any(_counts_up(table, at) for at in (0, width - 1)):
         return None  # a column of ids that goes on in the first line
     (capacity,) = [x for x in numbers if x != count] or [count]
-    return _Head(capacity or 0, table.lines[0])
+    return capacity
 
 
-def _by_order(table: Table, words: Vocabulary, head: _Head | None) -> dict[str, int]:
-    """Place of each column where there is no header: numbers in the order of the contract, texts as names.
+def _header(table: Table, words: Vocabulary) -> list[str]:
+    """Give a table without a header one: numbers in the order of the contract, texts as names.
 
     Raises
     ------
@@ -281,36 +235,25 @@ def _by_order(table: Table, words: Vocabulary, head: _Head | None) -> dict[str, 
             table.first,
             use={"columns": ",".join(wanted)},
         )
-    bound = {"names": texts[0]} if texts else {}
-    if head is not None and len(needed) > 1:
-        _ask(
-            table,
-            [wanted, wanted[::-1]],
-            f"line {head.line} is read as the number of items and the capacity {head.capacity}; cannot tell "
-            f"{','.join(wanted)} from {','.join(wanted[::-1])}",
-        )
+    if len(needed) > 1 and (capacity := _capacity_in_first(table, words.problem)) is not None:
+        first = f"line {table.first} is read as the number of items and the capacity {capacity}"
+        why = f"{first}; cannot tell {','.join(wanted)} from {','.join(wanted[::-1])}"
+        _ask(table, [wanted, wanted[::-1]], why)
+    header = dict.fromkeys(texts, "name")
     if len(numbers) > len(needed):
         ids = [at for at in (numbers[0], numbers[-1]) if _counts_up(table, at)]
         if len(ids) != 1:
-            _ask(table, _choices(words, wanted, numbers, ids), _why(ids))
+            others = [c.headers[0] for c in words.columns.values() if not c.text and c.key not in needed]
+            third = [[*wanted, others[0]]] if others and not ids else []
+            what = (
+                "the first and the last of which count the rows" if ids else "none of which counts the rows"
+            )
+            why = f"no header, and columns of numbers, {what}: cannot tell what they are"
+            _ask(table, [["id", *wanted], [*wanted, "id"], *third], why)
         numbers.remove(ids[0])
-        bound["ids"] = ids[0]
-    return bound | dict(zip(needed, numbers, strict=True))
-
-
-def _why(ids: Sequence[int]) -> str:
-    what = "the first and the last of which count the rows" if ids else "none of which counts the rows"
-    return f"no header, and columns of numbers, {what}: cannot tell what they are"
-
-
-def _choices(
-    words: Vocabulary, wanted: list[str], numbers: Sequence[int], ids: Sequence[int]
-) -> list[list[str]]:
-    choices = [["id", *wanted], [*wanted, "id"]]
-    further = [c.headers[0] for c in words.problem.columns if not c.text and c.headers[0] not in wanted][:1]
-    return (
-        choices if ids else [*choices, *([*wanted, more] for more in further if more not in ("lat", "lon"))]
-    )
+        header[ids[0]] = "id"
+    header |= dict(zip(numbers, wanted, strict=True))
+    return [header[at] for at in range(width)]
 
 
 def _ask(table: Table, choices: Sequence[Sequence[str]], why: str) -> NoReturn:
@@ -329,7 +272,7 @@ def _counts_up(table: Table, at: int) -> bool:
 # --- matrices ----------------------------------------------------------------------------------------
 
 
-def _matrix(table: Table, problems: Sequence[Problem[Any]], *, named: bool) -> Record | None:
+def _matrix(table: Table, given: Problem[Any] | None, *, named: bool) -> Record | None:
     """Read a table of distances, bare or with the names of the rows, the columns or both; None if it is none.
 
     Raises
@@ -337,20 +280,18 @@ def _matrix(table: Table, problems: Sequence[Problem[Any]], *, named: bool) -> R
     InputError
         If it may be a list of cities as well, or an entry is no number.
     """
-    problem = next((p for p in problems if MATRIX in p.arrays), None)
+    problem = next((p for p in candidates(given) if MATRIX in p.arrays), None)
     if problem is None or (table.source.reading.columns is not None and not named):
         return None
-    words = vocabulary(problem)
-    keys = {words.key_of(header, 1, words.columns) for header in table.headers or []}
-    if not named and any(set(needed) <= keys for p in problems for needed in p.column_sets if needed):
+    elements = (vocabulary(p).is_element(dict.fromkeys(table.headers or (), 0)) for p in candidates(given))
+    if not named and any(elements):
         return None
     rows, lines, names = _unlabelled(table)
     size = len(rows)
     if size < 2 or any(len(row) != size for row in rows):
         if named:
-            raise table.source.error(
-                f"expected as many columns as rows, got {size} rows of {len(rows[0])}", table.first
-            )
+            message = f"expected as many columns as rows, got {size} rows of {len(rows[0])}"
+            raise table.source.error(message, table.first)
         return None
     cells = [[_distance(table, cell) for cell in row] for row in rows]
     if not named and table.headers is None:
@@ -361,18 +302,15 @@ def _matrix(table: Table, problems: Sequence[Problem[Any]], *, named: bool) -> R
             other = ["id", "x", "y"] if counted else ["name", "x", "y"] if names else ["x", "y"]
             _ask(table, [[MATRIX], other], "cannot tell distances from cities")
     for i, row in enumerate(cells):
-        for j, value in enumerate(row):
-            if value is None and i != j:
-                got = shown(rows[i][j]) if rows[i][j] else "an empty cell"
-                raise table.source.error(
-                    f"matrix: expected a distance in column {j + 1}, got {got}", lines[i]
-                )
-            row[j] = 0 if value is None or i == j else value
-    data: dict[str, Any] = {"problem": problem.name, "matrix": cells}
-    if names is not None:
-        data["names"] = names
-    notes, at = _notes(replace(table, headers=None), words, {})
-    return Record({**data, **notes}, table.source, locator(at, lines), remarks=table.remarks)
+        row[i] = 0
+        if None in row:
+            j = row.index(None)
+            got = shown(rows[i][j]) if rows[i][j] else "an empty cell"
+            message = f"matrix: expected a distance in column {j + 1}, got {got}"
+            raise table.source.error(message, lines[i])
+    notes, at = _above(table, vocabulary(problem))
+    data = {"problem": problem.name, MATRIX: cells, **({} if names is None else {"names": names}), **notes}
+    return Record(data, table.source, locator(at, lines), remarks=table.remarks)
 
 
 def _distance(table: Table, cell: str) -> int | float | str | None:

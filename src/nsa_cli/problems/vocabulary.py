@@ -1,23 +1,24 @@
 """What the words in a file mean: keys of JSON, headers of tables, names of arrays, settings.
 
 Each is understood, known to be harmless, or refused by name: what is left out in silence may change the
-answer.
+answer. The words tell which problem a file is of, too.
 """
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from nsa_cli.core.errors import shown
+from nsa_cli.core.errors import shown, visible
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Record
-from nsa_cli.core.words import listed, nearest, squeezed
+from nsa_cli.core.words import listed, misspellings, nearest, squeezed
+from nsa_cli.problems import all_problems, builtin_names, find_problem
 
 #: Words of data on which no answer depends, whatever the problem.
 HARMLESS = frozenset(
@@ -114,25 +115,55 @@ class Vocabulary:
         among : iterable of str, optional
             The keys that it may mean.
         """
-        if word in self._axes and (among is None or word in among):
-            return (
-                word if self._axes[word] in (None, axes) or axes is None else self._other(word, axes, among)
-            )
-        return self._other(word, axes, among)
+        own = [word] if word in self._axes else []
+        keys = [*own, *self._keys.get(form := squeezed(word), ())]
+        keys = [key for key in keys if among is None or key in among]
+        fitting = (key for key in keys if axes is None or self._axes[key] in (None, axes))
+        otherwise = None if form in self._neutral or form in self._harmless or form in _COUNTS else keys
+        return next(fitting, otherwise[0] if otherwise else None)
 
-    def _other(self, word: str, axes: int | None, among: Iterable[str] | None) -> str | None:
-        keys = [key for key in self._keys.get(squeezed(word), ()) if among is None or key in among]
-        fitting = [key for key in keys if axes is None or self._axes[key] in (None, axes)]
-        if fitting:
-            return fitting[0]
-        return keys[0] if keys and squeezed(word) not in (*self._neutral, *self._harmless, *_COUNTS) else None
+    def is_element(self, row: Mapping[str, Any]) -> bool:
+        """Tell an object that is a city or an item: its values are those of columns that a table needs."""
+        values = {word: axes_of(value) for word, value in row.items() if not says_nothing(value)}
+        keys: dict[int, set[str]] = {0: set(), 1: set()}  # of an instance, and of an element
+        for word, axes in values.items():
+            for key in self._keys.get(squeezed(word), ()) if axes is not None else ():
+                beyond = (self._axes[key] or 0) - (axes or 0)
+                if beyond == 1 or (beyond == 0 and axes):
+                    keys[beyond].add(key)
+        if "problem" in row or keys[0]:
+            return False
+        return any(set(needed) <= keys[1] for needed in self.problem.column_sets)
 
-    def means(self, word: str, axes: int | None) -> bool:
-        """Tell whether a word means a key of so many axes."""
-        keys = [word] if word in self._axes else self._keys.get(squeezed(word), [])
-        return axes is not None and any(self._axes[key] == axes for key in keys)
+    def spread(self, columns: Mapping[str, Sequence[Any]], fail: Fail) -> dict[str, Any]:
+        """Give the data that columns are; one that is no element's, and the same in all rows, is a value.
 
-    def bind(self, data: Mapping[str, Any], fail: Fail, reading: Reading) -> dict[str, str]:
+        Parameters
+        ----------
+        columns : mapping
+            Values, row by row, by words.
+        fail : callable
+            ``fail(message, word, row=row)`` raises an error about a word.
+        """
+        among = {*self.columns, *(key for key, axes in self.problem.arrays.items() if axes)}
+        data: dict[str, Any] = {}
+        for word, values in columns.items():
+            if self.key_of(word, axes_of(values), among) is not None:
+                data[word] = values
+                continue
+            other = next((i for i, value in enumerate(values) if value != values[0]), None)
+            if other is None:
+                data[word] = values[0]
+            elif self.key_of(word, 0, self.problem.settings) is None:
+                data[word] = values
+            elif not self.is_harmless(word):
+                expected, got = shown(values[0]), shown(values[other])
+                fail(f"{visible(word)}: expected {expected} in all rows, got {got}", word, row=other)
+        return data
+
+    def bind(
+        self, data: Mapping[str, Any], fail: Fail, reading: Reading, among: Iterable[str] | None = None
+    ) -> dict[str, str]:
         """Find the word of each key in a record.
 
         Parameters
@@ -143,6 +174,8 @@ class Vocabulary:
             ``fail(message, word, **hints)`` raises an error about a word.
         reading : Reading
             With the words that the user wants left out.
+        among : iterable of str, optional
+            The keys that words may mean.
 
         Returns
         -------
@@ -151,7 +184,7 @@ class Vocabulary:
         found = defaultdict[str, list[str]](list)
         counts = []
         for word, value in data.items():
-            key = self.key_of(word, axes_of(value))
+            key = self.key_of(word, axes_of(value), among)
             if reading.leaves_out(word) or value is None or (key is None and says_nothing(value)):
                 continue
             if key is not None:
@@ -159,7 +192,7 @@ class Vocabulary:
             elif squeezed(word) in _COUNTS and isinstance(value, int) and not isinstance(value, bool):
                 counts.append(word)
             elif not self.is_harmless(word, value):
-                message, hints = self.refusal(word, value)
+                message, hints = self.refusal(word, value, among)
                 fail(message, word, **hints)
         bound = {key: self.choose(key, words, data, fail) for key, words in found.items()}
         self._check_counts(bound, counts, data, fail)
@@ -206,13 +239,16 @@ class Vocabulary:
                 key, size = next(iter(sizes.items()))
                 fail(f"{word} is {data[word]}, but there are {size} {key}", word)
 
-    def refusal(self, word: str, value: Any = None) -> tuple[str, dict[str, Any]]:
-        """Say why a word is refused, and what helps: the nearest word, or to leave it out."""
+    def refusal(
+        self, word: str, value: Any = None, among: Iterable[str] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Say why a word is refused, and what helps: the nearest word of some keys, or to leave it out."""
         if squeezed(word) in self._neutral:
             shown_value = "" if value is None else f" {shown(value)}"
             return f"{shown(word)}{shown_value} is not supported; an answer without it would be wrong", {}
-        near = nearest(word, [spelt for spellings in self._spelt.values() for spelt in spellings])
-        known = ", ".join(key for key in self._axes if key != "problem")
+        keys = [key for key in self._axes if among is None or key in among]
+        near = nearest(word, [spelt for key in keys for spelt in self._spelt[key]])
+        known = ", ".join(key for key in keys if key != "problem")
         help_ = (
             f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
         )
@@ -256,3 +292,63 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
     if list(bound) == list(record.data) == list(bound.values()):
         return record
     return record.revised({key: record.data[word] for key, word in bound.items()}, bound)
+
+
+# --- which problem -----------------------------------------------------------------------------------
+
+
+def candidates(problem: Problem[Any] | None) -> list[Problem[Any]]:
+    """Give the problems that a file may be of: the one that the user named, or all."""
+    return all_problems() if problem is None else [problem]
+
+
+def recognise(record: Record, settings: Mapping[str, Any] = {}) -> Problem[Any]:
+    """Choose the problem that a record names, or the one that requires most of its keys.
+
+    Parameters
+    ----------
+    record : Record
+    settings : mapping
+        Keys that the user gives beside the file.
+
+    Raises
+    ------
+    OtherTextError
+        If it is of none.
+    """
+    data, source = {**record.data, **settings}, record.source
+    if (name := data.get("problem")) is not None:
+        if name in builtin_names():
+            return find_problem(name)
+        for problem in all_problems():
+            if problem.name == name:
+                return problem
+        known = ", ".join(p.name for p in all_problems())
+        message = f"problem: expected one of {known}, got {shown(name)}"
+        raise source.error(message, record.locate("problem", None))
+    fitting = [p for p in all_problems() if has_keys(data, p)]
+    if fitting:
+        return max(fitting, key=lambda p: len(p.record_keys))
+    got = shown(", ".join(data), 80) if data else "none"
+    required = [key for p in all_problems() for keys in p.record_keys for key in keys if len(key) > 3]
+    rows = [row for value in data.values() if isinstance(value, list) for row in value[:1]]
+    words = [*data, *(word for row in rows if isinstance(row, dict) for word in row)]
+    hint = misspellings(words, required, 0.75)
+    message = f"cannot tell the problem from the keys {got}; expected ({needs()}){hint}"
+    raise source.other(message, record.locate(None, None))
+
+
+def needs() -> str:
+    """List the keys that each problem requires."""
+    return "; ".join(f"{p.name}: {', '.join(map('|'.join, p.record_keys))}" for p in all_problems())
+
+
+def has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:
+    """Tell whether a record has what a problem requires; lists of objects are none of it."""
+    words = vocabulary(problem)
+    keys = {
+        words.key_of(word, axes)
+        for word, value in data.items()
+        if (axes := axes_of(value)) is not None or isinstance(value, dict)
+    }
+    return all(any(key in keys for key in needed) for needed in problem.record_keys)

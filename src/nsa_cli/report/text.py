@@ -58,7 +58,7 @@ def format_results(problem: Problem[Any], results: Sequence[Result], fmt: str) -
         return _json(result.to_dict())
     if fmt == "csv":
         return format_table(*result.instance.table(result.raw))
-    (write,) = (f.write for f in problem.solution_formats if f.name == fmt)
+    (write,) = (f.write for f in problem.solution_formats if f.name == fmt and f.write)
     return write(result.instance, result.raw)
 
 

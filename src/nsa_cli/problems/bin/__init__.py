@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nsa_cli.core.problem import Column
 from nsa_cli.core.words import listed
-from nsa_cli.problems.bin.formats import FILE_SETS, FORMATS
+from nsa_cli.problems.bin.forms import FILE_SETS, FORMATS
 from nsa_cli.problems.bin.heuristics import (
     best_fit_decreasing,
     first_fit_decreasing,

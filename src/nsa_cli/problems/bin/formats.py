@@ -18,19 +18,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nsa_cli.core.errors import InputError, shown
-from nsa_cli.core.problem import Column, FileFormat, FileSet
+from nsa_cli.core.problem import Column
 from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.core.words import squeezed
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.table import read_table, to_record
-from nsa_cli.io.tokens import Line, read_numbers, shape, split_lines, to_count, to_number
-from nsa_cli.problems.item_files import read_lists, read_one_by_one
+from nsa_cli.io.tokens import Line, read_numbers, read_one_by_one, split_lines, to_count, to_number
 from nsa_cli.problems.items import COPIES
-
-
-def recognises_bpplib(source: Source) -> bool:
-    """One number in the first line and in the second, one or two in the third; or both in the first."""
-    return shape(source, 3) in ((1, 1, 1), (1, 1, 2), (2, 1, 1))
+from nsa_cli.problems.sets import read_lists
 
 
 def read_bpplib(source: Source) -> list[Record]:
@@ -74,13 +69,6 @@ def _miscounted(source: Source, count: int, first: int, rows: list[Line]) -> Inp
     return source.error(f"expected {count} weights as line {first} says, got {got}", rows[-1].number)
 
 
-def recognises_orlib(source: Source) -> bool:
-    """One number, an id, then three numbers of which the last two are whole."""
-    head = split_lines(source, 12)[:4]
-    counts = [len(line.tokens) for line in head]
-    return counts[:3] == [1, 1, 3] and shape(source, 3)[::2] == (1, 3)
-
-
 def read_orlib(source: Source) -> list[Record]:
     """Read all instances; the third number of each head is the best known number of bins.
 
@@ -122,7 +110,7 @@ def _orlib_instance(source: Source, lines: Sequence[Line], begin: int) -> tuple[
     return Record({**heads, "weights": weights}, source, locate), end
 
 
-def _read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:
+def read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:
     """Read capacity and weights; best known is the number of bins in ``s``."""
     record = read_lists(stem, sources, {"w": "weights"})
     if "s" in sources:
@@ -141,7 +129,7 @@ _BINS = (Column("capacity", ("x",)), COPIES)
 _HARMLESS = ("id", "x", "copies", "cost", "profit")
 
 
-def _read_packingsolver(stem: str, sources: Mapping[str, Source]) -> Record:
+def read_packingsolver(stem: str, sources: Mapping[str, Source]) -> Record:
     """Read items, and bins of one type."""
     items, bins = _table(sources["items"], _ITEMS), _table(sources["bins"], _BINS)
     if len(bins.data["capacity"]) != 1:
@@ -171,24 +159,3 @@ def _table(source: Source, columns: Sequence[Column]) -> Record:
     if columns[0] not in bound:
         raise source.error(f"no column 'X', which {source.name} needs", table.first)
     return to_record(table, bound)
-
-
-FORMATS = (
-    FileFormat("orlib", (), recognises_orlib, read_orlib),
-    FileFormat("bpplib", (".bpp", ".csp"), recognises_bpplib, read_bpplib),
-)
-
-FILE_SETS = (
-    FileSet(
-        "burkardt",
-        r"(?P<stem>.+)_(?P<part>[cws])\.txt(\.gz)?",
-        {"c": True, "w": True, "s": False},
-        _read_burkardt,
-    ),
-    FileSet(
-        "packingsolver",
-        r"(?P<stem>.*?)(?P<part>items|bins)\.csv(\.gz)?",
-        {"items": True, "bins": True},
-        _read_packingsolver,
-    ),
-)

@@ -6,7 +6,7 @@ from nsa_cli.core.problem import Column
 from nsa_cli.core.words import listed
 from nsa_cli.problems.items import CAPACITY, COLUMNS, WEIGHTS, ItemProblem
 from nsa_cli.problems.knapsack.flip import FlipItem
-from nsa_cli.problems.knapsack.formats import FILE_SETS, FORMATS
+from nsa_cli.problems.knapsack.forms import FILE_SETS, FORMATS
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 

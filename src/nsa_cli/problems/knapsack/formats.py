@@ -24,16 +24,9 @@ import numpy as np
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.exact import exact_sum
-from nsa_cli.core.problem import FileFormat, FileSet
 from nsa_cli.core.record import Record, Source, locator
-from nsa_cli.io.numbers import read_number
-from nsa_cli.io.tokens import Line, read_numbers, shape, split_lines, to_count, to_number
-from nsa_cli.problems.item_files import read_lists, read_one_by_one
-
-
-def recognises_standard(source: Source) -> bool:
-    """Two numbers in the first line, and in the second."""
-    return shape(source, 2) == (2, 2)
+from nsa_cli.io.tokens import Line, read_numbers, read_one_by_one, split_lines, to_count, to_number
+from nsa_cli.problems.sets import read_lists
 
 
 def read_standard(source: Source) -> list[Record]:
@@ -71,23 +64,6 @@ def _worth(values: Sequence[int | float], chosen: Sequence[Any]) -> int | float:
 def _ends_with_selection(rows: list[Line]) -> bool:
     """Tell a last line with 0 or 1 for each of the lines before it."""
     return len(rows) > 3 and len(rows[-1].tokens) == len(rows) - 1 and set(rows[-1].tokens) <= {"0", "1"}
-
-
-def recognises_mknap(source: Source) -> bool:
-    """One number, three numbers, and then more than three in a line, or as many in all as they say."""
-    if shape(source, 2) != (1, 3):
-        return False
-    lines = split_lines(source)
-    if len(lines) > 2 and len(lines[2].tokens) > 3:
-        return True
-    numbers = [read_number(token) for line in lines for token in line.tokens]
-    at = 1
-    while at + 2 < len(numbers):
-        size, constraints = numbers[at : at + 2]
-        if not (isinstance(size, int) and isinstance(constraints, int) and size > 0 and constraints > 0):
-            return False
-        at += 3 + size + (size + 1) * constraints
-    return at == len(numbers)
 
 
 def read_mknap(source: Source) -> list[Record]:
@@ -132,15 +108,6 @@ def _mknap_instance(source: Source, tokens: Sequence[tuple[str, int]], begin: in
     return Record(data, source, locator({**lines, "capacity": places[-1]}, line)), end
 
 
-def recognises_jooken(source: Source) -> bool:
-    """One number in the first line, three in the second, and a line more than the items."""
-    if shape(source, 2) != (1, 3):
-        return False
-    (head, _), *rows = split_lines(source)
-    # As many rows of three as the first number says, and no capacity: a table of something.
-    return not (read_number(head[0]) == len(rows) and all(len(row.tokens) == 3 for row in rows))
-
-
 def read_jooken(source: Source) -> list[Record]:
     """Read ``n``, the items with their ids, and the capacity in the last line.
 
@@ -165,12 +132,6 @@ def read_jooken(source: Source) -> list[Record]:
         extra["names"] = names
     pairs = [(row, row.tokens[1:]) for row in items]
     return [_record(source, pairs, extra, {"capacity": last.number})]
-
-
-def recognises_pisinger(source: Source) -> bool:
-    """A name, then ``n`` and ``c`` with a number each."""
-    head = [line.tokens for line in split_lines(source, 12)[:3]]
-    return len(head) == 3 and [t[0] for t in head[1:]] == ["n", "c"] and all(len(t) == 2 for t in head[1:])
 
 
 def read_pisinger(source: Source) -> list[Record]:
@@ -230,7 +191,7 @@ def _check_width(source: Source, line: Line, cells: list[str], width: int, what:
         raise source.error(f"expected {width} numbers ({what}), got {len(cells)}", line.number)
 
 
-def _read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:
+def read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:
     """Read capacity, weights and profits; best known is the value of the selection in ``s``."""
     record = read_lists(stem, sources, {"w": "weights", "p": "values"})
     if "s" in sources:
@@ -240,20 +201,3 @@ def _read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:
             raise sources["s"].error(f"expected 0 or 1 for each of {len(values)} items", at[-1])
         record.data["best_known"] = _worth(values, chosen)
     return record
-
-
-FORMATS = (
-    FileFormat("pisinger", (), recognises_pisinger, read_pisinger),
-    FileFormat("standard", (), recognises_standard, read_standard),
-    FileFormat("mknap", (), recognises_mknap, read_mknap),
-    FileFormat("jooken", (), recognises_jooken, read_jooken),
-)
-
-FILE_SETS = (
-    FileSet(
-        "burkardt",
-        r"(?P<stem>.+)_(?P<part>[cwps])\.txt(\.gz)?",
-        {"c": True, "w": True, "p": True, "s": False},
-        _read_burkardt,
-    ),
-)

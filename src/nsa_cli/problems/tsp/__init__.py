@@ -9,10 +9,10 @@ import numpy as np
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.neighbourhood import Neighbourhood
-from nsa_cli.core.problem import Column, FileFormat, Problem, SolutionFormat
+from nsa_cli.core.problem import Column, Problem
 from nsa_cli.core.words import listed
 from nsa_cli.problems.tsp.closed import FEW, ClosedTour, searched
-from nsa_cli.problems.tsp.formats import labelled, tsplib
+from nsa_cli.problems.tsp.forms import FORMATS, SOLUTION_FORMATS
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.measures import MEASURES
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
@@ -87,13 +87,8 @@ class Tsp(Problem[TspInstance]):
         **dict.fromkeys(listed("open, asymmetric, open tour, directed"), (False,)),
     }
     arrays = {"coords": 2, "matrix": 2, "edge_weight_type": 0}
-    formats = (
-        FileFormat("tsplib", (".tsp",), tsplib.recognises, tsplib.read, tsplib.write),
-        FileFormat("labelled", (), labelled.recognises, labelled.read),
-    )
-    solution_formats = (
-        SolutionFormat("tour", (".tour",), tsplib.recognises_tour, tsplib.read_tour, tsplib.write_tour),
-    )
+    formats = FORMATS
+    solution_formats = SOLUTION_FORMATS
     starts = {
         "greedy": obedient(greedy_edge),
         "nearest": obedient(nearest_neighbour),

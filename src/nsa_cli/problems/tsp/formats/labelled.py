@@ -15,12 +15,6 @@ from nsa_cli.io.tokens import Line, split_lines, to_number
 _WORD = "output"
 
 
-def recognises(source: Source) -> bool:
-    """Tell by the word between cities and tour in the first line."""
-    head = split_lines(source, 12)[:1]
-    return bool(head) and _WORD in head[0].tokens and len(head[0].tokens) > 4
-
-
 def read(source: Source) -> list[Record]:
     """Read all lines.
 

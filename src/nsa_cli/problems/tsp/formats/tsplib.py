@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nsa_cli.core.errors import DataError, UsageError, shown
-from nsa_cli.core.instance import LARGEST, Solution, check_number
+from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.instance import Solution
 from nsa_cli.core.record import Locate, Record, Source, locator
 from nsa_cli.core.words import nearest
 from nsa_cli.io.numbers import read_all, read_number
@@ -56,8 +56,6 @@ _TYPES: dict[str, dict[str, Any]] = {"TSP": {}, "ATSP": {"asymmetric": True}, "H
 _HARMLESS = ("DISPLAY_DATA_SECTION", "FIXED_EDGES_SECTION")
 #: A line that a keyword may begin, with the end of the line before it; and a remark in lines of data.
 _NEXT_WORD, _REMARK = re.compile(r"\n[^\S\n]*[A-Za-z]"), re.compile(r"#[^\n]*")
-#: Lines at the top in which the first keyword of a TSPLIB file must come.
-_HEAD = 50
 
 
 @dataclass
@@ -102,20 +100,6 @@ class _Parsed:
 
     def fail(self, message: str, line: int | None = None, **hints: Any) -> NoReturn:
         raise self.source.error(message, line, **hints)
-
-
-def recognises(source: Source) -> bool:
-    """Tell a TSPLIB file by a keyword at the start of one of its first lines."""
-    for line in source.text.split("\n", _HEAD)[:_HEAD]:
-        found = _KEYWORD.match(line)
-        word = found.group(1).upper() if found else ""
-        if word in _SECTIONS or word in ("DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT"):
-            return True
-        if word in ("NAME", "TYPE", "COMMENT") and re.match(r"\s*\w+\s*:", line):
-            return True
-        if read_number(line.strip().split(" ")[0]) is not None:
-            return False
-    return False
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str, re.Match[str] | None]]:
@@ -270,26 +254,7 @@ def _section(parsed: _Parsed, word: str) -> _Section:
 
 def _numbers(parsed: _Parsed, word: str) -> list[int | float]:
     section = _section(parsed, word)
-    values = to_numbers(parsed.source, section.tokens, lambda: section.lines, word)
-    if not _are_small(values):
-        for value, line in zip(values, section.lines, strict=True):
-            _check_size(parsed, value, word, line)
-    return values
-
-
-#: Numbers below it need no second look.
-_PLAIN = 2**53
-
-
-def _are_small(values: list[int | float]) -> bool:
-    return not values or -_PLAIN < min(values) <= max(values) < _PLAIN
-
-
-def _check_size(parsed: _Parsed, value: int | float, word: str, line: int) -> None:
-    try:
-        check_number(value, word, largest=LARGEST)
-    except DataError as error:
-        parsed.fail(str(error), line)
+    return to_numbers(parsed.source, section.tokens, lambda: section.lines, word)
 
 
 def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Locate:
@@ -317,11 +282,12 @@ def _columns(parsed: _Parsed, word: str, size: int, width: int, kind: str) -> li
     count = len(section.tokens)
     if count == size * width:
         found = (read_all(section.tokens[axis::width]) for axis in range(width))
-        columns = [column for column in found if column is not None and _are_small(column)]
-        if len(columns) == width:
-            return columns
-        values = _numbers(parsed, word)
-        return [values[axis::width] for axis in range(width)]
+        columns = [column for column in found if column is not None]
+        return (
+            columns
+            if len(columns) == width
+            else [_numbers(parsed, word)[axis::width] for axis in range(width)]
+        )
     for line in dict.fromkeys(section.lines):
         here = section.lines.count(line) if count < 10_000 else width
         if here % width:
@@ -469,17 +435,6 @@ def _one_line(text: str) -> str:
 
 
 # --- tours -----------------------------------------------------------------------------------------
-
-
-#: Blanks are those of one line, and there is one way to match them: else many take a time that is quadratic.
-_TOUR = re.compile(
-    r"^[^\S\n]*(?:TOUR_SECTION|TYPE[^\S\n]*(?::[^\S\n]*)?TOUR)\b", re.IGNORECASE | re.MULTILINE
-)
-
-
-def recognises_tour(source: Source) -> bool:
-    """Tell a TSPLIB tour by its type or its section."""
-    return _TOUR.search(source.text) is not None
 
 
 def read_tour(source: Source) -> list[int]:
