@@ -144,6 +144,25 @@ Device = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
+Jobs = Annotated[
+    str | None,
+    typer.Option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        help="Of many instances: share them out among N processes.",
+        rich_help_panel=SEARCH,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="The same among the workers of Dask's scheduler there: tcp://host:8786.",
+        rich_help_panel=SEARCH,
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(

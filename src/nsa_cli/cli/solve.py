@@ -18,11 +18,13 @@ from nsa_cli.cli.observer import Extras, Observer
 from nsa_cli.cli.options import (
     Candidates,
     Capacity,
+    Cluster,
     Columns,
     Decimal,
     Device,
     From,
     Ignore,
+    Jobs,
     MaxMemory,
     Neighbourhood,
     Open,
@@ -42,10 +44,10 @@ from nsa_cli.cli.remarks import LateKernels, note_choices, say_error, warn_infea
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance, journal_of
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.launch import several
 from nsa_cli.core.limits import memory_limit
 from nsa_cli.core.options import parse_bytes
 from nsa_cli.inputs import Skipped, is_many, named, read_inputs
+from nsa_cli.pool import Pool
 from nsa_cli.solver.settings import Settings
 
 #: Options that are settings as they are.
@@ -91,7 +93,8 @@ def solve(
     instance: option.Instance = None,
     output: option.Output = None,
     fmt: option.Format = None,
-    jobs: option.Jobs = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
     again: option.Again = False,
     trace: option.Trace = None,
     plot: option.Plot = None,
@@ -105,11 +108,7 @@ def solve(
     set_log_format(log_format)
     console = Console(quiet, verbose)
     check_destination(output, files)
-    crew = None
-    if jobs is not None or several() is not None:
-        from nsa_cli.cli.many import Crew
-
-        crew = Crew.of(jobs, files)
+    pool = Pool.of(jobs, cluster)
     limit = parse_bytes("max_memory", max_memory)
     with memory_limit(limit):
         keys = record_keys(set_, capacity, open_, from_, to)
@@ -117,10 +116,7 @@ def solve(
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
-    leads = crew is None or crew.leads
-    if not leads:
-        console = Console(quiet=True)
-    elif len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
+    if len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
         raise items[0].error
     fmt = choose_format(fmt, output, tasks, len(items))
     extras = Extras(trace, plot, plot_run)
@@ -133,17 +129,15 @@ def solve(
         bound=not no_bound,
         started=started,
     )
-    if leads:
-        _report_input(items, skipped, console)
+    _report_input(items, skipped, console)
     writer = Writer(items, output, fmt)
-    if len(items) == 1 and leads and (extras.wanted or not any(map(is_many, files))):
+    if len(items) == 1 and (extras.wanted or not any(map(is_many, files))):
         observer = Observer(extras, console, tasks, settings)
         return _run_one(items, settings, console, writer, observer, output)
     from nsa_cli.cli.many import run_many
 
-    return run_many(
-        items, settings, console, writer, crew, journal_of(output, files, len(items)), again=again
-    )
+    place = journal_of(output, files, len(items))
+    return run_many(items, settings, console, writer, pool, place, again=again)
 
 
 def _report_input(items: list[Task | Unread], skipped: list[Skipped], console: Console) -> None:

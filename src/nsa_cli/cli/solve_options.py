@@ -197,16 +197,6 @@ Format = Annotated[
         panel=OUTPUT,
     ),
 ]
-Jobs = Annotated[
-    str | None,
-    typer.Option(
-        "-j",
-        "--jobs",
-        metavar="N",
-        help="Of many instances: share them out among N processes.",
-        rich_help_panel=SEARCH,
-    ),
-]
 Again = Annotated[
     bool,
     typer.Option(
