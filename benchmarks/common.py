@@ -26,8 +26,8 @@ from nsa_cli.bench.solvers import Monitor, Solver
 from nsa_cli.bench.statistics import half_width
 from nsa_cli.bench.suites import Suite
 from nsa_cli.bench.summary import ScoredRun, score
+from nsa_cli.io.journal import Journal
 from nsa_cli.problems.contribution import BenchContribution
-from nsa_cli.work.journal import Journal
 
 #: Runs a command and says what memory it took at most, as Linux counts it: a peak that is not its parent's.
 _COMMAND = """

@@ -1,4 +1,4 @@
-"""Benchmarks go on from where they were killed, and are shared out among ranks."""
+"""Benchmarks go on from where they were killed, and are shared out among processes."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_circumstances_of_times_are_said(measured):
     ready, some = measured("knapsack", 50)
     assert circumstances_of(some) == []
     (beside,) = circumstances_of([some[0]._replace(processes=3), *some])
-    assert beside.startswith("Up to 3 processes measured at the same time on one machine")
+    assert beside.startswith("Up to 3 processes measured at the same time: those of one machine")
     (kinds,) = circumstances_of([some[0]._replace(processor="Z80"), *some])
     assert "Z80" in kinds
     assert kinds in ready.caption([some[0]._replace(processor="Z80"), *some])
@@ -183,7 +183,7 @@ def test_circumstances_of_times_are_said(measured):
 
 def test_an_instance_by_seconds_is_measured_by_all_solvers_or_by_none(tmp_path):
     """They are compared on the same instances; what was under way is not in the journal."""
-    from nsa_cli.work.journal import Journal
+    from nsa_cli.io.journal import Journal
 
     request = Request(what=("knapsack",), sizes=(50,), count=2, policies=(), budget=(0.002,))
     with Journal(tmp_path / "j", "benchmark") as journal:
@@ -197,39 +197,18 @@ def test_an_instance_by_seconds_is_measured_by_all_solvers_or_by_none(tmp_path):
         assert len(journal) == 2
 
 
-def test_two_ranks_give_the_rows_of_one_process(start, whole, tmp_path):
-    """In its order; one of them prints the table, and both work."""
-    processes = start(2, "benchmark", *BY_STEPS, *NO_POLICY, "--out", tmp_path)
-    tables = [process.communicate(timeout=120)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
+def test_two_processes_give_the_rows_of_one(command, whole, tmp_path):
+    """In its order, and the table says that they measured at the same time."""
+    code, table, _ = command(*BY_STEPS, *NO_POLICY, "--out", tmp_path, "--jobs", 2)
+    assert code == 0
     assert runs(tmp_path) == runs(whole)
-    assert tables[1] == ""
-    assert "Up to 2 processes measured at the same time" in " ".join(tables[0].split())
+    assert "Up to 2 processes measured at the same time" in " ".join(table.split())
     assert len(lines(tmp_path)) == len(lines(whole))
-
-
-def test_ranks_say_in_one_line_what_is_wrong(start):
-    """A mistake that all make alike."""
-    codes, said = ended(start(2, "benchmark", "knapsack", "--sizes", "51", *NO_POLICY))
-    assert codes == [2, 2]
-    assert said.startswith("nsa: error: --sizes: the paper has no knapsack test set of size 51")
-    assert said.count("\n") == 1
 
 
 #: By seconds, so that it takes a few; and how many runs it has.
 LONG = ("knapsack", "--sizes", "50", "--budget", "20ms", "--count", "12", "--policies", "none")
 RUNS = 12 * 6
-
-
-def test_a_rank_that_dies_is_made_good_by_the_others(start, tmp_path):
-    """What it had under way is measured by those that are left: nothing is missing, nothing double."""
-    processes = start(3, "benchmark", *LONG, "--out", tmp_path)
-    await_lines(tmp_path, 3, processes[0])
-    processes[2].kill()
-    codes, said = ended(processes)
-    assert codes[0] == 0, said
-    assert codes[2] == -signal.SIGKILL
-    check(tmp_path)
 
 
 def await_lines(folder, count, process):
@@ -253,7 +232,7 @@ def check(folder):
     assert len({json.loads(line)["key"] for line in lines(folder)[1:]}) == 12
 
 
-def test_a_request_to_end_keeps_what_is_measured(start, tmp_path):
+def test_a_request_to_end_keeps_what_is_measured(tmp_path):
     """The exit code says so, as does a line with what to do."""
     process = subprocess.Popen(words(tmp_path), stdout=-1, stderr=-1, text=True)
     try:
@@ -273,23 +252,19 @@ def words(folder):
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_nothing_is_lost(start, tmp_path):
-    """Twenty times: one of one to three processes, or all; the journal only grows."""
+def test_killed_at_random_moments_nothing_is_lost(tmp_path):
+    """Twenty times, with one process or two; the journal only grows."""
     chance, killed, round_ = random.Random(1), 0, 0
     while killed < 20:
         round_ += 1
         folder = tmp_path / str(round_)
         for _ in range(3):
             before = lines(folder) if (folder / "journal.jsonl").exists() else []
-            processes = start(chance.choice((1, 2, 3)), "benchmark", *LONG, "--out", folder)
+            process = subprocess.Popen([*words(folder), "--jobs", chance.choice("12")], stdout=-1, stderr=-1)
             time.sleep(chance.uniform(1.5, 5))
-            for process in chance.choice((processes, [chance.choice(processes)])):
-                killed += process.poll() is None
-                process.kill()
-            for process in processes:  # what torchrun does with those that are left
-                process.terminate()
-            codes, said = ended(processes)
-            assert set(codes) <= {0, -9, -15, 143, 1}, said
+            killed += process.poll() is None
+            process.kill()
+            process.communicate()
             if before and (folder / "journal.jsonl").exists():
                 assert lines(folder)[: len(before) - 1] == before[:-1]
         subprocess.run(words(folder), check=True, capture_output=True)

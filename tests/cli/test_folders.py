@@ -394,11 +394,11 @@ def test_a_run_that_is_killed_loses_what_was_under_way(nsa, towns, tmp_path):
 
 def test_the_division_into_chunks_changes_no_answer(nsa, towns, tmp_path, monkeypatch):
     """Of a seed, by steps; manifests, too."""
-    from nsa_cli.work import sharing
+    from nsa_cli import pool
 
     lines = [json.loads(line) for line in nsa("solve", towns, *LONG).out.splitlines()]
     for seconds in (0.0, 0.3, 1e9):
-        monkeypatch.setattr(sharing, "_SECONDS", seconds)
+        monkeypatch.setattr(pool, "_SECONDS", seconds)
         out = tmp_path / f"out{seconds}.jsonl"
         assert nsa("solve", towns, "-o", out, *LONG).code == 0
         assert same(map(json.loads, out.read_text().splitlines())) == same(lines)
@@ -421,7 +421,7 @@ def test_a_time_limit_is_for_all(nsa, towns, tmp_path):
 def test_a_full_disk_is_no_reason_to_lose_answers(nsa, folder, tmp_path, monkeypatch):
     """The journal is given up, and the exit code tells."""
     from nsa_cli.core.errors import UsageError
-    from nsa_cli.work.journal import Journal
+    from nsa_cli.io.journal import Journal
 
     def full(self, key, outcome):
         raise UsageError("out/journal.jsonl: cannot be written: No space left on device")

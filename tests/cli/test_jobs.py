@@ -1,4 +1,4 @@
-"""Many instances shared out among processes, and among the ranks of torchrun; and what is left of a kill."""
+"""Many instances shared out among processes; and what is left of a kill."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import contextlib
 import json
 import os
 import random
-import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -31,15 +29,9 @@ def towns(nsa, tmp_path):
     return tmp_path / "towns"
 
 
-def start(*arguments, environment=(), command=("-m", "nsa_cli")):
-    words = [sys.executable, *command, *map(str, arguments)]
-    return subprocess.Popen(
-        words,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **dict(environment)},
-    )
+def start(*arguments):
+    words = [sys.executable, "-m", "nsa_cli", *map(str, arguments)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def wait_for(condition, seconds=60):
@@ -71,11 +63,12 @@ def count(out):
 
 
 def children(pid):
-    """Processes that a process has started."""
+    """Workers that a process has started."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+            ours = int(stat.read_text().rpartition(")")[2].split()[1]) == pid
+            if ours and b"spawn_main" in (stat.parent / "cmdline").read_bytes():
                 found.append(int(stat.parent.name))
     return found
 
@@ -97,9 +90,9 @@ def test_processes_give_what_one_gives(nsa, towns, tmp_path):
 
 def test_processes_share_the_cores(nsa, towns, tmp_path, monkeypatch):
     """Unless the user says how many threads each has."""
-    from nsa_cli.cli import many
+    from nsa_cli import pool
 
-    monkeypatch.setattr(many, "cores", lambda: 8)
+    monkeypatch.setattr(pool, "cores", lambda: 8)
     for options, threads in (((), 4), (("--threads", 1), 1)):
         out = tmp_path / f"out{threads}"
         assert nsa("solve", towns, "-o", f"{out}/", "-j", 2, "--steps", 50, "--seed", 1, *options).code == 0
@@ -161,7 +154,7 @@ def test_an_instance_that_ends_its_worker_is_named(nsa, tmp_path):
     with start(*command, "-j", 2) as process:
         _, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
-    assert err.count("ended its process twice (SIGKILL") == 1
+    assert err.count("ended its process twice") == 1
     assert "2 of 3 solved" in err
     assert len(keys(tmp_path / "out")) == 2
 
@@ -198,161 +191,55 @@ def test_nothing_is_left_running(nsa, towns, tmp_path, number):
     assert len(set(keys(out))) == len(keys(out)) == count(out) == 14
 
 
-# Ranks
-
-
-def torchrun(*arguments, environment=()):
-    return start(
-        *("--standalone", "--nproc-per-node", 2, "-m", "nsa_cli", *arguments),
-        command=("-m", "torch.distributed.run"),
-        environment=environment,
-    )
-
-
-def ranks(*arguments, world=2):
-    """Start ranks without torchrun, as other launchers do."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    shared = {"WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    return [start(*arguments, environment={**shared, "RANK": str(rank)}) for rank in range(world)]
-
-
-def finished(processes):
-    """Wait for all; exit codes and what each wrote."""
-    said = [process.communicate(timeout=180) for process in processes]
-    return [process.returncode for process in processes], said
-
-
-def test_torchrun_gives_what_one_process_gives(nsa, towns, tmp_path):
-    """Answer for answer; rank 0 speaks for all. The same command again solves nothing."""
-    pytest.importorskip("torch")
-    assert nsa("solve", towns, "-o", f"{tmp_path}/one/", *LONG).code == 0
-    command = ("solve", towns, "-o", f"{tmp_path}/two/", *LONG)
-    codes, [(out, err)] = finished([torchrun(*command)])
-    assert (codes, out) == ([0], "")
-    assert err.count("14 of 14 solved") == 1
-    assert answers(tmp_path / "two") == answers(tmp_path / "one")
-    assert len(set(keys(tmp_path / "two"))) == len(keys(tmp_path / "two")) == 14
-    assert "14 of 14 instances are in" in nsa(*command).err
-
-
-def test_ranks_need_no_torchrun_and_no_seed(towns, tmp_path):
-    """Rank 0 draws one for all; lines come on its stdout, in order."""
-    pytest.importorskip("torch")
-    codes, said = finished(ranks("solve", towns, "--steps", 500))
-    assert codes == [0, 0]
-    assert said[1] == ("", "")
-    results = [json.loads(line) for line in said[0][0].splitlines()]
-    assert [r["name"] for r in results] == sorted((r["name"] for r in results), key=str)
-    assert len({r["seed"] for r in results}) == 1
-    assert len(results) == 14
-
-
-def test_a_rank_that_is_killed_is_made_good(towns, tmp_path):
-    """By the others, where nobody ends them."""
-    pytest.importorskip("torch")
-    out = tmp_path / "out"
-    processes = ranks("solve", towns, "-o", f"{out}/", *LONG)
-    wait_for(lambda: count(out) >= 2)
-    processes[1].kill()
-    codes, said = finished(processes)
-    assert codes[0] == 0, said
-    assert len(set(keys(out))) == len(keys(out)) == count(out) == 14
-    assert "14 of 14 solved" in said[0][1]
-
-
-@linux
-def test_torchrun_ends_all_ranks_if_one_dies_and_the_run_goes_on(nsa, towns, tmp_path):
-    """What there is is written, what is missing is named."""
-    pytest.importorskip("torch")
-    out = tmp_path / "out"
-    with torchrun("solve", towns, "-o", f"{out}/", *LONG) as process:
-        wait_for(lambda: count(out) >= 2)
-        # The journal is rank 0's.
-        others = [pid for pid in children(process.pid) if not _has_open(pid, out / "journal.jsonl")]
-        os.kill(others[0], signal.SIGKILL)
-        _, err = process.communicate(timeout=120)
-    assert process.returncode != 0
-    found = re.search(
-        r"interrupted: (\d+) of 14 solved.*not begun or lost \(.*; the same command goes on", err
-    )
-    assert found, err
-    assert len(keys(out)) == int(found[1])
-    assert nsa("solve", towns, "-o", f"{out}/", *LONG).code == 0
-    assert len(set(keys(out))) == len(keys(out)) == count(out) == 14
-
-
-def _has_open(pid, path):
-    with contextlib.suppress(OSError):
-        return any(
-            os.path.realpath(link) == str(path.resolve()) for link in Path(f"/proc/{pid}/fd").iterdir()
-        )
-    return False
-
-
-def test_ranks_that_have_other_instances_refuse(towns, tmp_path):
-    """All of them, in one line each."""
-    pytest.importorskip("torch")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    processes = [
-        start("solve", towns, "--seed", seed, environment={**shared, "RANK": str(seed)}) for seed in range(2)
-    ]
-    codes, said = finished(processes)
-    assert codes == [2, 2]
-    for out, err in said:
-        assert (out, err.count("\n")) == ("", 1)
-        assert "rank 1 has other instances or options than rank 0" in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--jobs", "2"], "--jobs: torchrun has started the processes; leave out --jobs"),
-        (["-"], "standard input has one reader"),
-    ],
-)
-def test_what_ranks_cannot_do_is_refused(nsa, towns, monkeypatch, arguments, message):
-    """Before anything is read."""
+@pytest.mark.parametrize("command", ["solve", "benchmark"])
+def test_torchrun_is_refused(nsa, towns, monkeypatch, command):
+    """Before anything is read, with what to use instead."""
     for name, value in {"RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "localhost", "MASTER_PORT": 1}.items():
         monkeypatch.setenv(name, str(value))
-    done = nsa("solve", towns, *arguments)
+    done = nsa(command, towns)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "nsa: error: torchrun is for trainings; use --jobs N or --cluster ADDRESS\n"
+
+
+def test_a_cluster_that_is_not_there_is_named(nsa, towns, tmp_path, monkeypatch):
+    """In a line; nothing is lost, and one process goes on."""
+    pytest.importorskip("distributed")
+    from nsa_cli import pool
+
+    monkeypatch.setattr(pool, "_PATIENCE", 0.5)
+    done = nsa("solve", towns, "-o", f"{tmp_path}/out/", "--cluster", "tcp://127.0.0.1:1", "--steps", 50)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert message in done.err
+    assert "--cluster: no scheduler answers at tcp://127.0.0.1:1: " in done.err
+    assert nsa("solve", towns, "-o", f"{tmp_path}/out/", "--steps", 50).code == 0
 
 
 @linux
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", range(20))
-@pytest.mark.parametrize("victim", ["alone", "jobs", "worker", "torchrun", "rank"])
-def test_killed_at_a_random_moment(nsa, towns, tmp_path, victim, moment):
-    """Whatever is killed: nothing is lost but what was under way, and nothing is double."""
-    chance, out = random.Random(f"{victim} {moment}"), tmp_path / "out"
-    command = ("solve", towns, "-o", f"{out}/", *LONG)
-    if victim in ("torchrun", "rank"):
-        process = torchrun(*command)
-    else:
-        process = start(*command, *(["-j", 2] if victim != "alone" else []))
-    time.sleep(chance.uniform(0, {"alone": 4.0, "jobs": 4.0, "worker": 4.0}.get(victim, 9.0)))
-    below = children(process.pid)
-    target = process.pid if victim in ("alone", "jobs", "torchrun") or not below else chance.choice(below)
-    os.kill(target, signal.SIGKILL)
-    _, err = process.communicate(timeout=120)
-    if victim == "torchrun":  # its ranks go on without it until they have heard; what they do counts
-        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), 120)
-    if victim == "worker" and target != process.pid:
-        assert process.returncode == 0, err
-    told = len(keys(out)) if (out / "journal.jsonl").exists() and (out / "journal.jsonl").read_text() else 0
-    written = count(out)
-    done = nsa(*command)
-    assert done.code == 0, done.err
-    assert len(set(keys(out))) == len(keys(out)) == count(out) == 14
-    assert told >= written - 2
-    if told:
-        assert f"{told} of 14 instances are in" in done.err
+@pytest.mark.parametrize("victim", ["alone", "jobs", "worker"])
+def test_killed_at_random_moments(nsa, tmp_path, victim):
+    """Forty tours, twenty times: nothing is lost but what was under way, and nothing is double."""
+    nsa("generate", "tsp", "--size", 40, "--count", 40, "--seed", 1, "-o", f"{tmp_path}/towns/")
+    jobs = [] if victim == "alone" else ["--jobs", 2]
+    options = ("--seed", 1, "--steps", 40_000, "--chains", 2, "--no-bound", "--threads", 1)
     reference = tmp_path / "one"
-    assert nsa("solve", towns, "-o", f"{reference}/", *LONG).code == 0
-    assert answers(out) == answers(reference)
+    assert nsa("solve", tmp_path / "towns", "-o", f"{reference}/", *options).code == 0
+    assert len(answers(reference)) == 40
+    for moment in range(20):
+        chance, out = random.Random(f"{victim} {moment}"), tmp_path / str(moment)
+        command = ("solve", tmp_path / "towns", "-o", f"{out}/", *options)
+        process = start(*command, *jobs)
+        time.sleep(chance.uniform(0, 5.0))
+        workers = children(process.pid)
+        target = chance.choice(workers) if victim == "worker" and workers else process.pid
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(target, signal.SIGKILL)
+        _, err = process.communicate(timeout=120)
+        assert target == process.pid or process.returncode == 0, err
+        written, whole = count(out), (out / "journal.jsonl").exists()
+        told = len(keys(out)) if whole else 0
+        done = nsa(*command, *jobs)
+        assert done.code == 0, done.err
+        assert not told or f"{told} of 40 instances are in" in done.err
+        assert told >= written
+        assert len(set(keys(out))) == len(keys(out)) == count(out) == 40
+        assert answers(out) == answers(reference)

@@ -16,11 +16,10 @@ from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
 from nsa_cli.bench.summary import SummaryRow, summarise
 from nsa_cli.bench.units import MeasurePortions, known_runs, runs_from, units_of
 from nsa_cli.core.errors import UsageError
+from nsa_cli.io.journal import Journal
+from nsa_cli.pool import HERE, LostError, Pool, Unit
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.contribution import BenchContribution
-from nsa_cli.work.journal import Journal, key_of
-from nsa_cli.work.ranks import Ranks
-from nsa_cli.work.sharing import Unit
 
 #: With this share of a processor a thread has not been kept waiting.
 _FREE = 0.8
@@ -68,31 +67,52 @@ class Benchmark:
         return sum(len(unit.payload.pairs) for unit in self.units if unit.key in journal)
 
     def runs(
-        self, monitor: Monitor, journal: Journal | None = None, ranks: Ranks | None = None
+        self, monitor: Monitor, journal: Journal | None = None, pool: Pool = HERE
     ) -> Iterator[tuple[int, list[MeasuredRun]]]:
         """Give what a journal has, and measure the rest; end early when asked to stop.
-
-        Of ranks the first one gives all runs, and has the journal; the others give nothing.
 
         Yields
         ------
         tuple of int and list of MeasuredRun
             The place of a portion, whose runs go into the journal before they are given, and the runs.
+
+        Raises
+        ------
+        LostError
+            At the end, if portions have ended the processes that measured them.
         """
         done = [i for i, unit in enumerate(self.units) if journal is not None and unit.key in journal]
         todo = sorted({*range(len(self.units))} - {*done})
-        if ranks is not None:
-            digest = key_of({"units": [unit.key for unit in self.units]})
-            todo = ranks.agree(digest, todo, monitor.asked_to_stop)
         for i in done:
             assert journal is not None
             yield i, known_runs(journal, self.units[i])
-        units = [self.units[i] for i in todo]
-        for k, outcome in _outcomes(units, monitor, ranks):
-            unit = units[k]
+        lost: list[str] = []
+        for i, outcome in self._measured(todo, monitor, pool):
+            portion = self.units[i].payload
+            if isinstance(outcome, LostError):
+                name = portion.suite.names[portion.places[0]]
+                lost.append(f"{name} by {portion.solvers[0].name}: {outcome}")
+                continue
             if journal is not None:
-                journal.append(unit.key, outcome)
-            yield todo[k], runs_from(outcome, unit.payload)
+                journal.append(self.units[i].key, outcome)
+            yield i, runs_from(outcome, portion)
+        if lost:
+            raise LostError("; ".join(lost))
+
+    def _measured(self, todo: Sequence[int], monitor: Monitor, pool: Pool) -> Iterator[tuple[int, Any]]:
+        """Measure portions: in order, or the longest first in several processes; give their outcomes."""
+        if pool == HERE:
+            measure = MeasurePortions(1, monitor)
+            for i in todo:
+                for _, outcome in measure([self.units[i].payload], 1.0, monitor.asked_to_stop):
+                    yield i, outcome
+                if monitor.asked_to_stop():
+                    return
+        elif todo:
+            units = [self.units[i]._replace(payload=self.units[i].payload.apart()) for i in todo]
+            with pool.crew() as crew:
+                for k, outcome in crew.share(units, MeasurePortions(crew.hands), monitor.asked_to_stop):
+                    yield todo[k], outcome
 
     def packages(self) -> list[str]:
         """List the packages of the peers that run."""
@@ -154,25 +174,12 @@ class Benchmark:
         return caption
 
 
-def _outcomes(units: Sequence[Unit], monitor: Monitor, ranks: Ranks | None) -> Iterator[tuple[int, Any]]:
-    """Measure units, shared out or one after the other; give each outcome with its place."""
-    if ranks is not None:
-        yield from ranks.share(units, MeasurePortions(monitor, ranks.local), monitor.asked_to_stop)
-        return
-    measure = MeasurePortions(monitor)
-    for i, unit in enumerate(units):
-        for _, outcome in measure([unit.payload], 1.0, monitor.asked_to_stop):
-            yield i, outcome
-        if monitor.asked_to_stop():
-            return
-
-
 def circumstances_of(runs: Sequence[MeasuredRun]) -> list[str]:
     """Say in sentences where times of runs do not compare with each other, or with those of one process."""
     said, processors = [], dict.fromkeys(run.processor for run in runs)
     if (most := max((run.processes for run in runs), default=1)) > 1:
         said.append(
-            f"Up to {most} processes measured at the same time on one machine: they share its memory and "
+            f"Up to {most} processes measured at the same time: those of one machine share its memory and "
             "caches, and their times are not those of one alone."
         )
     if len(processors) > 1:

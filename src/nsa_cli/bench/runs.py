@@ -89,6 +89,13 @@ class Portion(NamedTuple):
         """The runs, each an instance and a solver, in their order."""
         return [*product(self.places, self.solvers)]
 
+    def apart(self) -> Portion:
+        """Give the same without the other instances of the suite."""
+        tasks = tuple(self.suite.tasks[place] for place in self.places)
+        names = tuple(self.suite.names[place] for place in self.places)
+        suite = self.suite._replace(tasks=tasks, names=names, references=())
+        return self._replace(suite=suite, places=tuple(range(len(tasks))))
+
 
 def portions_by_steps(suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int]) -> Iterator[Portion]:
     """Give the runs of a solver with a seed, side by side or each alone; one seed if all are alike."""

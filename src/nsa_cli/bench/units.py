@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nsa_cli.bench.runs import MeasuredRun, Portion, Rig
 from nsa_cli.bench.solvers import Monitor, Stopped
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.machine import processor
+from nsa_cli.io.journal import Journal, key_of
+from nsa_cli.pool import Unit
 from nsa_cli.version import __version__
-from nsa_cli.work.journal import Journal, key_of
-from nsa_cli.work.sharing import Unit
 
 
 def units_of(portions: Iterable[Portion]) -> list[Unit]:
@@ -50,24 +51,32 @@ def _unit(portion: Portion, digests: Sequence[str]) -> Unit:
     return Unit(key, work, portion)
 
 
-class MeasurePortions:
-    """Measures portions, as `nsa_cli.work.sharing.Do` has it; gives outcomes that `runs_from` reads.
+#: In each process that measures.
+_rig = Rig()
 
-    Parameters
+
+@dataclass(frozen=True)
+class MeasurePortions:
+    """Measures portions, as `nsa_cli.pool.Do` has it; gives outcomes that `runs_from` reads.
+
+    Attributes
     ----------
-    monitor : Monitor
     processes : int
-        That measure at the same time on this machine.
+        That measure at the same time.
+    monitor : Monitor, optional
+        Only where they are measured in this process.
     """
 
-    def __init__(self, monitor: Monitor, processes: int = 1) -> None:
-        self._monitor, self._processes, self._rig = monitor, processes, Rig()
+    processes: int
+    monitor: Monitor | None = None
 
-    def __call__(self, portions: Sequence[Portion], share: float, stopped: Any) -> Iterator[tuple[int, Any]]:
-        monitor = self._monitor._replace(asked_to_stop=stopped)
+    def __call__(
+        self, portions: Sequence[Portion], share: float, stopped: Callable[[], bool]
+    ) -> Iterator[tuple[int, Any]]:
+        monitor = (self.monitor or Monitor())._replace(asked_to_stop=stopped)
         for k, portion in enumerate(portions):
             try:
-                runs = self._rig.measure(portion, monitor)
+                runs = _rig.measure(portion, monitor)
             except Stopped:
                 return
             yield k, self._outcome(portion, runs)
@@ -81,7 +90,7 @@ class MeasurePortions:
                 for run in runs
             ],
             "processor": processor(),
-            "processes": self._processes,
+            "processes": self.processes,
         }
 
 

@@ -13,15 +13,12 @@ import typer
 
 from nsa_cli.cli.console import Console, Signals, Status, emit, say
 from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import Device, Quiet, problem_names
-from nsa_cli.cli.voices import one_voice
+from nsa_cli.cli.options import Cluster, Device, Jobs, Quiet, problem_names
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import how_to_install, is_installed
-from nsa_cli.core.launch import several
-from nsa_cli.core.machine import cores
 from nsa_cli.core.options import parse_budgets, parse_names, parse_numbers, parse_seconds
-from nsa_cli.work.journal import Journal
-from nsa_cli.work.ranks import Ranks
+from nsa_cli.io.journal import Journal
+from nsa_cli.pool import Pool
 
 if TYPE_CHECKING:
     from nsa_cli.bench.benchmark import Benchmark
@@ -105,39 +102,40 @@ def benchmark(
     again: Annotated[
         bool, typer.Option("--again", help="Measure anew what an earlier run has left in DIR.")
     ] = False,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
     quiet: Quiet = False,
 ) -> int:
     """Measure solvers on test sets or files. Solve as it is, annealing, heuristics, and peers if named."""
-    ranks = None if (process := several()) is None else Ranks.joined(process)
-    with contextlib.nullcontext() if ranks is None else one_voice(ranks.fails_first):
-        if count < 1:
-            raise UsageError(f"expected at least 1, got {count}", option="count")
-        seconds = parse_seconds("time_limit", time_limit)
-        if not seconds:
-            raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
-        if again and out is None:
-            raise UsageError("nothing is kept without a folder", option="again", use={"out": "DIR"})
-        from nsa_cli.bench.choose import Request
+    pool = Pool.of(jobs, cluster)
+    if count < 1:
+        raise UsageError(f"expected at least 1, got {count}", option="count")
+    seconds = parse_seconds("time_limit", time_limit)
+    if not seconds:
+        raise UsageError(f"expected seconds above 0, got {time_limit}", option="time_limit")
+    if again and out is None:
+        raise UsageError("nothing is kept without a folder", option="again", use={"out": "DIR"})
+    from nsa_cli.bench.choose import Request
 
-        request = Request(
-            what=tuple(what),
-            sizes=None if sizes is None else parse_numbers("sizes", sizes),
-            seeds=parse_numbers("seeds", seeds, minimum=0),
-            count=count,
-            steps=parse_numbers("steps", steps),
-            budget=None if budget is None else parse_budgets("budget", budget),
-            policies=None if policies is None else () if policies == "none" else parse_names(policies),
-            against=parse_names(against or "") or None,
-            time_limit=seconds,
-            references=None if references is None else Path(references),
-            device=_device(device, budget),
-            threads=None if ranks is None else max(cores() // ranks.local, 1),
-            neighbourhood=neighbourhood,
-        )
-        return _run(request, out, Console(quiet or not _leads(ranks)), ranks, again=again)
+    request = Request(
+        what=tuple(what),
+        sizes=None if sizes is None else parse_numbers("sizes", sizes),
+        seeds=parse_numbers("seeds", seeds, minimum=0),
+        count=count,
+        steps=parse_numbers("steps", steps),
+        budget=None if budget is None else parse_budgets("budget", budget),
+        policies=None if policies is None else () if policies == "none" else parse_names(policies),
+        against=parse_names(against or "") or None,
+        time_limit=seconds,
+        references=None if references is None else Path(references),
+        device=_device(device, budget),
+        threads=pool.threads,
+        neighbourhood=neighbourhood,
+    )
+    return _run(request, out, Console(quiet), pool, again=again)
 
 
-def _run(request: Request, out: str | None, console: Console, ranks: Ranks | None, *, again: bool) -> int:
+def _run(request: Request, out: str | None, console: Console, pool: Pool, *, again: bool) -> int:
     """Run, write the files now and then and at the end, and print the table, complete or not."""
     from nsa_cli.bench import files
     from nsa_cli.bench.benchmark import prepare
@@ -146,10 +144,6 @@ def _run(request: Request, out: str | None, console: Console, ranks: Ranks | Non
     with Signals() as signals:
         ready, status = prepare(request), Status(console)
         monitor = Monitor(lambda: signals.received != 0, status.update)
-        if not _leads(ranks):
-            for _ in ready.runs(monitor, ranks=ranks):
-                pass
-            return signals.exit_code
         directory = None if out is None else files.make_directory(out)
         if directory is not None and request.budget and not is_installed("matplotlib"):
             console.warn(f"no picture: it needs {how_to_install('matplotlib')}")
@@ -161,7 +155,7 @@ def _run(request: Request, out: str | None, console: Console, ranks: Ranks | Non
                 rest = f"{ready.size - known} are measured" if known < ready.size else "nothing is measured"
                 console.tell(f"{known} of {ready.size} runs are in {journal.path}; {rest}")
             try:
-                for place, some in ready.runs(monitor, journal, ranks):
+                for place, some in ready.runs(monitor, journal, pool):
                     results.add(place, some)
             finally:
                 status.clear()
@@ -228,11 +222,6 @@ class _Results:
             ready, runs = self.ready, self.runs
             by_seconds = ready.request.budget is not None
             emit(format_rows(ready.rows(runs), ready.caption(runs), by_seconds=by_seconds), None)
-
-
-def _leads(ranks: Ranks | None) -> bool:
-    """Whether this process writes and prints."""
-    return ranks is None or ranks.rank == 0
 
 
 def _command(request: Request) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,16 +18,11 @@ from nsa_cli.cli.remarks import note_choices, say_error, warn_infeasible
 from nsa_cli.cli.writing import BESIDE, Writer
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
-from nsa_cli.core.launch import several
-from nsa_cli.core.machine import cores
-from nsa_cli.core.options import parse_count
 from nsa_cli.core.task import Task
+from nsa_cli.io.journal import Journal
+from nsa_cli.pool import HERE, Pool, Stopped, Unit, ahead
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.shared import SolveTasks, dressed, expected_work, outcome_of, result_from, units_of
-from nsa_cli.work.journal import Journal, key_of
-from nsa_cli.work.processes import among_processes
-from nsa_cli.work.ranks import Ranks
-from nsa_cli.work.sharing import Stopped, Unit, ahead, alone
 
 if TYPE_CHECKING:
     from nsa_cli.report.result import Result
@@ -50,136 +45,12 @@ class Finished(NamedTuple):
     known: bool = False
 
 
-@dataclass(frozen=True)
-class Crew:
-    """Who solves: this process, some processes of this machine, or ranks.
-
-    Attributes
-    ----------
-    jobs : int
-    ranks : Ranks, optional
-    """
-
-    jobs: int = 1
-    ranks: Ranks | None = None
-
-    @classmethod
-    def of(cls, jobs: str | None, files: Sequence[str]) -> Crew:
-        """Make the crew that the user, or `torchrun`, asks for.
-
-        Raises
-        ------
-        UsageError
-            If both do, or ranks cannot read the input.
-        """
-        count = parse_count("jobs", jobs)
-        if (process := several()) is None:
-            return cls(count or 1)
-        if count is not None:
-            raise UsageError("torchrun has started the processes", option="jobs", drop={"jobs": None})
-        if "-" in files:
-            raise UsageError("standard input has one reader, and each rank reads the instances; give files")
-        return cls(ranks=Ranks.joined(process))
-
-    @property
-    def leads(self) -> bool:
-        """Whether this process writes the answers."""
-        return self.ranks is None or self.ranks.rank == 0
-
-    def share(
-        self, units: Sequence[Unit], settings: Settings, stopped: Stopped
-    ) -> Iterator[tuple[int, Result | NsaError]]:
-        """Solve units; give each result, as `bare` makes it, with its place, once it is ready."""
-        if self.ranks is not None:
-            return self.ranks.share(units, SolveTasks(_with_threads(settings, self.ranks.local)), stopped)
-        if (jobs := min(self.jobs, len(units))) > 1:
-            return among_processes(units, SolveTasks(_with_threads(settings, jobs)), stopped, jobs)
-        return alone(units, SolveTasks(settings), stopped)
-
-    def take_part(self, tasks: Sequence[Task], settings: Settings, stopped: Stopped) -> None:
-        """Do a rank's share of what rank 0 gives out."""
-        assert self.ranks is not None
-        units = units_of(tasks, settings)
-        todo, seed = self.ranks.agree(_digest(units), None, stopped)
-        for _ in self.share([units[i] for i in todo], replace(settings, seed=seed), stopped):
-            pass
-
-
-def _with_threads(settings: Settings, processes: int) -> Settings:
-    """Share out the cores, unless the user says how many threads each process has."""
-    return settings if settings.threads else replace(settings, threads=max(cores() // processes, 1))
-
-
-def _digest(units: Sequence[Unit]) -> str:
-    return key_of({"units": [unit.key for unit in units]})
-
-
-def _shared(
-    tasks: Sequence[Task],
-    settings: Settings,
-    crew: Crew,
-    journal: Journal | None,
-    stopped: Stopped,
-    console: Console,
-    fault: Callable[[NsaError], None],
-) -> Generator[Finished, None, None]:
-    """Give what a journal has, and solve the rest; each result goes into the journal before it is given.
-
-    What was interrupted, or failed, does not, so that the next run solves it.
-
-    Parameters
-    ----------
-    tasks : sequence of Task
-    settings : Settings
-    crew : Crew
-    journal : Journal, optional
-    stopped : callable
-    console : Console
-    fault : callable
-        Is told if the journal cannot be written; the rest is solved without it.
-
-    Raises
-    ------
-    InputError
-        If the journal has something else than results.
-    """
-    units = units_of(tasks, settings)
-    known = [] if journal is None else [i for i, unit in enumerate(units) if unit.key in journal]
-    there = set(known)
-    todo = [i for i in range(len(units)) if i not in there]
-    seed = draw_seed() if settings.seed is None else settings.seed
-    if crew.ranks is not None:
-        crew.ranks.agree(_digest(units), (todo, seed), stopped)
-    if journal is not None and known:
-        rest = f"{len(todo)} {'is' if len(todo) == 1 else 'are'} solved" if todo else "nothing is solved"
-        console.tell(f"{len(known)} of {len(units)} instances are in {journal.path}; {rest}")
-        for i in known:
-            yield Finished(i, _known(journal, units[i], tasks[i]), known=True)
-    for k, found in crew.share([units[i] for i in todo], replace(settings, seed=seed), stopped):
-        place = todo[k]
-        result = found if isinstance(found, NsaError) else dressed(found, tasks[place], settings)
-        if journal is not None and not isinstance(result, NsaError) and result.stop_reason != "interrupted":
-            try:
-                journal.append(units[place].key, outcome_of(result))
-            except UsageError as error:
-                fault(error)
-                journal = None
-        yield Finished(place, result)
-
-
-def _known(journal: Journal, unit: Unit, task: Task) -> Result:
-    try:
-        return result_from(journal[unit.key], task)
-    except DataError as error:
-        raise InputError(error.message, str(journal.path), use={"again": None}) from None
-
-
 def run_many(
     items: Sequence[Task | Unread],
     settings: Settings,
     console: Console,
     writer: Writer,
-    crew: Crew | None,
+    pool: Pool,
     place: Path | None,
     *,
     again: bool,
@@ -192,39 +63,27 @@ def run_many(
     settings : Settings
     console : Console
     writer : Writer
-    crew : Crew, optional
-        This process alone by default.
+    pool : Pool
+        Who solves them, if they are several.
     place : Path, optional
         Of the journal.
     again : bool
         Whether to forget what is in it.
     """
     tasks = [item for item in items if isinstance(item, Task)]
-    crew = crew or Crew()
-    if not crew.leads:
-        return _take_part(crew, tasks, settings)
-    if len(tasks) < 2:
-        crew = Crew()  # the other ranks know that, too
+    pool = Pool(min(pool.jobs, len(tasks)), pool.cluster) if len(tasks) > 1 else HERE
     with contextlib.ExitStack() as stack:
         journal = None
         if place is not None and tasks:
             journal = stack.enter_context(Journal(place, "solve", anew=again))
         signals = stack.enter_context(Signals())
         run = _Run(
-            items, tasks, settings, console, writer, crew, journal, lambda: signals.received != 0, Event()
+            items, tasks, settings, console, writer, pool, journal, lambda: signals.received != 0, Event()
         )
         run.solve()
-        if journal is not None and place is not None and place.suffix == BESIDE and not signals.received:
+        if journal is not None and journal.path.suffix == BESIDE and not signals.received:
             journal.close(remove=True)
         return signals.exit_code or writer.exit_code
-
-
-def _take_part(crew: Crew, tasks: Sequence[Task], settings: Settings) -> int:
-    """Work for rank 0, which says and writes all there is to say and write; one instance it does alone."""
-    with Signals() as signals:
-        if len(tasks) > 1:
-            crew.take_part(tasks, settings, lambda: signals.received != 0)
-        return signals.exit_code
 
 
 class _Run(NamedTuple):
@@ -235,7 +94,7 @@ class _Run(NamedTuple):
     settings: Settings
     console: Console
     writer: Writer
-    crew: Crew
+    pool: Pool
     journal: Journal | None
     stopped: Stopped
     gone: Event
@@ -285,22 +144,57 @@ class _Run(NamedTuple):
                 say(f"error: {describe(error)}")
             self.writer.fail()
 
-        if self.journal is None and self.crew == Crew():
-            return _all_at_once(self.tasks, self.settings, self.stopped)
-
-        def stopped() -> bool:
-            return self.stopped() or self.gone.is_set()
-
+        if self.journal is None and self.pool == HERE:
+            return self._at_once()
         # Files are written with care, which takes time that is not to be missing where there is a limit.
-        arguments = self.tasks, self.settings, self.crew, self.journal, stopped, self.console
-        return ahead(_shared(*arguments, fault))
+        return ahead(self._shared(fault))
+
+    def _at_once(self) -> Generator[Finished, None, None]:
+        """Solve instances in this process, in batches as large as they can be."""
+        from nsa_cli.solver.solve import solve_each
+
+        for place, result in solve_each(self.tasks, self.settings, asked=self.stopped):
+            yield Finished(place, result)
+
+    def _shared(self, fault: Callable[[NsaError], None]) -> Generator[Finished, None, None]:
+        """Give what the journal has, and share out the rest; a result is in the journal before it is given.
+
+        What was interrupted, or failed, is not, so that the next run solves it. If the journal cannot be
+        written, `fault` is told, and the rest is solved without it.
+        """
+        journal, settings = self.journal, self.settings
+        units = units_of(self.tasks, settings)
+        known = [i for i, unit in enumerate(units) if journal is not None and unit.key in journal]
+        todo = sorted({*range(len(units))} - {*known})
+        if journal is not None and known:
+            rest = f"{len(todo)} {'is' if len(todo) == 1 else 'are'} solved" if todo else "nothing is solved"
+            self.console.tell(f"{len(known)} of {len(units)} instances are in {journal.path}; {rest}")
+            for i in known:
+                yield Finished(i, _known(journal, units[i], self.tasks[i]), known=True)
+        if not todo:
+            return
+        seed = draw_seed() if settings.seed is None else settings.seed
+        do = SolveTasks(replace(settings, seed=seed, threads=settings.threads or self.pool.threads))
+        with self.pool.crew() as crew:
+            for k, found in crew.share([units[i] for i in todo], do, self._to_end):
+                place = todo[k]
+                result = found if isinstance(found, NsaError) else dressed(found, self.tasks[place], settings)
+                if not (
+                    journal is None or isinstance(result, NsaError) or result.stop_reason == "interrupted"
+                ):
+                    try:
+                        journal.append(units[place].key, outcome_of(result))
+                    except UsageError as error:
+                        fault(error)
+                        journal = None
+                yield Finished(place, result)
+
+    def _to_end(self) -> bool:
+        return self.stopped() or self.gone.is_set()
 
 
-def _all_at_once(
-    tasks: Sequence[Task], settings: Settings, stopped: Stopped
-) -> Generator[Finished, None, None]:
-    """Solve instances in this process, in batches as large as they can be."""
-    from nsa_cli.solver.solve import solve_each
-
-    for place, result in solve_each(tasks, settings, asked=stopped):
-        yield Finished(place, result)
+def _known(journal: Journal, unit: Unit, task: Task) -> Result:
+    try:
+        return result_from(journal[unit.key], task)
+    except DataError as error:
+        raise InputError(error.message, str(journal.path), use={"again": None}) from None

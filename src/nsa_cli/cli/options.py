@@ -17,7 +17,7 @@ from nsa_cli.cli.declared import option_of
 from nsa_cli.cli.help import completion
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.options import parse_amount, parse_pairs
-from nsa_cli.core.setting import OUTPUT, READING, setting
+from nsa_cli.core.setting import OUTPUT, READING, SEARCH, setting
 from nsa_cli.problems import builtin_names, own_sources
 from nsa_cli.solver.settings import Settings
 
@@ -36,6 +36,25 @@ ProblemName = Annotated[
     ),
 ]
 Device = Annotated[str, option_of(Settings, "device")]
+Jobs = Annotated[
+    str | None,
+    typer.Option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        help="Of many instances: share them out among N processes.",
+        rich_help_panel=SEARCH,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="The same among the workers of Dask's scheduler there: tcp://host:8786.",
+        rich_help_panel=SEARCH,
+    ),
+]
 Seed = Annotated[int | None, option_of(Settings, "seed")]
 Neighbourhood = Annotated[str | None, option_of(Settings, "neighbourhood")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.", rich_help_panel=OUTPUT)]

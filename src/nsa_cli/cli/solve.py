@@ -10,14 +10,14 @@ from nsa_cli.cli.compiling import LateFunctions, announce_compiling
 from nsa_cli.cli.console import Console, Signals, describe, say
 from nsa_cli.cli.declared import expanded
 from nsa_cli.cli.observer import Extras, Observer
-from nsa_cli.cli.options import Given, Quiet, Verbose, check_destination
+from nsa_cli.cli.options import Cluster, Given, Jobs, Quiet, Verbose, check_destination
 from nsa_cli.cli.remarks import note_choices, say_error, warn_infeasible, warn_late
 from nsa_cli.cli.writing import Writer, choose_format, choose_instance, journal_of
 from nsa_cli.core.clock import began
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.launch import several
 from nsa_cli.core.reading import Reading
 from nsa_cli.inputs import Skipped, is_many, named, read_inputs
+from nsa_cli.pool import Pool
 from nsa_cli.solver.settings import Settings
 
 
@@ -30,7 +30,8 @@ def solve(
     instance: option.Instance = None,
     output: option.Output = None,
     fmt: option.Format = None,
-    jobs: option.Jobs = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
     again: option.Again = False,
     plot: option.Plot = None,
     curve: option.Curve = None,
@@ -40,19 +41,12 @@ def solve(
     """Solve FILEs and print the best solutions found."""
     started, console = began(), Console(quiet, verbose)
     check_destination(output, files)
-    crew = None
-    if jobs is not None or several() is not None:
-        from nsa_cli.cli.many import Crew
-
-        crew = Crew.of(jobs, files)
+    pool = Pool.of(jobs, cluster)
     items, skipped = read_inputs(files, given.problem, given.keys(), **vars(reading))
     if instance is not None:
         items = [choose_instance(items, instance, ", ".join(files[:3]))]
     tasks = [item for item in items if isinstance(item, Task)]
-    leads = crew is None or crew.leads
-    if not leads:
-        console = Console(quiet=True)
-    elif len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
+    if len(items) == 1 and isinstance(items[0], Unread) and fmt != "jsonl":
         raise items[0].error
     fmt = choose_format(fmt, output, tasks, len(items))
     extras = Extras(plot, curve)
@@ -61,17 +55,15 @@ def solve(
     if isinstance(first, str):
         first = first_solution(first, tasks, console.warn)
     settings = replace(settings, init=first, started=started)
-    if leads:
-        _report_input(items, skipped, console)
+    _report_input(items, skipped, console)
     writer = Writer(items, output, fmt)
-    if len(items) == 1 and leads and (extras.wanted or not any(map(is_many, files))):
+    if len(items) == 1 and (extras.wanted or not any(map(is_many, files))):
         observer = Observer(extras, console, tasks, settings)
         return _run_one(items, settings, console, writer, observer, output)
     from nsa_cli.cli.many import run_many
 
-    return run_many(
-        items, settings, console, writer, crew, journal_of(output, files, len(items)), again=again
-    )
+    place = journal_of(output, files, len(items))
+    return run_many(items, settings, console, writer, pool, place, again=again)
 
 
 def _report_input(items: list[Task | Unread], skipped: list[Skipped], console: Console) -> None:

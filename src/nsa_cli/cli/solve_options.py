@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nsa_cli.cli.help import choice
-from nsa_cli.core.setting import OUTPUT, READING, SEARCH
+from nsa_cli.core.setting import OUTPUT, READING
 
 Files = Annotated[
     list[str],
@@ -42,16 +42,6 @@ Format = Annotated[
         words=("json", "jsonl", "table", "csv", "tour"),
         text="tour: TSPLIB, of tours only. Default: table on a terminal, else json.",
         panel=OUTPUT,
-    ),
-]
-Jobs = Annotated[
-    str | None,
-    typer.Option(
-        "-j",
-        "--jobs",
-        metavar="N",
-        help="Of many instances: share them out among N processes.",
-        rich_help_panel=SEARCH,
     ),
 ]
 Again = Annotated[

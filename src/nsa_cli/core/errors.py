@@ -72,6 +72,9 @@ class NsaError(Exception):
         super().__init__(message)
         self.message, self.option, self.use, self.drop = message, option, use or {}, drop or {}
 
+    def __reduce__(self) -> Any:
+        return _again, (type(self), self.args, vars(self))
+
     @property
     def hints(self) -> dict[str, Mapping[str, Any]]:
         """`use` and `drop`, for an error made of this one."""
@@ -89,6 +92,14 @@ class NsaError(Exception):
 
     def __str__(self) -> str:
         return self.text()
+
+
+def _again(cls: type[NsaError], arguments: tuple[Any, ...], state: dict[str, Any]) -> NsaError:
+    """Make an error that has travelled in a pickle, whatever its constructor takes."""
+    error = cls.__new__(cls)
+    error.args = arguments
+    vars(error).update(state)
+    return error
 
 
 class UsageError(NsaError):

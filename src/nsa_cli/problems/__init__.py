@@ -6,6 +6,7 @@ group ``nsa_cli.problems`` names, or a class in a user's file (``./maxcut.py:Max
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import importlib
 import importlib.util
@@ -98,10 +99,10 @@ def _named(name: str) -> Problem[Any]:
     if name in builtin_names():
         found = importlib.import_module(f"{__name__}.{name}").problem
         assert isinstance(found, Problem)
-        return found
+        return _travelling(found, name)
     for entry in entry_points(group="nsa_cli.problems"):
         if entry.name == name:
-            return as_problem(entry.load(), name)
+            return _travelling(as_problem(entry.load(), name), name)
     known = ", ".join(builtin_names())
     raise UsageError(f"there is no problem {name!r}; there are {known}, or FILE.py:CLASS for one of your own")
 
@@ -119,8 +120,16 @@ def _from_file(spec: str) -> Problem[Any]:
         if not os.path.isfile(file):
             raise UsageError(f"{path}: no such file; expected FILE.py:CLASS")
         module, texts = _import_file(file)
-        _loaded[key] = _of_module(module, path, attribute, spec), texts
+        found = _of_module(module, path, attribute, spec)
+        _loaded[key] = _travelling(found, ":".join(filter(None, key))), texts
     return _loaded[key][0]
+
+
+def _travelling(problem: Problem[Any], name: str) -> Problem[Any]:
+    """Have pickles of a problem hold its name; an adapted one sees to that itself."""
+    if not isinstance(problem, AdaptedProblem):
+        copyreg.pickle(type(problem), lambda _: (find_problem, (name,)))
+    return problem
 
 
 def own_sources() -> list[str]:

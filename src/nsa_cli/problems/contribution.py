@@ -10,6 +10,7 @@ import importlib.util
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from nsa_cli.core.instance import Solution
@@ -24,7 +25,11 @@ TemperaturesBySize: TypeAlias = Callable[[int], Temperatures]
 
 def constant(temperatures: Temperatures) -> TemperaturesBySize:
     """Give the same temperatures at every size."""
-    return lambda _size: temperatures
+    return partial(_constant, temperatures)
+
+
+def _constant(temperatures: Temperatures, _size: int) -> Temperatures:
+    return temperatures
 
 
 @dataclass(frozen=True)

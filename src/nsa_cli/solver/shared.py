@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,14 +15,14 @@ from nsa_cli.core.errors import DataError, NsaError, shown
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.task import Task
+from nsa_cli.io.journal import key_of
 from nsa_cli.io.json_text import dumps
 from nsa_cli.policy.checkpoint import digest
+from nsa_cli.pool import Stopped, Unit
 from nsa_cli.report.result import Result
 from nsa_cli.solver.choose import choose_policy
 from nsa_cli.solver.settings import Settings
 from nsa_cli.version import __version__
-from nsa_cli.work.journal import key_of
-from nsa_cli.work.sharing import Stopped, Unit
 
 #: Settings that change no answer: threads share out the chains of one.
 _WITHOUT_EFFECT = ("threads",)
@@ -82,7 +83,7 @@ def expected_work(task: Task, settings: Settings) -> float:
 
 @dataclass(frozen=True)
 class SolveTasks:
-    """Solves tasks, as `nsa_cli.work.sharing.Do` has it; results come as `bare` makes them.
+    """Solves tasks, as `nsa_cli.pool.Do` has it; results come as `bare` makes them.
 
     Attributes
     ----------
@@ -91,6 +92,10 @@ class SolveTasks:
 
     settings: Settings
 
+    def __reduce__(self) -> Any:
+        # What `started` counts from is another moment on each machine.
+        return _elsewhere, (self.settings, time.time() - time.monotonic())
+
     def __call__(
         self, tasks: Sequence[Task], share: float, stopped: Stopped
     ) -> Iterator[tuple[int, Result | NsaError]]:
@@ -98,6 +103,11 @@ class SolveTasks:
 
         for k, result in solve_each(tasks, self.settings, asked=stopped, share=share):
             yield k, result if isinstance(result, NsaError) else bare(result)
+
+
+def _elsewhere(settings: Settings, origin: float) -> SolveTasks:
+    shift = origin - (time.time() - time.monotonic())
+    return SolveTasks(replace(settings, started=settings.started + shift))
 
 
 def bare(result: Result) -> Result:

@@ -23,13 +23,13 @@ _NEAR, _LOOKS, _JOINED_UP_TO = 8, 1_000_000, 20_000
 @functools.cache
 def obedient(start: Start) -> Start:
     """Have the tours of a start contain what a `nsa_cli.problems.tsp.closed.ClosedTour` must."""
+    return functools.partial(_obeyed, start)
 
-    def make(instance: TspInstance, draws: Draws) -> Solution:
-        if isinstance(instance, ClosedTour) and instance.outer.size <= FEW:
-            return instance.best_of_all()  # no search has a move there
-        return instance.inward(instance.outward(start(instance, draws)))
 
-    return make
+def _obeyed(start: Start, instance: TspInstance, draws: Draws) -> Solution:
+    if isinstance(instance, ClosedTour) and instance.outer.size <= FEW:
+        return instance.best_of_all()  # no search has a move there
+    return instance.inward(instance.outward(start(instance, draws)))
 
 
 def random_tour(instance: TspInstance, draws: Draws) -> Solution:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nsa_cli.core.errors import InputError, UsageError
-from nsa_cli.work.journal import Journal, key_of
+from nsa_cli.io.journal import Journal, key_of
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_second_run_is_refused_while_the_first_one_writes(filled):
     """By name; once it has ended, or was killed, there is no lock."""
     with Journal(filled, "test"), pytest.raises(UsageError, match="another run is writing to it; wait"):
         Journal(filled, "test")
-    code = "import sys, time; from nsa_cli.work.journal import Journal; "
+    code = "import sys, time; from nsa_cli.io.journal import Journal; "
     code += "j = Journal(sys.argv[1], 'test'); j.append('x', 1); print('on', flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code, str(filled)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -127,7 +127,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 def test_killed_at_any_moment_it_has_whole_lines(path):
     """Every unit that was reported is there."""
     code = (
-        "import sys; from nsa_cli.work.journal import Journal; j = Journal(sys.argv[1], 'test')\n"
+        "import sys; from nsa_cli.io.journal import Journal; j = Journal(sys.argv[1], 'test')\n"
         "for k in range(10**6): j.append(str(k), 'x' * 5000); print(k, flush=True)"
     )
     with subprocess.Popen(

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import json
 import os
-import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.io.json_text import dumps
-
-try:
-    import fcntl
-except ImportError:  # where there are no such locks there are none
-    fcntl = None  # type: ignore[assignment]
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
@@ -63,17 +57,21 @@ class Journal:
         self.path = Path(path)
         self._places: dict[str, tuple[int, int]] = {}
         self._end = 0
-        self._file = self._locked()
+        with self._named():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("a+b", buffering=0)
         try:
-            if not anew:
-                self._read(kind)
-            if os.fstat(self._file.fileno()).st_size > self._end:
-                self._file.truncate(self._end)
-            if self._end == 0:
-                self._write(_head(kind))
-        except OSError as error:
-            self._file.close()
-            raise self._fault(error) from None
+            self._lock()
+            with self._named():
+                if not self.path.is_file():
+                    raise OSError(errno.EINVAL, "is no file that keeps what is written")
+                head = _line({"journal": kind, "form": 1})
+                if not anew:
+                    self._read(head)
+                if self.path.stat().st_size > self._end:
+                    self._file.truncate(self._end)
+                if self._end == 0:
+                    self._write(head)
         except BaseException:
             self._file.close()
             raise
@@ -81,9 +79,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __contains__(self, key: str) -> bool:
@@ -107,12 +103,8 @@ class Journal:
             If it cannot be written; the journal is then as it was.
         """
         place = self._end
-        try:
-            self._write((dumps({"key": key, "outcome": outcome}) + "\n").encode())
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                self._file.truncate(place)
-            raise self._fault(error) from None
+        with self._named():
+            self._write(_line({"key": key, "outcome": outcome}))
         self._places[key] = (place, self._end - place)
 
     def close(self, *, remove: bool = False) -> None:
@@ -122,41 +114,26 @@ class Journal:
                 self.path.unlink()
         self._file.close()
 
-    def _locked(self) -> BinaryIO:
-        """Open and lock the file; again if whoever had the lock has removed it meanwhile."""
-        while True:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                number = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-            except (OSError, ValueError) as error:
-                raise self._fault(error) from None
-            file = os.fdopen(number, "r+b", buffering=0)
-            try:
-                if not stat.S_ISREG(os.fstat(number).st_mode):
-                    raise OSError(errno.EINVAL, "is no file that keeps what is written")
-                _lock(number)
-                if os.path.samestat(os.fstat(number), os.stat(self.path)):
-                    return file
-            except BlockingIOError:
-                file.close()
-                raise UsageError(
-                    f"{self.path}: another run is writing to it; wait until it has ended, "
-                    "or give a folder of its own"
-                ) from None
-            except FileNotFoundError:
-                pass
-            except OSError as error:
-                file.close()
-                raise self._fault(error) from None
-            file.close()
+    def _lock(self) -> None:
+        """Keep others out, until the file is closed or the process ends."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever had it may have removed it meanwhile.
+            free = os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
+        except OSError as error:  # there are file systems without locks
+            free = error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
+        if not free:
+            raise UsageError(
+                f"{self.path}: another run is writing to it; wait until it has ended, "
+                "or give a folder of its own"
+            )
 
-    def _read(self, kind: str) -> None:
+    def _read(self, head: bytes) -> None:
         """Find the lines; what follows the last line break is left out."""
-        head = _head(kind)
         with open(self.path, "rb") as file:
             for number, line in enumerate(file, 1):
                 whole = line.endswith(b"\n")
-                if number == 1 and not (line == head or (not whole and head.startswith(line))):
+                if number == 1 and line != head and (whole or not head.startswith(line)):
                     raise self._strange(f"expected {head.decode().strip()}", line, number)
                 if not whole:
                     break
@@ -180,32 +157,26 @@ class Journal:
         )
 
     def _write(self, data: bytes) -> None:
-        self._file.seek(self._end)
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self._file.write(rest) :]
+        """Append all of it, or nothing."""
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._file.truncate(self._end)
+            raise
         self._end += len(data)
 
-    def _fault(self, error: Exception) -> UsageError:
-        return UsageError(f"{self.path}: cannot be written: {getattr(error, 'strerror', None) or error}")
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        """Context in which an error of the file names it."""
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise UsageError(f"{self.path}: cannot be written: {why}") from None
 
 
-def _head(kind: str) -> bytes:
-    return (dumps({"journal": kind, "form": 1}) + "\n").encode()
-
-
-def _lock(file: int) -> None:
-    """Lock a file for this process.
-
-    Raises
-    ------
-    BlockingIOError
-        If another process has it.
-    """
-    if fcntl is None:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):  # file systems without locks
-            raise
+def _line(data: Mapping[str, Any]) -> bytes:
+    return (dumps(data) + "\n").encode()
