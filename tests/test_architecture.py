@@ -86,6 +86,14 @@ def module(path):
 
 
 MODULES = {module(path) for path in FILES}
+TREES = {path: ast.parse(path.read_text()) for path in FILES}
+
+
+def texts(path):
+    """Texts in a file, each with its node."""
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node, node.value
 
 
 def imports(path, annotations=True):
@@ -93,7 +101,7 @@ def imports(path, annotations=True):
 
     So does a text that is the name of a module: it is what a subprocess runs.
     """
-    tree = ast.parse(path.read_text())
+    tree = TREES[path]
     left_out = (
         []
         if annotations
@@ -151,57 +159,57 @@ def test_options_are_parsed_in_one_place():
     """From there on nothing is text; what files hold is read."""
     for path in FILES:
         if path != SOURCE / "core" / "options.py":
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in ast.walk(TREES[path]):
                 assert not (isinstance(node, ast.FunctionDef) and node.name.startswith("parse_")), path
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_only_the_command_line_spells_options(path):
+def test_only_the_command_line_spells_options():
     """Messages elsewhere name options as data; a lone flag is an argument for another program."""
-    if room(path) == "cli":
-        return
-    tree = ast.parse(path.read_text())
-    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in set(ast.walk(tree)) - docstrings:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            assert not re.search(r"(?<![\w-])--[a-z]", node.value), f"{path.name}:{node.lineno}"
+    spelt = []
+    for path in (path for path in FILES if room(path) != "cli"):
+        docstrings = {node.value for node in ast.walk(TREES[path]) if isinstance(node, ast.Expr)}
+        for node, text in texts(path):
+            if node not in docstrings and " " in text and re.search(r"(?<![\w-])--[a-z]", text):
+                spelt.append(f"{path}:{node.lineno}")
+    assert spelt == []
 
 
 def test_class_names_are_told_apart():
     """One name, one class; but for those that every problem has."""
     homes = defaultdict(list)
     for path in FILES:
-        for node in ast.parse(path.read_text()).body:
+        for node in TREES[path].body:
             if isinstance(node, ast.ClassDef):
                 homes[node.name.lstrip("_")].append(module(path))
     shared = {name: where for name, where in homes.items() if len(where) > 1 and name not in SHARED}
     assert shared == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_down(path):
+def test_imports_point_down():
     """From cli down to core, as listed above; neighbours do not know each other."""
-    here = room(path)
-    if here in ("__init__", "__main__"):
-        return
-    for name in imports(path, annotations=False):
-        parts = name.split(".")
-        if parts[0] == "nsa_cli" and len(parts) > 1 and parts[1] in BELOW:
-            assert parts[1] in BELOW[here] | {here}, f"{here} imports {name}"
+    upwards = []
+    for path in FILES:
+        here = room(path)
+        for name in imports(path, annotations=False):
+            package, _, inside = name.partition(".")
+            there = inside.partition(".")[0]
+            if package == "nsa_cli" and there in BELOW and there not in {here, *BELOW.get(here, BELOW)}:
+                upwards.append(f"{path} imports {name}")
+    assert upwards == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_problem_is_named_in_its_own_folder_only(path):
+def test_a_problem_is_named_in_its_own_folder_only():
     """A new built-in problem is one folder, touched nowhere else."""
-    parts = path.relative_to(SOURCE).parts
-    own = parts[1] if parts[0] == "problems" and len(parts) > 2 else None
-    names = set(builtin_names()) - {own}
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            assert node.value not in names, f"{path.name}:{node.lineno} names {node.value!r}"
-    for name in imports(path):
-        parts = name.split(".")
-        assert not (parts[:2] == ["nsa_cli", "problems"] and set(parts[2:3]) & names), name
+    named = []
+    for path in FILES:
+        parts = path.relative_to(SOURCE).parts
+        names = set(builtin_names()) - set(parts[1:2] if parts[0] == "problems" and len(parts) > 2 else ())
+        named += [f"{path}:{node.lineno} names {text!r}" for node, text in texts(path) if text in names]
+        for name in imports(path):
+            parts = name.split(".")
+            if parts[:2] == ["nsa_cli", "problems"] and set(parts[2:3]) & names:
+                named.append(f"{path} imports {name}")
+    assert named == []
 
 
 def loaded_after(code):
@@ -242,4 +250,4 @@ def test_solving_by_kernels_does_not_load_torch(name):
 def test_every_module_says_what_it_is():
     """A docstring at the top of each file."""
     for path in FILES:
-        assert ast.get_docstring(ast.parse(path.read_text())), path
+        assert ast.get_docstring(TREES[path]), path

@@ -108,6 +108,12 @@ def test_the_number_of_items_closes_strongly_correlated_knapsacks(sign):
     assert closer == 10
 
 
+def test_greedy_takes_the_single_item_that_is_worth_more():
+    """By ratio the small one comes first, then the large one does not fit; Dantzig's half of the optimum."""
+    instance = KNAPSACK.from_record({"values": [2, 100], "weights": [1, 100], "capacity": 100})
+    assert KNAPSACK.start("greedy")(instance, lambda n: np.zeros(n)).tolist() == [False, True]
+
+
 def test_a_stopped_core_programme_still_bounds():
     """No time at all: not exact, above the optimum, not above the dual's bound, with a good selection."""
     rng = np.random.default_rng(1)
@@ -218,12 +224,12 @@ def test_false_witnesses_are_refused(name, witness):
         nsa.find_problem(name).recompute_bound(instance, witness)
 
 
-def test_bounds_are_rounded_to_the_safe_side():
-    """A third lies between two floats."""
-    from fractions import Fraction
-
-    third = Fraction(1, 3)
-    assert Fraction(rounded_outwards(third, "min")) < third < Fraction(rounded_outwards(third, "max"))
+@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(1, 10), Fraction(-1, 10)])
+def test_bounds_are_rounded_to_the_safe_side(value):
+    """Each lies between two floats; the float of a third is below it, that of a tenth above."""
+    low, high = (Bound.of(value, sense, method="m").value for sense in ("min", "max"))
+    assert Fraction(low) < value < Fraction(high)
+    assert math.nextafter(low, math.inf) == high
     assert rounded_outwards(Fraction(1, 4), "min") == rounded_outwards(Fraction(1, 4), "max") == 0.25
 
 
