@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -46,6 +47,30 @@ def nsa_process():
         options = {"timeout": 60, **options}
         done = subprocess.run(command, input=data, capture_output=True, text=True, **options)
         return Done(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def interrupted():
+    """Run a command once for each signal, side by side; exit codes, and what was written.
+
+    Signals come after some seconds, or when a line on stderr has a word.
+    """
+
+    def run(*arguments, numbers, after, stdin=None, env=None):
+        command = [sys.executable, "-m", "nsa_cli", *map(str, arguments)]
+        pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        processes = [subprocess.Popen(command, env=env, text=True, **pipes) for _ in numbers]
+        if isinstance(after, str):
+            for process in processes:
+                next(line for line in process.stderr if after in line)
+        else:
+            time.sleep(after)
+        for process, number in zip(processes, numbers, strict=True):
+            process.send_signal(number)
+        said = [process.communicate(timeout=60) for process in processes]
+        return [Done(process.returncode, *both) for process, both in zip(processes, said, strict=True)]
 
     return run
 
