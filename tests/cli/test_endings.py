@@ -207,7 +207,7 @@ def test_what_is_ignored_at_the_beginning_stays_ignored():
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("record", "limit"),
     [

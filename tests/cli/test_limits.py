@@ -92,7 +92,7 @@ def test_goals_that_make_no_sense_are_one_line(nsa, cities, options, word):
     assert word in done.err
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("limit", [3.0, 5.0])
 def test_a_time_limit_is_that_of_the_process(nsa_process, tmp_path, limit):
     """Start of the interpreter, bound and exit included, to half a second."""

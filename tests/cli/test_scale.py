@@ -127,7 +127,7 @@ def test_an_interrupt_while_the_instance_is_read(interrupted):
     assert [done.code for done in found] == [128 + number for number in numbers]
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("limit", [2, 20])
 def test_a_million_within_eight_gibibytes(kind, limit, tmp_path):

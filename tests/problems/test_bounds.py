@@ -266,7 +266,7 @@ def references(shared, name):
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(20, id="some"), pytest.param(1000, id="all", marks=pytest.mark.slow)]
+    "count", [pytest.param(20, id="some"), pytest.param(1000, id="all", marks=pytest.mark.study)]
 )
 @pytest.mark.parametrize("size", KNAPSACK.paper_sizes)
 def test_knapsacks_of_the_paper_are_proved_optimal(shared, size, count):
@@ -280,7 +280,7 @@ def test_knapsacks_of_the_paper_are_proved_optimal(shared, size, count):
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(50, id="some"), pytest.param(1000, id="all", marks=pytest.mark.slow)]
+    "count", [pytest.param(50, id="some"), pytest.param(1000, id="all", marks=pytest.mark.study)]
 )
 @pytest.mark.parametrize("size", BIN.paper_sizes)
 def test_bin_bounds_agree_with_the_references(shared, size, count):

@@ -177,7 +177,7 @@ def test_torchrun_starts_a_training_again_that_lost_a_process(folder):
     assert log("p.csv") == log("one.csv")
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_killed_at_random_moments_nothing_is_lost(folder, start):
     """Twenty times: one process, or all, of one to three; the next command goes on to the same policy."""
     Path("es.yaml").write_text(LONG)
