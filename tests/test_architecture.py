@@ -7,8 +7,6 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
-
 from nsa_cli.problems import builtin_names
 
 SOURCE = Path(__file__).parents[1] / "src" / "nsa_cli"
@@ -67,9 +65,6 @@ BELOW = {
 
 #: Names of classes that the folders of several problems have, each for the same purpose.
 SHARED = {"Work", "Paper", "Relative", "Squares"}
-
-#: Modules that --help, reading and writing must do without.
-HEAVY = ("torch", "scipy", "numba", "rich", "matplotlib")
 
 
 def room(path):
@@ -212,39 +207,42 @@ def test_a_problem_is_named_in_its_own_folder_only():
     assert named == []
 
 
-def loaded_after(code):
-    """Heavy modules that are loaded after some code has run in a new interpreter."""
-    check = f"import sys; print([m for m in {HEAVY!r} if m in sys.modules])"
-    command = [sys.executable, "-c", f"{code}\n{check}"]
+#: Does some lines in turn, and prints what is loaded after each.
+LOADED = """
+import sys
+from nsa_cli.cli.main import exit_code
+for code in sys.argv[2:]:
+    exec(code)
+    print([code] + [name for name in sys.argv[1].split() if name in sys.modules])
+"""
+
+
+def loaded_after(modules, lines):
+    """Modules that are loaded after some lines in a new interpreter."""
+    command = [sys.executable, "-c", LOADED, modules, *lines]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return ast.literal_eval(done.stdout.strip().splitlines()[-1])
+    told = [ast.literal_eval(line) for line in done.stdout.splitlines() if line.startswith("['")]
+    assert [line for line, *_ in told] == lines
+    return [name for _, *names in told for name in names]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "from nsa_cli.cli.main import exit_code; exit_code(['--help'])",
-        "from nsa_cli.cli.main import exit_code; exit_code(['solve', '--help'])",
-        "from nsa_cli.cli.main import exit_code; exit_code(['solve', '/nowhere'])",
-        "from nsa_cli.cli.main import exit_code; exit_code(['benchmark', '--help'])",
-        "from nsa_cli.cli.main import exit_code; exit_code(['generate', 'tsp', '--size', '5'])",
-        "import nsa_cli; nsa_cli.generate('bin', 5)[0].instance.record()",
-    ],
-)
-def test_what_needs_no_engine_does_not_load_it(code):
+def test_what_needs_no_engine_does_not_load_it():
     """Help, errors, reading and generating start at once."""
-    assert loaded_after(code) == []
+    commands = (["--help"], ["solve", "--help"], ["solve", "/nowhere"], ["benchmark", "--help"])
+    lines = [f"exit_code({command})" for command in (*commands, ["generate", "tsp", "--size", "5"])]
+    lines.append("import nsa_cli; nsa_cli.generate('bin', 5)[0].instance.record()")
+    assert loaded_after("torch scipy numba rich matplotlib", lines) == []
 
 
-@pytest.mark.parametrize("name", ["capitals.tsp", "packing.csv", "valley.json"])
-def test_solving_by_kernels_does_not_load_torch(name):
+def test_solving_by_kernels_does_not_load_torch():
     """Its import alone takes longer than a small solve."""
-    file = Path(__file__).parents[1] / "examples" / name
-    code = (
-        "from nsa_cli.cli.main import exit_code; "
-        f"exit_code(['solve', {str(file)!r}, '--steps', '10', '--no-bound', '--device', 'cpu', '-o', '-'])"
+    folder = Path(__file__).parents[1] / "examples"
+    options = ["--steps", "10", "--no-bound", "--device", "cpu", "-o", "-"]
+    names = ("capitals.tsp", "packing.csv", "valley.json")
+    assert (
+        loaded_after("torch", [f"exit_code({['solve', str(folder / name), *options]})" for name in names])
+        == []
     )
-    assert "torch" not in loaded_after(code)
 
 
 def test_every_module_says_what_it_is():
