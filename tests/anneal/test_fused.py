@@ -299,30 +299,6 @@ def test_strong_opinions_do_not_underflow(name: str, feature_set: str) -> None:
     )
 
 
-@pytest.mark.parametrize("feature_set", ["uniform", "paper"])
-def test_chains_at_one_temperature_have_boltzmanns_distribution(feature_set: str) -> None:
-    """Counts of all selections of seven items against their exact probabilities, with Hastings' ratio."""
-    pair = Pair("knapsack", feature_set, 7, rows=4000)
-    pair.instances = [pair.instances[0]] * 4000
-    pair.batch = pair.operations.pack(pair.instances, unit=1.0)
-    pair.arrays = pair.fused.arrays(pair.instances, 1.0)
-    pair.x = starts_of(pair.problem, pair.instances, "paper")
-    chains = pair.chains(pair.start(), acceptance="hastings")
-    chains.advance(np.full(400, 0.7))
-    instance, powers = pair.instances[0], 2 ** np.arange(7)
-    every = np.array([[bool(code & power) for power in powers] for code in range(128)])
-    feasible = [instance.violation(x) is None for x in every]
-    weights = np.array(
-        [np.exp(instance.objective(x) / 0.7) * ok for x, ok in zip(every, feasible, strict=True)]
-    )
-    expected = 4000 * weights / weights.sum()
-    counts = np.bincount((chains.x * powers).sum(1), minlength=128)
-    assert counts[~np.array(feasible)].sum() == 0
-    common = expected >= 5
-    statistic = ((counts - expected)[common] ** 2 / expected[common]).sum()
-    assert statistic < scipy.stats.chi2.ppf(1 - 1e-4, common.sum())
-
-
 def _tour(x: Any) -> tuple[int, ...]:
     """A tour whatever its first city and direction."""
     at = list(x).index(0)

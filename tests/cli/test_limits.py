@@ -213,4 +213,4 @@ def test_the_process_has_an_age():
     if not sys.platform.startswith("linux"):
         pytest.skip("only Linux tells")
     assert 0 <= clock._age() < 60
-    assert clock.began() == pytest.approx(time.monotonic(), abs=0.1)
+    assert clock.began() == pytest.approx(time.monotonic(), abs=5.0)
