@@ -55,13 +55,15 @@ def nsa_process():
 def interrupted():
     """Run a command once for each signal, side by side; exit codes, and what was written.
 
-    Signals come after some seconds, or when a line on stderr has a word.
+    Signals come after some seconds, or when a line on stderr has a word. No process outlives the test.
     """
+    started = []
 
     def run(*arguments, numbers, after, stdin=None, env=None):
         command = [sys.executable, "-m", "nsa_cli", *map(str, arguments)]
         pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         processes = [subprocess.Popen(command, env=env, text=True, **pipes) for _ in numbers]
+        started.extend(processes)
         if isinstance(after, str):
             for process in processes:
                 next(line for line in process.stderr if after in line)
@@ -72,7 +74,10 @@ def interrupted():
         said = [process.communicate(timeout=60) for process in processes]
         return [Done(process.returncode, *both) for process, both in zip(processes, said, strict=True)]
 
-    return run
+    yield run
+    for process in started:
+        with process:
+            process.kill()
 
 
 SQUARE = """NAME : square
