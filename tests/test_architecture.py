@@ -7,8 +7,6 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
-
 from nsa_cli.problems import builtin_names
 
 SOURCE = Path(__file__).parents[1] / "src" / "nsa_cli"
@@ -68,9 +66,6 @@ BELOW = {
 #: Names of classes that the folders of several problems have, each for the same purpose.
 SHARED = {"Work", "Paper", "Relative", "Squares"}
 
-#: Modules that --help, reading and writing must do without.
-HEAVY = ("torch", "scipy", "numba", "rich", "matplotlib")
-
 
 def room(path):
     """The top folder or module that a file is in; functions of Python are above the problems."""
@@ -86,6 +81,14 @@ def module(path):
 
 
 MODULES = {module(path) for path in FILES}
+TREES = {path: ast.parse(path.read_text()) for path in FILES}
+
+
+def texts(path):
+    """Texts in a file, each with its node."""
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node, node.value
 
 
 def imports(path, annotations=True):
@@ -93,7 +96,7 @@ def imports(path, annotations=True):
 
     So does a text that is the name of a module: it is what a subprocess runs.
     """
-    tree = ast.parse(path.read_text())
+    tree = TREES[path]
     left_out = (
         []
         if annotations
@@ -151,95 +154,95 @@ def test_options_are_parsed_in_one_place():
     """From there on nothing is text; what files hold is read."""
     for path in FILES:
         if path != SOURCE / "core" / "options.py":
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in ast.walk(TREES[path]):
                 assert not (isinstance(node, ast.FunctionDef) and node.name.startswith("parse_")), path
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_only_the_command_line_spells_options(path):
+def test_only_the_command_line_spells_options():
     """Messages elsewhere name options as data; a lone flag is an argument for another program."""
-    if room(path) == "cli":
-        return
-    tree = ast.parse(path.read_text())
-    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in set(ast.walk(tree)) - docstrings:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            assert not re.search(r"(?<![\w-])--[a-z]", node.value), f"{path.name}:{node.lineno}"
+    spelt = []
+    for path in (path for path in FILES if room(path) != "cli"):
+        docstrings = {node.value for node in ast.walk(TREES[path]) if isinstance(node, ast.Expr)}
+        for node, text in texts(path):
+            if node not in docstrings and " " in text and re.search(r"(?<![\w-])--[a-z]", text):
+                spelt.append(f"{path}:{node.lineno}")
+    assert spelt == []
 
 
 def test_class_names_are_told_apart():
     """One name, one class; but for those that every problem has."""
     homes = defaultdict(list)
     for path in FILES:
-        for node in ast.parse(path.read_text()).body:
+        for node in TREES[path].body:
             if isinstance(node, ast.ClassDef):
                 homes[node.name.lstrip("_")].append(module(path))
     shared = {name: where for name, where in homes.items() if len(where) > 1 and name not in SHARED}
     assert shared == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_down(path):
+def test_imports_point_down():
     """From cli down to core, as listed above; neighbours do not know each other."""
-    here = room(path)
-    if here in ("__init__", "__main__"):
-        return
-    for name in imports(path, annotations=False):
-        parts = name.split(".")
-        if parts[0] == "nsa_cli" and len(parts) > 1 and parts[1] in BELOW:
-            assert parts[1] in BELOW[here] | {here}, f"{here} imports {name}"
+    upwards = []
+    for path in FILES:
+        here = room(path)
+        for name in imports(path, annotations=False):
+            package, _, inside = name.partition(".")
+            there = inside.partition(".")[0]
+            if package == "nsa_cli" and there in BELOW and there not in {here, *BELOW.get(here, BELOW)}:
+                upwards.append(f"{path} imports {name}")
+    assert upwards == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_problem_is_named_in_its_own_folder_only(path):
+def test_a_problem_is_named_in_its_own_folder_only():
     """A new built-in problem is one folder, touched nowhere else."""
-    parts = path.relative_to(SOURCE).parts
-    own = parts[1] if parts[0] == "problems" and len(parts) > 2 else None
-    names = set(builtin_names()) - {own}
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            assert node.value not in names, f"{path.name}:{node.lineno} names {node.value!r}"
-    for name in imports(path):
-        parts = name.split(".")
-        assert not (parts[:2] == ["nsa_cli", "problems"] and set(parts[2:3]) & names), name
+    named = []
+    for path in FILES:
+        parts = path.relative_to(SOURCE).parts
+        names = set(builtin_names()) - set(parts[1:2] if parts[0] == "problems" and len(parts) > 2 else ())
+        named += [f"{path}:{node.lineno} names {text!r}" for node, text in texts(path) if text in names]
+        for name in imports(path):
+            parts = name.split(".")
+            if parts[:2] == ["nsa_cli", "problems"] and set(parts[2:3]) & names:
+                named.append(f"{path} imports {name}")
+    assert named == []
 
 
-def loaded_after(code):
-    """Heavy modules that are loaded after some code has run in a new interpreter."""
-    check = f"import sys; print([m for m in {HEAVY!r} if m in sys.modules])"
-    command = [sys.executable, "-c", f"{code}\n{check}"]
+#: Does some lines in turn, and prints what is loaded after each.
+LOADED = """
+import sys
+from nsa_cli.cli.main import exit_code
+for code in sys.argv[2:]:
+    exec(code)
+    print("loaded:", *(name for name in sys.argv[1].split() if name in sys.modules))
+"""
+
+
+def loaded_after(modules, lines):
+    """Modules that are loaded after each of some lines in a new interpreter."""
+    command = [sys.executable, "-c", LOADED, modules, *lines]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return ast.literal_eval(done.stdout.strip().splitlines()[-1])
+    told = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("loaded:")]
+    return dict(zip(lines, told, strict=True))
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "from nsa_cli.cli.main import exit_code; exit_code(['--help'])",
-        "from nsa_cli.cli.main import exit_code; exit_code(['solve', '--help'])",
-        "from nsa_cli.cli.main import exit_code; exit_code(['solve', '/nowhere'])",
-        "from nsa_cli.cli.main import exit_code; exit_code(['benchmark', '--help'])",
-        "from nsa_cli.cli.main import exit_code; exit_code(['generate', 'tsp', '--size', '5'])",
-        "import nsa_cli; nsa_cli.generate('bin', 5)[0].instance.record()",
-    ],
-)
-def test_what_needs_no_engine_does_not_load_it(code):
+def test_what_needs_no_engine_does_not_load_it():
     """Help, errors, reading and generating start at once."""
-    assert loaded_after(code) == []
+    commands = (["--help"], ["solve", "--help"], ["solve", "/nowhere"], ["benchmark", "--help"])
+    lines = [f"exit_code({command})" for command in (*commands, ["generate", "tsp", "--size", "5"])]
+    lines.append("import nsa_cli; nsa_cli.generate('bin', 5)[0].instance.record()")
+    assert loaded_after("torch scipy numba rich matplotlib", lines) == {line: [] for line in lines}
 
 
-@pytest.mark.parametrize("name", ["capitals.tsp", "packing.csv", "valley.json"])
-def test_solving_by_kernels_does_not_load_torch(name):
+def test_solving_by_kernels_does_not_load_torch():
     """Its import alone takes longer than a small solve."""
-    file = Path(__file__).parents[1] / "examples" / name
-    code = (
-        "from nsa_cli.cli.main import exit_code; "
-        f"exit_code(['solve', {str(file)!r}, '--steps', '10', '--no-bound', '--device', 'cpu', '-o', '-'])"
-    )
-    assert "torch" not in loaded_after(code)
+    folder = Path(__file__).parents[1] / "examples"
+    options = ["--steps", "10", "--no-bound", "--device", "cpu", "-o", "-"]
+    files = [str(folder / name) for name in ("capitals.tsp", "packing.csv", "valley.json")]
+    lines = [f"exit_code({['solve', file, *options]})" for file in files]
+    assert loaded_after("torch", lines) == {line: [] for line in lines}
 
 
 def test_every_module_says_what_it_is():
     """A docstring at the top of each file."""
     for path in FILES:
-        assert ast.get_docstring(ast.parse(path.read_text())), path
+        assert ast.get_docstring(TREES[path]), path

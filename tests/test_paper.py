@@ -78,7 +78,7 @@ def test_vanilla_annealing_lands_on_the_papers_tsp20(shared):
     assert gap == pytest.approx(1.17, abs=0.3)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_vanilla_annealing_lands_on_the_papers_tsp50(shared):
     """4.34 % above the optimum at K = 10 N^2, within 0.3 points."""
     reference = np.load(shared / "data" / "reference" / "tsp50_opt.npy")[:500].mean()

@@ -134,7 +134,7 @@ def test_an_adaptive_sigma_beats_every_constant_one(name):
     assert end < begin / 2
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("start", ["singletons", "ffd"])
 @pytest.mark.parametrize(("size", "count"), [(50, 1000), (100, 1000), (200, 1000), (500, 48), (1000, 16)])
 def test_squared_fills_end_below_first_fit_decreasing(size, count, start):
@@ -145,7 +145,7 @@ def test_squared_fills_end_below_first_fit_decreasing(size, count, start):
     assert mean_objective("bin-es-best", size, count, "10N", start=start) < ffd
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("policy", "size", "count", "steps", "percent"),
     [

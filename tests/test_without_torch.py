@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,32 +17,39 @@ from nsa_cli.solver.choose import choose_device
 
 ROOT = Path(__file__).parents[1]
 
-#: A process in which torch is not installed, as far as Python can tell.
-BLOCKED = """
-import sys
-sys.modules["torch"] = None
-{code}
-"""
 COMMAND = "from nsa_cli.cli.main import exit_code\nsys.exit(exit_code(sys.argv[1:]))"
 
+#: Runs a command for each argument, and prints its exit code and what it wrote as a line.
+COMMANDS = """
+import contextlib, io, json
+from nsa_cli.cli.main import exit_code
+for command in sys.argv[1:]:
+    with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())) as out:
+        code = exit_code(command.split())
+        out.flush()
+    print(json.dumps([code, out.buffer.getvalue().decode()]))
+"""
 
-def run(*arguments, torch=False, code=COMMAND, folder=ROOT):
-    """Run a command, or other code, in a process with or without torch."""
-    text = f"import sys\n{code}" if torch else BLOCKED.format(code=code)
+
+def run(*arguments, without=("torch",), code=COMMAND, folder=ROOT, **environment):
+    """Run a command, or other code, in a process that has not some packages, as far as it can tell."""
+    text = f"import sys\nsys.modules.update(dict.fromkeys({without}))\n{code}"
     command = [sys.executable, "-c", text, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder, env=environment)
 
 
-def answer(done):
-    """Give what a run tells, without times."""
-    assert done.returncode == 0, done.stderr
-    try:
-        result = json.loads(done.stdout)
-    except ValueError:
-        return done.stdout
-    for key in ("seconds", "bound"):
-        result.pop(key, None)
-    return result
+@cache
+def answers(without):
+    """Give what each of the commands tells, without times."""
+    done, found = run(*SAME, without=without, code=COMMANDS), {}
+    for command, line in zip(SAME, done.stdout.splitlines(), strict=True):
+        code, text = json.loads(line)
+        assert code == 0, done.stderr
+        found[command] = text
+        if command.startswith("solve"):
+            found[command] = {k: v for k, v in json.loads(text).items() if k not in ("seconds", "bound")}
+    return found
 
 
 SAME = [
@@ -60,11 +68,9 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize("command", SAME)
-def test_answers_are_the_same(command):
+def test_answers_are_the_same():
     """With torch and without it."""
-    words = command.split()
-    assert answer(run(*words)) == answer(run(*words, torch=True))
+    assert answers(("torch",)) == answers(())
 
 
 def test_checking_drawing_and_benchmarks(tmp_path):
@@ -143,28 +149,13 @@ except nsa.UsageError as error:
     assert done.stdout == f"[1, 2] True\nbackend: torch needs PyTorch: {HINT}\n", done.stderr
 
 
-#: A process in which there is no compiler.
-NO_NUMBA = """
-import sys
-sys.modules["numba"] = sys.modules["llvmlite"] = None
-{code}
-"""
-
-
-def run_without_numba(*arguments, folder=ROOT, **environment):
-    command = [sys.executable, "-c", NO_NUMBA.format(code=COMMAND), *map(str, arguments)]
-    environment = {**os.environ, **environment}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, cwd=folder, env=environment, check=False
-    )
+NUMBA = ("numba", "llvmlite")
 
 
 @pytest.mark.skipif(library.library() is None, reason="no machine code was built for this machine")
-@pytest.mark.parametrize("command", SAME)
-def test_answers_without_a_compiler_are_the_same(command):
+def test_answers_without_a_compiler_are_the_same():
     """It is for own problems, and for processors that no library was made for."""
-    words = command.split()
-    assert answer(run_without_numba(*words)) == answer(run(*words))
+    assert answers(NUMBA) == answers(("torch",))
 
 
 @pytest.mark.parametrize(
@@ -184,6 +175,6 @@ def test_what_needs_a_compiler_asks_for_it_in_a_line(command, line, tmp_path):
         shutil.copy(ROOT / "examples" / name, tmp_path)
     (tmp_path / "graph.json").write_text('{"weights": [[0, 1], [1, 0]]}')
     mode = {"NSA_KERNELS": "jit"} if "capitals" in command else {}
-    done = run_without_numba(*command.split(), folder=tmp_path, **mode)
+    done = run(*command.split(), without=NUMBA, folder=tmp_path, **mode)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert line in done.stderr

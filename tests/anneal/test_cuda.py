@@ -16,12 +16,11 @@ from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.footprint import footprint
 from nsa_cli.core.draws import stream_keys, uniforms_torch
 from nsa_cli.kernels.acceptance import RULES
-from nsa_cli.problems import builtin_names
 from nsa_cli.solver.search import Search
 from nsa_cli.train.config import choose_config
 from nsa_cli.train.es import train_es
 from nsa_cli.train.loop import Training
-from random_policies import policies
+from random_policies import assert_same, cases, policies
 
 from helpers import random_instances, starts_of
 
@@ -31,17 +30,6 @@ pytestmark = [
 ]
 
 CUDA = torch.device("cuda")
-
-
-def cases() -> list[Any]:
-    """Every problem, neighbourhood and kind of policy."""
-    return [
-        pytest.param(problem, neighbourhood, policy, id=f"{name} {neighbourhood.name} {label}")
-        for name in builtin_names()
-        for problem in [nsa.find_problem(name)]
-        for neighbourhood in problem.neighbourhoods
-        for label, policy in policies(neighbourhood.operations())
-    ]
 
 
 def chains_of(
@@ -55,14 +43,8 @@ def chains_of(
     return TorchChains(operations, operations.pack(instances, CUDA), moved, x, keys, **options)
 
 
-def assert_same(one: TorchChains, other: TorchChains) -> None:
-    for name, part in one.state._asdict().items():
-        theirs = getattr(other.state, name)
-        assert part == theirs if name == "step" else torch.equal(part, theirs), name
-
-
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("problem", "neighbourhood", "policy"), cases())
+@pytest.mark.parametrize(("problem", "neighbourhood", "policy"), list(cases()))
 def test_a_graph_does_what_its_step_does(problem: Any, neighbourhood: Any, policy: Any, rule: str) -> None:
     """Bit for bit, in any chunks."""
     temperatures = np.geomspace(0.5, 0.02, 300)
@@ -85,7 +67,7 @@ def no_waiting() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("captured", [True, False])
-@pytest.mark.parametrize(("problem", "neighbourhood", "policy"), cases())
+@pytest.mark.parametrize(("problem", "neighbourhood", "policy"), list(cases()))
 def test_within_a_chunk_the_host_does_not_wait(
     problem: Any, neighbourhood: Any, policy: Any, captured: bool, no_waiting: None
 ) -> None:
@@ -129,7 +111,7 @@ def test_random_numbers_are_those_of_the_cpu() -> None:
     assert torch.equal(uniforms_torch(keys, 0, 50, 3), uniforms_torch(keys.cuda(), 0, 50, 3).cpu())
 
 
-@pytest.mark.parametrize(("problem", "neighbourhood", "policy"), cases())
+@pytest.mark.parametrize(("problem", "neighbourhood", "policy"), list(cases()))
 def test_the_dry_run_knows_the_memory_of_a_step(problem: Any, neighbourhood: Any, policy: Any) -> None:
     """Up to what libraries and the allocator's blocks take, and one chunk's random numbers."""
     rows, size = 4096, 2 if problem.name == "rosenbrock" else 100

@@ -73,7 +73,7 @@ def test_integer_data_give_energies_without_any_rounding():
 
 
 @pytest.mark.parametrize("kind", ["uniform", "learnt"])
-@pytest.mark.parametrize("chunk", [1, 7, 300, None])
+@pytest.mark.parametrize("chunk", [1, 7, None])
 def test_chunks_change_nothing(problem, kind, chunk):
     """Where the engine pauses to look at its rules is invisible in the result."""
     instances = random_instances(problem, 2 if problem.name == "rosenbrock" else 12, 3)
@@ -84,7 +84,7 @@ def test_chunks_change_nothing(problem, kind, chunk):
 
 
 @pytest.mark.parametrize("kind", ["uniform", "learnt"])
-@pytest.mark.parametrize("size", [2, 3, 5, 16, 33])
+@pytest.mark.parametrize("size", [2, 5, 33])
 def test_batch_mates_change_nothing(problem, kind, size):
     """A chain alone, first of five and last of seven walks the same way, bit for bit."""
     if problem.name == "rosenbrock" and kind == "learnt" and size != 2:

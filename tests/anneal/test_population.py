@@ -121,6 +121,24 @@ def test_by_time_phases_end_when_their_share_is_used(monkeypatch):
     assert seen[CHAIN] <= 0.92
 
 
+@pytest.mark.parametrize("better", [0, 3])
+def test_it_ends_after_four_generations_without_a_better_best(better, monkeypatch):
+    """Counted from the last one that had a better one."""
+    seen = []
+
+    def mate(data, state, members, ring, children, energies, key, first, places):
+        children[places], energies[places] = members[ring[places]], np.inf
+        if first not in seen:
+            seen.append(first)
+            energies[places[0]] = population.best_energy - 1.0 if len(seen) <= better else np.inf
+
+    monkeypatch.setattr("nsa_cli.anneal.population.mate", mate)
+    population = population_of()
+    while population.phase != CHAIN:
+        population.advance(1, 0.0 if len(population._made) < 20 else MADE, map)
+    assert len(seen) == better + 4
+
+
 def test_the_best_never_gets_worse():
     population, last = population_of(), np.inf
     for used in np.linspace(0.0, 1.0, 101):

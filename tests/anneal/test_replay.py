@@ -27,9 +27,8 @@ from nsa_cli.anneal.replay import Replay
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.slots import SlotPolicy
-from nsa_cli.problems import builtin_names
 from nsa_cli.problems.tsp.distances import METRICS
-from random_policies import policies
+from random_policies import assert_same, cases, policies
 
 from helpers import random_instances, starts_of
 
@@ -63,14 +62,6 @@ class Watch(TorchDispatchMode):
         tensors = [x for x in tree_leaves((args, kwargs, out)) if isinstance(x, torch.Tensor)]
         self.elsewhere += [str(func) for x in tensors if x.device.type != "meta"]
         return out
-
-
-def cases() -> Iterator[Any]:
-    for name in builtin_names():
-        problem = nsa.find_problem(name)
-        for neighbourhood in problem.neighbourhoods:
-            for label, policy in policies(neighbourhood.operations()):
-                yield pytest.param(problem, neighbourhood, policy, id=f"{name} {neighbourhood.name} {label}")
 
 
 def metrics() -> list[Any]:
@@ -273,12 +264,6 @@ def test_a_recorded_step_replayed_is_the_step(
     called.advance(temperatures)
     assert (replayed.is_captured, called.is_captured, cuda.events.count("replay")) == (True, False, 27)
     assert_same(replayed, called)
-
-
-def assert_same(one: TorchChains, other: TorchChains) -> None:
-    for name, part in one.state._asdict().items():
-        theirs = getattr(other.state, name)
-        assert part == theirs if name == "step" else torch.equal(part, theirs), name
 
 
 def test_a_capture_comes_after_a_warm_up_on_its_stream_and_waits_for_no_host(cuda: Device) -> None:

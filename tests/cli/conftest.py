@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -48,6 +49,35 @@ def nsa_process():
         return Done(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture
+def interrupted():
+    """Run a command once for each signal, side by side; exit codes, and what was written.
+
+    Signals come after some seconds, or when a line on stderr has a word. No process outlives the test.
+    """
+    started = []
+
+    def run(*arguments, numbers, after, stdin=None, env=None):
+        command = [sys.executable, "-m", "nsa_cli", *map(str, arguments)]
+        pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        processes = [subprocess.Popen(command, env=env, text=True, **pipes) for _ in numbers]
+        started.extend(processes)
+        if isinstance(after, str):
+            for process in processes:
+                next(line for line in process.stderr if after in line)
+        else:
+            time.sleep(after)
+        for process, number in zip(processes, numbers, strict=True):
+            process.send_signal(number)
+        said = [process.communicate(timeout=60) for process in processes]
+        return [Done(process.returncode, *both) for process, both in zip(processes, said, strict=True)]
+
+    yield run
+    for process in started:
+        with process:
+            process.kill()
 
 
 SQUARE = """NAME : square

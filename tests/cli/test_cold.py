@@ -14,6 +14,9 @@ import pytest
 
 MAXCUT = f"{Path(__file__).parents[2] / 'examples' / 'maxcut.py'}:MaxCut"
 
+#: Seconds that an answer may be late where other work is done beside.
+PATIENCE = 15
+
 
 @pytest.fixture
 def cold(tmp_path):
@@ -39,29 +42,20 @@ def test_a_limit_is_kept_while_functions_compile_and_the_answer_is_a_start(nsa_p
     """Improved by a descent in Python."""
     begin = time.monotonic()
     done = nsa_process("solve", graph, "--problem", MAXCUT, "--time-limit", 1, env=cold)
-    assert (
-        time.monotonic() - begin < 1 + 5
-    )  # some tenths of a second, on a machine that has nothing else to do
+    assert time.monotonic() - begin < 1 + PATIENCE
     found = done.json
     assert (found["status"], found["found_by"], found["steps"]) == ("time_limit", "start", 0)
-    told, warned = done.err.splitlines()
+    told, *warned = done.err.splitlines()
     assert told == "nsa: compiling the functions of this problem, which takes some seconds"
-    assert "the next run has them" in warned
+    assert any("the next run has them" in line for line in warned)
 
 
-def test_an_interrupt_while_functions_compile_gives_the_start(graph, cold):
+def test_an_interrupt_while_functions_compile_gives_the_start(interrupted, graph, cold):
     """Soon, with the exit code of an interrupt."""
-    command = [sys.executable, "-m", "nsa_cli", "solve", str(graph), "--problem", MAXCUT]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=cold, text=True, **pipes) as process:
-        assert "compiling" in process.stderr.readline()
-        begin = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert time.monotonic() - begin < 5
-    assert process.returncode == 130
-    assert json.loads(out)["status"] == "interrupted"
-    assert "Traceback" not in err
+    command = ("solve", graph, "--problem", MAXCUT)
+    (done,) = interrupted(*command, numbers=[signal.SIGINT], after="compiling", env=cold)
+    assert (done.code, done.json["status"]) == (130, "interrupted")
+    assert "Traceback" not in done.err
 
 
 @pytest.mark.slow

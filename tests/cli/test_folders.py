@@ -411,7 +411,7 @@ def test_a_time_limit_is_for_all(nsa, towns, tmp_path):
         "solve", towns, "-o", f"{tmp_path}/out/", "--time-limit", 3, "--no-bound", "--method", "anneal"
     )
     assert done.code == 0
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 15
     results = [json.loads(text) for text in texts(tmp_path / "out").values()]
     assert {result["status"] for result in results} == {"time_limit"}
     assert {result["manifest"]["settings"]["time_limit"] for result in results} == {3}

@@ -92,7 +92,7 @@ def test_goals_that_make_no_sense_are_one_line(nsa, cities, options, word):
     assert word in done.err
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("limit", [3.0, 5.0])
 def test_a_time_limit_is_that_of_the_process(nsa_process, tmp_path, limit):
     """Start of the interpreter, bound and exit included, to half a second."""
@@ -148,7 +148,7 @@ def test_a_problem_of_ones_own_may_have_a_bound(nsa, tmp_path, value, status):
     code, data = tmp_path / "ones.py", tmp_path / "ones.json"
     code.write_text(BOUNDED.replace("VALUE", value))
     data.write_text(json.dumps({"prices": [1] * 12}))
-    result = nsa("solve", data, "--problem", f"{code}:Ones", "--seed", 1, "--policy", "uniform").json
+    result = nsa("solve", data, "--problem", f"{code}:Ones", *RUN[:6]).json
     assert (result["objective"], result["status"]) == (12, status)
 
 
@@ -157,7 +157,7 @@ def test_a_users_bound_that_is_no_number_is_refused(nsa, tmp_path):
     code, data = tmp_path / "ones.py", tmp_path / "ones.json"
     code.write_text(BOUNDED.replace("VALUE", "float('nan')"))
     data.write_text(json.dumps({"prices": [1] * 12}))
-    done = nsa("solve", data, "--problem", f"{code}:Ones")
+    done = nsa("solve", data, "--problem", f"{code}:Ones", *RUN[:6])
     assert done.code == 2
     assert "bound" in done.err
 
@@ -213,4 +213,4 @@ def test_the_process_has_an_age():
     if not sys.platform.startswith("linux"):
         pytest.skip("only Linux tells")
     assert 0 <= clock._age() < 60
-    assert clock.began() == pytest.approx(time.monotonic(), abs=0.1)
+    assert clock.began() == pytest.approx(time.monotonic(), abs=5.0)

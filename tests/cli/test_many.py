@@ -223,7 +223,7 @@ def test_lines_come_as_they_are_ready(tmp_path):
     path.write_text(f"{json.dumps(small)}\n{json.dumps({'name': 'large', 'coords': cities})}\n")
     command = [sys.executable, "-m", "nsa_cli", "solve", str(path), "--steps", "100000000N", "--no-bound"]
     # The time limit is for both: the small instance has its half and then the large one has its own.
-    with subprocess.Popen([*command, "--time-limit", "5"], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*command, "--time-limit", "3"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = json.loads(process.stdout.readline())
         assert process.poll() is None

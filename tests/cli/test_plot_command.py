@@ -63,8 +63,7 @@ def test_a_run_without_time_for_a_step_has_no_curve(nsa, square, tmp_path):
     files = ("--curve", tmp_path / "t.csv", "--plot", tmp_path / "s.png")
     done = nsa("solve", square, "--time-limit", 0, *files)
     assert (done.json["status"], done.json["found_by"], done.json["steps"]) == ("time_limit", "start", 0)
-    assert done.err.count("\n") == 1
-    assert "there was no time for a step" in done.err
+    assert "there was no time for a step" in done.err.splitlines()[0]  # another may say that it comes late
     assert (tmp_path / "t.csv").read_text() == ",".join(Row._fields) + "\n"
     assert (tmp_path / "s.png").read_bytes().startswith(PNG)
 
@@ -210,7 +209,7 @@ def test_a_terminal_gets_one_line_that_goes_away(square):
     """Written over and over, no wider than the terminal; in the end there is nothing left of it."""
     leader, follower = pty.openpty()
     termios.tcsetwinsize(follower, (24, 60))
-    command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--seed", "1", "--steps", "2000"]
+    command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--seed", "1", "--steps", "200"]
     command += ["--no-bound", "--backend", "torch"]  # kernels are done before there is anything to see
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower)
     os.close(follower)
@@ -228,5 +227,5 @@ def test_a_terminal_gets_one_line_that_goes_away(square):
     lines = seen.decode().split("\r\x1b[K")
     shown = [line for line in lines if line]
     assert shown
-    assert all(re.match(r"step \d+/2000 ", line) and len(line) < 60 for line in shown)
+    assert all(re.match(r"step \d+/200 ", line) and len(line) < 60 for line in shown)
     assert lines[-1] == ""

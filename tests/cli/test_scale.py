@@ -81,7 +81,9 @@ def is_no_worse(problem, instance, objective):
     return objective <= classical if problem.sense == "min" else objective >= classical
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=() if k in (tours, decimals) else pytest.mark.slow) for k in KINDS]
+)
 def test_with_too_little_time_the_constructive_heuristic_is_the_least(kind, tmp_path):
     """A hundred thousand elements within hardly any time."""
     problem, instance = instance_of(kind, 100_000)
@@ -117,23 +119,15 @@ def test_a_decimal_comma_in_many_rows(tmp_path):
     assert np.array_equal(task.instance.coords, rows)
 
 
-@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
-def test_an_interrupt_while_the_instance_is_read(number, code):
+def test_an_interrupt_while_the_instance_is_read(interrupted):
     """Has a line that says that there is no solution, and the exit code of the signal."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nsa_cli", "solve", "-"],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(3)  # it waits for its standard input
-    process.send_signal(getattr(signal, number))
-    _, error = process.communicate(timeout=30)
-    assert process.returncode == code
-    assert error == "nsa: interrupted before there was a solution\n"
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    found = interrupted("solve", "-", numbers=numbers, after=3, stdin=subprocess.PIPE)
+    assert {done.err for done in found} == {"nsa: interrupted before there was a solution\n"}
+    assert [done.code for done in found] == [128 + number for number in numbers]
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("limit", [2, 20])
 def test_a_million_within_eight_gibibytes(kind, limit, tmp_path):

@@ -210,36 +210,29 @@ def test_a_time_limit_ends_a_long_run(nsa, tmp_path):
     assert 0 < result["steps"] < 1_000_000
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupt_gives_the_best_so_far(tmp_path, number, code):
+def test_an_interrupt_gives_the_best_so_far(interrupted, tmp_path):
     """Complete output, status interrupted, the exit code of the signal."""
     path = cities(tmp_path / "cities.json", 60)
-    command = [sys.executable, "-m", "nsa_cli", "solve", str(path), "--steps", "100000000"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == code, err
-    result = json.loads(out)
-    assert result["status"] == "interrupted"
-    assert sorted(result["solution"]) == list(range(1, 61))
-    assert err == ""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    options = ("--steps", 10**8, "--log-format", "json")
+    found = interrupted("solve", path, *options, numbers=numbers, after="progress")
+    assert [done.code for done in found] == [130, 143]
+    for done in found:
+        assert {json.loads(line)["event"] for line in done.err.splitlines()} <= {"progress"}
+        assert done.json["status"] == "interrupted"
+        assert sorted(done.json["solution"]) == list(range(1, 61))
 
 
 @pytest.mark.parametrize("wait", [0.06, 0.12, 0.18, 0.24, 0.3, 0.5])
-def test_an_interrupt_at_any_moment_is_no_traceback(tmp_path, wait):
+def test_an_interrupt_at_any_moment_is_no_traceback(interrupted, tmp_path, wait):
     """While the program is still being loaded there is no solution: one line, or an answer."""
     path = cities(tmp_path / "cities.json", 30)
-    command = [sys.executable, "-m", "nsa_cli", "solve", str(path), "--steps", "100000000"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(wait)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    if process.returncode == -signal.SIGINT:
+    (done,) = interrupted("solve", path, "--steps", 10**8, numbers=[signal.SIGINT], after=wait)
+    if done.code != 130 and "nsa" not in done.err:
         pytest.skip("Python itself was not there yet")
-    assert process.returncode == 130
-    assert "Traceback" not in err
-    assert json.loads(out)["status"] == "interrupted" if out else err.count("\n") <= 1
+    assert done.code == 130
+    assert "Traceback" not in done.err
+    assert done.json["status"] == "interrupted" if done.out else done.err.count("\n") <= 1
 
 
 def test_a_closed_pipe_is_silent(square):

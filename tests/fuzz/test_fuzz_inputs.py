@@ -1,7 +1,7 @@
 """Whatever is given to a command, it answers or says in a line what is wrong; no fault of ours is met.
 
 One fuzzer for each kind of input; instances have theirs in `tests/problems/test_fuzz.py`. Every fuzzer runs
-for a moment among the quick tests, and at length with ``-m slow``; ``NSA_FUZZ`` is the number of its inputs.
+for a moment among the quick tests, and at length with ``-m study``; ``NSA_FUZZ`` is the number of its inputs.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ def _instances(monkeypatch, tmp_path):
 
 
 def counted() -> Any:
-    """Few inputs by default, many among the slow tests."""
-    many = pytest.param(MANY, 1, id="many", marks=pytest.mark.slow)
+    """Few inputs by default, many in a study."""
+    many = pytest.param(MANY, 1, id="many", marks=pytest.mark.study)
     return pytest.mark.parametrize(("count", "seed"), [pytest.param(FEW, 0, id="few"), many])
 
 

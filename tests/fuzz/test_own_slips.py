@@ -2,7 +2,7 @@
 
 Each case is a problem drawn at random with one slip of some kind, or an edit of what its cost looks up. It
 is solved by processes of their own, with a cache of machine code that is kept between them, and a fresh one.
-``NSA_SLIPS=600 python -m pytest tests/fuzz/test_own_slips.py -m slow`` solves six hundred times.
+``NSA_SLIPS=600 python -m pytest tests/fuzz/test_own_slips.py -m study`` solves six hundred times.
 """
 
 import json
@@ -303,7 +303,7 @@ def faults(number, folder):
     return 2, [f"{number} {kind} {size} {place} {slip!r}: {w}" for w in wrong]
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_slips_are_lines_and_edits_are_seen(tmp_path):
     """Exit code 0, 2 or 3; at most one line of error, which names the file; the answers of a fresh cache."""
     done, found, number = 0, [], int(os.environ.get("NSA_SLIPS_FROM", "0"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nsa_cli.kernels.toolchain import disk_cache
+from nsa_cli.kernels.toolchain import disk_cache, kept
 from nsa_cli.kernels.toolchain.disk_cache import cache_folder, is_private
 
 #: Prints a compiled number, whether something was compiled, and the folder.
@@ -93,26 +93,34 @@ def test_without_any_place_the_folder_is_the_processs_own(tmp_path):
     assert not folder.exists()
 
 
-def test_a_relative_folder_is_none(tmp_path, monkeypatch):
+def test_a_relative_folder_is_none(folder, tmp_path, monkeypatch):
     """As the specification of XDG_CACHE_HOME says: it would depend on the current directory."""
     monkeypatch.chdir(tmp_path)
-    _, _, folder = probe(XDG_CACHE_HOME="here", HOME=str(tmp_path / "home"))
-    assert folder.parent == tmp_path / "home" / ".cache" / "nsa"
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert chosen_again().parent == tmp_path / "home" / ".cache" / "nsa"
     assert not (tmp_path / "here").exists()
 
 
 @pytest.mark.parametrize("what", ["empty", "cut", "garbled"])
-def test_broken_files_are_made_again(tmp_path, what):
+def test_broken_files_are_made_again(folder, what, monkeypatch):
     """As after a loss of power; and then they are whole."""
-    assert probe(XDG_CACHE_HOME=str(tmp_path))[:2] == ("0.253", "1")
-    assert probe(XDG_CACHE_HOME=str(tmp_path))[:2] == ("0.253", "0")
-    (file,) = tmp_path.rglob("*.o")
+    compiled = []
+    monkeypatch.setattr(kept, "tell", lambda *, own: compiled.append(own))
+    monkeypatch.setattr(kept, "_compiled", lambda *_: (bytes(range(256)), "float64", True))
+    monkeypatch.setattr(kept, "load", lambda entry, code: code)
+
+    def found() -> int:
+        assert kept.code_of(None, None, "kernel", (), 0) == (bytes(range(256)), "float64")
+        return len(compiled)
+
+    assert (found(), found()) == (1, 1)
+    (file,) = folder.glob("*.o")
     content = file.read_bytes()
     middle = len(content) // 2
     garbled = content[:middle] + b"x" * 64 + content[middle + 64 :]
     file.write_bytes({"empty": b"", "cut": content[:middle], "garbled": garbled}[what])
-    assert probe(XDG_CACHE_HOME=str(tmp_path))[:2] == ("0.253", "1")
-    assert probe(XDG_CACHE_HOME=str(tmp_path))[:2] == ("0.253", "0")
+    assert (found(), found()) == (2, 2)
 
 
 def test_without_room_nothing_is_kept(tmp_path, monkeypatch):

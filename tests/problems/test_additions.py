@@ -381,7 +381,7 @@ def test_additions() -> None:
     assert min(counts["read"], counts["refused"]) > 100
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_twenty_thousand_additions() -> None:
     """The same at length."""
     counts = run(20_000, 1)

@@ -109,6 +109,12 @@ def test_the_number_of_items_closes_strongly_correlated_knapsacks(sign):
     assert closer == 10
 
 
+def test_greedy_takes_the_single_item_that_is_worth_more():
+    """By ratio the small one comes first, then the large one does not fit; Dantzig's half of the optimum."""
+    instance = KNAPSACK.from_record({"values": [2, 100], "weights": [1, 100], "capacity": 100})
+    assert KNAPSACK.start("greedy")(instance, lambda n: np.zeros(n)).tolist() == [False, True]
+
+
 def test_a_stopped_core_programme_still_bounds():
     """No time at all: not exact, above the optimum, not above the dual's bound, with a good selection."""
     rng = np.random.default_rng(1)
@@ -219,12 +225,12 @@ def test_false_witnesses_are_refused(name, witness):
         nsa.find_problem(name).recompute_bound(instance, witness)
 
 
-def test_bounds_are_rounded_to_the_safe_side():
-    """A third lies between two floats."""
-    from fractions import Fraction
-
-    third = Fraction(1, 3)
-    assert Fraction(rounded_outwards(third, "min")) < third < Fraction(rounded_outwards(third, "max"))
+@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(1, 10), Fraction(-1, 10)])
+def test_bounds_are_rounded_to_the_safe_side(value):
+    """Each lies between two floats; the float of a third is below it, that of a tenth above."""
+    low, high = (Bound.of(value, sense, method="m").value for sense in ("min", "max"))
+    assert Fraction(low) < value < Fraction(high)
+    assert math.nextafter(low, math.inf) == high
     assert rounded_outwards(Fraction(1, 4), "min") == rounded_outwards(Fraction(1, 4), "max") == 0.25
 
 
@@ -261,7 +267,7 @@ def references(shared, name):
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(20, id="some"), pytest.param(1000, id="all", marks=pytest.mark.slow)]
+    "count", [pytest.param(20, id="some"), pytest.param(1000, id="all", marks=pytest.mark.study)]
 )
 @pytest.mark.parametrize("size", KNAPSACK.paper_sizes)
 def test_knapsacks_of_the_paper_are_proved_optimal(shared, size, count):
@@ -275,7 +281,7 @@ def test_knapsacks_of_the_paper_are_proved_optimal(shared, size, count):
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(50, id="some"), pytest.param(1000, id="all", marks=pytest.mark.slow)]
+    "count", [pytest.param(50, id="some"), pytest.param(1000, id="all", marks=pytest.mark.study)]
 )
 @pytest.mark.parametrize("size", BIN.paper_sizes)
 def test_bin_bounds_agree_with_the_references(shared, size, count):

@@ -272,7 +272,7 @@ def test_changed_files(seed: int) -> None:
         check(data, suffix)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_a_hundred_thousand_changed_files(seed: int) -> None:
     """The same at length: ten times 10,000 inputs."""
@@ -311,7 +311,7 @@ def test_changed_sets_of_files(tmp_path: Path) -> None:
     check_sets(300, 0, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_many_changed_sets_of_files(tmp_path: Path) -> None:
     """The same at length."""
     check_sets(20_000, 1, tmp_path)

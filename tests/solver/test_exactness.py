@@ -170,7 +170,7 @@ def test_sums_of_weights_beyond_64_bits_fit_exactly():
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(300, id="some"), pytest.param(50_000, id="all", marks=pytest.mark.slow)]
+    "count", [pytest.param(300, id="some"), pytest.param(50_000, id="all", marks=pytest.mark.study)]
 )
 def test_no_claim_is_false(count):
     """Random, degenerate and mixed numbers against brute force; ``-s`` shows the counts."""

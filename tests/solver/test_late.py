@@ -3,14 +3,19 @@
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import nsa_cli as nsa
 from nsa_cli.core.clock import Clock
+from nsa_cli.kernels import calls
+from nsa_cli.problems import as_problem
 from nsa_cli.problems.tsp.starts import greedy_edge
 from nsa_cli.solver.late import LateError, in_time
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_each
+
+from user_problems import Row
 
 
 def test_work_is_done_in_a_thread_and_its_result_or_error_handed_over():
@@ -84,3 +89,25 @@ def test_a_first_solution_that_comes_late_is_improved_all_the_same(monkeypatch):
     result = nsa.solve(task.instance, time_limit=0.001, seed=1, bound=False)
     assert result.found_by == "start"
     assert result.objective < 0.92 * task.instance.objective(greedy_edge(task.instance, None))
+
+
+def test_a_short_limit_while_functions_compile_is_no_random_start(monkeypatch):
+    """A descent in plain Python."""
+    released = threading.Event()
+
+    def compile_slowly(*_):
+        calls.append(None)
+        try:
+            released.wait(60)
+        finally:
+            calls.pop()
+        raise nsa.UsageError("nobody waits for it")
+
+    monkeypatch.setattr("nsa_cli.user.fused.check_functions", compile_slowly)
+    problem = as_problem(Row)
+    task = nsa.Task(problem, problem.generate(30, np.random.default_rng(0)))
+    try:
+        result = nsa.solve(task, time_limit=1.0, seed=1)
+    finally:
+        released.set()
+    assert (result.found_by, result.objective) == ("start", 0.0)

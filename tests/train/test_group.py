@@ -32,7 +32,7 @@ FIELDS = {
 }
 
 #: Of a training that takes some seconds, with an update every few hundredths.
-LONG = "size: 30\nsteps: 60\nproblems: 64\nvalidation_problems: 16\nvalidate_every: 3\nepochs: 60\n"
+LONG = "size: 30\nsteps: 60\nproblems: 64\nvalidation_problems: 16\nvalidate_every: 3\nepochs: 30\n"
 
 
 def command(method, out, *words):
@@ -156,6 +156,7 @@ def test_a_signal_to_one_process_ends_all_with_their_state_saved(folder, start):
     assert log("p.csv") == log("one.csv")
 
 
+@pytest.mark.slow
 def test_torchrun_starts_a_training_again_that_lost_a_process(folder):
     """It goes on by itself, says so in a line, and comes to the policy of one that was never killed."""
     Path("es.yaml").write_text(LONG)
@@ -176,7 +177,7 @@ def test_torchrun_starts_a_training_again_that_lost_a_process(folder):
     assert log("p.csv") == log("one.csv")
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_killed_at_random_moments_nothing_is_lost(folder, start):
     """Twenty times: one process, or all, of one to three; the next command goes on to the same policy."""
     Path("es.yaml").write_text(LONG)

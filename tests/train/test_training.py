@@ -1,5 +1,6 @@
 """Both methods learn, resume exactly and refuse what they cannot do."""
 
+import csv
 import json
 from dataclasses import replace
 
@@ -103,6 +104,16 @@ def test_a_resumed_training_is_the_same_training(method, tmp_path):
     ]
     half = len(without_seconds) // 2
     assert without_seconds[:half] == without_seconds[half:]
+
+
+def test_the_last_tenth_of_the_epochs_learns_slowly(tmp_path):
+    """Two of twenty; with a final learning rate of nothing these change no weight."""
+    changes = {"epochs": 20, "final_learning_rate": 0.0, "problems": 2, "steps": 4, "population": 2}
+    run = make_run(nsa.find_problem("knapsack"), "es", tmp_path / "p.json", **changes)
+    train_es(run)
+    with run.log_path.open() as log:
+        norms = [float(row["parameter_norm"]) for row in csv.DictReader(log)]
+    assert [k for k in range(1, 20) if norms[k] != norms[k - 1]] == list(range(1, 18))
 
 
 def test_what_cannot_be_resumed_is_refused(tmp_path):

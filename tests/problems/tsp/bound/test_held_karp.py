@@ -161,7 +161,7 @@ def test_tour_bounds_of_matrices_without_geometry():
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(2, id="some"), pytest.param(100, id="all", marks=pytest.mark.slow)]
+    "count", [pytest.param(2, id="some"), pytest.param(100, id="all", marks=pytest.mark.study)]
 )
 @pytest.mark.parametrize("size", TSP.paper_sizes)
 def test_held_karp_is_within_a_per_cent_of_the_papers_tours(shared, size, count, capsys):
@@ -180,7 +180,7 @@ SOME = ("burma14", "gr17", "bayg29", "berlin52", "att48", "si175", "a280", "brg1
 
 
 @pytest.mark.parametrize(
-    "names", [pytest.param(SOME, id="some"), pytest.param(None, id="all", marks=pytest.mark.slow)]
+    "names", [pytest.param(SOME, id="some"), pytest.param(None, id="all", marks=pytest.mark.study)]
 )
 def test_held_karp_never_crosses_an_optimum_of_tsplib(shared, names):
     """All metrics and explicit matrices, up to 85,900 cities."""

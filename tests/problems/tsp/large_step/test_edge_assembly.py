@@ -57,7 +57,7 @@ def cross(instance, one, other, step=0):
 
 
 @pytest.mark.parametrize("kind", INSTANCES)
-@pytest.mark.parametrize("size", [13, 14, 60, 500])
+@pytest.mark.parametrize("size", [13, 60])
 def test_a_child_is_a_shorter_tour_and_the_gain_is_what_it_says(kind, size):
     instance = problem.from_record(INSTANCES[kind](size, 1))
     rng = np.random.default_rng(size)
