@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nsa_cli.cli.console import Console, Status, log_event, log_is_json, say
+from nsa_cli.cli.console import Console, log_event, log_is_json, say
 from nsa_cli.core.task import Task
-from nsa_cli.report.progress import Snapshot, recent_acceptance
+from nsa_cli.report.progress import Live, RunLine
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.stop import Progress
 
-#: Seconds between two lines: one that is written over, JSON, and one that stays.
-_LIVE, _JSON, _LASTING = 0.1, 1.0, 10.0
+#: Seconds between two lines that stay, of JSON and in words.
+_JSON, _LASTING = 1.0, 10.0
 
 
-def _width() -> int:
-    """Columns of the terminal but the last, which would begin a new line."""
-    try:
-        return max(os.get_terminal_size(sys.stderr.fileno()).columns, 20) - 1
-    except (OSError, ValueError):
-        return 79
-
-
-@dataclass
 class ProgressLine:
     """Progress display of a run.
 
-    Attributes
+    Parameters
     ----------
     console : Console
     tasks : list of Task
@@ -39,52 +28,41 @@ class ProgressLine:
         Of `time.monotonic`.
     """
 
-    console: Console
-    tasks: list[Task]
-    deadline: float | None = None
-    _began: float | None = field(default=None, init=False)
-    _due: float = field(default=0.0, init=False)
-    _unsaid: Progress | None = field(default=None, init=False)
-    _last: Progress | None = field(default=None, init=False)
+    def __init__(self, console: Console, tasks: list[Task], deadline: float | None = None) -> None:
+        self._run = RunLine(tasks, deadline, verbose=console.verbose)
+        on_terminal = sys.stderr.isatty() and not log_is_json()
+        self._live = Live(self._run.line, shown=on_terminal and not console.quiet)
+        self._lasting = not (on_terminal or console.quiet) and (log_is_json() or console.verbose)
+        self._due: float | None = None
+        self._unsaid = False
 
-    def __post_init__(self) -> None:
-        self._status = Status(self.console)
-        live = sys.stderr.isatty() and not log_is_json()
-        self._every = _JSON if log_is_json() else _LIVE if live else _LASTING
-        self._shown = not self.console.quiet and (live or log_is_json() or self.console.verbose)
-        self._live = live
+    def begin(self) -> None:
+        """Begin to show it."""
+        self._live.__enter__()
 
     def __call__(self, progress: Progress) -> None:
-        """Show the progress if a line is due."""
-        if not self._shown:
+        """Note the progress, and show it if a line that stays is due."""
+        self._run(progress)
+        if not self._lasting:
             return
         now = time.monotonic()
-        if self._began is None or progress.step == 0:
-            self._began = self._due = now
-            if not log_is_json():
-                self._due = now + self._every
-        self._unsaid = progress
+        if self._due is None:
+            self._due = now if log_is_json() else now + _LASTING
+        self._unsaid = True
         if now >= self._due:
-            self._due = now + self._every
-            self._show(progress, now)
+            self._due = now + (_JSON if log_is_json() else _LASTING)
+            self._say()
 
-    def _show(self, progress: Progress, now: float) -> None:
-        assert self._began is not None
-        self._unsaid = None
-        last, self._last = self._last, progress
-        progress = progress._replace(acceptance=recent_acceptance(progress, last))
-        deadline = None if self.deadline is None else self.deadline - self._began
-        snapshot = Snapshot(progress, now - self._began, self.tasks, deadline)
+    def _say(self) -> None:
+        self._unsaid, snapshot = False, self._run.snapshot()
+        assert snapshot is not None
         if log_is_json():
             log_event("progress", **snapshot.event())
-        elif self._live:
-            self._status.update(snapshot.line(_width(), self.console.verbose))
         else:
             say(snapshot.line(200, verbose=True))
 
     def end(self) -> None:
         """Print the last line where lines stay; erase a live one."""
-        if self._unsaid is not None and log_is_json():
-            self._show(self._unsaid, time.monotonic())
-        if self._live:
-            self._status.clear()
+        if self._unsaid and log_is_json():
+            self._say()
+        self._live.__exit__()

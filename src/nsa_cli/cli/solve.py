@@ -174,6 +174,7 @@ def _run_one(
         from nsa_cli.solver.solve import solve_each
 
         stop = (Interrupt(lambda: signals.received != 0),)
+        observer.begin()
         try:
             for i, result in solve_each(
                 tasks, settings, stop=stop, on_progress=observer, looks=observer.looks

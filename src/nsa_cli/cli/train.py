@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.cli.config import option_names
-from nsa_cli.cli.console import Console, Signals, Status, announce_compiling, say
+from nsa_cli.cli.console import Console, Signals, announce_compiling, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Candidates, Device, Neighbourhood, ProblemName, Quiet, check_output
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import check_installed, need
 from nsa_cli.core.options import parse_seed
-from nsa_cli.report.progress import duration
+from nsa_cli.report.progress import Live, ToldLine, duration
 
 #: Columns of the log that the progress line shows.
 _SHOWN = ("cost", "validation", "acceptance")
@@ -99,12 +99,13 @@ def train(
         chosen = choose_config(
             type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
         )
-        status = Status(console)
+        told = ToldLine("first epoch")
+        live = Live(told.line, shown=not console.quiet)
         with board(tensorboard if group.leads else None) as write, Signals() as signals:
 
             def show(row: Mapping[str, Any]) -> None:
                 write(row)
-                status.update(_progress(row, chosen.epochs))
+                told.tell(_progress(row, chosen.epochs), row["epoch"] / chosen.epochs)
 
             run = Training(
                 found,
@@ -118,10 +119,8 @@ def train(
                 on_epoch=show,
             )
             find_temperatures(run)
-            try:
+            with live:
                 (train_es if method == "es" else train_ppo)(run, resume=resume)
-            finally:
-                status.clear()
         if group.leads and not quiet:
             how = "stopped; --resume goes on" if run.stopped else "done"
             say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
