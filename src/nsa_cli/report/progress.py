@@ -164,7 +164,7 @@ class LiveLine(NamedTuple):
 
 
 class ToldLine:
-    """LiveLine of what it is told."""
+    """Line of what it is told."""
 
     def __init__(self, words: str) -> None:
         self._line = LiveLine(words)
@@ -179,7 +179,7 @@ class ToldLine:
 
 
 class RunLine:
-    """LiveLine of a run, from before its first step to its end.
+    """Line of a run, from before its first step to its end.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class RunLine:
 
 
 class Live:
-    """LiveLine that is shown while something goes on: on a terminal or in a notebook; elsewhere nothing is.
+    """Line that is shown while something goes on: on a terminal or in a notebook; elsewhere nothing is.
 
     It begins after a moment, goes on by itself, and is erased in the end.
 
