@@ -23,7 +23,7 @@ FALLING = np.geomspace(10.0, 0.01, 64)
 class Steps:
     """Chains that do nothing but count, at an energy that a temperature says."""
 
-    most, phase = 1 << 20, ""
+    most, phase, doing = 1 << 20, "", ""
 
     def __init__(self, energy: Any = lambda t: t) -> None:
         self.step, self.temperatures, self._energy = 0, [], energy

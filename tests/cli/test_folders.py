@@ -15,6 +15,7 @@ import pytest
 
 from nsa_cli.cli import overview
 from nsa_cli.inputs import read_inputs
+from nsa_cli.report import progress
 
 from helpers import QUICK
 
@@ -442,11 +443,13 @@ def test_progress_in_words(nsa, towns, tmp_path, monkeypatch):
 
 def test_progress_on_a_terminal(nsa, towns, tmp_path, monkeypatch):
     """One line that is written over, and erased before others."""
-    monkeypatch.setattr(overview, "_LIVE", 0.05)
+    monkeypatch.setattr(progress, "_AFTER", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
     err = nsa("solve", towns, "-o", f"{tmp_path}/out/", *LONG).err
-    assert re.search(r"\r\x1b\[K\d+/10 done, \d+ s left\r\x1b\[K", err), err
-    assert re.search(r"\r\x1b\[Knsa: 10 of 10 solved, .* \d+ s\n$", err), err
+    assert re.search(r" \d+/10 done, \d+ s left", err), err
+    assert re.search(r"\x1b\[2K" + "nsa: 10 of 10 solved, .* \\d+ s\n$", err), err
     assert nsa("solve", towns, "-o", f"{tmp_path}/new/", *LONG, "--quiet").err == ""
 
 

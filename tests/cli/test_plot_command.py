@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 import termios
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from nsa_cli.anneal.progress import Progress
-from nsa_cli.report.progress import Snapshot
+from nsa_cli.report.progress import RunLine, Snapshot
 from nsa_cli.report.trace import Row
 
 from helpers import QUICK as STEPS
@@ -209,9 +210,10 @@ def test_a_terminal_gets_one_line_that_goes_away(square):
     """Written over and over, no wider than the terminal; in the end there is nothing left of it."""
     leader, follower = pty.openpty()
     termios.tcsetwinsize(follower, (24, 60))
-    command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--seed", "1", "--steps", "200"]
-    command += ["--no-bound", "--backend", "torch"]  # kernels are done before there is anything to see
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower)
+    command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--seed", "1", "--steps", "999999999"]
+    command += ["--no-bound", "--method", "anneal", "--time-limit", "3"]
+    environment = {**os.environ, "TERM": "xterm"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, env=environment)
     os.close(follower)
     seen = b""
     while True:
@@ -224,8 +226,23 @@ def test_a_terminal_gets_one_line_that_goes_away(square):
         seen += data
     out, _ = process.communicate(timeout=60)
     assert json.loads(out)["objective"] == 140
-    lines = seen.decode().split("\r\x1b[K")
-    shown = [line for line in lines if line]
-    assert shown
-    assert all(re.match(r"step \d+/200 ", line) and len(line) < 60 for line in shown)
-    assert lines[-1] == ""
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).strip() for line in seen.decode().split("\r")]
+    assert any(re.search(r" step \d+/999999999 ", line) for line in lines)
+    assert max(map(len, lines)) <= 60
+    assert seen.endswith(b"\x1b[2K")
+
+
+def test_a_run_says_what_it_does_before_its_first_step():
+    """While a population is made, too; there are no acceptances then."""
+    assert moment(step=0, doing="starts 12 of 300").line(200) == "starts 12 of 300  best -8"
+    assert "T 0.5  accepted 25 %  large steps" in moment(doing="large steps").line(200)
+    line = RunLine([], time.monotonic() + 20)
+    assert line.line(80) == ("first solution and bound  20 s left", pytest.approx(0, abs=0.1))
+    line(Progress(0, None, 1.0, 0.0, 7.0, doing="generation 4"))
+    assert line.line(80).words == "generation 4  20 s left"
+
+
+def test_a_pipe_gets_nothing_of_it(nsa_process, square):
+    """However long it takes."""
+    done = nsa_process("solve", square, "--time-limit", 1, "--no-bound")
+    assert (done.code, done.err) == (0, "")

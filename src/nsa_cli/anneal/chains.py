@@ -20,6 +20,10 @@ class Chains(Protocol):
         """What is done now, where a run has phases; else empty."""
 
     @property
+    def doing(self) -> str:
+        """The same in words."""
+
+    @property
     def most(self) -> int:
         """Steps that one chunk may have at most."""
 

@@ -208,7 +208,7 @@ class TorchChains:
         Whether a CUDA device replays a step as a graph; it changes nothing else.
     """
 
-    phase = ""
+    phase = doing = ""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ class FusedChains:
         Steps for which the policy sees one temperature, see `nsa_cli.anneal.hold`.
     """
 
-    phase = ""
+    phase = doing = ""
 
     def __init__(
         self,

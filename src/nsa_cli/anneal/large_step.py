@@ -167,6 +167,14 @@ class LargeStepChains:
         """What is done now."""
         return next((population.phase for population in self._populations.values()), CHAIN)
 
+    @property
+    def doing(self) -> str:
+        """The same in words."""
+        if self._unsettled:
+            return "local search"
+        at_work = (population for population in self._populations.values() if population.phase != CHAIN)
+        return next((population.doing for population in at_work), "large steps")
+
     def _populate(self, first: int, count: int, used: float) -> int:
         """Advance a population by up to `count` steps; return how many are left."""
         population = self._populations[first]

@@ -138,6 +138,7 @@ def _progress(
         float(accepted.sum()) / len(accepted) / max(chains.step, 1),
         float(chains.best_energy.min()),
         phase=chains.phase,
+        doing=chains.doing,
         chains=chains,
     )
     if not full:

@@ -136,6 +136,13 @@ class Population:
             self._mate_some(used, each)
 
     @property
+    def doing(self) -> str:
+        """What is done now, in words."""
+        if self.phase == STARTS:
+            return f"starts {len(self._made)} of {self._most}"
+        return f"generation {self._generation}"
+
+    @property
     def is_over(self) -> bool:
         """Whether chains take all further steps."""
         return self.phase == CHAIN and (self._steps is None or self._ahead < 1.0)

@@ -28,6 +28,8 @@ class Progress(NamedTuple):
         Bound on the objective, in the problem's own sense; None where unknown.
     phase : str
         What was done last, see `nsa_cli.anneal.population`; empty where a run has no phases.
+    doing : str
+        The same in words, with numbers.
     chains : Chains, optional
         The chains themselves, as they are at this moment.
     """
@@ -41,4 +43,5 @@ class Progress(NamedTuple):
     lowest: float | None = None
     bound: float | None = None
     phase: str = ""
+    doing: str = ""
     chains: Chains | None = None

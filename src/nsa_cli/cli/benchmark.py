@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsa_cli.cli.console import Console, Signals, Status, emit, say
+from nsa_cli.cli.console import Console, Signals, emit, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Cluster, Device, Jobs, Quiet, problem_names
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import how_to_install, is_installed
 from nsa_cli.core.options import parse_budgets, parse_names, parse_numbers, parse_seconds
 from nsa_cli.io.journal import Journal
-from nsa_cli.pool import Pool
+from nsa_cli.pool import HERE, Pool
+from nsa_cli.report.progress import Live, ToldLine
 
 if TYPE_CHECKING:
     from nsa_cli.bench.benchmark import Benchmark
@@ -142,8 +143,8 @@ def _run(request: Request, out: str | None, console: Console, pool: Pool, *, aga
     from nsa_cli.bench.solvers import Monitor
 
     with Signals() as signals:
-        ready, status = prepare(request), Status(console)
-        monitor = Monitor(lambda: signals.received != 0, status.update)
+        ready, told = prepare(request), ToldLine("measuring")
+        monitor = Monitor(lambda: signals.received != 0, told.tell)
         directory = None if out is None else files.make_directory(out)
         if directory is not None and request.budget and not is_installed("matplotlib"):
             console.warn(f"no picture: it needs {how_to_install('matplotlib')}")
@@ -155,10 +156,13 @@ def _run(request: Request, out: str | None, console: Console, pool: Pool, *, aga
                 rest = f"{ready.size - known} are measured" if known < ready.size else "nothing is measured"
                 console.tell(f"{known} of {ready.size} runs are in {journal.path}; {rest}")
             try:
-                for place, some in ready.runs(monitor, journal, pool):
-                    results.add(place, some)
+                with Live(told.line, shown=not console.quiet):
+                    for place, some in ready.runs(monitor, journal, pool):
+                        results.add(place, some)
+                        if pool != HERE:
+                            done = len(results.runs)
+                            told.tell(f"{done} of {ready.size} runs", done / ready.size)
             finally:
-                status.clear()
                 results.write(last=True)
         results.show()
         if results.complete:

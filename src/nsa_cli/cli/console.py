@@ -215,20 +215,3 @@ class Signals:
     def exit_code(self) -> int:
         """130 after Ctrl-C, 143 after a termination request, 129 after a lost terminal, else 0."""
         return 128 + self.received if self.received else 0
-
-
-class Status:
-    """Status line on stderr, rewritten in place; silent unless stderr is a terminal."""
-
-    def __init__(self, console: Console) -> None:
-        self._shown = not console.quiet and sys.stderr.isatty()
-
-    def update(self, text: str) -> None:
-        """Rewrite the line."""
-        if self._shown:
-            sys.stderr.write(f"\r\x1b[K{visible(text)}")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Erase the line."""
-        self.update("")

@@ -110,6 +110,10 @@ class Observer:
             self._trace(progress)
         self._line(progress)
 
+    def begin(self) -> None:
+        """Begin the display."""
+        self._line.begin()
+
     def end(self) -> None:
         """End the display."""
         self._line.end()

@@ -9,19 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Event, RLock, Thread
-from types import TracebackType
 from typing import TYPE_CHECKING
 
-from nsa_cli.cli.console import Console, Status, say
+from nsa_cli.cli.console import Console, say
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.task import Task
-from nsa_cli.report.progress import duration
+from nsa_cli.report.progress import Live, LiveLine, duration
 
 if TYPE_CHECKING:
     from nsa_cli.report.result import Result
 
-#: Seconds between two lines: one that is written over, and one that stays.
-_LIVE, _LASTING = 0.5, 10.0
+#: Seconds between two lines that stay.
+_LASTING = 10.0
 
 #: Names in a line, at most.
 _NAMES = 5
@@ -29,7 +28,7 @@ _NAMES = 5
 
 @dataclass
 class Overview:
-    """Count of what is done: a live line on a terminal, lasting lines with ``-v``, or JSON; and a summary.
+    """Count of what is done: a live line on a terminal, lasting lines with ``-v``, and a summary.
 
     Parameters
     ----------
@@ -62,30 +61,28 @@ class Overview:
 
     def __post_init__(self) -> None:
         self._left = dict.fromkeys(range(len(self.tasks)))
-        self._status, self._lock, self._over = Status(self.console), RLock(), Event()
+        self._lock, self._over = RLock(), Event()
+        self._on_terminal = sys.stderr.isatty()
+        self._live = Live(self._live_line, shown=self._on_terminal and not self.console.quiet)
         self._thread = Thread(target=copy_context().run, args=(self._show,), name="nsa overview", daemon=True)
         self._since = time.monotonic()
 
     def __enter__(self) -> Overview:
-        live = sys.stderr.isatty()
-        self._every = _LIVE if live else _LASTING
-        if not self.console.quiet and (live or self.console.verbose):
+        self._live.__enter__()
+        if self.console.verbose and not (self.console.quiet or self._on_terminal):
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         if self._thread.ident is not None:
             self._thread.join()
-        self._status.clear()
+        self._live.__exit__()
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
         """Make room for other lines."""
-        with self._lock:
-            self._status.clear()
+        with self._lock, self._live.aside():
             yield
 
     def add(self, place: int, result: Result | NsaError, *, known: bool = False) -> None:
@@ -152,9 +149,9 @@ class Overview:
         return ", ".join([*parts, *([] if left is None else [f"{duration(left)} left"])])
 
     def _show(self) -> None:
-        while not self._over.wait(self._every):
+        while not self._over.wait(_LASTING):
             with self._lock:
-                if sys.stderr.isatty():
-                    self._status.update(self._line()[:79])
-                else:
-                    say(self._line())
+                say(self._line())
+
+    def _live_line(self, width: int) -> LiveLine:
+        return LiveLine(self._line()[:width], 1 - len(self._left) / max(len(self.tasks), 1))

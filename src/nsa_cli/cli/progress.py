@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nsa_cli.cli.console import Console, Status, say
+from nsa_cli.cli.console import Console, say
 from nsa_cli.core.task import Task
-from nsa_cli.report.progress import Snapshot, recent_acceptance
+from nsa_cli.report.progress import Live, RunLine
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.progress import Progress
 
-#: Seconds between two lines: one that is written over, and one that stays.
-_LIVE, _LASTING = 0.1, 10.0
+#: Seconds between two lines that stay.
+_LASTING = 10.0
 
 
-def _width() -> int:
-    """Columns of the terminal but the last, which would begin a new line."""
-    try:
-        return max(os.get_terminal_size(sys.stderr.fileno()).columns, 20) - 1
-    except (OSError, ValueError):
-        return 79
-
-
-@dataclass
 class ProgressLine:
     """Progress display of a run.
 
-    Attributes
+    Parameters
     ----------
     console : Console
     tasks : list of Task
@@ -39,42 +28,27 @@ class ProgressLine:
         Of `time.monotonic`.
     """
 
-    console: Console
-    tasks: list[Task]
-    deadline: float | None = None
-    _began: float | None = field(default=None, init=False)
-    _due: float = field(default=0.0, init=False)
-    _last: Progress | None = field(default=None, init=False)
+    def __init__(self, console: Console, tasks: list[Task], deadline: float | None = None) -> None:
+        self._run = RunLine(tasks, deadline, verbose=console.verbose)
+        on_terminal = sys.stderr.isatty()
+        self._live = Live(self._run.line, shown=on_terminal and not console.quiet)
+        self._lasting = console.verbose and not (on_terminal or console.quiet)
+        self._due: float | None = None
 
-    def __post_init__(self) -> None:
-        self._status = Status(self.console)
-        self._live = sys.stderr.isatty()
-        self._every = _LIVE if self._live else _LASTING
-        self._shown = not self.console.quiet and (self._live or self.console.verbose)
+    def begin(self) -> None:
+        """Begin to show it."""
+        self._live.__enter__()
 
     def __call__(self, progress: Progress) -> None:
-        """Show the progress if a line is due."""
-        if not self._shown:
-            return
+        """Note the progress, and show it if a line that stays is due."""
+        self._run(progress)
         now = time.monotonic()
-        if self._began is None or progress.step == 0:
-            self._began, self._due = now, now + self._every
-        if now >= self._due:
-            self._due = now + self._every
-            self._show(progress, now)
-
-    def _show(self, progress: Progress, now: float) -> None:
-        assert self._began is not None
-        last, self._last = self._last, progress
-        progress = progress._replace(acceptance=recent_acceptance(progress, last))
-        deadline = None if self.deadline is None else self.deadline - self._began
-        snapshot = Snapshot(progress, now - self._began, self.tasks, deadline)
-        if self._live:
-            self._status.update(snapshot.line(_width(), self.console.verbose))
-        else:
+        if self._due is None:
+            self._due = now + _LASTING
+        if self._lasting and now >= self._due and (snapshot := self._run.snapshot()) is not None:
+            self._due = now + _LASTING
             say(snapshot.line(200, verbose=True))
 
     def end(self) -> None:
         """Erase a live line."""
-        if self._live:
-            self._status.clear()
+        self._live.__exit__()

@@ -98,6 +98,7 @@ def _run_one(
     with Signals() as signals:
         from nsa_cli.solver.solve import solve_each
 
+        observer.begin()
         try:
             for i, result in solve_each(
                 tasks,

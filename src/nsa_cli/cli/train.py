@@ -11,14 +11,14 @@ import typer
 
 from nsa_cli.cli.compiling import announce_compiling
 from nsa_cli.cli.config import option_names
-from nsa_cli.cli.console import Console, Signals, Status, say
+from nsa_cli.cli.console import Console, Signals, say
 from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Device, Neighbourhood, ProblemName, Quiet, check_output
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import check_installed, need
 from nsa_cli.core.options import parse_seed
-from nsa_cli.report.progress import duration
+from nsa_cli.report.progress import Live, ToldLine, duration
 
 #: Columns of the log that the progress line shows.
 _SHOWN = ("cost", "validation", "acceptance")
@@ -95,7 +95,12 @@ def train(
         chosen = choose_config(
             type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
         )
-        status = Status(console)
+        told = ToldLine("first epoch")
+        live = Live(told.line, shown=not console.quiet)
+
+        def show(row: Mapping[str, Any]) -> None:
+            told.tell(_progress(row, chosen.epochs), row["epoch"] / chosen.epochs)
+
         with Signals() as signals:
             run = Training(
                 found,
@@ -106,13 +111,11 @@ def train(
                 threads=group.threads,
                 group=group,
                 asked_to_stop=lambda: signals.received,
-                on_epoch=lambda row: status.update(_progress(row, chosen.epochs)),
+                on_epoch=show,
             )
             find_temperatures(run)
-            try:
+            with live:
                 (train_es if method == "es" else train_ppo)(run, resume=resume)
-            finally:
-                status.clear()
         if group.leads and not quiet:
             how = "stopped; --resume goes on" if run.stopped else "done"
             say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")

@@ -1,19 +1,22 @@
-"""Progress of a run in words, and as a bar for Python, in a terminal or a notebook."""
+"""Progress: in words, and live, as a line on a terminal or in a notebook."""
 
 from __future__ import annotations
 
+import contextlib
 import html
 import math
+import sys
 import time
-from types import TracebackType
-from typing import Any
+from collections.abc import Callable, Iterator
+from threading import Event, RLock, Thread
+from typing import Any, NamedTuple
 
 from nsa_cli.anneal.progress import Progress
 from nsa_cli.core.bound import relative_gap
 from nsa_cli.core.task import Task
 
-#: Seconds between two pictures of a bar; columns of a bar, and of the words beside it in a notebook.
-_EVERY, _BAR, _WORDS = 0.1, 20, 90
+#: Seconds before the first picture, and between two; columns of a bar, and of words beside it in a notebook.
+_AFTER, _EVERY, _BAR, _WORDS = 0.3, 0.1, 20, 90
 
 
 class Snapshot:
@@ -66,11 +69,13 @@ class Snapshot:
         """One line of at most `width` characters; the least important parts are left out first."""
         progress = self.progress
         # Each part with its rank: the highest goes first where the line is too narrow.
-        parts = [
-            (0, self._step()),
-            (4, f"T {progress.temperature:.3g}"),
-            (3, f"accepted {100 * progress.acceptance:.0f} %"),
-        ]
+        parts = [(0, self._step())]
+        if progress.step or not progress.doing:
+            parts += [
+                (4, f"T {progress.temperature:.3g}"),
+                (3, f"accepted {100 * progress.acceptance:.0f} %"),
+            ]
+            parts += [(4, progress.doing)] if progress.doing else []
         if self.instances > 1:
             parts.append((5, f"{self.instances} instances"))
         if self.best is not None:
@@ -89,8 +94,10 @@ class Snapshot:
         return text[:width]
 
     def _step(self) -> str:
-        """Step number and share done: of the steps, or of the time limit."""
+        """What is done, or the step number, and the share done: of the steps, or of the time limit."""
         step, steps = self.progress.step, self.progress.steps
+        if step == 0 and self.progress.doing:
+            return self.progress.doing
         if steps is not None:
             return f"step {step}/{steps} ({100 * step // max(steps, 1)} %)"
         if self.left is None:
@@ -126,73 +133,178 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-class ProgressBar:
-    """Progress of a run as a bar: on standard error if that is a terminal, or in a notebook; else nothing.
+class LiveLine(NamedTuple):
+    """What a live line shows.
+
+    Attributes
+    ----------
+    words : str
+    share : float, optional
+        Of the work, or the time, that is done; None where nobody knows.
+    """
+
+    words: str
+    share: float | None = None
+
+
+class ToldLine:
+    """Line of what it is told."""
+
+    def __init__(self, words: str) -> None:
+        self._line = LiveLine(words)
+
+    def tell(self, words: str, share: float | None = None) -> None:
+        """Show other words from now on."""
+        self._line = LiveLine(words, share)
+
+    def line(self, width: int) -> LiveLine:
+        """Give at most `width` columns of them."""
+        return self._line._replace(words=self._line.words[:width])
+
+
+class RunLine:
+    """Line of a run, from before its first step to its end.
 
     Parameters
     ----------
     tasks : list of Task
     deadline : float, optional
         By `time.monotonic`.
+    verbose : bool
     """
 
-    def __init__(self, tasks: list[Task], deadline: float | None = None) -> None:
-        self._tasks, self._deadline = tasks, deadline
-        self._began = self._due = time.monotonic()
+    def __init__(self, tasks: list[Task], deadline: float | None = None, *, verbose: bool = False) -> None:
+        self._tasks, self._deadline, self._verbose = tasks, deadline, verbose
+        self._began = time.monotonic()
+        self._progress: Progress | None = None
         self._last: Progress | None = None
-        self._display: _TerminalBar | _NotebookBar | None = None
-
-    def __enter__(self) -> ProgressBar:
-        from rich.console import Console
-
-        console = Console(stderr=True)
-        if console.is_jupyter:
-            self._display = _NotebookBar()
-        elif console.is_terminal:
-            self._display = _TerminalBar(console)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._display is not None:
-            self._display.end()
 
     def __call__(self, progress: Progress) -> None:
-        """Show the progress if it is time to."""
-        now = time.monotonic()
-        if self._display is None or now < self._due:
-            return
-        self._due, last, self._last = now + _EVERY, self._last, progress
-        progress = progress._replace(acceptance=recent_acceptance(progress, last))
+        """Note the progress; the first one is where the time begins."""
+        if self._progress is None:
+            self._began = time.monotonic()
+        self._progress = progress
+
+    def snapshot(self) -> Snapshot | None:
+        """Give the progress, with the acceptance rate since the last time; None before there is any."""
+        last, self._last = self._last, self._progress
+        if self._progress is None:
+            return None
+        progress = self._progress._replace(acceptance=recent_acceptance(self._progress, last))
         deadline = None if self._deadline is None else self._deadline - self._began
-        snapshot = Snapshot(progress, now - self._began, self._tasks, deadline)
-        self._display.show(snapshot.share, snapshot.line(self._display.width))
+        return Snapshot(progress, time.monotonic() - self._began, self._tasks, deadline)
+
+    def line(self, width: int) -> LiveLine:
+        """Write it in at most `width` columns."""
+        if (shown := self.snapshot()) is not None:
+            return LiveLine(shown.line(width, self._verbose), shown.share)
+        words, now = "first solution and bound", time.monotonic()
+        if self._deadline is None:
+            return LiveLine(words[:width])
+        left = max(self._deadline - now, 0.0)
+        share = (now - self._began) / max(now - self._began + left, 1e-9)
+        return LiveLine(f"{words}  {duration(left)} left"[:width], share)
 
 
-class _TerminalBar:
-    """Bar of rich, which is erased in the end."""
+class Live:
+    """Line that is shown while something goes on: on a terminal or in a notebook; elsewhere nothing is.
+
+    It begins after a moment, goes on by itself, and is erased in the end.
+
+    Parameters
+    ----------
+    line : callable
+        ``line(width) -> LiveLine``, of at most so many columns.
+    shown : bool
+    """
+
+    def __init__(self, line: Callable[[int], LiveLine], *, shown: bool = True) -> None:
+        self._line, self._over, self._lock = line, Event(), RLock()
+        self._thread: Thread | None = None
+        self._display: _Terminal | _Notebook | None = None
+        self._there: LiveLine | None = None
+        if shown and (sys.stderr.isatty() or "IPython" in sys.modules):
+            self._thread = Thread(target=self._show, name="nsa live", daemon=True)
+
+    def __enter__(self) -> Live:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Make room for other lines."""
+        with self._lock:
+            if self._display is not None:
+                self._display.erase()
+            self._there = None
+            yield
+
+    def _show(self) -> None:
+        if self._over.wait(_AFTER):
+            return
+        self._display = display = _display()
+        while display is not None and not self._over.wait(_EVERY):
+            with self._lock:
+                if (line := self._line(display.width)) != self._there:
+                    display.show(line)
+                self._there = line
+        with self.aside():
+            pass
+
+
+def _display() -> _Terminal | _Notebook | None:
+    from rich.console import Console
+
+    class Steady(Console):
+        """Console that leaves the cursor where it can be seen, whatever ends the process."""
+
+        def show_cursor(self, show: bool = True) -> bool:
+            return False
+
+    console = Steady(stderr=True)
+    if console.is_jupyter:
+        return _Notebook()
+    return _Terminal(console) if sys.stderr.isatty() and console.is_interactive else None
+
+
+class _Terminal:
+    """Bar of rich with words beside it."""
 
     def __init__(self, console: Any) -> None:
         from rich.progress import BarColumn, Progress, TextColumn
 
         self.width = max(console.width - _BAR - 2, 20)
         columns = (BarColumn(_BAR), TextColumn("{task.description}", markup=False))
-        self._bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
-        self._row = self._bar.add_task("", total=1.0)
-        self._bar.start()
+        self._bar = Progress(
+            *columns,
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._row = self._bar.add_task("")
 
-    def show(self, share: float, line: str) -> None:
+    def show(self, line: LiveLine) -> None:
         """Draw it anew."""
-        self._bar.update(self._row, completed=share, description=line, refresh=True)
+        total = None if line.share is None else 1.0
+        self._bar.update(self._row, completed=line.share or 0.0, total=total, description=line.words)
+        self._bar.start()
+        self._bar.refresh()
 
-    def end(self) -> None:
-        """Erase it."""
+    def erase(self) -> None:
+        """Leave nothing of it, until it is drawn anew."""
         self._bar.stop()
 
 
-class _NotebookBar:
-    """Bar of HTML, which needs no widgets; it is emptied in the end."""
+class _Notebook:
+    """Bar of HTML, which needs no widgets."""
 
     def __init__(self) -> None:
         from IPython.display import HTML, display
@@ -200,12 +312,12 @@ class _NotebookBar:
         self._html, self.width = HTML, _WORDS
         self._handle = display(HTML(""), display_id=True)
 
-    def show(self, share: float, line: str) -> None:
+    def show(self, line: LiveLine) -> None:
         """Draw it anew."""
-        self._handle.update(
-            self._html(f'<progress value="{share:.3f}"></progress> <code>{html.escape(line)}</code>')
-        )
+        share = "" if line.share is None else f' value="{line.share:.3f}"'
+        words = html.escape(line.words)
+        self._handle.update(self._html(f"<progress{share}></progress> <code>{words}</code>"))
 
-    def end(self) -> None:
+    def erase(self) -> None:
         """Empty it."""
         self._handle.update(self._html(""))
