@@ -175,9 +175,10 @@ HEAT = _Heat()
 
 def run(some: Case, shares: Shares, seed: int, limit: float | None = None) -> float:
     """Solve an instance, from which nothing is left of earlier runs, and give the tour's length."""
-    population.MADE = tour_chains.MADE = shares.made  # type: ignore[attr-defined]
+    population.CONSTRUCTION_SHARE = shares.made  # type: ignore[attr-defined]
+    tour_chains.CONSTRUCTION_SHARE = shares.made  # type: ignore[attr-defined]
     tour_population._NOISE, population._IDLE = shares.noise, shares.idle  # type: ignore[assignment]
-    population._RECOMBINED, HEAT.factor = shares.recombined, shares.heat
+    population._CROSSOVER_END, HEAT.factor = shares.recombined, shares.heat
     fresh = dataclasses.replace(some.instance)
     found = nsa.solve(fresh, time_limit=limit or some.limit, seed=seed, threads=1, bound=False)
     return float(found.objective)
