@@ -300,16 +300,16 @@ class Problem(ABC, Generic[InstanceT]):
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
     neighbourhoods : tuple of Neighbourhood
-        The paper's first.
+        Its neighbourhoods, the paper's first.
     default_neighbourhood : str
         The one that `solve` takes unless a policy or a neighbourhood is given.
     uncompiled_start : str or None
         The start for where there is no time to compile a problem's functions; None where there are none.
     without_large_steps : str
-        Reason, where `large_step` gives None.
+        The reason, where `large_step` gives None.
     bound_share : float or None
-        Share of the time limit for a bound whose method often finds the optimum or ends the search; None: a
-        fifth, and less of a short time.
+        The share of the time limit for a bound whose method often finds the optimum or ends the search; None
+        for a fifth, and less of a short time.
     prefers_large_steps : bool
         Whether `solve` takes large steps by default.
     built_in : bool

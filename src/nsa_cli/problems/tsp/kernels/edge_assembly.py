@@ -261,7 +261,7 @@ def _exchange(cities: Cities, chain: Chain, assembly: Assembly, begin: int, end:
         The gain in length, and the number of cuts: none where nothing is gained.
     """
     size, cycles, links, tolerance = len(chain.order), assembly.cycles, assembly.links, cities.tolerance
-    # Joins take gain away as a rule, so a cycle without any is not followed further.
+    # Joins take some of the gain away as a rule, so a cycle that has none is not followed further.
     gain = 0.0
     for k in range(begin, end, 2):
         v, w = _signed(cycles[k]), _signed(cycles[k + 1])
@@ -278,7 +278,7 @@ def _exchange(cities: Cities, chain: Chain, assembly: Assembly, begin: int, end:
             cut, here, there = p, 2 * p + 1, 2 * q
         elif p == _after(q, size):
             cut, here, there = q, 2 * p, 2 * q + 1
-        else:  # an earlier cycle, or a join of it, has removed the edge
+        else:  # a join of an earlier cycle has removed the edge
             return 0.0, 0
         count = _insert(assembly, cut, count)
         if last < 0:
@@ -386,8 +386,8 @@ def _best_join(
 ) -> tuple[float, int, int]:
     """Find the best exchange of an edge of a subtour and one outside for two that join them.
 
-    A city v of the subtour and a candidate c of it outside are joined, and so are the cities v1 and c1 to
-    which they were. Both neighbours of each are tried as v1 and c1.
+    The edges (v, v1) of the subtour and (c, c1) outside go, (v, c) and (v1, c1) come, for each city v, each
+    candidate c of it, and both neighbours of either.
 
     Returns
     -------
