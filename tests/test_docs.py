@@ -276,3 +276,18 @@ def test_links_lead_to_files():
         for target in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
             if "://" not in target and target not in ("commands.md", "python.md"):  # these two are made
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_the_way_through_the_code_names_what_is_there():
+    """Each file on the page of the code, and each function or class of one, up to its rules."""
+    way = (ROOT / "docs/code.md").read_text().split("## A solve")[1].split("## Rules")[0]
+    named = re.findall(r"(?<![\w/])((?:[a-z_]+/)+[a-z_]+)(?:\.(\w+))?", way)
+    assert len(named) > 40
+    for path, name in named:
+        place = ROOT / "src/nsa_cli" / path
+        assert place.is_dir() or place.with_suffix(".py").is_file(), path
+        if name:
+            assert re.search(rf"^(def|class) {name}\b", place.with_suffix(".py").read_text(), re.M), (
+                path,
+                name,
+            )

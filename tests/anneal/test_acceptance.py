@@ -86,7 +86,7 @@ def test_large_steps_take_a_threshold():
 
 
 def test_large_steps_refuse_a_rule_that_needs_the_way_back():
-    """A kick and its repair have no reverse whose probability is known."""
+    """A kick and its local search have no reverse whose probability is known."""
     with pytest.raises(UsageError, match="expected one of metropolis, threshold with large steps"):
         large_steps("hastings", 0.3)
 

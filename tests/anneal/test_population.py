@@ -5,7 +5,7 @@ import pytest
 
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.anneal.population import CHAIN, RECOMBINATION, STARTS, Population
-from nsa_cli.core.problem import LEAST_POPULATION, MADE
+from nsa_cli.core.problem import CONSTRUCTION_SHARE, LEAST_POPULATION
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.large_step import large_step
 from nsa_cli.problems.tsp.starts import greedy_edge
@@ -99,15 +99,15 @@ def test_by_time_the_pace_of_the_first_solutions_tells_whether_there_will_be_eno
     """Fifteen solutions by half of the run, or no more; what came before them does not count."""
     population = population_of()
     population.advance(1, 0.1, map)
-    made = len(population._made)
-    assert 0 < made < LEAST_POPULATION
-    population.advance(1, 0.1 + (MADE - 0.1) * made / LEAST_POPULATION + late, map)
+    count = len(population._constructed)
+    assert 0 < count < LEAST_POPULATION
+    population.advance(1, 0.1 + (CONSTRUCTION_SHARE - 0.1) * count / LEAST_POPULATION + late, map)
     assert population.phase == phase
 
 
 def test_by_time_there_is_none_after_its_share():
     population = population_of()
-    population.advance(1, MADE, map)
+    population.advance(1, CONSTRUCTION_SHARE, map)
     assert population.phase == CHAIN
 
 

@@ -84,7 +84,7 @@ def test_an_interrupt_before_anything_gives_the_start():
 
 def test_a_first_solution_that_comes_late_is_improved_all_the_same(monkeypatch):
     """To the end of a local search, so that it is better than greedy edges by far; however late it is."""
-    monkeypatch.setattr("nsa_cli.solver.late._MOMENT", 30.0)
+    monkeypatch.setattr("nsa_cli.solver.late._LEAST_SECONDS", 30.0)
     (task,) = nsa.generate("tsp", 20_000, 1, seed=3)
     result = nsa.solve(task.instance, time_limit=0.001, seed=1, bound=False)
     assert result.found_by == "start"

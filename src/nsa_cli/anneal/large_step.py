@@ -1,6 +1,6 @@
-"""Large-step Markov chains: kick, local search, accept or undo (Martin, Otto and Felten 1991).
+"""Large-step Markov chains: kick, local search, accept or reject (Martin, Otto and Felten 1991).
 
-Iterated local search under a temperature: the chains that one compiled loop advances
+They are iterated local search under a temperature. One compiled loop advances the chains
 (`nsa_cli.kernels.large_steps`). Where solutions can recombine, chains begin at the best of a population.
 """
 
@@ -26,24 +26,23 @@ from nsa_cli.kernels.large_steps import (
     BEGIN,
     BEST,
     CURRENT,
-    SETTLE,
+    DESCEND,
     STEPS,
     Tally,
-    go_on_from,
+    restart_at,
     run_chain,
 )
 
-#: Elements that a chain settles between two looks at the clock.
+#: The elements that a descent visits between two looks at the clock.
 _VISITED = 2000
 
 #: Step k goes to the segment in whose share the fractional part of k times this falls: evenly all along.
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
+_NO_STEPS = np.zeros(0)
+
 S = TypeVar("S")
 T = TypeVar("T")
-
-
-_NO_STEPS = np.zeros(0)
 
 
 def large_step_rule(acceptance: str) -> Rule:
@@ -71,24 +70,25 @@ class LargeStepChains:
     Parameters
     ----------
     runs : sequence of LargeStepRun
-        One a chain, at its first solution.
+        The runs, one a chain, at their first solutions.
     keys : int64[B]
-        Random streams.
+        The random streams.
     acceptance : str
-        One of `nsa_cli.kernels.acceptance.RULES` that does not use the reverse move's probability.
+        A rule of `nsa_cli.kernels.acceptance.RULES` that does not use the reverse move's probability.
     threads : int
+        The number of threads.
     rows : int
-        Chains of an instance, one after the other, which share a population.
+        The number of chains of an instance, one after the other, which share a population.
     steps : int or None
-        Of the run, for the size of populations; None where time ends it, 0 for no population.
+        The steps of the run, for the size of populations; None where time ends it, 0 for no population.
 
     Raises
     ------
     UsageError
-        If it is another.
+        If the rule is none of these.
     """
 
-    #: Temperatures of a chunk are an array: it may have some, but not too many.
+    #: The most steps of a chunk, whose temperatures are an array.
     most = 1 << 16
 
     def __init__(
@@ -111,15 +111,15 @@ class LargeStepChains:
         self._loop = partial(run_chain, rule)
         for chain, tally in zip(runs, self._tallies, strict=True):
             self._loop(chain.data, chain.state, tally, _NO_STEPS, BEGIN, 0)
-        #: Chains that are still to settle, each with those that start as it does.
-        self._unsettled = _alike(runs)
+        #: The chains whose first descent goes on, each with those that start as it does.
+        self._descending = _alike(runs)
         self._partitioned = [
             _PartitionedChain(row, run.partition, self._tallies[row], self._loop)
             for row, run in enumerate(runs)
             if run.partition is not None
         ]
         self._whole = [row for row, run in enumerate(runs) if run.partition is None]
-        #: Those not over yet, by the first chain of their instance.
+        #: The populations that are not over yet, by the first chain of their instance.
         self._populations: dict[int, Population] = {}
         self._rows, self._by_time = rows, steps is None
         for row in range(0, len(runs) if steps != 0 else 0, rows):
@@ -130,13 +130,13 @@ class LargeStepChains:
         # Chains wait for their segments in threads that the segments do not need.
         waits = self._pool is not None and len(self._partitioned) > 1
         self._each_chain = ThreadPoolExecutor(len(self._partitioned)).map if waits else map
-        self._go_on_settling()  # some of it in any case: with no time for more, it still is an answer
+        self._descend()  # a part in any case: with no time for more, it still is an answer
 
     def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
-        """Take all chains through so many steps, unless some have still to settle after this."""
-        if self._unsettled:
-            self._go_on_settling()
-        if self._unsettled:
+        """Take all chains through so many steps, unless a first descent goes on after this."""
+        if self._descending:
+            self._descend()
+        if self._descending:
             return
         count = len(temperatures)
         left = dict.fromkeys(range(len(self._runs)), count)
@@ -158,13 +158,13 @@ class LargeStepChains:
         self.step += count
 
     @property
-    def is_settling(self) -> bool:
-        """Whether local search has still to improve first solutions."""
-        return bool(self._unsettled)
+    def is_descending(self) -> bool:
+        """Whether first solutions are not at local optima yet."""
+        return bool(self._descending)
 
     @property
     def phase(self) -> str:
-        """What is done now."""
+        """The phase of the population that is worked at; that of chains where there is none."""
         return next((population.phase for population in self._populations.values()), CHAIN)
 
     @property
@@ -182,9 +182,9 @@ class LargeStepChains:
         left = population.advance(count, used, self._each)
         if population.best_energy < self._tallies[first].energies[BEST]:
             run = self._runs[first]
-            go_on_from(run.data, run.state, self._tallies[first], population.best)
+            restart_at(run.data, run.state, self._tallies[first], population.best)
         if runs and population.phase == CHAIN:
-            while not self._settle_some(first):
+            while not self._descend_some(first):
                 pass
             for row in range(first + 1, first + self._rows):
                 _copy(self._runs[first].state, self._runs[row].state)
@@ -196,18 +196,18 @@ class LargeStepChains:
     def _each(self, work: Callable[[S], T], things: Sequence[S]) -> list[T]:
         return list(map(work, things) if self._pool is None else self._pool.map(work, things))
 
-    def _go_on_settling(self) -> None:
-        """Settle one of all that start alike, and put the others where it ends."""
-        rows = list(self._unsettled)
-        for row, done in zip(rows, self._each(self._settle_some, rows), strict=True):
+    def _descend(self) -> None:
+        """Descend with one of all that start alike, and put the others where it ends."""
+        rows = list(self._descending)
+        for row, done in zip(rows, self._each(self._descend_some, rows), strict=True):
             if done:
-                for other in self._unsettled.pop(row):
+                for other in self._descending.pop(row):
                     _copy(self._runs[row].state, self._runs[other].state)
                     _copy(self._tallies[row].energies, self._tallies[other].energies)
 
-    def _settle_some(self, row: int) -> bool:
+    def _descend_some(self, row: int) -> bool:
         run = self._runs[row]
-        return self._loop(run.data, run.state, self._tallies[row], _NO_STEPS, SETTLE, _VISITED)
+        return self._loop(run.data, run.state, self._tallies[row], _NO_STEPS, DESCEND, _VISITED)
 
     def _run(self, row: int, temperatures: NDArray[np.float64]) -> None:
         run = self._runs[row]
@@ -247,16 +247,17 @@ class LargeStepChains:
 class _PartitionedChain:
     """A chain that is cut into segments, each of which does its share of a round's steps.
 
-    Which step is whose depends on nothing but its number in the round, and each segment draws from a stream
-    of its own: chunks and threads change nothing.
+    The segment that takes a step depends on nothing but the step's number in the round, and each segment
+    draws from a stream of its own: chunks and threads change nothing.
 
     Parameters
     ----------
     row : int
-        Its number.
+        The number of the chain.
     partition : Partition
+        Its cuts into segments.
     tally : Tally
-        Of the whole chain; kept up to date.
+        The tally of the whole chain, which is kept up to date.
     loop : callable
         `run_chain` with its rule.
     """
@@ -269,7 +270,7 @@ class _PartitionedChain:
         self._segments: list[Segment] = []
         self._owner = np.zeros(0, np.uint16)
         self._round, self._done = 0, 0
-        #: Energies when the round began, and whether the segments have beaten the best one.
+        #: The energies when the round began, and whether the segments have beaten the best one.
         self._before, self._improved = tally.energies.copy(), False
 
     def advance(self, temperatures: NDArray[np.float64], each: Callable[..., Any]) -> None:
@@ -310,7 +311,7 @@ class _PartitionedChain:
     def _make(self, row: int) -> Segment:
         segment, tally = self._partition.segment(row), self._tallies[row]
         tally.energies[:] = 0.0
-        while not self._loop(segment.data, segment.state, tally, _NO_STEPS, SETTLE, _VISITED):
+        while not self._loop(segment.data, segment.state, tally, _NO_STEPS, DESCEND, _VISITED):
             pass
         return segment
 

@@ -1,9 +1,9 @@
-"""Populations of solutions that recombine, before a large-step chain goes on from the best of them.
+"""Populations of solutions: construction and crossover, before a large-step chain goes on from the best.
 
-A chain keeps the global structure of its start, which kicks do not leave. So a run begins with many solutions
-from different starts, each improved by local search alone. Generation after generation each takes over what
-its neighbour in a random ring does better, until that changes little. What a problem has to offer for it is
-`nsa_cli.core.problem.Recombination`.
+A chain keeps the global structure of its start, which kicks do not leave. So a run begins with a population
+constructed from different starts, each improved by local search alone. Generation after generation a random
+mating permutation is drawn, and each solution takes over what the next one in it does better, until that
+changes little. What a problem has to offer for it is `nsa_cli.core.problem.Recombination`.
 """
 
 from __future__ import annotations
@@ -18,52 +18,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import start_draws, stream_keys, uniforms
-from nsa_cli.core.problem import LEAST_POPULATION, MADE, Recombination
-from nsa_cli.kernels.recombination import make, mate
+from nsa_cli.core.problem import CONSTRUCTION_SHARE, LEAST_POPULATION, Recombination
+from nsa_cli.kernels.recombination import construct, cross_over
 
-#: Share of the run after which none recombine.
-_RECOMBINED = 0.9
+#: The share of the run after which there is no more crossover.
+_CROSSOVER_END = 0.9
 
-#: More solutions gain little.
+#: The most solutions of a population: more gain little.
 _MOST = 300
 
-#: Elements of all solutions at most.
+#: The most elements of all solutions together.
 _ELEMENTS = 20_000_000
 
-#: Generations in a row without a better best solution, after which there are no more.
+#: After more generations than this in a row without a better best solution there are no more.
 _IDLE = 4
 
-#: The random streams of rings and, the next, of matings; those of members count from 0.
-_RINGS = 1 << 20
+#: The random stream of mating permutations; the next one is that of crossovers, and those of starts count
+#: from 0.
+_MATING_STREAM = 1 << 20
 
-#: Elements of a slice of work, and of one whose size the number of threads must not change, which has this
-#: many solutions or pairs where elements allow.
-_SLICE, _FIXED_SLICE, _FIXED_COUNTS = 2_000, 160_000, (2, 8)
+#: Elements of a slice of work where time ends the run.
+_SLICE = 2_000
 
-#: To recombine two takes a fraction of the time to make one: so many times as many are a slice.
-_PAIRS = 8
+#: Elements of a slice where steps end the run, whose size the number of threads must not change.
+_FIXED_SLICE = 160_000
 
-#: Phases of a run.
-STARTS, RECOMBINATION, CHAIN = "starts", "recombination", "chain"
+#: The fewest solutions of such a slice.
+_FIXED_LEAST = 2
+
+#: The most solutions of such a slice, unless `_SLICE` elements are more.
+_FIXED_MOST = 8
+
+#: A crossover takes a fraction of the time of a construction: so many times as many are a slice.
+_CROSSOVERS = 8
+
+#: The phase in which solutions are constructed, by the word that users see.
+STARTS = "starts"
+
+#: The phase of crossover.
+RECOMBINATION = "recombination"
+
+#: The phase in which chains take the steps.
+CHAIN = "chain"
 
 
 class Population:
-    """Solutions of an instance, made and recombined in slices of work that count as steps of its chains.
+    """A population of an instance, whose slices of work count as steps of the instance's chains.
 
-    By steps, what is done by which step depends on nothing but its number: threads and chunks change nothing.
+    Where steps end the run, what is done by which step depends on its number alone: threads and chunks change
+    nothing.
 
     Parameters
     ----------
     recombination : Recombination
     data : NamedTuple
-        As in `nsa_cli.kernels.steps`.
+        The instance as the hooks of `nsa_cli.kernels.steps` read it.
     key : int64
-        Random stream.
+        The random stream.
     steps : int or None
-        Of the run; None where time ends it.
+        The steps of the run; None where time ends it.
     chains : int
-        Chains of the instance, which make each step.
+        The number of chains of the instance, which all take each step.
     threads : int
+        The number of threads that construct and cross over.
     """
 
     def __init__(
@@ -77,30 +94,32 @@ class Population:
         threads: int,
     ) -> None:
         self._recombination, self._data, self._key = recombination, data, int(key)
-        self._ring_key, self._mating_key = stream_keys(self._key, np.arange(_RINGS, _RINGS + 2))
+        self._mating_key, self._crossover_key = stream_keys(self._key, _MATING_STREAM + np.arange(2))
         self._chains, self._threads, self._steps = chains, threads, steps
         size = recombination.size
         self._most = min(_MOST, _ELEMENTS // size)
         if steps is None:
             self._slice = max(_SLICE // size, threads)
         else:
-            self._most = min(self._most, int(MADE * steps * chains / recombination.making))
-            low, high = _FIXED_COUNTS
-            self._slice = max(_SLICE // size, min(max(_FIXED_SLICE // size, low), high))
+            kicks = CONSTRUCTION_SHARE * steps * chains
+            self._most = min(self._most, int(kicks / recombination.construction_kicks))
+            fixed = min(max(_FIXED_SLICE // size, _FIXED_LEAST), _FIXED_MOST)
+            self._slice = max(_SLICE // size, fixed)
         self.phase = STARTS if self._most >= LEAST_POPULATION else CHAIN
         self._workers: SimpleQueue[Any] = SimpleQueue()
         if self.phase == STARTS:
             for _ in range(threads):
                 self._workers.put(recombination.worker())
-        self._made: list[NDArray[Any]] = []
-        #: Share of the run that was used before the first was made.
+        self._constructed: list[NDArray[Any]] = []
+        #: The share of the run that was used before the first construction.
         self._began = 0.0
-        #: Solutions of this generation; what becomes of them, in the order of the ring; how many are done.
-        self._members = self._children = np.zeros((0, 0))
-        self._ring, self._energies, self._mated = np.zeros(0, np.int64), np.zeros(0), 0
-        #: Generations begun, and those in a row without a better best solution.
+        #: The solutions of this generation, and their children at the places of the mating permutation.
+        self._population = self._children = np.zeros((0, 0))
+        #: The mating permutation, the energies of the children, and how many of these there are so far.
+        self._mating, self._energies, self._crossed = np.zeros(0, np.int64), np.zeros(0), 0
+        #: The number of generations begun, and of those in a row without a better best solution.
         self._generation, self._idle = 0, 0
-        #: Steps that the work so far counts as, and how many of them the run has not taken yet.
+        #: The steps that the work so far counts as, and how many of them the run has not taken yet.
         self._counted = self._ahead = 0.0
         self.best, self.best_energy = np.zeros(0), math.inf
 
@@ -113,9 +132,9 @@ class Population:
         ----------
         count : int
         used : float
-            Share of the run that is used, where time ends it.
+            The share of the run that is used, where time ends it.
         each : callable
-            Applies a function to many things side by side.
+            It applies a function to many things side by side.
         """
         if self._steps is None:
             self._work(used, each)
@@ -131,9 +150,9 @@ class Population:
     def _work(self, used: float, each: Callable[..., Any]) -> None:
         """Do a slice of work, if any is left."""
         if self.phase == STARTS:
-            self._make_some(used, each)
+            self._construct_some(used, each)
         elif self.phase == RECOMBINATION:
-            self._mate_some(used, each)
+            self._cross_some(used, each)
 
     @property
     def doing(self) -> str:
@@ -147,44 +166,46 @@ class Population:
         """Whether chains take all further steps."""
         return self.phase == CHAIN and (self._steps is None or self._ahead < 1.0)
 
-    def _make_some(self, used: float, each: Callable[..., Any]) -> None:
-        made = len(self._made)
-        if not made:
+    def _construct_some(self, used: float, each: Callable[..., Any]) -> None:
+        count = len(self._constructed)
+        if not count:
             self._began = used
-        elif self._steps is None and self._began + (used - self._began) * LEAST_POPULATION / made > MADE:
-            self.phase = CHAIN  # the least number will not be made in time
-            return
-        numbers = range(made, min(made + self._slice, self._most))
-        if used >= MADE or not numbers:
-            if made < LEAST_POPULATION:
+        elif self._steps is None:
+            needed = (used - self._began) * LEAST_POPULATION / count
+            if self._began + needed > CONSTRUCTION_SHARE:
+                self.phase = CHAIN  # the least number will not be there in time
+                return
+        numbers = range(count, min(count + self._slice, self._most))
+        if used >= CONSTRUCTION_SHARE or not numbers:
+            if count < LEAST_POPULATION:
                 self.phase = CHAIN
                 return
-            self._members = np.stack(self._made)
-            self._children, self._energies = np.empty_like(self._members), np.empty(made)
-            self._ring = np.zeros(made, np.int64)
-            self._mated = made  # what there is of a generation before the first
+            self._population = np.stack(self._constructed)
+            self._children, self._energies = np.empty_like(self._population), np.empty(count)
+            self._mating = np.zeros(count, np.int64)
+            self._crossed = count  # as after a generation: the first one is still to begin
             self.phase = RECOMBINATION
             return
-        for solution, found in self._spread(self._make, numbers, each):
-            self._made.append(solution)
+        for solution, found in self._spread(self._construct, numbers, each):
+            self._constructed.append(solution)
             self._compare(solution, found)
-        self._count(len(numbers) * self._recombination.making)
+        self._count(len(numbers) * self._recombination.construction_kicks)
 
-    def _mate_some(self, used: float, each: Callable[..., Any]) -> None:
-        size, before = len(self._members), self.best_energy
-        if self._mated == size:
+    def _cross_some(self, used: float, each: Callable[..., Any]) -> None:
+        size, before = len(self._population), self.best_energy
+        if self._crossed == size:
             if self._generation > 0:
-                self._members[self._ring] = self._children
-            draws = uniforms(np.array([self._ring_key]), self._generation, size)
-            self._ring, self._mated = np.argsort(draws[:, 0]), 0
+                self._population[self._mating] = self._children
+            draws = uniforms(np.array([self._mating_key]), self._generation, size)
+            self._mating, self._crossed = np.argsort(draws[:, 0]), 0
             self._generation, self._idle = self._generation + 1, self._idle + 1
-        if used >= _RECOMBINED or self._idle > _IDLE:
+        if used >= _CROSSOVER_END or self._idle > _IDLE:
             self.phase = CHAIN
             return
-        places = range(self._mated, min(self._mated + _PAIRS * self._slice, size))
-        self._spread(self._mate, places, each)
-        self._mated = places.stop
-        self._count(len(places) * self._recombination.mating)
+        places = range(self._crossed, min(self._crossed + _CROSSOVERS * self._slice, size))
+        self._spread(self._cross_over, places, each)
+        self._crossed = places.stop
+        self._count(len(places) * self._recombination.crossover_kicks)
         best = places.start + int(np.argmin(self._energies[places.start : places.stop]))
         self._compare(self._children[best], float(self._energies[best]))
         if self.best_energy < before:
@@ -210,27 +231,29 @@ class Population:
         self._workers.put(state)
         return done
 
-    def _make(self, state: Any, numbers: range) -> list[tuple[NDArray[Any], float]]:
-        made = []
+    def _construct(self, state: Any, numbers: range) -> list[tuple[NDArray[Any], float]]:
+        constructed = []
         for number, key in zip(numbers, stream_keys(self._key, np.array(numbers)), strict=True):
-            found = make(self._data, state, self._recombination.start(number, partial(start_draws, key)))
-            made.append((state.best.copy(), found))
-        return made
+            start = self._recombination.start(number, partial(start_draws, key))
+            found = construct(self._data, state, start)
+            constructed.append((state.best.copy(), found))
+        return constructed
 
-    def _mate(self, state: Any, places: range) -> list[None]:
-        mate(
+    def _cross_over(self, state: Any, places: range) -> list[None]:
+        cross_over(
             self._data,
             state,
-            self._members,
-            self._ring,
+            self._population,
+            self._mating,
             self._children,
             self._energies,
-            self._mating_key,
+            self._crossover_key,
             self._generation * _MOST,
             np.array(places),
         )
         return [None] * len(places)
 
     def _count(self, kicks: float) -> None:
+        """Count work as steps of all chains."""
         self._counted += kicks / self._chains
         self._ahead += kicks / self._chains

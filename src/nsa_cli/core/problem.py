@@ -104,8 +104,8 @@ class Segment(NamedTuple):
     Attributes
     ----------
     data, state
-        As in `nsa_cli.kernels.steps`, of the same types as the whole chain's. The energy is what has been
-        added since the cut; what is still to settle is settled first.
+        The arguments of the hooks of `nsa_cli.kernels.steps`, of the same types as the whole chain's. The
+        energy is what has been added since the cut. The segment descends to a local optimum first.
     """
 
     data: Any
@@ -118,7 +118,7 @@ class Partition(Protocol):
     Attributes
     ----------
     count, steps : int
-        Segments and steps of a round; they depend on nothing but the instance.
+        The numbers of segments and of steps of a round; they depend on nothing but the instance.
     """
 
     @property
@@ -143,37 +143,40 @@ class Partition(Protocol):
         Returns
         -------
         current, best : float
-            Energies in file units, not from sums of changes.
+            The energies in file units, not from sums of changes.
         """
 
 
-#: A population has so many solutions at least, made in this share of a run: with fewer, the time for them is
-#: better spent in a chain. Measured on uniform cities: 13 lose, 16 are level, 30 and more win.
-LEAST_POPULATION, MADE = 15, 0.5
+#: The fewest solutions of a population: the time for fewer is better spent in a chain. Measured on uniform
+#: cities: 13 lose, 16 are level, 30 and more win.
+LEAST_POPULATION = 15
+
+#: The share of a run in which a population is constructed.
+CONSTRUCTION_SHARE = 0.5
 
 
 class Recombination(Protocol):
-    """Population of solutions for large steps: how they are made, and what that takes.
+    """A population for large steps: how its solutions are constructed, and what that and crossover take.
 
-    Its data have the hooks `enter` and `recombine` of `nsa_cli.kernels.steps`.
+    Its data have the hooks `set_solution` and `recombine` of `nsa_cli.kernels.steps`.
 
     Attributes
     ----------
     size : int
-        Elements of a solution.
-    making, mating : float
-        Kicks that take as long as to make a solution, and to recombine two.
+        The number of elements of a solution.
+    construction_kicks, crossover_kicks : float
+        The numbers of kicks that take as long as the construction of a solution, and as a crossover of two.
     """
 
     size: int
-    making: float
-    mating: float
+    construction_kicks: float
+    crossover_kicks: float
 
     def worker(self) -> Any:
-        """Make a chain's state, with an array ``best``, in which solutions are made."""
+        """Make a chain's state in which solutions are constructed; the array ``best`` holds the result."""
 
     def start(self, number: int, draws: Draws) -> NDArray[Any]:
-        """Draw a start by its number: an array such as ``best`` of a state, before local search."""
+        """Draw a start by its number: an array in the form of a state's ``best``, before local search."""
 
 
 class LargeStepRun(NamedTuple):
@@ -182,13 +185,13 @@ class LargeStepRun(NamedTuple):
     Attributes
     ----------
     data, state
-        As in `nsa_cli.kernels.steps`.
+        The arguments of the hooks of `nsa_cli.kernels.steps`.
     current, best : callable
-        Give the current solution and the best one.
+        They give the current solution and the best one.
     partition : Partition, optional
-        Where segments are to be advanced, once the first solution has settled.
+        The cuts into segments, if these are to be advanced once the first solution is at a local optimum.
     recombination : Recombination, optional
-        Of the instance, where its chains are to go on from a population.
+        The instance's population, if its chains are to go on from one.
     """
 
     data: Any
@@ -200,7 +203,7 @@ class LargeStepRun(NamedTuple):
 
 
 class LargeStep(Protocol):
-    """Chains whose step is a kick, its repair by local search, and a decision (Martin, Otto, Felten 1991).
+    """Chains whose step is a kick, local search, and acceptance or rejection (Martin, Otto, Felten 1991).
 
     It may also have a method ``chains(instance, seconds, threads)``: how many there are to be in that time.
     """
@@ -216,7 +219,7 @@ class LargeStep(Protocol):
         instances: Sequence[Any],
         x: NDArray[Any],
         kicks: float = math.inf,
-        hurried: bool = False,
+        fast_setup: bool = False,
     ) -> list[LargeStepRun]:
         """Put chains at their first solutions [B, …], one instance a chain.
 
@@ -225,9 +228,9 @@ class LargeStep(Protocol):
         instances : sequence of Instance
         x : [B, …]
         kicks : float
-            How many there is time for, in all chains of an instance together.
-        hurried : bool
-            Whether local search has to be ready at once.
+            The number that there is time for, in all chains of an instance together.
+        fast_setup : bool
+            Whether local search has to be ready at once, if with a weaker set-up.
         """
 
 
@@ -242,7 +245,7 @@ class Problem(ABC, Generic[InstanceT]):
     ----------
     name : str
     summary : str
-        One line for listings.
+        A line for listings.
     sense : {'min', 'max'}
     record_keys : tuple of tuples
         Keys that recognise a JSON record: one of each inner tuple is required.
@@ -274,16 +277,16 @@ class Problem(ABC, Generic[InstanceT]):
     paper_sizes : tuple of int
         Sizes for which the paper has a test set.
     neighbourhoods : tuple of Neighbourhood
-        The paper's first.
+        Its neighbourhoods, the paper's first.
     default_neighbourhood : str
         The one that `solve` takes unless a policy or a neighbourhood is given.
-    instant_start : str or None
-        A start for where there is no time to compile a problem's functions; None where there are none.
+    uncompiled_start : str or None
+        The start for where there is no time to compile a problem's functions; None where there are none.
     without_large_steps : str
-        Reason, where `large_step` gives None.
+        The reason, where `large_step` gives None.
     bound_share : float or None
-        Share of the time limit for a bound whose method often finds the optimum or ends the search; None: a
-        fifth, and less of a short time.
+        The share of the time limit for a bound whose method often finds the optimum or ends the search; None
+        for a fifth, and less of a short time.
     prefers_large_steps : bool
         Whether `solve` takes large steps by default.
     built_in : bool
@@ -309,7 +312,7 @@ class Problem(ABC, Generic[InstanceT]):
     answer_columns: ClassVar[tuple[str, str]] = ("element", "value")
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
-    instant_start: ClassVar[str | None] = None
+    uncompiled_start: ClassVar[str | None] = None
     without_large_steps: ClassVar[str] = "has no large-step chains"
     bound_share: ClassVar[float | None] = None
     prefers_large_steps: ClassVar[bool] = True

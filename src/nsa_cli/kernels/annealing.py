@@ -80,7 +80,7 @@ def advance(
     batch: Any,
     chains: ChainArrays,
     rule: Any,
-    way_back: Any,
+    with_reverse: Any,
     draws: int,
     members: int,
     policy: Any,
@@ -101,8 +101,8 @@ def advance(
     chains : ChainArrays
     rule : Rule
         Of `nsa_cli.kernels.acceptance`.
-    way_back : bool or None
-        None for a rule that does not use the reverse move's probability: Numba then compiles none of that.
+    with_reverse : bool or None
+        None for a rule that does not use the reverse move's probability: Numba then compiles none of it.
     draws : int
         Random numbers of a proposal; the next one decides.
     members : int
@@ -135,7 +135,7 @@ def advance(
                 moves.action[k, row, 0], moves.action[k, row, 1] = action
                 moves.change[k, row] = change
             backward = 0.0
-            if way_back is not None:
+            if with_reverse is not None:
                 back = reverse(batch, work, row, action)
                 apply(batch, policy, work, row, member, action)
                 _, backward = propose(batch, policy, work, row, member, shown[k], at, back)

@@ -1,7 +1,7 @@
-"""The loop of large steps: kick, local search, accept or undo, compiled with a problem's hooks.
+"""The loop of large steps: kick, local search, accept or reject, compiled with a problem's hooks.
 
-Decisions, draws, counts and the best solution are here; a problem says what a kick is, how it is repaired,
-and how both are undone (`nsa_cli.kernels.steps`).
+The loop decides, draws, counts, and tells when a solution is the best. A problem says how a solution is
+kicked and improved, and how the step is undone (`nsa_cli.kernels.steps`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from nsa_cli.kernels.acceptance import COLD
 from nsa_cli.kernels.annealing import log_ratio
 from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.kernels.steps import energy, enter, keep, kick, note, repair, settle, undo
+from nsa_cli.kernels.steps import (
+    accept,
+    descend,
+    energy,
+    kick,
+    local_search,
+    reject,
+    save_best,
+    set_solution,
+)
 
 #: Places in `Tally.energies`.
 CURRENT, BEST = range(2)
@@ -24,8 +33,8 @@ CURRENT, BEST = range(2)
 #: Places in `Tally.counts`.
 STEPS, ACCEPTED = range(2)
 
-#: What `run` does.
-BEGIN, SETTLE, ADVANCE = range(3)
+#: What `run_chain` does.
+BEGIN, DESCEND, ADVANCE = range(3)
 
 
 class Tally(NamedTuple):
@@ -34,11 +43,11 @@ class Tally(NamedTuple):
     Attributes
     ----------
     energies : float64[2]
-        Of the current solution and of the best one, in file units.
+        The energies of the current and of the best solution, in file units.
     counts : int64[2]
-        Steps done and accepted.
+        The numbers of steps done and accepted.
     key : int64
-        Random stream, see `nsa_cli.core.draws`.
+        The random stream, see `nsa_cli.core.draws`.
     """
 
     energies: NDArray[np.float64]
@@ -50,46 +59,49 @@ class Tally(NamedTuple):
 def run_chain(
     rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64], what: int, limit: int
 ) -> bool:
-    """Begin a chain, settle it or advance it: one entry, so that what these share is compiled once.
+    """Begin a chain, descend to its first local optimum or advance it.
+
+    The three have one entry, so that what they share is compiled once.
 
     Parameters
     ----------
     rule : Rule
-        Of `nsa_cli.kernels.acceptance`.
+        A rule of `nsa_cli.kernels.acceptance`.
     data, state
-        As in `nsa_cli.kernels.steps`.
+        The arguments of the hooks, see `nsa_cli.kernels.steps`.
     tally : Tally
-        Its number of steps is the step of the random stream: chunks change nothing.
+        Its number of steps is the step of the random stream, so chunks change nothing.
     temperatures : float64[K]
-        Of the steps of `ADVANCE`, in units of ``data.scale``.
+        The temperature of each step of `ADVANCE`, in units of ``data.scale``.
     what : int
+        `BEGIN`, `DESCEND` or `ADVANCE`.
     limit : int
-        Elements that `SETTLE` visits at most.
+        The most elements that `DESCEND` visits.
 
     Returns
     -------
     bool
-        Whether it is settled.
+        Whether the chain is at a local optimum.
     """
     energies = tally.energies
     if what == ADVANCE:
         for temperature in temperatures:
             _step(rule, data, state, tally, temperature)
         return True
-    if what == SETTLE:
-        done = settle(data, state, limit)
+    if what == DESCEND:
+        done = descend(data, state, limit)
         energies[CURRENT] = energy(data, state)
         _compare(data, state, tally)
         return done
     energies[CURRENT] = energies[BEST] = energy(data, state)
-    note(data, state)
+    save_best(data, state)
     return False
 
 
 @kernel
-def go_on_from(data: Any, state: Any, tally: Tally, solution: Any) -> None:
-    """Put a chain at another solution, all of which is still to settle."""
-    enter(data, state, solution, False)
+def restart_at(data: Any, state: Any, tally: Tally, solution: Any) -> None:
+    """Put a chain at another solution, before any descent from there."""
+    set_solution(data, state, solution, False)
     tally.energies[CURRENT] = energy(data, state)
     _compare(data, state, tally)
 
@@ -100,12 +112,12 @@ def _step(rule: Any, data: Any, state: Any, tally: Tally, temperature: float) ->
     tally.counts[STEPS] += 1
     if not kick(data, state, draws):
         return
-    rise = repair(data, state, draws)
+    rise = local_search(data, state, draws)
     ratio = log_ratio(rule, rise, max(temperature * data.scale, COLD), 0.0, 0.0)
     if not rise <= data.tolerance and not math.log(uniform(draws, 0)) < ratio:  # not even by a NaN
-        undo(data, state)
+        reject(data, state)
         return
-    keep(data, state)
+    accept(data, state)
     tally.counts[ACCEPTED] += 1
     tally.energies[CURRENT] = energy(data, state)
     _compare(data, state, tally)
@@ -113,7 +125,7 @@ def _step(rule: Any, data: Any, state: Any, tally: Tally, temperature: float) ->
 
 @inlined
 def _compare(data: Any, state: Any, tally: Tally) -> None:
-    """Remember the current solution if it is the best."""
+    """Save the current solution if it is the best."""
     if tally.energies[CURRENT] < tally.energies[BEST] - data.tolerance:
         tally.energies[BEST] = tally.energies[CURRENT]
-        note(data, state)
+        save_best(data, state)

@@ -1,4 +1,4 @@
-"""Kernels of populations: solutions are made and recombined by the hooks of `nsa_cli.kernels.steps`."""
+"""Kernels of populations: construction and crossover by the hooks of `nsa_cli.kernels.steps`."""
 
 from __future__ import annotations
 
@@ -9,52 +9,53 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels.draws import at_step
 from nsa_cli.kernels.jit import kernel
-from nsa_cli.kernels.steps import energy, enter, note, recombine, settle
+from nsa_cli.kernels.steps import descend, energy, recombine, save_best, set_solution
 
-#: Any number of elements.
-_ALL = 1 << 62
+#: A limit that no descent reaches: each goes to its local optimum.
+_UNLIMITED = 1 << 62
 
 
 @kernel
-def make(data: Any, state: Any, start: Any) -> float:
+def construct(data: Any, state: Any, start: Any) -> float:
     """Improve a start by local search, to ``state.best``; return its energy."""
-    enter(data, state, start, False)
-    settle(data, state, _ALL)
-    note(data, state)
+    set_solution(data, state, start, False)
+    descend(data, state, _UNLIMITED)
+    save_best(data, state)
     return energy(data, state)
 
 
 @kernel
-def mate(
+def cross_over(
     data: Any,
     state: Any,
-    members: Any,
-    ring: NDArray[np.int64],
+    population: Any,
+    mating: NDArray[np.int64],
     children: Any,
     energies: NDArray[np.float64],
     key: np.int64,
     number: int,
     places: NDArray[np.int64],
 ) -> None:
-    """Improve solutions by those that follow them in a ring.
+    """Improve solutions by those that follow them in the mating permutation, the last by the first.
 
     Parameters
     ----------
-    members, children : [M, …]
-        Solutions, and what becomes of those at each place of the ring.
-    ring : int64[M]
+    population, children : [M, …]
+        The solutions of this generation, and at each place of the permutation the child made there.
+    mating : int64[M]
+        The mating permutation.
     energies : float64[M]
-        Of the children.
+        The energies of the children.
     key, number : int64, int
-        Random stream, and the step that the first place of the ring has there.
+        The random stream, and the step that the first place has there.
     places : int64[P]
-        Which ones.
+        The places of the permutation whose children are made.
     """
     for place in places:
-        following = place + 1 if place + 1 < len(ring) else 0
-        enter(data, state, members[ring[place]], True)
-        recombine(data, state, members[ring[following]], at_step(key, number + place))
-        note(data, state)
+        following = place + 1 if place + 1 < len(mating) else 0
+        set_solution(data, state, population[mating[place]], True)
+        recombine(data, state, population[mating[following]], at_step(key, number + place))
+        save_best(data, state)
         energies[place] = energy(data, state)
         for k in range(len(state.best)):
             children[place, k] = state.best[k]

@@ -1,12 +1,12 @@
-"""Hooks of large steps: *kick*, *repair*, *recombine* and the rest, which a problem implements.
+"""Hooks of large steps, one step of iterated local search: a problem implements them, the loop calls them.
 
 As with `nsa_cli.kernels.hooks`, a problem registers an implementation of each with
-`nsa_cli.kernels.jit.variant`, by the NamedTuple class of `data`. The loop over them is
-`nsa_cli.anneal.large_step`; `enter` and `recombine` are for populations, `nsa_cli.anneal.population`.
+`nsa_cli.kernels.jit.variant`, by the NamedTuple class of `data`. The loop is `nsa_cli.kernels.large_steps`;
+`set_solution` and `recombine` are for populations (`nsa_cli.kernels.recombination`).
 
 `data` is a preprocessed instance, read only, with two fields that the loop reads: ``scale``, the rise that is
-1 at temperature 1, and ``tolerance``, the largest rounding error of a rise. `state` is what a
-chain changes in place.
+1 at temperature 1, and ``tolerance``, the largest rounding error of a rise. `state` is what a chain changes
+in place; its ``best`` is the best solution.
 """
 
 from __future__ import annotations
@@ -19,48 +19,49 @@ from nsa_cli.kernels.jit import generic
 
 
 @generic
-def settle(data: Any, state: Any, limit: int) -> bool:
-    """Improve the first solution by local search before any kick; False if that is to go on.
+def descend(data: Any, state: Any, limit: int) -> bool:
+    """Descend towards a local optimum before the first kick; False if it is not reached yet.
 
-    Nothing is drawn: equal starts settle equally. The first solution is remembered as the best before.
+    The descent draws no random numbers, so equal starts end in equal solutions. The loop has saved the start
+    as the best solution before.
 
     Parameters
     ----------
     limit : int
-        Elements to visit, so that many of them do not keep a user waiting.
+        The most elements to visit, so that many elements do not keep a user waiting.
     """
 
 
 @generic
 def kick(data: Any, state: Any, draws: np.uint64) -> bool:
-    """Change the solution at random; False where there is nothing to change.
+    """Perturb the solution at random; False where there is nothing to change.
 
     Parameters
     ----------
     draws : uint64
-        Of the step, for `nsa_cli.kernels.draws.uniform`; draw 0 belongs to the loop.
+        The step's random stream, for `nsa_cli.kernels.draws.uniform`; draw 0 belongs to the loop.
     """
 
 
 @generic
-def repair(data: Any, state: Any, draws: np.uint64) -> float:
+def local_search(data: Any, state: Any, draws: np.uint64) -> float:
     """Improve the kicked solution by local search.
 
     Returns
     -------
     float
-        Rise of the search energy since before the kick; infinite to be refused at any temperature.
+        Rise of the search energy since before the kick; infinite to be rejected at any temperature.
     """
 
 
 @generic
-def keep(data: Any, state: Any) -> None:
-    """Commit kick and repair."""
+def accept(data: Any, state: Any) -> None:
+    """Make the step final."""
 
 
 @generic
-def undo(data: Any, state: Any) -> None:
-    """Undo kick and repair."""
+def reject(data: Any, state: Any) -> None:
+    """Undo the step: the kick and its local search."""
 
 
 @generic
@@ -69,23 +70,31 @@ def energy(data: Any, state: Any) -> float:
 
 
 @generic
-def note(data: Any, state: Any) -> None:
-    """Remember the current solution as the best."""
+def save_best(data: Any, state: Any) -> None:
+    """Save the current solution as the best."""
 
 
 @generic
-def enter(data: Any, state: Any, solution: Any, settled: bool) -> None:
-    """Put the chain at a solution, an array such as ``state.best``; all of it is to settle unless it has."""
+def set_solution(data: Any, state: Any, solution: Any, is_optimum: bool) -> None:
+    """Put the chain at a solution.
+
+    Parameters
+    ----------
+    solution : array
+        A solution in the form of ``state.best``.
+    is_optimum : bool
+        Whether it is a local optimum already; if not, `descend` visits all of it.
+    """
 
 
 @generic
 def recombine(data: Any, state: Any, other: Any, draws: np.uint64) -> None:
-    """Improve the current solution by what another one does better, and repair it by local search.
+    """Improve the current solution by crossover with another one, and by local search after it.
 
     Parameters
     ----------
     other : array
-        Such as ``state.best``.
+        A solution in the form of ``state.best``.
     draws : uint64
-        For `nsa_cli.kernels.draws.uniform`.
+        The random stream, for `nsa_cli.kernels.draws.uniform`.
     """

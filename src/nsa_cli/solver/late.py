@@ -34,9 +34,14 @@ _LOOK = 0.02
 #: Seconds before the end at which an answer without compiled code is begun, or half of the limit.
 _EARLY = 1.0
 
-#: Seconds of local search where there was no time for chains, at least, and for each element; nobody who
-#: interrupts waits for the latter. Elements up to which there is any: it goes to its end at about 1e-5 each.
-_MOMENT, _MOMENTS, _HASTY = 0.4, 1e-5, 200_000
+#: Seconds of local search where there was no time for chains, at least.
+_LEAST_SECONDS = 0.4
+
+#: Seconds of it for each element, for which nobody waits who interrupts: about what a whole descent takes.
+_ELEMENT_SECONDS = 1e-5
+
+#: Solutions of more elements than this are not improved.
+_MOST_ELEMENTS = 200_000
 
 
 class LateError(Exception):
@@ -58,15 +63,17 @@ def improved(batch: Batch, x: NDArray[Any], why: str) -> NDArray[Any]:
     if not problem.built_in:
         return first_solutions(batch, why)
     large_step = problem.large_step()
-    if batch.settings.init is not None or large_step is None or size > _HASTY:
+    if batch.settings.init is not None or large_step is None or size > _MOST_ELEMENTS:
         return x
-    until = time.monotonic() + (_MOMENT if why == "interrupted" else max(_MOMENT, _MOMENTS * size))
+    until = time.monotonic() + (
+        _LEAST_SECONDS if why == "interrupted" else max(_LEAST_SECONDS, _ELEMENT_SECONDS * size)
+    )
     found = []
     for task, (start, *_) in zip(batch.tasks, np.split(x, len(batch.tasks)), strict=True):
         if large_step.fits(task.instance) and time.monotonic() < until:
-            runs = large_step.runs([task.instance], start[None], 0.0, hurried=True)
+            runs = large_step.runs([task.instance], start[None], 0.0, fast_setup=True)
             chains = LargeStepChains(runs, batch.keys[:1])
-            while chains.is_settling and time.monotonic() < until:
+            while chains.is_descending and time.monotonic() < until:
                 chains.advance(np.zeros(0))
             start = chains.best[0]
         found.append(start)
@@ -75,7 +82,7 @@ def improved(batch: Batch, x: NDArray[Any], why: str) -> NDArray[Any]:
 
 def first_solutions(batch: Batch, why: str) -> NDArray[Any]:
     """Make first solutions of an own problem, improved by nothing compiled; nobody who interrupts waits."""
-    return batch.starts(None if why == "interrupted" else batch.tasks[0].problem.instant_start)
+    return batch.starts(None if why == "interrupted" else batch.tasks[0].problem.uncompiled_start)
 
 
 def in_time(work: Callable[[Clock, Show | None], ResultT], clock: Clock, show: Show | None = None) -> ResultT:
@@ -84,8 +91,8 @@ def in_time(work: Callable[[Clock, Show | None], ResultT], clock: Clock, show: S
     Parameters
     ----------
     work : callable
-        Gets a clock, at which it looks, and what it shows its progress to. It goes on until it is done, even
-        if abandoned.
+        It gets a clock, at which it looks, and what it shows its progress to. It goes on until it is done,
+        even if abandoned.
     clock : Clock
     show : callable, optional
 
@@ -94,7 +101,7 @@ def in_time(work: Callable[[Clock, Show | None], ResultT], clock: Clock, show: S
     LateError
         If the work was abandoned, or not begun.
     BaseException
-        What the work raised.
+        If the work raised it.
     """
     seen, abandoned, done = Event(), Event(), Future[ResultT]()
 
@@ -132,7 +139,7 @@ def in_time(work: Callable[[Clock, Show | None], ResultT], clock: Clock, show: S
 
 
 def _reason(clock: Clock) -> str | None:
-    """Reason to stop: while there is something to compile, early enough for an answer without it."""
+    """Find a reason to stop: while there is something to compile, early enough for an answer without it."""
     if is_compiling() and clock.is_limited:
         return replace(clock, end=clock.end - min(_EARLY, (clock.end - clock.began) / 2)).reason()
     return clock.reason()

@@ -19,11 +19,14 @@ from nsa_cli.anneal.chains import Chains
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.task import Task
 
-#: Elements (chains times size) that a batch on the CPU may have.
+#: The most elements (chains times size) that a batch on the CPU has.
 _BATCH_ELEMENTS = 4_000_000
 
-#: Seconds of a kick, about; and seconds for each element of all solutions without which set-ups are hurried.
-_KICK_SECONDS, _ELEMENT_SECONDS = 1e-4, 3e-5
+#: A kick takes about so many seconds.
+_KICK_SECONDS = 1e-4
+
+#: With fewer seconds for each element of all solutions set-ups are fast ones.
+_SETUP_SECONDS = 3e-5
 
 
 class Beginning(NamedTuple):
@@ -32,17 +35,17 @@ class Beginning(NamedTuple):
     Attributes
     ----------
     instances : sequence of Instance
-        One a chain, with equal `Problem.group`.
+        The instances, one a chain, with equal `Problem.group`.
     x : [B, …]
-        First solutions.
+        The first solutions.
     keys : int64[B]
-        Random streams.
+        The random streams.
     rows : int
-        Chains of an instance, one after the other.
+        The number of chains of an instance, one after the other.
     steps : int or None
-        Of the run, as far as it is known how it will be used up; None where time ends it.
+        The steps of the run, as far as it is known how it will be used up; None where time ends it.
     seconds : float
-        Time left.
+        The time left.
     """
 
     instances: Sequence[Any]
@@ -55,7 +58,7 @@ class Beginning(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Search(ABC):
-    """Search: advances chains of one problem.
+    """A search, which advances chains of one problem.
 
     Attributes
     ----------
@@ -66,9 +69,9 @@ class Search(ABC):
     policy : str
         The policy's name.
     digest : str or None
-        Hash of the policy's file.
+        The hash of the policy's file.
     acceptance : str
-        Acceptance rule.
+        The name of the acceptance rule.
     """
 
     method: str
@@ -81,10 +84,10 @@ class Search(ABC):
 
     @abstractmethod
     def budget(self, instance: Any) -> Budget:
-        """Steps, temperatures and chains where the user says nothing."""
+        """Choose steps, temperatures and chains where the user says nothing."""
 
     def chains_at_once(self, task: Task) -> int:
-        """Chains of instances like this one that a batch may have, for the memory they take."""
+        """Count the chains of instances like this one that a batch may have, for the memory they take."""
         return max(_BATCH_ELEMENTS // task.instance.size, 1)
 
     @abstractmethod
@@ -100,9 +103,9 @@ class AnnealingSearch(Search):
     ----------
     neighbourhood : Neighbourhood
     trained : Trained or None
-        Conditions of the policy's training; None for uniform proposals.
+        The conditions of the policy's training; None for uniform proposals.
     unit : float, optional
-        As for `nsa_cli.core.operations.Operations.pack`.
+        See `nsa_cli.core.operations.Operations.pack`.
     """
 
     neighbourhood: Neighbourhood[Any]
@@ -125,7 +128,7 @@ class CompiledSearch(AnnealingSearch):
     layout : NamedTuple
         The policy as the kernel reads it, see `nsa_cli.policy.fused`.
     temperature_steps : int
-        As for `nsa_cli.anneal.fused.FusedChains`.
+        See `nsa_cli.anneal.fused.FusedChains`.
     """
 
     fused: Any
@@ -150,12 +153,12 @@ class CompiledSearch(AnnealingSearch):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LargeStepSearch(Search):
-    """Iterated local search with an acceptance rule: each step is a kick with its repair. No policy is used.
+    """Iterated local search with an acceptance rule: each step is a kick and local search, without a policy.
 
     Attributes
     ----------
     large_step : LargeStep
-        The problem's kicks and repairs.
+        The problem's large steps.
     seconds : float or None
         The time limit, where it alone ends the run.
     """
@@ -176,11 +179,11 @@ class LargeStepSearch(Search):
     def start(self, begin: Beginning) -> Chains:
         from nsa_cli.anneal.large_step import LargeStepChains
 
-        kicks, hurried = float((begin.steps or 0) * begin.rows), False
+        kicks, fast_setup = float((begin.steps or 0) * begin.rows), False
         if begin.steps is None:
             kicks = begin.seconds * self.threads / _KICK_SECONDS * begin.rows / len(begin.x)
-            hurried = begin.seconds < _ELEMENT_SECONDS * begin.x.size
-        runs = self.large_step.runs(begin.instances, begin.x, kicks, hurried)
+            fast_setup = begin.seconds < _SETUP_SECONDS * begin.x.size
+        runs = self.large_step.runs(begin.instances, begin.x, kicks, fast_setup)
         if self.threads == 1 and self.seconds is not None:
             # Partitions are for threads. Without a time limit the answer is the same on any number of them.
             runs = [one._replace(partition=None) for one in runs]

@@ -75,7 +75,7 @@ class AdaptedProblem(Problem[UserInstance]):
     """
 
     prefers_large_steps = built_in = False
-    instant_start = "descent"
+    uncompiled_start = "descent"
 
     def __init__(self, model: Model) -> None:
         self.model, cls = model, model.cls
@@ -95,8 +95,8 @@ class AdaptedProblem(Problem[UserInstance]):
         return instance.start(draws)
 
     def start(self, name: str | None = None) -> Start:
-        """Find a start; `instant_start` is for where there is no time to compile."""
-        if name == self.instant_start:
+        """Find a start; `uncompiled_start` is for where there is no time to compile."""
+        if name == self.uncompiled_start:
             from nsa_cli.user.descent import descent
 
             return descent

@@ -20,14 +20,20 @@ from nsa_cli.user.kernels.annealing import UserArrays
 from nsa_cli.user.kernels.large_steps import FEWEST, MoveChain, MoveSet
 from nsa_cli.user.model import Model
 
-#: Elements at least; moves of a kick at most, as a share of the elements.
-_LEAST, _SHARE = 4, 0.2
+#: The fewest elements.
+_LEAST = 4
 
-#: Rises up to this, in typical changes of a move, are rounding errors.
+#: The most moves of a kick, as a share of the elements.
+_SHARE = 0.2
+
+#: Rises up to this are rounding errors, in units of a typical change of a move.
 _ROUNDING = 1e-12
 
-#: Kicks that take as long as to make a solution, and to recombine two.
-_MAKING, _MATING = 12.0, 8.0
+#: The construction of a solution takes as long as so many kicks.
+_CONSTRUCTION_KICKS = 12.0
+
+#: The crossover of two solutions takes as long as so many kicks.
+_CROSSOVER_KICKS = 8.0
 
 
 class UserLargeStep:
@@ -42,11 +48,11 @@ class UserLargeStep:
         self._model = model
 
     def fits(self, instance: UserInstance) -> bool:
-        """Whether there are enough elements to kick."""
+        """Tell whether there are enough elements to kick."""
         return instance.size >= _LEAST
 
     def budget(self, instance: UserInstance) -> Budget:
-        """Temperatures are in units of the mean change of a random move."""
+        """Choose a budget whose temperatures are in units of the mean change of a random move."""
         return Budget(max(min(50 * instance.size, 5_000), 1_000), 0.3, 0.03, chains=8)
 
     def runs(
@@ -54,7 +60,7 @@ class UserLargeStep:
         instances: Sequence[UserInstance],
         x: NDArray[Any],
         kicks: float = math.inf,
-        hurried: bool = False,
+        fast_setup: bool = False,
     ) -> list[LargeStepRun]:
         """Put chains at their first solutions."""
         batch = arrays_of(self._model, instances, None)
@@ -69,16 +75,17 @@ class UserLargeStep:
 
 
 class UserPopulation:
-    """Population of solutions; see `nsa_cli.core.problem.Recombination`.
+    """A population of solutions; see `nsa_cli.core.problem.Recombination`.
 
     Parameters
     ----------
     instance : UserInstance
     room : int
-        Numbers that ``data.scratch`` holds.
+        The number of floats that ``data.scratch`` holds.
     """
 
-    making, mating = _MAKING, _MATING
+    construction_kicks = _CONSTRUCTION_KICKS
+    crossover_kicks = _CROSSOVER_KICKS
 
     def __init__(self, instance: UserInstance, room: int) -> None:
         self.size, self._instance, self._room = instance.size, instance, room
@@ -87,7 +94,7 @@ class UserPopulation:
         return _chain_at(self._instance.typical, self._room)
 
     def start(self, number: int, draws: Draws) -> NDArray[Any]:
-        """Make a start as annealing has it."""
+        """Make a start as annealing does."""
         return self._instance.start(draws)
 
 

@@ -3,14 +3,14 @@
 Searches and bounds know closed symmetric tours only. Here an instance with a `Route` becomes one of those,
 whose tours are the user's:
 
-* a path is closed by one more city, the *depot*, between its ends;
+* a path is closed by one more city, the *dummy node*, between its ends;
 * where edges have a direction, each city has two sides, joined by an edge that must be used, and an edge
   leads from the second side of one city to the first side of another (Jonker and Volgenant 1983);
-* an edge that must be used is shorter than the others by more than a tour can save without it, and one that
-  is not there longer.
+* an edge that must be used is shorter by a *big-M penalty*, more than a tour can save without it, and one
+  that is not there is longer by it.
 
-What a tour has of these surcharges and of the depot's edges is the same for every tour that obeys, and all
-lengths are shifted so that it is nothing: such a tour is as long as the user's.
+What a tour has of these penalties and of the dummy node's edges is the same for every tour that obeys, and
+all lengths are shifted so that it is nothing: such a tour is as long as the user's.
 """
 
 from __future__ import annotations
@@ -29,33 +29,35 @@ from nsa_cli.core.instance import Number, Solution
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.route import Route
 
-#: Cities of which all tours can be tried; fewer leave no room for moves where edges have a direction.
+#: The most cities of which all tours are tried; so few leave no room for moves where edges have a direction.
 FEW = 3
 
-#: Kinds of edges: any, one of the depot, one that must be used, one that is not there.
-_ANY, _DEPOT, _FIXED, _NONE = range(4)
+#: Kinds of edges: any, one of the dummy node, one that must be used, one that is not there.
+_ANY, _DUMMY, _FIXED, _NONE = range(4)
 
-#: Whole lengths have at most so many bits: float64 holds them.
+#: Whole lengths have at most so many bits, which float64 holds.
 _BITS = 51
 
-#: The depot is as far from each city as its neighbour of this rank is, as a mean over so many cities or some
-#: more: near enough to be a neighbour, and too far for trees to hang on it.
-_RANK, _ASKED = 5, 256
+#: The dummy node is as far from each city as its neighbour of this rank is, as a mean over cities: near
+#: enough to be a neighbour, and too far for trees to hang on it.
+_RANK = 5
 
+#: That mean is over so many cities, or some more.
+_ASKED = 256
 
-#: Rows of a matrix that are measured at once.
+#: The number of rows of a matrix that are measured at once.
 _ROWS = 16
 
 
-class Surcharged(NamedTuple):
-    """Lengths between nodes with the surcharges that make every shortest tour obey.
+class Penalised(NamedTuple):
+    """Lengths between nodes with the penalties that make every shortest tour obey.
 
     Attributes
     ----------
     lengths : [M, M]
-        Symmetric, unless one of a single node a city was asked for.
+        They are symmetric, unless edges have a direction and each city has a single node.
     factor : int
-        By which all of them are multiplied, so that whole ones stay whole.
+        All of them are multiplied by it, so that whole ones stay whole.
     """
 
     lengths: NDArray[Any]
@@ -69,7 +71,7 @@ class WholeLengths(NamedTuple):
     ----------
     instance : TspInstance
     unit : Fraction
-        What is 1 in it, in file units.
+        The length that is 1 in it, in file units.
     """
 
     instance: TspInstance
@@ -86,11 +88,11 @@ class ClosedTour(TspInstance):
     Attributes
     ----------
     matrix : float64[M, M]
-        In file units.
+        The lengths between nodes, in file units.
     outer : TspInstance
-        The user's.
+        The user's instance.
     between : float64[C, C]
-        Its lengths, with 0 for those of the depot.
+        The lengths of `outer`, with 0 for those of the dummy node.
     """
 
     outer: TspInstance
@@ -109,7 +111,7 @@ class ClosedTour(TspInstance):
         return self.opened(nodes)
 
     def opened(self, nodes: Solution) -> Solution:
-        """Take the depot out of a tour of one node a city."""
+        """Take the dummy node out of a tour of one node a city."""
         outer = self.outer
         if not outer.route.open:
             return np.asarray(nodes)
@@ -156,7 +158,7 @@ class ClosedTour(TspInstance):
 
     @functools.cached_property
     def spacing(self) -> float:
-        """Mean length of a city's shortest edge, in file units."""
+        """The mean length of a city's shortest edge, in file units."""
         lengths = np.where(_kinds(self.outer) == _ANY, self.between, np.inf)
         np.fill_diagonal(lengths, np.inf)
         nearest = lengths[: self.outer.size, : self.outer.size].min(axis=1)
@@ -180,7 +182,7 @@ class ClosedTour(TspInstance):
             there = np.where(kinds == _NONE, 0, units)
             shift = max(int(abs(there).max()).bit_length() - most, 0)
             units, unit = (there >> shift).astype(np.int64), unit * (1 << shift)
-        found = _surcharged(units, kinds, outer.route, two_sided=outer.route.directed)
+        found = _penalised(units, kinds, outer.route, two_sided=outer.route.directed)
         whole = TspInstance(edge_weight_type="EXPLICIT", matrix=found.lengths)
         return WholeLengths(whole, unit / found.factor)
 
@@ -191,7 +193,7 @@ def searched(instance: TspInstance) -> TspInstance:
         return instance
     route = instance.route
     between = _between(instance)
-    found = _surcharged(between, _kinds(instance), route, two_sided=route.directed)
+    found = _penalised(between, _kinds(instance), route, two_sided=route.directed)
     return ClosedTour(
         name=instance.name,
         best_known=instance.best_known,
@@ -212,18 +214,18 @@ def needs_closing(instance: TspInstance) -> bool:
 
 
 def directed_lengths(instance: TspInstance) -> NDArray[Any]:
-    """Whole lengths of a closed tour of the cities and the depot, of which each has one node, [C, C].
+    """Compute whole lengths [C, C] of a closed tour of the cities and the dummy node, a node each.
 
-    Integers of Python's where 64 bits are too few; without rounding.
+    They are Python's integers, so that nothing is rounded.
     """
     i, j = np.indices((instance.size, instance.size))
     kinds = _kinds(instance)
     units = _padded(instance.exact_edges(i, j).units, len(kinds))
-    return _surcharged(units.astype(object), kinds, instance.route, two_sided=False).lengths
+    return _penalised(units.astype(object), kinds, instance.route, two_sided=False).lengths
 
 
 def _between(instance: TspInstance) -> NDArray[np.float64]:
-    """All lengths, float64[C, C]; those of the depot are 0."""
+    """Compute all lengths, float64[C, C]; those of the dummy node are 0."""
     size, cities = instance.size, np.arange(instance.size)
     lengths = np.zeros((size + instance.route.open,) * 2)
     if instance.matrix is not None:
@@ -242,7 +244,7 @@ def _padded(lengths: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 def _kinds(instance: TspInstance) -> NDArray[np.uint8]:
-    """Kinds of the edges from city to city, uint8[C, C], with the depot as the last city of a path."""
+    """Tell the kinds of the edges from city to city, uint8[C, C]; the dummy node of a path is the last."""
     route, size = instance.route, instance.size
     kinds = np.full((size + route.open, size + route.open), _ANY, dtype=np.uint8)
     if instance.absent is not None:
@@ -252,23 +254,23 @@ def _kinds(instance: TspInstance) -> NDArray[np.uint8]:
         kinds[b, a] = kinds[b, a] if route.directed else _FIXED
     if route.open and route.directed:
         for row, end in ((kinds[size], route.first), (kinds[:, size], route.last)):
-            row[:size] = _DEPOT if end is None else _NONE
+            row[:size] = _DUMMY if end is None else _NONE
             row[[] if end is None else [end]] = _FIXED
     elif route.open:
-        kinds[size, :size] = _DEPOT if len(route.ends) < 2 else _NONE
+        kinds[size, :size] = _DUMMY if len(route.ends) < 2 else _NONE
         kinds[size, list(route.ends)] = _FIXED
         kinds[:size, size] = kinds[size, :size]
     return kinds
 
 
-def _surcharged(
+def _penalised(
     lengths: NDArray[Any], kinds: NDArray[np.uint8], route: Route, *, two_sided: bool
-) -> Surcharged:
-    """Put surcharges on lengths [C, C] by their kinds.
+) -> Penalised:
+    """Put penalties on lengths [C, C] by their kinds.
 
-    Of M nodes a tour has f fixed edges and M - f others. All lengths are between `low` and `high`; those of
-    the depot are set to one of them, those within a city to `low`. A tour that lacks a of the fixed edges and
-    has p that are not there saves at most (M - f + 1) (high - low) by it, and pays a + p surcharges.
+    A tour of M nodes has f fixed edges and M - f others. All lengths are between `low` and `high`; those of
+    the dummy node are set to one of them, those within a city to `low`. A tour that lacks a of the fixed
+    edges and has p that are not there saves at most (M - f + 1) (high - low) by it, and pays a + p penalties.
     """
     count = len(lengths)
     there = (kinds != _NONE) & ~np.eye(count, dtype=bool)
@@ -276,28 +278,28 @@ def _surcharged(
     known = lengths[:cities, :cities][there[:cities, :cities]]
     low, high = (known.min(), known.max()) if known.size else (0, 0)
     lengths = lengths.copy()
-    of_depot = low
+    of_dummy = low
     if route.open:
         some = slice(0, cities, max(cities // _ASKED, 1))
         among = np.where(there[some, :cities], lengths[some, :cities], np.inf).astype(np.float64)
         ranked = np.sort(among, axis=1)[:, min(_RANK, cities - 1) - 1]
         middle = ranked[np.isfinite(ranked)]
-        of_depot = type(low)(np.floor(middle.mean())) if middle.size else low
-        of_depot = min(max(of_depot, low), high)
-        lengths[-1, :] = lengths[:, -1] = of_depot
+        of_dummy = type(low)(np.floor(middle.mean())) if middle.size else low
+        of_dummy = min(max(of_dummy, low), high)
+        lengths[-1, :] = lengths[:, -1] = of_dummy
     nodes = count * (2 if two_sided else 1)
     fixed = int((kinds == _FIXED).sum()) // (1 if route.directed else 2) + (count if two_sided else 0)
     spread = high - low
-    surcharge = (nodes - fixed + 1) * spread + (spread or abs(high) or 1)
-    shift = fixed * surcharge - (2 * of_depot if route.open else 0) - (count * low if two_sided else 0)
+    big_m = (nodes - fixed + 1) * spread + (spread or abs(high) or 1)
+    shift = fixed * big_m - (2 * of_dummy if route.open else 0) - (count * low if two_sided else 0)
     values = nodes * lengths + shift
-    values[kinds == _FIXED] -= nodes * surcharge
-    never = nodes * (high + surcharge) + shift
+    values[kinds == _FIXED] -= nodes * big_m
+    never = nodes * (high + big_m) + shift
     values[kinds == _NONE] = never
     if two_sided:
         once, values = values, np.full((nodes, nodes), never, dtype=lengths.dtype)
         values[1::2, ::2], values[::2, 1::2] = once, once.T
         city = np.arange(0, nodes, 2)
-        values[city, city + 1] = values[city + 1, city] = nodes * (low - surcharge) + shift
+        values[city, city + 1] = values[city + 1, city] = nodes * (low - big_m) + shift
     np.fill_diagonal(values, 0)
-    return Surcharged(values, nodes)
+    return Penalised(values, nodes)

@@ -1,4 +1,4 @@
-"""Edges that are not there cost no more than it takes: less than the first estimate, once a tour is known."""
+"""The penalty of edges that are not there: no more than it takes, less than at first once a tour is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.matrix import penalty
 from nsa_cli.problems.tsp.starts import quick
 
-#: Tours that are made to find one of edges that are there.
+#: The number of tours that are constructed to find one of edges that are there.
 _TRIES = 8
 
 
@@ -32,5 +32,5 @@ def tightened(instance: TspInstance) -> TspInstance:
 
 
 def _first(k: int) -> Draws:
-    """Draws of the k-th try."""
+    """Give the draws of the k-th try."""
     return lambda count: np.full(count, (k + 0.5) / _TRIES)

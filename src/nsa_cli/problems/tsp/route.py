@@ -21,7 +21,7 @@ from nsa_cli.core.instance import IdSet, Solution
 #: An edge between two cities, or from one to the other.
 Edge = tuple[int, int]
 
-#: Cities, or ends of directed edges, at most: a search has a matrix of the lengths between them.
+#: The most cities, or ends of directed edges: a search has a matrix of the lengths between them.
 MOST_ENDS = 5_000
 
 #: How yes and no are written where there are texts only.
@@ -35,11 +35,11 @@ class Route:
     Attributes
     ----------
     open : bool
-        Whether it is a path that ends where it ends (a Hamiltonian path).
+        Whether it is a path that does not return to its beginning (a Hamiltonian path).
     first, last : int, optional
-        Where the path begins and ends.
+        The cities where the path begins and ends.
     fixed : tuple of pairs of int
-        Edges that must be in it, each once; from the first city to the second where `directed`.
+        The edges that must be in it, each once; from the first city to the second where `directed`.
     directed : bool
         Whether the length of an edge, or whether it is fixed, depends on its direction.
     """
@@ -57,7 +57,7 @@ class Route:
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """Ends of the path that are given."""
+        """The ends of the path that are given."""
         return tuple(end for end in (self.first, self.last) if end is not None)
 
     def steps(self, tour: Solution) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -12,18 +12,21 @@ from nsa_cli.kernels.draws import mix, uniform
 from nsa_cli.kernels.jit import inlined, uncached, variant
 from nsa_cli.user.kernels.rules import KNOWN, NOW, THEN, Rules
 
-#: Moves of a kick at least.
+#: The fewest moves of a kick.
 FEWEST = 2
 
-#: Passes over the first choices in a descent at most.
+#: The most passes over the first choices in the local search of a chain.
 _PASSES = 8
 
-#: The same of members of a population, and passes in a row without an improvement after which one ends:
-#: members that are no local optima have little to hand on (measured on quadratic assignments: 1, 5 and 15).
-_MEMBER_PASSES, _PATIENCE = 100, 15
+#: The most passes in that of a solution of a population.
+_POPULATION_PASSES = 100
 
-#: Of `settle`: members settle in one go, whatever that takes.
-_IN_ONE_GO = 1 << 62
+#: So many passes in a row without an improvement end that of a solution of a population: what is no local
+#: optimum has little to hand on (measured on quadratic assignments: 1, 5 and 15).
+_PATIENCE = 15
+
+#: Populations descend with a limit of this or more, chains with a smaller one.
+_UNLIMITED = 1 << 62
 
 #: Indices of `MoveChain.energies`.
 CURRENT, BEFORE = range(2)
@@ -35,15 +38,17 @@ class MoveSet(NamedTuple):
     Attributes
     ----------
     batch : NamedTuple
-        Data of all instances, see `nsa_cli.user.kernels.annealing.UserArrays`.
+        The data of all instances, see `nsa_cli.user.kernels.annealing.UserArrays`.
     which : int64
-        The instance.
+        The number of the instance among them.
     counts : int64[C]
+        The number of candidates of each choice.
     firsts : int64[K]
         For each type of moves, the place in `counts` of its first choice.
     rules : nsa_cli.user.kernels.rules.Rules
+        The user's functions, compiled.
     most : int
-        Moves of a kick at most.
+        The most moves of a kick.
     scale, tolerance : float
         See `nsa_cli.kernels.steps`.
     """
@@ -66,9 +71,9 @@ class MoveChain(NamedTuple):
     x, before, best : array [N]
         The current solution, the one before the kick, the best one.
     energies : float64[2]
-        Of the first two.
+        The energies of the first two.
     spare, scratch, numbers, weighed
-        As in `nsa_cli.user.kernels.annealing.Work`.
+        Scratch space, see `nsa_cli.user.kernels.annealing.Work`.
     """
 
     x: NDArray[Any]
@@ -111,10 +116,10 @@ def _begin(moves: MoveSet, chain: MoveChain) -> None:
 
 
 @uncached
-def _descend(moves: MoveSet, chain: MoveChain, bits: Any, most: int, patience: int) -> None:
-    """Descend by improving moves, each first choice of each type in turn with others at random.
+def _improve(moves: MoveSet, chain: MoveChain, bits: Any, most: int, patience: int) -> None:
+    """Make improving moves, each first choice of each type in turn with others at random.
 
-    Ends after so many passes, or after `patience` in a row that found no improvement.
+    The search ends after `most` passes, or after `patience` in a row that found no improvement.
     """
     kinds, idle = len(moves.firsts), 0
     for turn in range(most):
@@ -139,7 +144,7 @@ def _descend(moves: MoveSet, chain: MoveChain, bits: Any, most: int, patience: i
 
 @uncached
 def _remember(chain: MoveChain) -> None:
-    """Keep the current solution, to go back to."""
+    """Save the current solution, to go back to."""
     for k in range(len(chain.x)):
         chain.before[k] = chain.x[k]
     chain.energies[BEFORE] = chain.energies[CURRENT]
@@ -152,8 +157,8 @@ def _go_back(chain: MoveChain) -> None:
     chain.energies[CURRENT] = chain.energies[BEFORE]
 
 
-@variant(steps.enter, data=MoveSet)
-def _enter(data: MoveSet, state: MoveChain, solution: Any, settled: bool) -> None:
+@variant(steps.set_solution, data=MoveSet)
+def _set_solution(data: MoveSet, state: MoveChain, solution: Any, is_optimum: bool) -> None:
     for k in range(len(state.x)):
         state.x[k] = solution[k]
     state.energies[CURRENT] = data.rules.cost(data_of(data, state), state.x)
@@ -166,18 +171,18 @@ def _recombine(data: MoveSet, state: MoveChain, other: Any, draws: np.uint64) ->
     data.rules.recombine(data_of(data, state), state.x, other)
     state.energies[CURRENT] = data.rules.cost(data_of(data, state), state.x)
     state.weighed[0] = -1
-    _descend(data, state, mix(draws), _MEMBER_PASSES, _PATIENCE)
+    _improve(data, state, mix(draws), _POPULATION_PASSES, _PATIENCE)
     if not state.energies[CURRENT] <= state.energies[BEFORE]:  # nor a NaN
         _go_back(state)
 
 
-@variant(steps.settle, data=MoveSet)
-def _settle(data: MoveSet, state: MoveChain, limit: int) -> bool:
+@variant(steps.descend, data=MoveSet)
+def _descend(data: MoveSet, state: MoveChain, limit: int) -> bool:
     _begin(data, state)
-    if limit == _IN_ONE_GO:
-        _descend(data, state, np.uint64(0), _MEMBER_PASSES, _PATIENCE)
+    if limit >= _UNLIMITED:
+        _improve(data, state, np.uint64(0), _POPULATION_PASSES, _PATIENCE)
     else:
-        _descend(data, state, np.uint64(0), _PASSES, 1)
+        _improve(data, state, np.uint64(0), _PASSES, 1)
     return True
 
 
@@ -197,19 +202,19 @@ def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
     return made > 0
 
 
-@variant(steps.repair, data=MoveSet)
-def _repair(data: MoveSet, state: MoveChain, draws: np.uint64) -> float:
-    _descend(data, state, mix(draws), _PASSES, 1)
+@variant(steps.local_search, data=MoveSet)
+def _local_search(data: MoveSet, state: MoveChain, draws: np.uint64) -> float:
+    _improve(data, state, mix(draws), _PASSES, 1)
     return np.float64(state.energies[CURRENT] - state.energies[BEFORE])
 
 
-@variant(steps.keep, data=MoveSet)
-def _keep(data: MoveSet, state: MoveChain) -> None:
+@variant(steps.accept, data=MoveSet)
+def _accept(data: MoveSet, state: MoveChain) -> None:
     pass
 
 
-@variant(steps.undo, data=MoveSet)
-def _undo(data: MoveSet, state: MoveChain) -> None:
+@variant(steps.reject, data=MoveSet)
+def _reject(data: MoveSet, state: MoveChain) -> None:
     _go_back(state)
 
 
@@ -219,7 +224,7 @@ def _energy(data: MoveSet, state: MoveChain) -> float:
     return np.float64(state.energies[CURRENT])
 
 
-@variant(steps.note, data=MoveSet)
-def _note(data: MoveSet, state: MoveChain) -> None:
+@variant(steps.save_best, data=MoveSet)
+def _save_best(data: MoveSet, state: MoveChain) -> None:
     for k in range(len(state.x)):
         state.best[k] = state.x[k]

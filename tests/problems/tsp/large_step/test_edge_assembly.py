@@ -53,6 +53,8 @@ def cross(instance, one, other, step=0):
         tours.cities, state.chain, state.assembly, other.astype(np.uint32), np.uint64(1234567 * step)
     )
     assert (state.chain.position[state.chain.order] == np.arange(len(one))).all()
+    assert not state.assembly.left.any()  # scratch space is ready for the next crossover
+    assert (state.assembly.seen == -1).all()
     return state.chain.order.astype(np.int64), gain, tours.cities.metric
 
 

@@ -1,4 +1,4 @@
-"""The large-step chain: valid tours, exact undo, honest lengths, the same answer for the same seed."""
+"""The large-step chain: valid tours, exact rejection, honest lengths, the same answer for the same seed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
-from nsa_cli.core.problem import LEAST_POPULATION, MADE, LargeStepRun
+from nsa_cli.core.problem import CONSTRUCTION_SHARE, LEAST_POPULATION, LargeStepRun
 from nsa_cli.kernels.draws import at_step
 from nsa_cli.kernels.jit import uncached
 from nsa_cli.kernels.large_steps import ACCEPTED, BEST, CURRENT, STEPS
@@ -21,10 +21,16 @@ from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.kicks import start_at
-from nsa_cli.problems.tsp.kernels.local_search import QUEUED, SEGMENTS, improve_city, repair, roll_back
+from nsa_cli.problems.tsp.kernels.local_search import (
+    QUEUED,
+    SEGMENTS,
+    descend_logged,
+    improve_city,
+    roll_back,
+)
 from nsa_cli.problems.tsp.kernels.metric import tour_length
 from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
-from nsa_cli.problems.tsp.large_step.population import kicks_to_make
+from nsa_cli.problems.tsp.large_step.population import construction_kicks
 from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
 from nsa_cli.problems.tsp.neighbour_lists import sites_of
 
@@ -170,7 +176,7 @@ def test_chains_keep_permutations_and_count_right(size: int, seed: int, levels: 
     assert tally.counts[STEPS] == chains.step == 100
 
 
-def test_undo_restores_the_tour_exactly() -> None:
+def test_rolling_back_restores_the_tour_exactly() -> None:
     """After any number of moves the log brings back every position."""
     setting = ready(random_cities(300))
     state = start_at(setting.tours, np.random.default_rng(0).permutation(300))
@@ -185,12 +191,12 @@ def test_undo_restores_the_tour_exactly() -> None:
     assert np.array_equal(chain.position, before[1])
 
 
-def test_repair_stops_before_its_log_overflows() -> None:
+def test_a_logged_descent_stops_before_its_log_overflows() -> None:
     """From a random tour the log of a whole descent does not fit; the search ends, and is undone exactly."""
     setting = ready(random_cities(3000))
     state = start_at(setting.tours, np.random.default_rng(0).permutation(3000))
     before = state.chain.order.copy()
-    assert uncached(repair)(setting.tours.cities, state.chain, 6) > 0.0
+    assert uncached(descend_logged)(setting.tours.cities, state.chain, 6) > 0.0
     assert state.chain.counts[QUEUED] == 0
     roll_back(state.chain, 0)
     assert np.array_equal(state.chain.order, before)
@@ -249,7 +255,7 @@ def test_chains_of_one_start_go_down_together() -> None:
     assert together[0] != together[2]
 
 
-def test_many_cities_are_settled_bit_by_bit() -> None:
+def test_many_cities_descend_bit_by_bit() -> None:
     """Between two looks at the clock a descent goes on for some cities only, and no step is done."""
     instance = random_cities(5000)
     runs = TspLargeStep().runs([instance] * 2, np.stack([greedy(instance)] * 2))
@@ -265,7 +271,7 @@ def test_many_cities_are_settled_bit_by_bit() -> None:
 
 
 def test_there_is_an_answer_by_local_search_before_the_first_step() -> None:
-    """Chains that have no time for a step have settled, or begun to."""
+    """Chains that have no time for a step are at a local optimum, or on the way."""
     instance = random_cities(300)
     first = greedy(instance)
     chains = LargeStepChains(TspLargeStep().runs([instance], first[None]), np.arange(1))
@@ -335,8 +341,8 @@ def test_where_cities_lie_close_together_there_are_more_candidates(
 
 
 def test_where_cities_lie_close_together_a_population_is_tried_in_less_time() -> None:
-    """And it is not elsewhere: by the time that a member takes as a rule."""
-    usual = LEAST_POPULATION * kicks_to_make(400) / MADE
+    """And it is not elsewhere: by the time that a construction takes as a rule."""
+    usual = LEAST_POPULATION * construction_kicks(400) / CONSTRUCTION_SHARE
     for stretched, share, there in (
         (1.0, 0.99, False),
         (1.0, 1.01, True),

@@ -24,7 +24,7 @@ from nsa_cli.problems.tsp.kernels.metric import length as metric_length
 from nsa_cli.problems.tsp.kernels.partition import GAP, link_gaps, link_part, partition_tour
 from nsa_cli.problems.tsp.large_step import partition
 from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
-from nsa_cli.problems.tsp.large_step.partition import TourPartition, members, part_count, restrict
+from nsa_cli.problems.tsp.large_step.partition import TourPartition, cities_of, part_count, restrict
 from nsa_cli.problems.tsp.metric_kernel import kernel_metric
 from nsa_cli.solver.search import Beginning, LargeStepSearch
 from nsa_cli.solver.settings import Settings
@@ -77,7 +77,7 @@ def test_parts_make_the_tour_again_and_do_not_cross(size: int, count: int, seed:
     assert sizes.min() >= 1
     links = np.full((size, 2), -1)
     for part in range(count):
-        some = members(found, part)
+        some = cities_of(found, part)
         assert some[some != GAP].tolist() == found.cities[slice(*found.bounds[part : part + 2])].tolist()
         link_part(np.arange(len(some), dtype=np.uint32), some, links)
     link_gaps(found, links)
@@ -124,7 +124,7 @@ def test_candidates_outside_of_a_part_are_no_number_away() -> None:
     found = partition_tour(tour, near, width, np.ones(size), np.array([0.2, 0.7, 0.4]))
     parted = np.full(size, 9, np.uint8)
     for part in range(4):
-        some = members(found, part)
+        some = cities_of(found, part)
         found_lists = restrict(found, part, some, near, distances, -distances, width, parted)
         kept, lengths, alpha = (a.reshape(-1, width) for a in found_lists)
         for k, city in enumerate(some):

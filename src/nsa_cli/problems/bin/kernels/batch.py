@@ -11,13 +11,13 @@ class BinBatch(NamedTuple):
     Attributes
     ----------
     weights : int64[B, N]
-        In exact integer units, so that loads never drift.
+        The weights in exact integer units, so that loads never drift.
     capacity : int64[B]
-        In the same units.
+        The capacity in the same units.
     unit : float64[B]
-        Weight that is 1 to the policy, in the same units: by default the capacity.
+        The weight that is 1 to the policy, in the same units: by default the capacity.
     scale : float64[B]
-        1: an energy is a number of bins.
+        It is 1: an energy is a number of bins.
     """
 
     weights: Any

@@ -1,4 +1,4 @@
-"""Large step of bin packing: the kick unpacks a few bins, the repair fills them again by minimum bin slack.
+"""Large step of bin packing: the kick unpacks a few bins, local search fills them by minimum bin slack.
 
 Minimum bin slack fills one bin after the other by a short tree search for the items that fill it best (Gupta
 and Ho 1999), here with the largest item left (Fleszar and Hindi 2002). Chains maximise the sum of squared
@@ -20,12 +20,15 @@ from nsa_cli.kernels.jit import inlined, kernel, variant
 
 #: Indices of `Packing.counts`: bins in use, bins with room left; and of the step, bins unpacked, their items,
 #: and bins filled again.
-BINS, LOOSE, CHOSEN, ITEMS, MADE = range(5)
+BINS, LOOSE, CHOSEN, ITEMS, REFILLED = range(5)
 
-#: Bins that a step unpacks at least and at most.
-_FEWEST, MOST = 2, 8
+#: The fewest bins that a step unpacks: one alone could only be filled as before.
+_FEWEST = 2
 
-#: Nodes of the tree search for the items of a bin.
+#: The most bins that a step unpacks.
+MOST = 8
+
+#: The most nodes of the tree search for the items of a bin.
 _NODES = 300
 
 #: Sort keys are weights, perturbed by up to this share.
@@ -47,9 +50,9 @@ class Packing(NamedTuple):
     after : int64[N]
         Next item in the bin of each item, -1 at the end.
     load, size : int64[N]
-        Sum of units and number of items of each bin in use.
+        The sum of units and the number of items of each bin in use.
     loose, place : int64[N]
-        Bins with room left, in no order; and each bin's place among them, -1 for full ones.
+        The bins with room left, in no order; and each bin's place among them, -1 for full ones.
     counts : int64[5]
     """
 
@@ -69,16 +72,17 @@ class Scratch(NamedTuple):
     Attributes
     ----------
     chosen : int64[8]
-        Bins that are unpacked, in rising order.
+        The bins that are unpacked, in rising order.
     item, unit, rest : int64[M + 1]
-        Items that are not packed again yet, by falling key; their units, and sums from each one on.
+        The items that are not packed again yet, by falling key; their units, and sums from each one on.
     key : float64[M + 1]
+        The sort keys of the items: their perturbed weights.
     stack, found : int64[M + 1]
-        Positions in `item` of the search's current and best filling.
+        The positions in `item` of the search's current and best filling.
     packed : int64[M + 1]
-        Items in their new order, bin by bin.
+        The items in their new order, bin by bin.
     ends, loads : int64[8]
-        Where in `packed` each new bin ends, and its load.
+        For each new bin, where it ends in `packed`, and its load.
     """
 
     chosen: NDArray[np.int64]
@@ -99,12 +103,13 @@ class Bins(NamedTuple):
     Attributes
     ----------
     capacity : int
-        In exact units.
+        The capacity of a bin, in exact units.
     least : int
-        A lower bound: a chain with as few bins rests.
+        A lower bound on the bins; a chain with as few rests.
     scale : float
-        1: temperatures are in squared loads, of which a full bin has 1.
+        It is 1: temperatures are in squared loads, of which a full bin has 1.
     tolerance : float
+        Sums of squared loads that differ by less are equal.
     """
 
     capacity: int
@@ -130,8 +135,9 @@ def bins_of(packing: Packing, bin_of: NDArray[np.int64]) -> None:
             item = packing.after[item]
 
 
-@variant(steps.settle, data=Bins)
-def _settle(data: Bins, state: Repacking, limit: int) -> bool:
+@variant(steps.descend, data=Bins)
+def _descend(data: Bins, state: Repacking, limit: int) -> bool:
+    """Descend nowhere: a start is taken as it is."""
     return True
 
 
@@ -149,23 +155,23 @@ def _kick(data: Bins, state: Repacking, draws: np.uint64) -> bool:
     return True
 
 
-@variant(steps.repair, data=Bins)
-def _repair(data: Bins, state: Repacking, draws: np.uint64) -> float:
+@variant(steps.local_search, data=Bins)
+def _local_search(data: Bins, state: Repacking, draws: np.uint64) -> float:
     """Fill the bins again one by one; fewer bins are better whatever their loads."""
     packing, scratch, capacity = state.packing, state.scratch, data.capacity
     counts = packing.counts
     bins = counts[CHOSEN]
-    counts[MADE] = _fill(scratch, counts[ITEMS], bins, capacity)
-    if counts[MADE] == 0:
+    counts[REFILLED] = _fill(scratch, counts[ITEMS], bins, capacity)
+    if counts[REFILLED] == 0:
         return math.inf
-    if counts[MADE] < bins:
+    if counts[REFILLED] < bins:
         return -math.inf
-    return _loss(packing, scratch, bins, counts[MADE], capacity)
+    return _loss(packing, scratch, bins, counts[REFILLED], capacity)
 
 
-@variant(steps.undo, data=Bins)
-def _undo(data: Bins, state: Repacking) -> None:
-    """Nothing: the packing is not overwritten before a step is accepted."""
+@variant(steps.reject, data=Bins)
+def _reject(data: Bins, state: Repacking) -> None:
+    """Undo nothing: the packing is not overwritten before a step is accepted."""
 
 
 @variant(steps.energy, data=Bins)
@@ -173,9 +179,9 @@ def _energy(data: Bins, state: Repacking) -> float:
     return np.float64(state.packing.counts[BINS])
 
 
-@variant(steps.note, data=Bins)
-def _note(data: Bins, state: Repacking) -> None:
-    """Nothing: the number of bins never rises, so the current packing is a best one."""
+@variant(steps.save_best, data=Bins)
+def _save_best(data: Bins, state: Repacking) -> None:
+    """Save nothing: the number of bins never rises, so the current packing is a best one."""
 
 
 @inlined
@@ -327,11 +333,11 @@ def _loss(packing: Packing, scratch: Scratch, bins: int, made: int, capacity: in
     return before - after
 
 
-@variant(steps.keep, data=Bins)
-def _keep(data: Bins, state: Repacking) -> None:
+@variant(steps.accept, data=Bins)
+def _accept(data: Bins, state: Repacking) -> None:
     """Write the new bins over the chosen ones, and move the last bins into the gaps."""
     packing, scratch, capacity = state.packing, state.scratch, data.capacity
-    bins, made = packing.counts[CHOSEN], packing.counts[MADE]
+    bins, made = packing.counts[CHOSEN], packing.counts[REFILLED]
     begin = np.int64(0)
     for k in range(made):
         b, end = scratch.chosen[k], scratch.ends[k]
@@ -358,6 +364,6 @@ def _keep(data: Bins, state: Repacking) -> None:
 
 @inlined
 def _mark(packing: Packing, b: int, is_loose: bool) -> None:
-    """Note whether a bin has room left."""
+    """Write down whether a bin has room left."""
     if is_loose != (packing.place[b] >= 0):
         toggle_member(packing.loose, packing.place, packing.counts, LOOSE, b)

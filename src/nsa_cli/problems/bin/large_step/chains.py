@@ -17,25 +17,31 @@ from nsa_cli.problems.bin.bound import bound
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.kernels.large_step import BINS, MOST, Bins, Packing, Repacking, Scratch, bins_of
 
-#: Items at least: fewer are in one bin, or in one each.
+#: The fewest items: fewer are in one bin, or in one each.
 _LEAST = 3
 
 #: Up to this many items, four chains beat one of four times their length.
 _FOUR_UP_TO = 200
 
-#: Items that a step unpacks at most: `_ITEMS`, or those of `_ROOM_FOR` bins, but never more than `_TOO_MANY`.
-_ITEMS, _ROOM_FOR, _TOO_MANY = 40, 3, 200
+#: A step may unpack so many items in any case.
+_ITEMS = 40
+
+#: It may unpack as many as so many bins have, where that is more.
+_ROOM_FOR = 3
+
+#: It never unpacks more than so many.
+_TOO_MANY = 200
 
 
 class BinLargeStep:
     """Large-step chains of bin packing; see `nsa_cli.core.problem.LargeStep`."""
 
     def fits(self, instance: BinInstance) -> bool:
-        """Whether there are enough items for a choice between bins."""
+        """Tell whether there are enough items for a choice between bins."""
         return instance.size >= _LEAST
 
     def budget(self, instance: BinInstance) -> Budget:
-        """Some seconds at most, and far less for few items.
+        """Choose some seconds at most, and far less for few items.
 
         Temperatures are in squared loads, of which a full bin has 1. Measured on uniform items and on
         triplets that fill their bins exactly: few items want warm chains, many want cold ones.
@@ -49,7 +55,7 @@ class BinLargeStep:
         instances: Sequence[BinInstance],
         x: NDArray[Any],
         kicks: float = math.inf,
-        hurried: bool = False,
+        fast_setup: bool = False,
     ) -> list[LargeStepRun]:
         """Put chains at their first packings."""
         # A chain that reaches this bound, which takes no time, rests while others of its batch go on.

@@ -11,18 +11,18 @@ class KnapsackBatch(NamedTuple):
     Attributes
     ----------
     values : float64[B, N]
-        In file units.
+        The values in file units.
     weights : int64[B, N]
-        In exact integer units.
+        The weights in exact integer units.
     capacity : int64[B]
-        In the same units.
+        The capacity in the same units.
     items : float32[B, N, 3]
         Features that do not change: weight and value, about in (0, 1], and capacity an item (C / N, in the
         unit of the weights).
     scale : float64[B]
-        Value, in file units, that is 1 to the policy.
+        The value, in file units, that is 1 to the policy.
     per_weight : float64[B]
-        Weight to the policy of an exact unit.
+        What an exact unit of weight is to the policy.
     """
 
     values: Any

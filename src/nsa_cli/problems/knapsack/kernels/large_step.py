@@ -1,10 +1,11 @@
-"""Large step of the knapsack: the kick toggles an item or two, the repair ejects and refills by ratio.
+"""Large step of the knapsack: the kick toggles an item or two, local search ejects and refills.
 
-A *window* holds the items whose toggling costs least where the capacity's price is that of the break item,
-the first that no longer fits when items are taken by falling value per weight: few others are worth a change
-where values and weights are unrelated (the core of Balas and Zemel 1980). Where they are correlated, all are
-about as good and what counts is to fill the capacity: so some kicks swap two of all items, one in and one
-out. Where that brings an item outside of the window to the wrong side, some kicks bring it home again.
+Local search goes by ratio, value per weight. A *window* holds the items whose toggling costs least where the
+capacity's price is that of the break item, the first that no longer fits when items are taken by falling
+value per weight: few others are worth a change where values and weights are unrelated (the core of Balas and
+Zemel 1980). Where they are correlated, all are about as good and what counts is to fill the capacity: so some
+kicks swap two of all items, one in and one out. Where that brings an item outside of the window to the wrong
+side, some kicks bring it home again.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from nsa_cli.kernels.draws import uniform
 from nsa_cli.kernels.index_set import toggle_member
 from nsa_cli.kernels.jit import inlined, variant
 
-#: Draws that a swap takes at most to find an item on the other side.
+#: The most draws that a swap takes to find an item on the other side.
 _TRIES = 4
 
 #: Indices of `Selection.counts`: capacity left and value; both before the kick; items in `Selection.toggled`;
-#: how many of them were kicked; items in `Selection.astray`.
+#: how many of them were kicked; items in `Selection.astray`. There are `PLACES` of them.
 FREE, VALUE, FREE_BEFORE, VALUE_BEFORE, TOGGLED, KICKED, ASTRAY = range(7)
 PLACES = 7
 
@@ -35,17 +36,17 @@ class Items(NamedTuple):
     Attributes
     ----------
     values, weights : int64[M]
-        In exact units.
+        The values and weights of the items, in exact units.
     home : bool[M]
-        The break solution: items before the break item.
+        Whether an item is in the break solution, before the break item.
     window : int
         W, the number of items in the window.
     lightest : int
-        Least weight in the window.
+        The least weight in the window.
     swaps : float
-        Share of the kicks that swap two of all items.
+        The share of the kicks that swap two of all items.
     unit : float
-        A unit of value, in file units.
+        A unit of `values`, in file units.
     scale, tolerance : float
         See `nsa_cli.kernels.steps`.
     """
@@ -69,11 +70,12 @@ class Selection(NamedTuple):
     inside, best : bool[M]
         The current selection and the best one.
     toggled : int64[2 W + 2]
-        Items that the step has toggled, kicked ones first.
+        The items that the step has toggled, kicked ones first.
     astray, place : int64[M]
-        Items outside of the window that are not at home, in no order; and each item's place among them, -1
-        for those that are none.
+        The items outside of the window that are not at home, in no order; and each item's place among them,
+        -1 for those that are none.
     counts : int64[7]
+        The numbers at `FREE` and the following places.
     """
 
     inside: NDArray[np.bool_]
@@ -84,8 +86,8 @@ class Selection(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@variant(steps.settle, data=Items)
-def _settle(data: Items, state: Selection, limit: int) -> bool:
+@variant(steps.descend, data=Items)
+def _descend(data: Items, state: Selection, limit: int) -> bool:
     """Bring all items outside of the window home, for a start's choice of them would stay for long."""
     counts = state.counts
     for k in range(data.window, len(state.inside)):
@@ -143,8 +145,8 @@ def _swap(data: Items, state: Selection, draws: np.uint64) -> bool:
     return False
 
 
-@variant(steps.repair, data=Items)
-def _repair(data: Items, state: Selection, draws: np.uint64) -> float:
+@variant(steps.local_search, data=Items)
+def _local_search(data: Items, state: Selection, draws: np.uint64) -> float:
     counts = state.counts
     return np.float64(counts[VALUE_BEFORE] - counts[VALUE]) if _fit(data, state) else math.inf
 
@@ -184,17 +186,17 @@ def _toggle(data: Items, state: Selection, k: int | np.int64) -> None:
     counts[TOGGLED] += 1
 
 
-@variant(steps.keep, data=Items)
-def _keep(data: Items, state: Selection) -> None:
-    """Note which items are astray: of kicked items only, others are in the window."""
+@variant(steps.accept, data=Items)
+def _accept(data: Items, state: Selection) -> None:
+    """Write down which items are astray: kicked ones alone can be, others are in the window."""
     for t in range(state.counts[KICKED]):
         k = state.toggled[t]
         if k >= data.window:
             toggle_member(state.astray, state.place, state.counts, ASTRAY, k)
 
 
-@variant(steps.undo, data=Items)
-def _undo(data: Items, state: Selection) -> None:
+@variant(steps.reject, data=Items)
+def _reject(data: Items, state: Selection) -> None:
     counts = state.counts
     for k in range(counts[TOGGLED]):
         item = state.toggled[k]
@@ -207,7 +209,7 @@ def _energy(data: Items, state: Selection) -> float:
     return np.float64(-state.counts[VALUE] * data.unit)
 
 
-@variant(steps.note, data=Items)
-def _note(data: Items, state: Selection) -> None:
+@variant(steps.save_best, data=Items)
+def _save_best(data: Items, state: Selection) -> None:
     for k in range(len(state.best)):
         state.best[k] = state.inside[k]

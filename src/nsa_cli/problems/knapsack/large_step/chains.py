@@ -16,17 +16,20 @@ from nsa_cli.problems.knapsack.instance import KnapsackInstance
 from nsa_cli.problems.knapsack.kernels.large_step import FREE, PLACES, VALUE, Items, Selection
 from nsa_cli.problems.knapsack.order import break_solution
 
-#: Items at least.
+#: The fewest items.
 _LEAST = 3
 
-#: Items in the window.
+#: The number of items in the window.
 _WINDOW = 32
 
-#: Share of the kicks that swap two of all items, where the window does not have all.
+#: The share of the kicks that swap two of all items, where the window does not have all.
 _SWAPS = 0.25
 
-#: Swaps of an answer at most, each the best of all pairs; and items that are looked at for them in all.
-_LAST_SWAPS, _LAST_LOOKS = 200, 10_000_000
+#: The most swaps of an answer, each the best of all pairs.
+_LAST_SWAPS = 200
+
+#: The most items that are looked at for all of them.
+_LAST_LOOKS = 10_000_000
 
 #: Values below this cannot be scaled to integers of `_VALUE_BITS`.
 _NOTHING = 1e-280
@@ -39,11 +42,11 @@ class KnapsackLargeStep:
     """Large-step chains of the knapsack; see `nsa_cli.core.problem.LargeStep`."""
 
     def fits(self, instance: KnapsackInstance) -> bool:
-        """Whether there are enough items, and values that integers can hold."""
+        """Tell whether there are enough items, and values that integers can hold."""
         return instance.size >= _LEAST and not 0 < float(instance.values.max()) < _NOTHING
 
     def budget(self, instance: KnapsackInstance) -> Budget:
-        """A second at most, and far less for few items.
+        """Choose a second at most, and far less for few items.
 
         Temperatures are in mean values of the items in the window. Measured on the paper's sets and on the
         correlated classes of Pisinger (2005): uncorrelated items hardly mind, of the others some chains are
@@ -57,7 +60,7 @@ class KnapsackLargeStep:
         instances: Sequence[KnapsackInstance],
         x: NDArray[Any],
         kicks: float = math.inf,
-        hurried: bool = False,
+        fast_setup: bool = False,
     ) -> list[LargeStepRun]:
         """Put chains at their first selections."""
         made = {id(i): prepare(i) for i in {id(i): i for i in instances}.values()}
@@ -65,17 +68,17 @@ class KnapsackLargeStep:
 
 
 class Prepared(NamedTuple):
-    """Instance that its chains share.
+    """An instance as its chains share it.
 
     Attributes
     ----------
     items : Items
     order : int64[M]
-        Positions of `items` in the instance.
+        The positions of `items` in the instance.
     free : bool[N]
-        Items that weigh nothing and are worth something, always taken; items without value are not.
+        Whether an item weighs nothing and is worth something: it is always taken.
     capacity, worth : int
-        Capacity, and value of the `free` items, in exact units.
+        The capacity, and the value of the `free` items, in exact units.
     """
 
     items: Items
@@ -131,7 +134,7 @@ def _run(prepared: Prepared, chosen: Solution) -> LargeStepRun:
 
 
 def _reader(prepared: Prepared, taken: NDArray[np.bool_], *, swaps: bool = False) -> Callable[[], Solution]:
-    """Reader of a selection of the instance's items, after improving swaps where `swaps` says so."""
+    """Make a reader of a selection of the instance's items, after improving swaps where `swaps` says so."""
 
     def read() -> Solution:
         chosen = prepared.free.copy()

@@ -19,7 +19,7 @@ from nsa_cli.problems.tsp.kernels.links import find_root
 from nsa_cli.problems.tsp.kernels.metric import KernelMetric, length
 from nsa_cli.problems.tsp.kernels.spanning_tree import Graph
 
-#: Cities in a leaf of the tree of boxes, at most.
+#: The most cities in a leaf of the tree of boxes.
 _LEAF = 16
 
 
@@ -29,13 +29,14 @@ class Boxes(NamedTuple):
     Attributes
     ----------
     metric : KernelMetric
-        Of the cities, with one more: the point of a box that is nearest to a city.
+        The metric of the cities with one more: the point of a box that is nearest to a city.
     unit : float
         Lengths are multiplied by it and rounded down to whole numbers.
     potentials : int64[N + 1]
-        Of the cities, and 0.
+        The potentials of the cities, and 0.
     lowest : float64[2 L, 2 axes + 1]
-        Of each box the lowest coordinates, the highest ones negated, and the lowest potential; L leaves.
+        Each row has the lowest coordinates of a box, the highest ones negated, and the lowest potential;
+        there are L leaves.
     """
 
     metric: KernelMetric
@@ -52,7 +53,7 @@ class Forest(NamedTuple):
     component : int64[N]
         Each city's component, named after one of its cities.
     lightest : int64[N]
-        Of each component, the weight of its lightest edge to another.
+        The weight of each component's lightest edge to another.
     ends : int64[N, 2]
         That edge.
     weights : int64[N]
@@ -77,7 +78,7 @@ def spanning_weight(
     Parameters
     ----------
     metric : KernelMetric
-        Of coordinates in a plane or space; near cities should have near numbers.
+        A metric of coordinates in a plane or space; near cities should have near numbers.
     unit : float
         A power of two.
     graph : Graph

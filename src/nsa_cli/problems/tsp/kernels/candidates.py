@@ -52,10 +52,10 @@ class CandidateArrays(NamedTuple):
     Attributes
     ----------
     tours : TspArrays
-        Of I different instances.
+        The tours of I different instances.
     candidates : int32[I, N, k]
     stride : int
-        From a city of a window to the next.
+        The step from a city of a window to the next, see `candidate_moves.stride_of`.
     plane : float32[I, N, 2]
         Cities in units of the spacing of N cities.
     nearest_edges : float32[I, N, 2]

@@ -1,8 +1,8 @@
-"""Double-bridge kicks (Martin, Otto, Felten 1991), their repair by local search, the undo, and crossover.
+"""The hooks of `nsa_cli.kernels.steps` for tours: double-bridge kicks, local search, and crossover.
 
-The hooks of `nsa_cli.kernels.steps` for tours. A double bridge reverses the order of three adjacent
-segments, without reversing any. Local search has no such move; of its own moves, such as the swap of two
-segments, it puts nine tenths back, of double bridges half. Cuts favour edges that are bad by alpha-nearness.
+A double bridge (Martin, Otto and Felten 1991) reverses the order of three adjacent segments, without
+reversing any. Local search has no such move: it undoes half of the double bridges, but nine tenths of its own
+moves, such as the swap of two segments. Cuts favour edges that are bad by alpha-nearness.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from nsa_cli.problems.tsp.kernels.local_search import (
     Cities,
     apply_move,
     descend,
+    descend_logged,
     forget,
     has_lost_candidates,
     move_cost,
     new_chain,
     push_all,
     push_ends,
-    repair,
     restart,
     roll_back,
     swap_segments,
 )
 from nsa_cli.problems.tsp.kernels.metric import tour_length
 
-#: Places in `Kicked.costs`: length of the current tour; what kick and repair have added to it.
+#: Places in `Kicked.costs`: length of the current tour; what the step has added to it.
 CURRENT, RISE = range(2)
 
 #: Places in `Kicked.counts`: segments in `changes`; cities in them.
 CHANGES, CHANGED = range(2)
 
-#: Edges at random of which a kick cuts the worst, for each cut. Measured at 500 cities: 9 +- 6 % of the
-#: gap in 50 ms, nothing in .2 s, where 6 do no better than 1.
+#: For each cut a kick draws so many edges, and cuts the worst of them. Measured at 500 cities: 9 +- 6 % of
+#: the gap in 50 ms, nothing in .2 s, where 6 do no better than 1.
 _TRIES = 3
 
-#: Changed segments that are remembered; with more, the whole best tour is copied.
+#: The most changed segments that are remembered; with more, the whole best tour is copied.
 _CHANGES = 1 << 12
 
-#: Of chains that do not recombine.
+#: Chains that do not recombine share this empty one.
 _NO_ASSEMBLY = new_assembly(0)
 
 
@@ -62,9 +62,9 @@ class Tours(NamedTuple):
     scale : float
         Mean distance of a city to its nearest neighbour.
     tolerance : float
-        As of `cities`.
+        The tolerance of `cities`.
     depth : int
-        Open moves in a Lin-Kernighan chain.
+        The most open moves in a Lin-Kernighan chain.
     longest : int
         A kick's segments have 1 to this many cities; at most (N - 1) / 3.
     """
@@ -86,9 +86,11 @@ class Kicked(NamedTuple):
     best : uint32[N]
         The best tour seen.
     costs : float64[2]
+        The lengths at `CURRENT` and `RISE`.
     counts : int64[2]
+        The numbers at `CHANGES` and `CHANGED`.
     changes : int64[2 * C]
-        Where the current tour may differ from the best: first position and size of segments.
+        The segments where the current tour may differ from the best: first position and size of each.
     assembly : Assembly
         Scratch space for `recombine`.
     """
@@ -119,10 +121,10 @@ def start_at(tours: Tours, order: NDArray[np.int64], assembly: Assembly = _NO_AS
     )
 
 
-@variant(steps.enter, data=Tours)
-def _enter(data: Tours, state: Kicked, solution: NDArray[np.uint32], settled: bool) -> None:
+@variant(steps.set_solution, data=Tours)
+def _set_solution(data: Tours, state: Kicked, solution: NDArray[np.uint32], is_optimum: bool) -> None:
     restart(state.chain, solution)
-    if not settled:
+    if not is_optimum:
         push_all(state.chain)
     state.costs[CURRENT] = tour_length(data.cities.metric, state.chain.order)
     state.counts[CHANGED] = len(state.best)
@@ -135,8 +137,8 @@ def _recombine(data: Tours, state: Kicked, other: NDArray[np.uint32], draws: np.
     state.counts[CHANGED] = len(state.best)
 
 
-@variant(steps.settle, data=Tours)
-def _settle(data: Tours, state: Kicked, limit: int) -> bool:
+@variant(steps.descend, data=Tours)
+def _descend(data: Tours, state: Kicked, limit: int) -> bool:
     state.costs[CURRENT] -= descend(data.cities, state.chain, data.depth, limit)
     state.counts[CHANGED] = len(state.best)
     return state.chain.counts[QUEUED] == 0
@@ -207,21 +209,21 @@ def _make_move(cities: Cities, chain: Chain) -> float:
     return rise
 
 
-@variant(steps.repair, data=Tours)
-def _repair(data: Tours, state: Kicked, draws: np.uint64) -> float:
-    state.costs[RISE] -= repair(data.cities, state.chain, data.depth)
+@variant(steps.local_search, data=Tours)
+def _local_search(data: Tours, state: Kicked, draws: np.uint64) -> float:
+    state.costs[RISE] -= descend_logged(data.cities, state.chain, data.depth)
     return state.costs[RISE]
 
 
-@variant(steps.keep, data=Tours)
-def _keep(data: Tours, state: Kicked) -> None:
+@variant(steps.accept, data=Tours)
+def _accept(data: Tours, state: Kicked) -> None:
     state.costs[CURRENT] += state.costs[RISE]
     _remember_changes(state)
     forget(state.chain)
 
 
-@variant(steps.undo, data=Tours)
-def _undo(data: Tours, state: Kicked) -> None:
+@variant(steps.reject, data=Tours)
+def _reject(data: Tours, state: Kicked) -> None:
     roll_back(state.chain, 0)
 
 
@@ -244,8 +246,8 @@ def _remember_changes(state: Kicked) -> None:
             counts[CHANGED] = len(state.best)  # too many to remember: copy all
 
 
-@variant(steps.note, data=Tours)
-def _note(data: Tours, state: Kicked) -> None:
+@variant(steps.save_best, data=Tours)
+def _save_best(data: Tours, state: Kicked) -> None:
     """Copy the current tour to the best, or what has changed where that is less."""
     best, order, counts, size = state.best, state.chain.order, state.counts, len(state.best)
     if counts[CHANGED] >= size:

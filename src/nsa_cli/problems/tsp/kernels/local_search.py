@@ -19,19 +19,32 @@ from numpy.typing import NDArray
 from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.kernels.metric import KernelMetric, is_shorter, length
 
-#: Undo log: cities it holds beside several times the tour's, and segments.
+#: The cities that the undo log holds beside several times the tour's.
 _LOG_CITIES = 1 << 16
+
+#: The segments that the undo log holds.
 _LOG_SEGMENTS = 1 << 14
 
 #: Places in `Chain.counts`.
 HEAD, QUEUED, SEGMENTS, LOGGED, ATTEMPT = range(5)
 
-# Places in a move: how many cuts; the cities t0, …, t5, of which (t0, t1), (t2, t3), (t4, t5) are cut apart
-# and (t1, t2), (t3, t4), (t5, t0) joined; the cuts' positions; whether t1, t3, t5 follow their cut.
-_SIZE, _CITY, _CUT, _AFTER = 0, 1, 7, 10
+#: Place in a move of the number of its cuts, 2 or 3.
+_SIZE = 0
+
+#: Place of its first city: t0, …, t5, of which (t0, t1), (t2, t3), (t4, t5) are cut apart and (t1, t2),
+#: (t3, t4), (t5, t0) joined.
+_CITY = 1
+
+#: Place of the position of its first cut, of three.
+_CUT = 7
+
+#: Place of what says whether t1 follows its cut; the same of t3 and t5 comes after it.
+_AFTER = 10
+
+#: The numbers that a move has.
 _MOVE = 13
 
-#: Most cities that one chain of open moves touches: six a step.
+#: The most cities that one chain of open moves touches: six a step.
 _TOUCHED = 64
 
 
@@ -42,16 +55,16 @@ class Cities(NamedTuple):
     ----------
     metric : KernelMetric
     neighbours : uint32[N * width]
-        Candidates of each city, nearest first.
+        The candidates of each city, nearest first.
     distances : float64[N * width]
-        Lengths of the edges to them; infinite where a city has fewer, NaN where the others are not in this
-        part of a partitioned tour.
+        The lengths of the edges to them; infinite where a city has fewer, NaN where the others are not in
+        this part of a partitioned tour.
     alpha : float64[N * width]
-        Alpha-nearness of these edges, for kicks only.
+        The alpha-nearness of these edges, for kicks only.
     width : int
-        Candidates a city.
+        The number of candidates of a city.
     tolerance : float
-        An improvement is longer than this; below lies rounding.
+        An improvement gains more than this; below lies rounding.
     """
 
     metric: KernelMetric
@@ -73,21 +86,21 @@ class Chain(NamedTuple):
         `order` with the last city before it and the first one after it: around[p] is the city before
         position p, and around[p + 2] the one beyond.
     queue : uint32[N]
-        Cities to look at, in a ring.
+        The cities to look at, a ring buffer.
     waiting : uint8[N]
         Whether a city is in the queue: its don't-look bit is off.
     segments : int64[2 * P]
-        Undo log: first position and size of each segment that was overwritten.
+        The undo log: first position and size of each segment that was overwritten.
     logged : uint32[L]
-        Undo log: the cities of these segments.
+        The undo log: the cities of these segments.
     move, opened : int64[13]
         The move found; the best move found that does not pay yet.
     links : int64[12]
-        Scratch of `apply_move`.
+        Scratch space of `apply_move`.
     touched, marks : int64[64], int64[N]
-        Ends of the open moves of an attempt; the last attempt that touched a city.
+        The ends of the open moves of an attempt; for each city the last attempt that touched it.
     counts : int64[5]
-        Queue and log sizes, number of attempts.
+        The numbers at `HEAD` and the following places: sizes of queue and log, and attempts.
     """
 
     order: NDArray[np.uint32]
@@ -193,7 +206,7 @@ def _set(
 
 
 @kernel
-def _note(
+def _set_found(
     cities: Cities,
     chain: Chain,
     move: NDArray[np.int64],
@@ -422,16 +435,16 @@ def _find_move(
     after : int
         1 if `end` is the later of the two, else 0.
     gained : float
-        Length removed less length added so far, this edge included.
+        The length removed less the length added so far, this edge included.
     steps : int
-        Cities in `Chain.touched`.
+        The number of cities in `Chain.touched`.
     open_gain : float
-        Least gain of an open move that is of interest.
+        The least gain of an open move that is of interest.
 
     Returns
     -------
     gain, open_gain : float
-        Gain of `Chain.move`, the first improving one; 0 if there is none. Gain of `Chain.opened`
+        The gain of `Chain.move`, the first improving one; 0 if there is none. And the gain of `Chain.opened`
         before its tour is closed; as given if none gains more.
     """
     around, position = chain.around, chain.position
@@ -459,7 +472,7 @@ def _find_move(
             closes = after == side
             if closes:
                 if gain2 > tolerance and is_shorter(metric, c, base, gain2 - tolerance):
-                    _note(cities, chain, chain.move, base, end, cut, after, choice)
+                    _set_found(cities, chain, chain.move, base, end, cut, after, choice)
                     return gain2 - length(metric, c, base), open_gain
                 if gain2 > open_gain:
                     open_gain, opened = gain2, choice
@@ -486,12 +499,12 @@ def _find_move(
                     gain4 = gain3 + length(metric, d, e)
                     choice2 = choice + 1 + 2 * (z - c * width) + side2
                     if gain4 > tolerance and is_shorter(metric, e, base, gain4 - tolerance):
-                        _note(cities, chain, chain.move, base, end, cut, after, choice2)
+                        _set_found(cities, chain, chain.move, base, end, cut, after, choice2)
                         return gain4 - length(metric, e, base), open_gain
                     if gain4 > open_gain:
                         open_gain, opened = gain4, choice2
     if opened >= 0:
-        _note(cities, chain, chain.opened, base, end, cut, after, opened)
+        _set_found(cities, chain, chain.opened, base, end, cut, after, opened)
     return 0.0, open_gain
 
 
@@ -557,8 +570,12 @@ def _log_is_full(chain: Chain, depth: int) -> bool:
 
 
 @inlined
-def repair(cities: Cities, chain: Chain, depth: int) -> float:
-    """Improve queued cities until none is left; return the length gained. All of it can be rolled back."""
+def descend_logged(cities: Cities, chain: Chain, depth: int) -> float:
+    """Improve queued cities until none is left; return the length gained.
+
+    All moves stay in the log, so that a rejected step can be rolled back. Should the log be full, the rest of
+    the queue is dropped.
+    """
     gained = 0.0
     while chain.counts[QUEUED] > 0:
         city = _pop(chain)

@@ -27,11 +27,12 @@ class PointTree(NamedTuple):
     Attributes
     ----------
     points : float64[N, axes]
-        In the order of the leaves.
+        The points in the order of the leaves.
     numbers : int64[N]
-        Of these points.
+        The numbers of these points.
     boxes : float64[2 L, 2 axes + 1]
-        Of each node's points the lowest and the highest coordinates, and the lowest number; L leaves.
+        Each row has the lowest and the highest coordinates of a node's points, and their lowest number; there
+        are L leaves.
     """
 
     points: NDArray[np.float64]
@@ -114,11 +115,11 @@ def find_in_tree(
     tree : PointTree
     norm : int
     orthant : int
-        Where they have to be: bit k is set for lower coordinates of axis k, or `EVERYWHERE`.
+        The side on which they have to lie: bit k is set for lower coordinates of axis k, or `EVERYWHERE`.
     found : int64[N, count]
         Rows are those of the points' numbers, nearest first, and N where there are no more.
     far : float64[count]
-        Space.
+        Scratch space.
     """
     size, leaves = len(tree.points), len(tree.boxes) // 2
     for place in range(size):

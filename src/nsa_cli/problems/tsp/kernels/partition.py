@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels.jit import kernel
 
-#: An arc that becomes a part has at least this share of a part's cities, and at most the rest.
+#: The arc that becomes a part has at least this share of the cities of the part divided, and at most the
+#: rest.
 _LEAST = 0.3
 
-#: Random places where that arc may begin, of which the best counts.
+#: The arc may begin at so many random places, of which the best counts.
 _TRIES = 4
 
-#: Spreads them over the part.
+#: The golden ratio, less 1: its multiples spread these places over the part.
 _GOLDEN = 0.6180339887498949
 
 #: Stands for a gap among the cities of a part.
@@ -39,9 +40,9 @@ class TourParts(NamedTuple):
     bounds : int64[P + 1]
         Part p has ``cities[bounds[p] : bounds[p + 1]]``.
     place : int64[N]
-        Where each city is in `cities`.
+        The place of each city in `cities`.
     rank : int64[N]
-        Where each city is in `tour`.
+        The place of each city in `tour`.
     """
 
     tour: NDArray[np.uint32]
@@ -64,12 +65,12 @@ def partition_tour(
     ----------
     tour : uint32[N]
     neighbours : uint32[N * width]
-        Candidates of each city.
+        The candidates of each city.
     width : int
     weights : float64[N]
-        How bad it is to part a city from a candidate.
+        Each says how bad it is to separate a city from a candidate.
     draws : float64[P - 1]
-        In (0, 1).
+        Uniform numbers in (0, 1).
     """
     cities, rank, bounds = (
         tour.astype(np.int64),
@@ -147,11 +148,14 @@ def _least_separating(
 
 
 @kernel
-def link_part(order: NDArray[np.uint32], members: NDArray[np.int64], links: NDArray[np.int64]) -> None:
-    """Link neighbours in a part's tour uint32[M], in int64[N, 2]; -1 where there is no link yet."""
-    before = members[order[len(order) - 1]]
+def link_part(order: NDArray[np.uint32], some: NDArray[np.int64], links: NDArray[np.int64]) -> None:
+    """Link neighbours in a part's tour uint32[M] of the cities `some` int64[M].
+
+    Links are int64[N, 2], -1 where there is none yet.
+    """
+    before = some[order[len(order) - 1]]
     for k in range(len(order)):
-        city = members[order[k]]
+        city = some[order[k]]
         if city != GAP and before != GAP:
             _link(links, before, city)
         before = city

@@ -17,7 +17,7 @@ class Graph(NamedTuple):
     Attributes
     ----------
     first : int64[N + 1]
-        Where each city's edges begin.
+        The place in `to` where each city's edges begin.
     to : int64[2 E]
     lengths : float64[2 E]
     """

@@ -51,11 +51,11 @@ class TspArrays(NamedTuple):
     Attributes
     ----------
     data : float64[B', M]
-        Of each instance, what `KernelMetric` calls so.
+        The `KernelMetric.data` of each instance.
     data_row : int64[B]
-        Which row of `data` a chain's instance has: chains of one instance share it.
+        The row of `data` that a chain's instance has: chains of one instance share it.
     stride, formula, rounding : int
-        As in `KernelMetric`.
+        See `KernelMetric`.
     points : float32[B', N, 2]
     nearest : float64[B', N]
     scale : float64[B]

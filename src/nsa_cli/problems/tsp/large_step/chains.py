@@ -11,22 +11,25 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
-from nsa_cli.core.problem import LEAST_POPULATION, MADE, LargeStepRun
+from nsa_cli.core.problem import CONSTRUCTION_SHARE, LEAST_POPULATION, LargeStepRun
 from nsa_cli.problems.tsp.closed import ClosedTour
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.kicks import start_at
 from nsa_cli.problems.tsp.large_step.partition import TourPartition, part_count
-from nsa_cli.problems.tsp.large_step.population import TourPopulation, kicks_to_make
+from nsa_cli.problems.tsp.large_step.population import TourPopulation, construction_kicks
 from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
 
-#: Fewer sites than this leave no room for kicks; of a closed tour in place of another fewer nodes do.
-_LEAST, _LEAST_NODES = 13, 8
+#: Fewer sites than this leave no room for kicks.
+_LEAST = 13
 
-#: Sizes of which populations are made. Fewer cities are solved as well by a chain alone; to make one tour of
+#: Fewer nodes than this leave none in a closed tour that stands for another.
+_LEAST_NODES = 8
+
+#: The sizes with populations. Fewer cities are solved as well by a chain alone; the construction of a tour of
 #: more takes half a second and longer, and an interrupt waits for it.
 _POPULATED = range(150, 200_001)
 
-#: Share of the time that a member takes as a rule, in which it may be made where cities lie close together.
+#: Where cities lie close together a construction may take this share of its time as a rule.
 _QUICK = 0.4
 
 
@@ -47,7 +50,7 @@ class TspLargeStep:
         return len(set(map(tuple, some))) >= _LEAST or len(np.unique(instance.measured, axis=0)) >= _LEAST
 
     def budget(self, instance: TspInstance) -> Budget:
-        """Some seconds at most, and far less for few cities.
+        """Choose some seconds at most, and far less for few cities.
 
         Temperatures are in units of the mean distance of a city to its nearest neighbour. Measured on uniform
         cities: from three hundred kicks a city on, twice as many gain less than 0.01 %.
@@ -66,7 +69,7 @@ class TspLargeStep:
         instances: Sequence[TspInstance],
         x: NDArray[Any],
         kicks: float = math.inf,
-        hurried: bool = False,
+        fast_setup: bool = False,
     ) -> list[LargeStepRun]:
         """Put chains at their first tours; the first one of an instance has a say in its candidates."""
         made: dict[int, Setting] = {}
@@ -77,7 +80,7 @@ class TspLargeStep:
                     tour,
                     self.settings,
                     populated=_is_populated(instance.size, kicks),
-                    hurried=hurried,
+                    fast_setup=fast_setup,
                 )
         return [_run(made[id(i)], i, tour, kicks) for i, tour in zip(instances, x, strict=True)]
 
@@ -85,10 +88,10 @@ class TspLargeStep:
 def _is_populated(size: int, kicks: float, *, close: bool = False) -> bool:
     """Tell whether there are to be populations of so many cities.
 
-    Where they lie close together members may take far less time than as a rule, and gain far more.
+    Where they lie close together constructions may take far less time than as a rule, and gain far more.
     """
-    least = kicks_to_make(size) * (_QUICK if close else 1.0)
-    return size in _POPULATED and MADE * kicks >= LEAST_POPULATION * least
+    least = construction_kicks(size) * (_QUICK if close else 1.0)
+    return size in _POPULATED and CONSTRUCTION_SHARE * kicks >= LEAST_POPULATION * least
 
 
 def _run(setting: Setting, instance: TspInstance, first: Solution, kicks: float) -> LargeStepRun:

@@ -24,20 +24,23 @@ from nsa_cli.problems.tsp.kernels.partition import GAP, TourParts, link_gaps, li
 #: Parts have this many cities or more, up to twice as many; measured, see benchmarks/results/tours.md.
 PART_SIZE = 4000
 
-#: But there are at least so many, smaller ones where need be: two of different sizes do not fill two threads.
+#: The fewest parts, smaller ones where need be: two of different sizes do not fill two threads.
 _FEWEST = 4
 
-#: Kicks a city in a round.
+#: The number of kicks a city in a round.
 KICKS_PER_CITY = 0.5
 
-#: The weight of separating a city from a candidate: this, and how often it was, each round a share less.
-BASE, DECAY = 0.1, 0.9
+#: The weight of separating a city from a candidate is this, and how often that was.
+BASE = 0.1
+
+#: A round weighs this share of the next one.
+DECAY = 0.9
 
 
 class _Part(NamedTuple):
     """Cities of a part, int64[M], with its gaps; and its chain, whose numbers are places among them."""
 
-    members: NDArray[np.int64]
+    cities: NDArray[np.int64]
     state: Kicked
 
 
@@ -47,9 +50,9 @@ class TourPartition:
     Parameters
     ----------
     tours : Tours
-        Not of a matrix: its parts are no shorter rows.
+        The instance made ready, which has no matrix: a part of one has no shorter rows.
     state : Kicked
-        Of the whole chain: its tour and its best tour are kept up to date, the rest is not.
+        The state of the whole chain: its tour and its best tour are kept up to date, the rest is not.
     """
 
     def __init__(self, tours: Tours, state: Kicked) -> None:
@@ -58,7 +61,7 @@ class TourPartition:
         self._tours, self._state = tours, state
         self._partition: TourParts  # of the last `cut`
         self._parts: dict[int, _Part] = {}
-        #: Whether a city is separated from candidates; and how often it was, lately above all.
+        #: For each city, whether it is separated from candidates; and how often it was, lately above all.
         self._separated, self._often = np.zeros(size, dtype=np.uint8), np.zeros(size)
 
     def cut(self, draws: Draws) -> NDArray[np.float64]:
@@ -72,7 +75,7 @@ class TourPartition:
 
     def segment(self, number: int) -> Segment:
         whole, partition = self._tours.cities, self._partition
-        some = members(partition, number)
+        some = cities_of(partition, number)
         waiting = (self._separated[some] != 0) & (some != GAP)
         lists = (whole.neighbours, whole.distances, whole.alpha)
         near, lengths, alpha = restrict(partition, number, some, *lists, whole.width, self._separated)
@@ -93,9 +96,9 @@ class TourPartition:
     def join(self, *, improved: bool) -> tuple[float, float]:
         metric, order, best = self._tours.cities.metric, self._state.chain.order, self._state.best
         parts = list(self._parts.values())
-        self._join([(part.members, part.state.chain.order) for part in parts], order)
+        self._join([(part.cities, part.state.chain.order) for part in parts], order)
         if improved:
-            self._join([(part.members, part.state.best) for part in parts], best)
+            self._join([(part.cities, part.state.best) for part in parts], best)
         return tour_length(metric, order), tour_length(metric, best)
 
     def _join(
@@ -122,7 +125,7 @@ def _gathered(metric: KernelMetric, some: NDArray[np.int64]) -> KernelMetric:
     return metric._replace(data=data.ravel())
 
 
-def members(partition: TourParts, part: int) -> NDArray[np.int64]:
+def cities_of(partition: TourParts, part: int) -> NDArray[np.int64]:
     """List a part's cities in the order of the tour, with its gaps; int64[M]."""
     cities = partition.cities[partition.bounds[part] : partition.bounds[part + 1]]
     rank = partition.rank[cities]
@@ -147,9 +150,9 @@ def restrict(
     partition : TourParts
     part : int
     some : int64[M]
-        As `members` gives them.
+        The part's cities, see `cities_of`.
     neighbours, distances, alpha : uint32[N * width], float64[N * width], float64[N * width]
-        Of all cities, nearest first.
+        The candidate lists of all cities, nearest first.
     width : int
     separated : uint8[N]
         Whether a city has candidates outside of its part: written for the part's cities.
@@ -157,7 +160,8 @@ def restrict(
     Returns
     -------
     neighbours, distances, alpha : uint32[M * width], float64[M * width], float64[M * width]
-        As places in `some`, nearest first; distances of gaps and to cities outside of the part are NaN.
+        The lists of the part's cities, as places in `some`, nearest first; distances of gaps and to cities
+        outside of the part are NaN.
     """
     cities, low, high = np.flatnonzero(some != GAP), partition.bounds[part], partition.bounds[part + 1]
     listed = some[cities, None] * width + np.arange(width)

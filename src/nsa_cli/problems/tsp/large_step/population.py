@@ -14,16 +14,20 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.edge_assembly import new_assembly
 from nsa_cli.problems.tsp.kernels.kicks import Kicked, Tours, start_at
 
-#: Lengths are multiplied by exp(noise), of this standard deviation. Measured: from .5 to .7 it is all one.
+#: Lengths are multiplied by exp(noise); this is the standard deviation of the noise. Measured: from .5 to .7
+#: it is all one.
 _NOISE = 0.5
 
-#: Kicks that take as long as to make a tour, and to recombine two: in any case, and for each city.
-_MAKING, _MATING = (3.0, 0.035), (0.1, 0.0007)
+#: The construction of a tour takes as long as so many kicks, in any case and for each city.
+_CONSTRUCTION_KICKS = (3.0, 0.035)
+
+#: The crossover of two tours takes as long as so many kicks, in any case and for each city.
+_CROSSOVER_KICKS = (0.1, 0.0007)
 
 
-def kicks_to_make(size: int) -> float:
-    """Count the kicks that take as long as to make a tour of so many cities."""
-    least, each = _MAKING
+def construction_kicks(size: int) -> float:
+    """Count the kicks that take as long as the construction of a tour of so many cities."""
+    least, each = _CONSTRUCTION_KICKS
     return least + each * size
 
 
@@ -34,12 +38,16 @@ class TourPopulation:
     ----------
     instance : TspInstance
     tours : Tours
-        Of its sites.
+        The instance's sites made ready for chains.
     """
 
     def __init__(self, instance: TspInstance, tours: Tours) -> None:
         self.size = len(tours.cities.neighbours) // tours.cities.width
-        self.making, self.mating = kicks_to_make(self.size), _MATING[0] + _MATING[1] * self.size
+        least, each = _CROSSOVER_KICKS
+        self.construction_kicks, self.crossover_kicks = (
+            construction_kicks(self.size),
+            least + each * self.size,
+        )
         self._instance, self._tours = instance, tours
 
     def worker(self) -> Kicked:

@@ -28,8 +28,11 @@ _WEIGHED_UP_TO = 200_000
 #: for clusters, .4 for strips a hundred times as long as wide.
 _CLOSE_BELOW = 0.5
 
-#: Sizes of the first and last subgradient step, in units of `Tours.scale`.
-_FIRST_STEP, _LAST_STEP = 0.3, 0.02
+#: Size of the first subgradient step, in units of `Tours.scale`.
+_FIRST_STEP = 0.3
+
+#: Size of the last one.
+_LAST_STEP = 0.02
 
 
 @dataclass(frozen=True)
@@ -39,15 +42,15 @@ class LargeStepSettings:
     Attributes
     ----------
     candidates : int
-        Edges a city that moves may add, by alpha-nearness.
+        The number of candidates of a city, by alpha-nearness: moves may add these edges.
     wider : (int, int)
-        So many more for populations, and where cities lie close together.
+        The number of further candidates for populations, and where cities lie close together.
     subgradient_steps : int
-        Half as many for few cities.
+        The number of subgradient steps; few cities have half as many.
     depth : int
-        Open moves in a Lin-Kernighan chain.
+        The most open moves in a Lin-Kernighan chain.
     longest : int
-        Most cities of a segment of a kick. Measured at 500 cities in .2 s: 10/30/45/60/80/100 give
+        The most cities of a segment of a kick. Measured at 500 cities in .2 s: 10/30/45/60/80/100 give
         .12/.063/.039/.028/.027/.025 %, longer ones no better in large tours.
     decay : float
         The temperature is s exp(-decay t): s the mean distance of a city to its nearest neighbour, t the used
@@ -68,8 +71,9 @@ class Setting(NamedTuple):
     Attributes
     ----------
     sites : Sites
+        The cities, those on one place as one.
     tours : Tours
-        Of the sites.
+        The sites made ready for chains.
     close : bool
         Whether cities lie close together.
     """
@@ -85,7 +89,7 @@ def prepare(
     settings: LargeStepSettings = LargeStepSettings(),
     *,
     populated: bool = False,
-    hurried: bool = False,
+    fast_setup: bool = False,
 ) -> Setting:
     """Make an instance ready: candidates and scales; edges of the first tour int64[N] are among them.
 
@@ -96,17 +100,17 @@ def prepare(
     settings : LargeStepSettings
     populated : bool
         Whether there will be a population: it needs more candidates, and from all sides.
-    hurried : bool
+    fast_setup : bool
         Whether to take the nearest cities, not those of the best alpha-nearness.
     """
     sites, metric, neighbours, distances = neighbour_lists(instance)
     size, order = len(sites.numbers), sites.order(start)
-    hurried = hurried or size > _WEIGHED_UP_TO
+    fast_setup = fast_setup or size > _WEIGHED_UP_TO
     scale, candidates = max(float(distances[:, 0].mean()), 0.0), settings.candidates
-    if isinstance(instance, ClosedTour):  # whose surcharges are no distances; each city has a fixed edge
+    if isinstance(instance, ClosedTour):  # its penalties are no distances; each city has a fixed edge
         scale, candidates = instance.spacing, candidates + instance.outer.route.directed
     close = False
-    if not hurried and size > _FEW and instance.matrix is None and instance.points.shape[1] == 2:
+    if not fast_setup and size > _FEW and instance.matrix is None and instance.points.shape[1] == 2:
         edges = float(lengths(metric, order, np.roll(order, 1)).sum())
         close = bool(scale * size < _CLOSE_BELOW * edges)
         if close or populated:
@@ -117,7 +121,7 @@ def prepare(
     graph = graph_of(metric, neighbours, order)
     steps = settings.subgradient_steps // (2 if size <= _FEW else 1)
     scores = graph.lengths
-    if not hurried:
+    if not fast_setup:
         scores = alpha_nearness(graph, steps, _FIRST_STEP * scale, _LAST_STEP * scale)
     chosen = choose(graph, scores, candidates)
     tolerance = max(1e-7 * scale, 1e-12 * float(np.abs(graph.lengths).max()))

@@ -76,7 +76,7 @@ def pack(instances: Sequence[TspInstance], unit: float | None = None) -> TspBatc
 
 def _arrays(instance: TspInstance, unit: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Coordinates or matrix, points, nearest edges and scale of one instance."""
-    if isinstance(instance, ClosedTour):  # surcharges are no distances
+    if isinstance(instance, ClosedTour):  # penalties are no distances
         _, points, _, scale = _arrays(instance.outer, unit)
         cities = instance.inward(np.arange(instance.outer.size))
         city = np.sort(cities) // (2 if instance.outer.route.directed else 1)
