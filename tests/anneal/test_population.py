@@ -126,16 +126,16 @@ def test_it_ends_after_four_generations_without_a_better_best(better, monkeypatc
     """Counted from the last one that had a better one."""
     seen = []
 
-    def mate(data, state, members, ring, children, energies, key, first, places):
-        children[places], energies[places] = members[ring[places]], np.inf
+    def cross_over(data, state, population_, mating, children, energies, key, first, places):
+        children[places], energies[places] = population_[mating[places]], np.inf
         if first not in seen:
             seen.append(first)
             energies[places[0]] = population.best_energy - 1.0 if len(seen) <= better else np.inf
 
-    monkeypatch.setattr("nsa_cli.anneal.population.mate", mate)
+    monkeypatch.setattr("nsa_cli.anneal.population.cross_over", cross_over)
     population = population_of()
     while population.phase != CHAIN:
-        population.advance(1, 0.0 if len(population._made) < 20 else MADE, map)
+        population.advance(1, 0.0 if len(population._constructed) < 20 else CONSTRUCTION_SHARE, map)
     assert len(seen) == better + 4
 
 

@@ -170,7 +170,7 @@ class LargeStepChains:
     @property
     def doing(self) -> str:
         """The same in words."""
-        if self._unsettled:
+        if self._descending:
             return "local search"
         at_work = (population for population in self._populations.values() if population.phase != CHAIN)
         return next((population.doing for population in at_work), "large steps")

@@ -158,7 +158,7 @@ class Population:
     def doing(self) -> str:
         """What is done now, in words."""
         if self.phase == STARTS:
-            return f"starts {len(self._made)} of {self._most}"
+            return f"starts {len(self._constructed)} of {self._most}"
         return f"generation {self._generation}"
 
     @property
