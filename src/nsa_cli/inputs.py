@@ -134,8 +134,8 @@ def named(files: Sequence[str], most: int = 3) -> str:
 
 
 def _source_of(item: Unread) -> str:
-    """Give the file of what could not be read, without the number of the instance in it."""
-    return re.sub(r"\[[0-9]+\]$", "", str(getattr(item.error, "source", item.name)))
+    """Give the file of what could not be read."""
+    return str(getattr(item.error, "source", item.name))
 
 
 def _is_meant(path: str, problem: Problem[Any] | None) -> bool:

@@ -213,6 +213,7 @@ def test_a_terminal_gets_one_line_that_goes_away(square):
     command = [sys.executable, "-m", "nsa_cli", "solve", str(square), "--seed", "1", "--steps", "999999999"]
     command += ["--no-bound", "--method", "anneal", "--time-limit", "3"]
     environment = {**os.environ, "TERM": "xterm"}
+    environment.pop("COLUMNS", None)  # of the test runner's terminal
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, env=environment)
     os.close(follower)
     seen = b""

@@ -92,22 +92,59 @@ def test_one_value_only() -> None:
         loads(source("[1]\n[2]"))
 
 
-def test_objects_in_a_list_have_numbers() -> None:
-    """Errors in them name the number, beside what they say of the key and the element."""
+TWO = """[
+  {"name": "one", "weights": [1, 2]},
+  {
+    "name": "tw[o\\"",
+    "nested": {"weights": [
+      0, 0]},
+    "weights": [
+      1,
+      [2, 3],
+      4, 5,
+      6
+    ],
+    "capacity":
+      7
+  }
+]"""
 
-    def object_to(_data: object) -> None:
-        raise DataError("weights, element 5: too heavy", "weights", 4)
 
-    first, second = read_records(source('[{"name": "one"},\n{"name": "two",\n"weights": [1, 2, 3, 4, 5]}]'))
-    assert (first.source.name, second.source.name) == ("f.json[1]", "f.json[2]")
-    with pytest.raises(InputError, match=r"^f\.json\[2\]: weights, element 5: too heavy$"):
-        second.build(object_to)
+@pytest.mark.parametrize(
+    ("which", "key", "index", "line"),
+    [
+        (0, None, None, 2),
+        (0, "weights", 1, 2),
+        (1, None, None, 3),
+        (1, "name", None, 4),
+        (1, "weights", None, 7),
+        (1, "weights", 0, 8),
+        (1, "weights", 1, 9),
+        (1, "weights", 3, 10),
+        (1, "weights", 4, 11),
+        (1, "capacity", None, 14),
+        (1, "nothing", 3, 3),
+    ],
+)
+def test_elements_have_lines(which: int, key: str | None, index: int | None, line: int) -> None:
+    """An element of a list is found in the object and the line where it stands."""
+    assert read_records(source(TWO))[which].locate(key, index) == line
 
 
 def test_lines_in_json_lines() -> None:
-    """Errors in an object name the line of the file in which it begins."""
+    """In JSON lines the line is that of the file."""
     records = read_records(source('{"w": [1]}\n\n{"w": [1,\n2]}\n'))
-    assert [record.locate("w", 0) for record in records] == [1, 3]
+    assert [record.locate("w", len(record.data["w"]) - 1) for record in records] == [1, 4]
+
+
+def test_build_points_into_the_file() -> None:
+    """An objection to the data becomes an error with file and line."""
+
+    def object_to(_data: object) -> None:
+        raise DataError("too heavy", "weights", 4)
+
+    with pytest.raises(InputError, match=r"^f\.json:11: too heavy$"):
+        read_records(source(TWO))[1].build(object_to)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, [1, -math.inf]])

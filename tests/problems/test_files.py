@@ -92,8 +92,8 @@ def test_tables_without_a_header_need_the_problem(
     ("text", "suffix", "line", "message"),
     [
         ('{"problem": "sat"}', "", 1, "problem: expected one of bin, knapsack, rosenbrock, tsp, got 'sat'"),
-        ('{\n"problem":\n3}', "", 1, "problem: expected one of bin, knapsack, rosenbrock, tsp, got 3"),
-        ('[{"weights": [1]},\n{"heights": [1]}]', "", None, "cannot tell the problem"),
+        ('{\n"problem":\n3}', "", 3, "problem: expected one of bin, knapsack, rosenbrock, tsp, got 3"),
+        ('[{"weights": [1]},\n{"heights": [1]}]', "", 2, "cannot tell the problem"),
         (
             "\nheight,width\n1,2\n",
             ".csv",
@@ -108,16 +108,16 @@ def test_tables_without_a_header_need_the_problem(
         ),
         ("17\n", "", None, "not recognised"),
         ("once upon a time\n", ".tsp", 1, "there is no TSPLIB keyword 'once'"),
-        ('{"weights": [\n1,\n2]}', "", 1, "item 2 does not fit any bin: weight 2 > capacity 1"),
-        ('{"sizes": [\n1,\n2]}', "", 1, "item 2 does not fit any bin: weight 2 > capacity 1"),
-        ('{"weights": [\n1,\n-2]}', "", 1, "weights, element 2: expected a number >= 0, got -2"),
-        ('{"weights": [\n1,\n"2"\n]}', "", 1, "weights, element 2: expected a number, got '2'"),
-        ('{"weights": [\n1,\n1e400]}', "", 1, "weights, element 2: expected a finite number, got inf"),
-        ('{"weights": [1],\n"capacity": [1, 2]}', "", 1, "capacity: expected a number, got [1, 2]"),
-        ('{"weights": [1],\n\n"best_known": true}', "", 1, "best_known: expected a number, got True"),
-        ('{"coords": [[0, 0],\n[1, 2, 3]]}', "", 1, "coords, element 2: expected 2 numbers, got 3"),
-        ('{"coords": [[0, 0],\n[1,\nnull]]}', "", 1, "coords, element 2: expected a number, got None"),
-        ('{"coords": [[0, 0],\n5]}', "", 1, "coords, element 2: expected 2 numbers, got 5"),
+        ('{"weights": [\n1,\n2]}', "", 2 + 1, "item 2 does not fit any bin: weight 2 > capacity 1"),
+        ('{"sizes": [\n1,\n2]}', "", 3, "item 2 does not fit any bin: weight 2 > capacity 1"),
+        ('{"weights": [\n1,\n-2]}', "", 3, "weights, element 2: expected a number >= 0, got -2"),
+        ('{"weights": [\n1,\n"2"\n]}', "", 3, "weights, element 2: expected a number, got '2'"),
+        ('{"weights": [\n1,\n1e400]}', "", 3, "weights, element 2: expected a finite number, got inf"),
+        ('{"weights": [1],\n"capacity": [1, 2]}', "", 2, "capacity: expected a number, got [1, 2]"),
+        ('{"weights": [1],\n\n"best_known": true}', "", 3, "best_known: expected a number, got True"),
+        ('{"coords": [[0, 0],\n[1, 2, 3]]}', "", 2, "coords, element 2: expected 2 numbers, got 3"),
+        ('{"coords": [[0, 0],\n[1,\nnull]]}', "", 2, "coords, element 2: expected a number, got None"),
+        ('{"coords": [[0, 0],\n5]}', "", 2, "coords, element 2: expected 2 numbers, got 5"),
         ('{"coords": []}', "", 1, "expected either coords or matrix, got neither"),
         (
             '{"symmetric": true, "matrix": [[0, 1],\n[2, 0]]}',
@@ -125,25 +125,25 @@ def test_tables_without_a_header_need_the_problem(
             1,
             "matrix is not symmetric: entry (1, 2) is 1, entry (2, 1) is 2",
         ),
-        ('{"matrix": [[0, 1],\n[1]]}', "", 1, "matrix, element 2: expected 2 numbers, got 1"),
+        ('{"matrix": [[0, 1],\n[1]]}', "", 2, "matrix, element 2: expected 2 numbers, got 1"),
         (
             '{"coords": [[0, 0]],\n"edge_weight_type": "XRAY1"}',
             "",
-            1,
+            2,
             "edge_weight_type: expected EXPLICIT or one",
         ),
         ('{"coords": [[0, 0]], "matrix": [[0]]}', "", 1, "expected either coords or matrix, got both"),
-        ('{"coords": [[0, 0], [1, 1]],\n"ids": [1,\n1]}', "", 1, "ids, element 2: city 1 occurs twice"),
+        ('{"coords": [[0, 0], [1, 1]],\n"ids": [1,\n1]}', "", 3, "ids, element 2: city 1 occurs twice"),
         (
             '{"problem": "tsp", "x": [1, 2],\n"y": [1,\n"b"]}',
             "",
-            1,
+            3,
             "y, element 2: expected a number, got 'b'",
         ),
-        ('{"problem": "tsp", "x": [1, 2],\n"y": [1]}', "", 1, "y: expected 2 numbers as in x, got 1"),
+        ('{"problem": "tsp", "x": [1, 2],\n"y": [1]}', "", 2, "y: expected 2 numbers as in x, got 1"),
         ('{"a": 1, "b": -1}', "", 1, "b: expected a number >= 0, got -1"),
-        ('{"a": 1, "b": 1,\n"x0": [1, "z"]}', "", 1, "x0, element 2: expected a number, got 'z'"),
-        ('{"a": 1, "b": 1,\n"dim": 1}', "", 1, "dim: expected 2 to 1000000, got 1"),
+        ('{"a": 1, "b": 1,\n"x0": [1, "z"]}', "", 2, "x0, element 2: expected a number, got 'z'"),
+        ('{"a": 1, "b": 1,\n"dim": 1}', "", 2, "dim: expected 2 to 1000000, got 1"),
         ("# capacity = ten\nvalue,weight\n1,2\n", ".csv", 1, "capacity: expected a number, got 'ten'"),
         ("value,weight\n1,2\n", ".csv", None, "capacity is missing"),
         ("weight\n0.5\n-1\n", ".csv", 3, "weights, element 2: expected a number >= 0, got -1"),
@@ -152,10 +152,7 @@ def test_tables_without_a_header_need_the_problem(
     ],
 )
 def test_faults_have_lines(text: str, suffix: str, line: int | None, message: str) -> None:
-    """Whatever is wrong, the message names the line, what was expected and what was found.
-
-    In JSON the line is the one where the instance begins, and the message names the key and the element.
-    """
+    """Whatever is wrong, the message names the line, what was expected and what was found."""
     with pytest.raises(InputError) as caught:
         read(text, suffix)
     assert (caught.value.line, caught.value.message[: len(message)]) == (line, message)
@@ -164,7 +161,7 @@ def test_faults_have_lines(text: str, suffix: str, line: int | None, message: st
 
 def test_a_claim_against_the_users_is_refused() -> None:
     """A file that says what it holds is not read as something else."""
-    with pytest.raises(InputError, match=r"^f:1: expected an instance of tsp, got one of 'bin'$"):
+    with pytest.raises(InputError, match=r"^f:2: expected an instance of tsp, got one of 'bin'$"):
         read('{"weights": [1],\n"problem": "bin"}', problem="tsp")
 
 

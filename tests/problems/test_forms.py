@@ -174,8 +174,8 @@ def test_words_for_weights_and_copies(text: str, expected: list[int]) -> None:
 REFUSED = {
     '{"capcity": 10, "weights": [6, 4]}': "'capcity' is not understood, .* nearest word is 'capacity'",
     '{"weights": [0.6, 0.4], "conflicts": [[1, 2]]}': "'conflicts' is not understood",
-    '{"coords": [[0, 0], [1, 1]],\n"open": 3}': "f:1: open: expected true or false, got 3",
-    '{"coords": [[0, 0], [1, 1]],\n"num_vehicles": 3}': "f:1: 'num_vehicles' 3 is not supported",
+    '{"coords": [[0, 0], [1, 1]],\n"open": 3}': "f:2: open: expected true or false, got 3",
+    '{"coords": [[0, 0], [1, 1]],\n"num_vehicles": 3}': "f:2: 'num_vehicles' 3 is not supported",
     '{"coords": [[0, 0], [1, 1]], "tabu_edges": [[1, 2]]}': "'tabu_edges' is not understood",
     '{"coords": [[0, 0], [1, 1]], "metric": "tropical"}': "edge_weight_type: expected .*got 'tropical'",
     '{"coords": [[0, 0], [1, 1]], "metric": "manhatan"}': "the nearest is MANHATTAN",
@@ -185,7 +185,7 @@ REFUSED = {
     '{"lat": [1, 2], "lon": [1, 2], "metric": "EUC_2D"}': "EUC_2D measures x and y, got lat and lon",
     '{"wieghts": [1, 2]}': "cannot tell the problem .* nearest word to 'wieghts' is 'weights'",
     '{"items": [{"value": 1, "wieght": 2}]}': "nearest word to 'wieght' is 'weights'",
-    '[{"x": 1, "y": 2},\n{"x": 1, "y": 2, "demand": 3}]': "f:1: 'demand' is not understood",
+    '[{"x": 1, "y": 2},\n{"x": 1, "y": 2, "demand": 3}]': "f:2: 'demand' is not understood",
     "[[1, 2], [3, 4]]": "cannot tell the problem",
 }
 

@@ -70,9 +70,7 @@ def test_many_bad_records(lines, record):
     text = "\n".join(pieces) if lines else "[" + ",\n".join(pieces) + "]"
     begin = time.perf_counter()
     found = read_each(read_records(decode(text.encode(), "f", ".json")))
-    numbers = range(1, 8001)
-    expected = [("f", i) for i in numbers] if lines else [(f"f[{i}]", None) for i in numbers]
-    assert [(error.source, error.line) for _, error in found] == expected
+    assert [error.line for _, error in found] == list(range(1, 8001))
     assert time.perf_counter() - begin < 2 * PATIENCE
 
 

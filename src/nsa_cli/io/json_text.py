@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from json import JSONDecodeError
 from typing import Any, NamedTuple, NoReturn
 
 from nsa_cli.core.errors import InputError, shown, visible
-from nsa_cli.core.record import Record, Source, locator
+from nsa_cli.core.record import Locate, Record, Source
 
 _WHITESPACE = " \t\n\r"
 
@@ -37,24 +39,18 @@ class JsonValue(NamedTuple):
     start: int
 
     def records(self) -> list[Record]:
-        """Give the objects that the value is, or a list of.
-
-        Errors in an object name the line where it begins; of a list its number, and what they say of the key
-        and the element.
-        """
-        value, source = self.value, self.source
-        if isinstance(value, dict):
-            return [Record(value, source, locator({}, self.line))]
-        if isinstance(value, list) and value and all(isinstance(x, dict) for x in value):
-            return [Record(x, replace(source, name=f"{source.name}[{i}]")) for i, x in enumerate(value, 1)]
-        kinds = {list: "a list of something else", str: "a text", bool: "a truth value"}
-        what = "an empty list" if value == [] else kinds.get(type(value), "a number")
-        raise self.error(f"expected a JSON object or a list of objects, got {what}")
+        """Give the objects that the value is, or a list of."""
+        return _records(self.value, self.source, self.start)
 
     @property
     def line(self) -> int:
         """Line in which it begins."""
         return _line(self.source.text, self.start)
+
+    def line_of(self, element: int) -> int:
+        """Line in which an element of a list begins."""
+        text = self.source.text
+        return _line(text, next(islice(_elements(text, self.start), element, None)))
 
     def error(self, message: str, **hints: Any) -> InputError:
         """Make an error that points to the value."""
@@ -70,7 +66,7 @@ def read_values(source: Source) -> list[JsonValue | InputError]:
         If it is not strict JSON.
     """
     try:
-        return [*_values(source)]
+        return [JsonValue(value, source, start) for value, start in _values(source)]
     except InputError as error:
         found = _values_by_line(source)
         if found is None:
@@ -85,9 +81,9 @@ def _values_by_line(source: Source) -> list[JsonValue | InputError] | None:
     for number, line in enumerate(source.text.split("\n"), start=1):
         if line.strip():
             try:
-                ((value, _, begin),) = _values(replace(source, text=line))
+                ((value, _),) = _values(replace(source, text=line))
                 objects += isinstance(value, dict)
-                found.append(JsonValue(value, source, start + begin))
+                found.append(JsonValue(value, source, start + len(line) - len(line.lstrip(_WHITESPACE))))
             except InputError as error:
                 found.append(source.error(error.message, number))
             except ValueError:
@@ -104,7 +100,7 @@ def read_records(source: Source) -> list[Record]:
     InputError
         If it is not strict JSON, or something in it is no object.
     """
-    return [record for value in _values(source) for record in value.records()]
+    return [record for value, start in _values(source) for record in _records(value, source, start)]
 
 
 def loads(source: Source) -> Any:
@@ -115,14 +111,14 @@ def loads(source: Source) -> Any:
     InputError
         If it is not strict JSON, or more than one value.
     """
-    first, *more = _values(source)
+    (value, _), *more = _values(source)
     if more:
-        raise more[0].error("expected one JSON value, got several")
-    return first.value
+        raise source.error("expected one JSON value, got several", _line(source.text, more[0][1]))
+    return value
 
 
-def _values(source: Source) -> list[JsonValue]:
-    """All JSON values of a text."""
+def _values(source: Source) -> list[tuple[Any, int]]:
+    """All JSON values of a text, each with its position."""
     decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
     text, values = source.text, []
     halves = _HALF_CHARACTER.search(text) is not None
@@ -140,7 +136,7 @@ def _values(source: Source) -> list[JsonValue]:
             raise source.error(f"not valid JSON: {message}", _line(text, position)) from None
         if halves:
             _refuse_halves(value, source, start)
-        values.append(JsonValue(value, source, start))
+        values.append((value, start))
         position = _skip(text, position)
     return values
 
@@ -171,6 +167,23 @@ _CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
 _FOREIGN = re.compile("[^\x00-\x7f]")
 
 
+def _records(value: Any, source: Source, start: int) -> list[Record]:
+    if isinstance(value, dict):
+        return [Record(value, source, _locator(source.text, lambda: start))]
+    if isinstance(value, list) and value and all(isinstance(x, dict) for x in value):
+        elements = _Elements(source.text, start)
+        return [
+            Record(x, source, _locator(source.text, partial(elements.begin, i))) for i, x in enumerate(value)
+        ]
+    what = {list: "a list of something else", str: "a text", bool: "a truth value"}.get(
+        type(value), "a number"
+    )
+    raise source.error(
+        f"expected a JSON object or a list of objects, got {'an empty list' if value == [] else what}",
+        _line(source.text, start),
+    )
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
@@ -194,8 +207,8 @@ def _refuse_halves(value: Any, source: Source, start: int) -> None:
         raise source.error("not valid JSON: a \\u escape that is half a character", line) from None
 
 
-# --- where a fault stands ---------------------------------------------------------------------------
-# The hooks of the standard library's decoder know no positions, so the text is scanned again for a refusal.
+# --- where an element stands -----------------------------------------------------------------------
+# The decoder of the standard library keeps no positions, so the text is scanned again after an error.
 
 _TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]++|\\.)*+")(?P<colon>\s*:)?|[{}]|(?P<constant>NaN|-?Infinity)|(?P<digits>[0-9]++)'
@@ -223,6 +236,63 @@ def _fault(text: str, start: int) -> tuple[str, int]:
                 return f"key {shown(key)} occurs twice in one object", found.start()
             objects[-1].add(key)
     return "refused", start
+
+
+class _Elements:
+    """Positions of a list's elements, found in one pass over the text when the first one is asked for."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self._text, self._start = text, start
+        self._found: list[int] | None = None
+
+    def begin(self, number: int) -> int:
+        """Position of an element."""
+        if self._found is None:
+            self._found = list(_elements(self._text, self._start))
+        return self._found[number]
+
+
+def _locator(text: str, begin: Callable[[], int]) -> Locate:
+    """Locate values of the object that begins at a position."""
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        position = begin()
+        try:
+            if key is not None and (at := _member(text, position, key)) is not None:
+                position = at
+                if index is not None and text[position] == "[":
+                    position = next(islice(_elements(text, position), index, None))
+        except (JSONDecodeError, IndexError, RecursionError, StopIteration):
+            pass
+        return _line(text, position)
+
+    return locate
+
+
+def _member(text: str, position: int, key: str) -> int | None:
+    """Position of the value under `key` in the object that starts at `position`."""
+    decoder = json.JSONDecoder()
+    position = _skip(text, position + 1)
+    while text[position] == '"':
+        name, position = decoder.raw_decode(text, position)
+        position = _skip(text, _skip(text, position) + 1)  # over the colon
+        if name == key:
+            return position
+        _, position = decoder.raw_decode(text, position)
+        position = _skip(text, _skip(text, position) + 1)  # over the comma, or out of the object
+    return None
+
+
+def _elements(text: str, position: int) -> Iterator[int]:
+    """Positions of the elements of the list that starts at `position`."""
+    decoder = json.JSONDecoder()
+    position = _skip(text, position + 1)
+    while text[position] != "]":
+        yield position
+        _, position = decoder.raw_decode(text, position)
+        position = _skip(text, position)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
 
 
 _BLANKS = re.compile(f"[{_WHITESPACE}]*")

@@ -6,8 +6,9 @@ object a line, ``[[0, 12], [12, 0]]``. Keys of the objects are the headers of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 from nsa_cli.core.errors import InputError, shown
@@ -36,7 +37,7 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
             if isinstance(value, InputError):
                 raise value  # without it the instance would be another
         lines = [value.line for value in objects]
-        return [_spread(Record({}, source), [value.value for value in objects], lines, problem)]
+        return [_spread(Record({}, source), [value.value for value in objects], lines.__getitem__, problem)]
     found: list[Record | InputError] = []
     for value in values:
         if isinstance(value, InputError):
@@ -44,8 +45,7 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
         elif isinstance(value.value, list) and value.value and not isinstance(value.value[0], dict):
             found += _lists(value, problem)
         elif _are_elements(value.value, problem):
-            lines = [value.line] * len(value.value)
-            found.append(_spread(Record({}, source), value.value, lines, problem))
+            found.append(_spread(Record({}, source), value.value, value.line_of, problem))
         else:
             found += [spread_rows(record, problem) for record in value.records()]
     return found
@@ -77,13 +77,13 @@ def spread_rows(record: Record, problem: Problem[Any] | None) -> Record:
         return record
     others = {key: value for key, value in record.data.items() if key != lists[0]}
     rows = record.data[lists[0]]
-    return _spread(replace(record, data=others), rows, [record.locate(None, None)] * len(rows), problem)
+    return _spread(replace(record, data=others), rows, partial(record.locate, lists[0]), problem)
 
 
 def _spread(
     record: Record,
     rows: Sequence[Mapping[str, Any]],
-    lines: Sequence[int | None],
+    line_of: Callable[[int], int | None],
     problem: Problem[Any] | None,
 ) -> Record:
     """Add the values of elements to a record, a list a word; words may be written otherwise in each row."""
@@ -93,7 +93,7 @@ def _spread(
     first: dict[str, int] = {}
 
     def fail(message: str, word: str, row: int | None = None) -> NoReturn:
-        raise record.source.error(message, lines[first[word] if row is None else row])
+        raise record.source.error(message, line_of(first[word] if row is None else row))
 
     for i, row in enumerate(rows):
         for word, value in row.items():
@@ -116,7 +116,7 @@ def _spread(
     def locate(key: str | None, index: int | None) -> int | None:
         if key not in first:
             return record.locate(key, index)
-        return lines[first[key] if index is None or index >= len(lines) else index]
+        return line_of(first[key] if index is None or index >= len(rows) else index)
 
     return replace(record, data=data, locate=locate)
 
