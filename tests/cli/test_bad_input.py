@@ -71,10 +71,10 @@ def test_a_little_beside_the_formats(nsa, tmp_path, name):
     [
         (
             '{"capacity": 5, "items": [\n{"value": 1, "weight": 1},\n{"value": "x", "weight": 1}]}',
-            1,
+            3,
             "values, element 2",
         ),
-        ('{"capacity": 5, "items": [\n{"value": 1, "weight": 1},\n{"value": 2}]}', 1, "weights, element 2"),
+        ('{"capacity": 5, "items": [\n{"value": 1, "weight": 1},\n{"value": 2}]}', 3, "weights, element 2"),
         ('{"items": [{"value": 1, "weight": 1}]}', 1, "capacity is missing"),
         ('{"items": [{"colour": 1}]}', 1, "cannot tell the problem from the keys 'items'"),
         (
@@ -85,7 +85,7 @@ def test_a_little_beside_the_formats(nsa, tmp_path, name):
     ],
 )
 def test_faults_of_objects_have_lines(nsa, tmp_path, text, line, words):
-    """The place is that of the instance, the element is named."""
+    """The place is that of the object."""
     path = written(tmp_path, "f.json", text)
     one_line(nsa("solve", path), f"{path}:{line}: ", words)
 

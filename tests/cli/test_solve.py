@@ -214,11 +214,10 @@ def test_an_interrupt_gives_the_best_so_far(interrupted, tmp_path):
     """Complete output, status interrupted, the exit code of the signal."""
     path = cities(tmp_path / "cities.json", 60)
     numbers = (signal.SIGINT, signal.SIGTERM)
-    options = ("--steps", 10**8, "--log-format", "json")
-    found = interrupted("solve", path, *options, numbers=numbers, after="progress")
+    found = interrupted("solve", path, "--steps", 10**8, numbers=numbers, after=2.0)
     assert [done.code for done in found] == [130, 143]
     for done in found:
-        assert {json.loads(line)["event"] for line in done.err.splitlines()} <= {"progress"}
+        assert done.err == ""
         assert done.json["status"] == "interrupted"
         assert sorted(done.json["solution"]) == list(range(1, 61))
 
