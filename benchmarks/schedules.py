@@ -75,15 +75,13 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=6, help="instances of each size")
-    parser.add_argument("--steps", type=int, help="at most so many; by default those of the table")
     options = parser.parse_args()
     head("problem", "N", "steps", *(f"times {apart:g}" for apart in APART))
     for case in CASES:
         for size, steps in case.sizes:
-            count = min(steps, options.steps or steps)
-            cells = [mean(found, "+.3f") for found in compare(case, size, count, options.count)]
+            cells = [mean(found, "+.3f") for found in compare(case, size, steps, options.count)]
             label = ", ".join(filter(None, (case.problem.rpartition(":")[2], case.neighbourhood)))
-            row(label, size, count, *cells)
+            row(label, size, steps, *cells)
 
 
 if __name__ == "__main__":
