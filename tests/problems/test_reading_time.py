@@ -12,7 +12,7 @@ from nsa_cli.io.source import decode
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import read_each, read_instances, read_records, read_solution
 
-#: Bytes of a text, and seconds that one reader may take for it on a busy machine.
+#: Bytes of a text, and seconds that one reader may take for it of the processor.
 LENGTH, PATIENCE = 200_000, 3.0
 
 #: Between bars: pieces of every format.
@@ -29,10 +29,10 @@ BEGINNINGS = (b"", b"[", b'{"weights": [', b"1 2\n", b"TYPE : TSP\nDIMENSION : 3
 
 def seconds_of(read, data, suffix, *arguments):
     """Seconds to read bytes, or to refuse them."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     with contextlib.suppress(NsaError):
         read(decode(data, "f", suffix), *arguments)
-    return time.perf_counter() - begin
+    return time.process_time() - begin
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_many_bad_records(lines, record):
     """The place of each is found without reading the others again."""
     pieces = [json.dumps(record) + " " * 100] * 8000
     text = "\n".join(pieces) if lines else "[" + ",\n".join(pieces) + "]"
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = read_each(read_records(decode(text.encode(), "f", ".json")))
     assert [error.line for _, error in found] == list(range(1, 8001))
-    assert time.perf_counter() - begin < 2 * PATIENCE
+    assert time.process_time() - begin < 2 * PATIENCE
 
 
 def test_a_table_of_many_bins():
@@ -79,10 +79,10 @@ def test_a_table_of_many_bins():
     problem = find_problem("bin")
     instance = problem.from_record({"weights": [1] * 20_000, "capacity": 1})
     text = "bin,item,weight\n" + "".join(f"{i},{i},1\n" for i in range(1, 20_001))
-    begin = time.perf_counter()
+    begin = time.process_time()
     solution = read_solution(decode(text.encode(), "f", ".csv"), problem, instance)
     assert instance.objective(solution) == 20_000
-    assert time.perf_counter() - begin < PATIENCE
+    assert time.process_time() - begin < PATIENCE
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
