@@ -171,7 +171,8 @@ def call(command, capsys, table=False):
         nsa.parent.mkdir(exist_ok=True)
         nsa.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nsa_cli "$@"\n')
         nsa.chmod(0o755)
-    env = os.environ | {"PATH": f"{nsa.parent.absolute()}:{os.environ['PATH']}"}
+    programs = Path(sys.executable).parent  # torchrun, whether its environment is active or not
+    env = os.environ | {"PATH": f"{nsa.parent.absolute()}:{programs}:{os.environ['PATH']}"}
     env["PYTHONPATH"] = f"{ROOT / 'src'}:{env.get('PYTHONPATH', '')}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command], env=env, capture_output=True, text=True, timeout=300

@@ -251,7 +251,7 @@ def words(folder):
     return [sys.executable, "-m", "nsa_cli", "benchmark", *LONG, "--out", str(folder)]
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_killed_at_random_moments_nothing_is_lost(tmp_path):
     """Twenty times, with one process or two; the journal only grows."""
     chance, killed, round_ = random.Random(1), 0, 0

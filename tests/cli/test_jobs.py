@@ -214,7 +214,7 @@ def test_a_cluster_that_is_not_there_is_named(nsa, towns, tmp_path, monkeypatch)
 
 
 @linux
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("victim", ["alone", "jobs", "worker"])
 def test_killed_at_random_moments(nsa, tmp_path, victim):
     """Forty tours, twenty times: nothing is lost but what was under way, and nothing is double."""
