@@ -101,7 +101,8 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         seconds = {"setup": took / count, "solve": (time.monotonic() - began - took) / count}
         return _results(batch, bounds, ends, seconds, "start")
 
-    ends = [_started("optimal", first[:1]) for first in np.split(x, count)]  # as the bound's method found
+    met = [None if bound is None else bound.solution for bound in bounds]
+    ends = [_started("optimal", x[:1] if best is None else best[None]) for best in met]  # of those not open
     seconds = {"setup": took / count, "solve": 0.0}
     if any(is_open):
         some = [i for i in range(count) if is_open[i]]
