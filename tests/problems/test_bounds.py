@@ -168,7 +168,7 @@ def test_values_become_integers_without_loss(values):
     """Whatever their size: as the decimals that they print as, or as binary fractions."""
     instance = KNAPSACK.from_record({"values": values, "weights": [1.0] * len(values), "capacity": 2.0})
     data = knapsack_bounds._integers(instance)
-    scaled = [Fraction(x, data.denominator or 1) for x in data.values]
+    scaled = [Fraction(int(x), data.denominator or 1) for x in data.values]
     assert scaled in ([Fraction(v) for v in values], [Fraction(repr(v)) for v in values])
 
 
