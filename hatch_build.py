@@ -48,6 +48,9 @@ class KernelHook(BuildHookInterface):
         subprocess.run([sys.executable, str(Path(self.root) / "build_stub.py")], check=True)
         if self.target_name != "wheel":
             return
+        if self._platform not in PLATFORMS:
+            known = ", ".join(filter(None, PLATFORMS))
+            raise ValueError(f"NSA_TARGETS: expected one of {known}, or nothing, got {self._platform!r}")
         names, tag = PLATFORMS[self._platform]
         command = [sys.executable, str(Path(self.root) / "build_kernels.py"), *names]
         done = subprocess.run(command, capture_output=True, text=True)

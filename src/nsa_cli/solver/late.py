@@ -23,6 +23,8 @@ from nsa_cli.kernels import is_compiling
 from nsa_cli.solver.batch import Batch
 
 ResultT = TypeVar("ResultT")
+
+#: Called with the progress of a run.
 Show = Callable[[Progress], None]
 
 #: Seconds that a thread has to look at the clock when there is a reason to stop, before it is left alone.

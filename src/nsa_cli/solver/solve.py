@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.goals import InstanceEnd
 from nsa_cli.anneal.loop import End, run_chains
-from nsa_cli.anneal.progress import Progress
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import NoMemoryError, NsaError
@@ -24,12 +23,9 @@ from nsa_cli.solver.answers import result_of, solved
 from nsa_cli.solver.batch import Batch, batches
 from nsa_cli.solver.bounds import bounds_of
 from nsa_cli.solver.goals import goals_of
-from nsa_cli.solver.late import LateError, first_solutions, improved, in_time
+from nsa_cli.solver.late import LateError, Show, first_solutions, improved, in_time
 from nsa_cli.solver.search import Beginning, Search
 from nsa_cli.solver.settings import Settings
-
-#: Called with the progress of a run.
-Show = Callable[[Progress], None]
 
 #: Share of the time for first solutions that the set-up of chains takes at least.
 _SET_UP = 0.2
