@@ -25,7 +25,7 @@ from common import Rows, pace
 
 import nsa_cli as nsa
 from nsa_cli.core.machine import cores
-from nsa_cli.solver.choose import choose_device
+from nsa_cli.solver.search import choose_device
 
 #: What is measured: problem, sizes, policy.
 CASES = (

@@ -23,8 +23,7 @@ from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.problems import find_problem
-from nsa_cli.solver.choose import choose
-from nsa_cli.solver.plan import estimate_temperatures
+from nsa_cli.solver.batch import plan
 from nsa_cli.solver.search import Beginning
 
 EXAMPLE = f"{Path(__file__).parents[1] / 'examples' / 'maxcut.py'}:MaxCut"
@@ -52,19 +51,28 @@ CASES = (
 def compare(case: Case, size: int, steps: int, count: int) -> np.ndarray:
     """Give differences of the energy in %, float64[factors between temperatures, count]."""
     problem = find_problem(case.problem)
-    settings = nsa.Settings(method="anneal", neighbourhood=case.neighbourhood, threads=1)
+    settings = nsa.Settings(
+        method="anneal",
+        policy="uniform",
+        neighbourhood=case.neighbourhood,
+        init=case.start,
+        t_start="auto",
+        t_end="auto",
+        threads=1,
+    )
     found: list[list[float]] = [[] for _ in APART]
     for k in range(count):
         instance = problem.generate(size, np.random.default_rng([size, k]))
-        search = choose(nsa.Task(problem, instance), "uniform", settings, "cpu", 1)
+        (batch,) = plan([nsa.Task(problem, instance)], settings)
         start, keys = problem.start(case.start), stream_keys(k, np.arange(CHAINS))
         x = start_solutions(start, [instance] * CHAINS, keys)
-        first, last = case.tuned or estimate_temperatures(search, instance, start) or (1.0, 0.01)
+        planned = batch.with_temperatures().planned
+        first, last = case.tuned or (planned.t_start, planned.t_end)
         for apart, differences in zip(APART, found, strict=True):
             energies = []
             for kind in ("geometric", "adaptive"):
                 curve = Schedule(steps, first * apart, last / apart, kind)
-                chains: Any = search.start(Beginning([instance] * CHAINS, x, keys))
+                chains: Any = batch.search.start(Beginning([instance] * CHAINS, x, keys))
                 run_chains(chains, AdaptiveSchedule(curve) if kind == "adaptive" else curve)
                 energies.append(float(np.mean(chains.state.best_energy)))
             differences.append(100 * (energies[1] - energies[0]) / abs(energies[0]))

@@ -30,6 +30,7 @@ from nsa_cli.core.extras import need
 from nsa_cli.core.launch import several
 from nsa_cli.core.machine import cores
 from nsa_cli.core.options import parse_count
+from nsa_cli.core.setting import SEARCH, read_settings, setting
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -84,37 +85,32 @@ class Unit(NamedTuple):
     payload: Any = None
 
 
-class Pool(NamedTuple):
+@dataclass(frozen=True)
+class Pool:
     """Who is to do units; this process by default.
 
     Attributes
     ----------
     jobs : int
-        Processes of this machine.
+        Of many instances: share them out among N processes.
     cluster : str, optional
-        Address of Dask's scheduler, whose workers do them.
+        The same among the workers of Dask's scheduler there: tcp://host:8786.
+
+    Raises
+    ------
+    UsageError
+        If there are no so many processes, or there is more than one of the two.
     """
 
-    jobs: int = 1
-    cluster: str | None = None
+    jobs: int = setting(1, SEARCH, parse_count, "N", short=("-j",))
+    cluster: str | None = setting(None, SEARCH, metavar="ADDRESS")
 
-    @classmethod
-    def of(cls, jobs: str | None, cluster: str | None) -> Pool:
-        """Make the pool that the user asks for.
-
-        Raises
-        ------
-        UsageError
-            If that is none or more than one, or torchrun has started this process.
-        """
-        count = parse_count("jobs", jobs)
-        if several() is not None:
-            raise UsageError("torchrun is for trainings", use={"jobs": "N", "cluster": "ADDRESS"})
-        if cluster is not None:
-            if count is not None:
+    def __post_init__(self) -> None:
+        read_settings(self)
+        if self.cluster is not None:
+            if self.jobs != 1:
                 raise UsageError("a cluster has processes of its own", option="jobs", drop={"jobs": None})
             need("distributed", "", "cluster")
-        return cls(count or 1, cluster)
 
     @property
     def threads(self) -> int | None:
@@ -138,6 +134,18 @@ class Pool(NamedTuple):
 
 #: This process.
 HERE = Pool()
+
+
+def check_alone() -> None:
+    """Refuse to be one of several processes that torchrun has started, which are for trainings.
+
+    Raises
+    ------
+    UsageError
+        If this process is.
+    """
+    if several() is not None:
+        raise UsageError("torchrun is for trainings", use={"jobs": "N", "cluster": "ADDRESS"})
 
 
 @dataclass

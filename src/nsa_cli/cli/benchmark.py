@@ -13,12 +13,13 @@ import typer
 
 from nsa_cli.cli.console import Console, Signals, emit, say
 from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import Cluster, Device, Jobs, Quiet, problem_names
+from nsa_cli.cli.options import Cluster, Device, Jobs, Quiet
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import how_to_install, is_installed
 from nsa_cli.core.options import parse_budgets, parse_names, parse_numbers, parse_seconds
 from nsa_cli.io.journal import Journal
 from nsa_cli.pool import HERE, Pool
+from nsa_cli.problems import builtin_names
 from nsa_cli.report.progress import Live, ToldLine
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def benchmark(
         typer.Argument(
             metavar="PROBLEM|FILE…",
             help="Name of a problem, or FILE.py:CLASS; with --budget also files of instances, and folders.",
-            autocompletion=completion(problem_names),
+            autocompletion=completion(builtin_names),
         ),
     ],
     sizes: Annotated[
@@ -108,7 +109,7 @@ def benchmark(
     quiet: Quiet = False,
 ) -> int:
     """Measure solvers on test sets or files. Solve as it is, annealing, heuristics, and peers if named."""
-    pool = Pool.of(jobs, cluster)
+    pool = Pool(jobs or 1, cluster)  # type: ignore[arg-type]
     if count < 1:
         raise UsageError(f"expected at least 1, got {count}", option="count")
     seconds = parse_seconds("time_limit", time_limit)
@@ -242,7 +243,7 @@ def _command(request: Request) -> str:
 def _device(name: str, budget: str | None) -> str:
     """Choose the device: by seconds, solvers take turns on a CPU."""
     from nsa_cli.core.options import parse_device
-    from nsa_cli.solver.choose import choose_device
+    from nsa_cli.solver.search import choose_device
 
     if budget is not None and parse_device("device", name) not in ("auto", "cpu"):
         why = f"by seconds all solvers take turns on a CPU, got {name}"

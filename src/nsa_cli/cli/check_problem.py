@@ -40,7 +40,7 @@ def check_problem(
     from nsa_cli.user.contract import faults
 
     given: list[Any] = [task.instance for file in instances or () for task in read(file, problem)]
-    done, wrong = faults(found, given, seed=parse_seed("seed", seed or 0))
+    done, wrong = faults(found, given, seed=parse_seed("seed", seed) or 0)
     return _report(found, done, wrong, sizes=[i.size for i in given])
 
 

@@ -17,6 +17,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from nsa_cli.core.errors import NsaError, UsageError, visible
+from nsa_cli.core.setting import OUTPUT, setting
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.json_text import ascii_only
 
@@ -28,13 +29,13 @@ class Console:
     Attributes
     ----------
     quiet : bool
-        Errors only.
+        Errors only on stderr.
     verbose : bool
-        Also what was chosen and why.
+        Say on stderr what was chosen.
     """
 
-    quiet: bool = False
-    verbose: bool = False
+    quiet: bool = setting(False, OUTPUT, short=("-q",))
+    verbose: bool = setting(False, OUTPUT, short=("-v",))
 
     def note(self, message: str) -> None:
         """Print a message if verbose."""

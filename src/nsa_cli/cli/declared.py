@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.cli.help import completion
-from nsa_cli.core.setting import settings_of
+from nsa_cli.core.setting import help_of, settings_of
 
 
 def option_of(owner: type, name: str) -> Any:
@@ -22,7 +22,7 @@ def option_of(owner: type, name: str) -> Any:
         *declared.short,
         f"--{flag}",
         metavar=declared.metavar or (None if callable(words) else "|".join(words) or None),
-        help=declared.text,
+        help=help_of(owner, name),
         rich_help_panel=declared.group,
         autocompletion=completion(words) if words else None,
     )
@@ -58,14 +58,14 @@ def _options(owner: type) -> dict[str, inspect.Parameter]:
     """Parameters for the settings of a dataclass, by their words."""
     found = {}
     for name, word in _words(owner).items():
-        default, declared = settings_of(owner)[name]
-        flag = isinstance(default, bool)
-        kind: Any = bool if flag else list[str] if declared.kind is list else declared.kind
+        default = settings_of(owner)[name][0]
+        kind: Any = bool if isinstance(default, bool) else str | None
+        kind = list[str] if isinstance(default, tuple) else kind
         found[word] = inspect.Parameter(
             word,
             inspect.Parameter.KEYWORD_ONLY,
-            default=False if flag else default,
-            annotation=Annotated[kind | None if default is None else kind, option_of(owner, name)],
+            default=False if kind is bool else default,
+            annotation=Annotated[kind, option_of(owner, name)],
         )
     return found
 

@@ -1,79 +1,23 @@
-"""Outputs of `nsa solve` beside the result: progress, annealing curve, picture."""
+"""What is shown of the run of a single instance, and written beside its answer: progress, curve, picture."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsa_cli.cli.console import Console
-from nsa_cli.cli.options import check_output
 from nsa_cli.cli.progress import ProgressLine
-from nsa_cli.core.errors import UsageError
+from nsa_cli.cli.writing import Outputs
+from nsa_cli.core.errors import NsaError
 from nsa_cli.core.task import Task
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.progress import Progress
-    from nsa_cli.core.drawing import Drawing
     from nsa_cli.core.instance import Number
     from nsa_cli.report.result import Result
-
-
-@dataclass(frozen=True)
-class Extras:
-    """Files to write beside the result.
-
-    Attributes
-    ----------
-    plot : str, optional
-        A picture of the solution.
-    curve : str, optional
-        The annealing curve: its numbers as CSV or a picture of it, by the ending.
-    """
-
-    plot: str | None = None
-    curve: str | None = None
-
-    @property
-    def wanted(self) -> bool:
-        """Whether there is any."""
-        return self.plot is not None or self.curve is not None
-
-    def check(self, tasks: list[Task], output: str | None) -> None:
-        """Check that all of them can be written and drawn, and none to where the result is written.
-
-        Raises
-        ------
-        UsageError
-            In that case.
-        """
-        named = {"plot": self.plot, "curve": self.curve}
-        wanted = {option: path for option, path in named.items() if path is not None}
-        places = [os.path.realpath(path) for path in (*wanted.values(), output) if path not in (None, "-")]
-        if twice := next((path for path in places if places.count(path) > 1), None):
-            raise UsageError(f"{twice}: several options would write to it; give each a name of its own")
-        for option, path in wanted.items():
-            if path == "-":
-                raise UsageError("expected a file name, got - (the result's)", option=option)
-            if len(tasks) != 1:
-                raise UsageError(f"expected one instance, got {len(tasks)}", option=option)
-            check_output(path, f"--{option}", [task.file for task in tasks])
-            numbers = (".csv",) if option == "curve" else ()
-            if Path(path).suffix.lower() not in numbers:
-                from nsa_cli.report.plots import check_picture
-
-                check_picture(option, path, numbers)
-        self.drawing(tasks)
-
-    def drawing(self, tasks: list[Task]) -> Drawing[Any] | None:
-        """Find the drawing for a picture of the solution; None if none is asked for."""
-        if self.plot is None:
-            return None
-        from nsa_cli.report.plots import drawing_of
-
-        return drawing_of(tasks[0].problem, "plot")
 
 
 class Observer:
@@ -81,7 +25,7 @@ class Observer:
 
     Parameters
     ----------
-    extras : Extras
+    outputs : Outputs
     console : Console
     tasks : list of Task
     settings : Settings
@@ -92,17 +36,24 @@ class Observer:
         Least number of calls in a run.
     """
 
-    def __init__(self, extras: Extras, console: Console, tasks: list[Task], settings: Settings) -> None:
+    def __init__(self, outputs: Outputs, console: Console, tasks: list[Task], settings: Settings) -> None:
         limit = settings.time_limit
         self._console = console
         self._line = ProgressLine(console, tasks, None if limit is None else settings.started + limit)
-        self._extras, self._drawing = extras, extras.drawing(tasks)
+        self._outputs, self._drawing = outputs, outputs.drawing(tasks)
         follows = self._drawing is not None and self._drawing.follows
-        self._trace, self.looks = None, None
-        if extras.curve or follows:
+        self._trace, self.looks, self._told = None, None, ""
+        if outputs.curve or follows:
             from nsa_cli.report.trace import ROWS, Trace
 
             self._trace, self.looks = Trace(tasks[0].problem.sense, follow=follows), ROWS
+
+    def __enter__(self) -> Observer:
+        self._line.begin()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._line.end()
 
     def __call__(self, progress: Progress) -> None:
         """Record and show progress."""
@@ -110,25 +61,28 @@ class Observer:
             self._trace(progress)
         self._line(progress)
 
-    def begin(self) -> None:
-        """Begin the display."""
-        self._line.begin()
-
-    def end(self) -> None:
-        """End the display."""
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Make room for other lines: the run is over."""
         self._line.end()
+        yield
 
-    def write(self, result: Result) -> None:
-        """Write the curve and the picture, each whole or not at all."""
-        trace, curve = self._trace, self._extras.curve
-        if self._drawing is not None and self._extras.plot is not None:
+    def add(self, place: int, result: Result | NsaError, *, known: bool = False) -> None:
+        """Take the answer; the curve and the picture of it are written, each whole or not at all."""
+        if isinstance(result, NsaError):
+            return
+        self._told = f"objective {result.objective}, {result.status}: {self._outputs.output}"
+        if self._drawing is not None and self._outputs.plot is not None:
             from nsa_cli.report.plots import save_solution
 
-            way = None if trace is None else trace.path(result.raw)
-            save_solution(self._extras.plot, self._drawing, result.instance, result.raw, way)
-        if trace is None or curve is None:
-            return
-        if Path(curve).suffix.lower() == ".csv":
+            way = None if self._trace is None else self._trace.path(result.raw)
+            save_solution(self._outputs.plot, self._drawing, result.instance, result.raw, way)
+        if self._trace is not None and self._outputs.curve is not None:
+            self._write_curve(self._outputs.curve, self._trace, result)
+
+    def _write_curve(self, curve: str, trace: Any, result: Result) -> None:
+        numbers = Path(curve).suffix.lower() == ".csv"
+        if numbers:
             trace.write(curve)
         if not trace.rows():
             why = "there was no time for a step; give it more"
@@ -137,10 +91,15 @@ class Observer:
                     f"{result.found_by} had the answer before the first step; --no-bound anneals all the same"
                 )
             self._console.warn(f"there is no annealing curve: {why}")
-        elif Path(curve).suffix.lower() != ".csv":
+        elif not numbers:
             from nsa_cli.report.plots import save_run
 
             save_run(curve, trace.rows(), result.instance.name, _known(result))
+
+    def summarise(self, **_: bool) -> None:
+        """Say where the answer is, if it is in a file."""
+        if self._told and self._outputs.hides:
+            self._console.tell(self._told)
 
 
 def _known(result: Result) -> tuple[str, Number] | None:

@@ -13,82 +13,65 @@ from typing import Annotated, Any
 
 import typer
 
+from nsa_cli.cli.console import Console
 from nsa_cli.cli.declared import option_of
 from nsa_cli.cli.help import completion
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.options import parse_amount, parse_pairs
-from nsa_cli.core.setting import OUTPUT, READING, SEARCH, setting
+from nsa_cli.core.options import parse_amount, parse_pairs, parse_text
+from nsa_cli.core.setting import READING, setting
+from nsa_cli.pool import Pool
 from nsa_cli.problems import builtin_names, own_sources
 from nsa_cli.solver.settings import Settings
-
-
-def problem_names() -> tuple[str, ...]:
-    """Names of the built-in problems."""
-    return builtin_names()
-
 
 ProblemName = Annotated[
     str,
     typer.Argument(
         metavar="PROBLEM",
         help="Name of a problem, or FILE.py:CLASS.",
-        autocompletion=completion(problem_names),
+        autocompletion=completion(builtin_names),
     ),
 ]
 Device = Annotated[str, option_of(Settings, "device")]
-Jobs = Annotated[
-    str | None,
-    typer.Option(
-        "-j",
-        "--jobs",
-        metavar="N",
-        help="Of many instances: share them out among N processes.",
-        rich_help_panel=SEARCH,
-    ),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="The same among the workers of Dask's scheduler there: tcp://host:8786.",
-        rich_help_panel=SEARCH,
-    ),
-]
+Jobs = Annotated[str | None, option_of(Pool, "jobs")]
+Cluster = Annotated[str | None, option_of(Pool, "cluster")]
 Seed = Annotated[int | None, option_of(Settings, "seed")]
 Neighbourhood = Annotated[str | None, option_of(Settings, "neighbourhood")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Errors only on stderr.", rich_help_panel=OUTPUT)]
-Verbose = Annotated[
-    bool,
-    typer.Option("-v", "--verbose", help="Say on stderr what was chosen.", rich_help_panel=OUTPUT),
-]
+Quiet = Annotated[bool, option_of(Console, "quiet")]
+Verbose = Annotated[bool, option_of(Console, "verbose")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What is said of instances beside their files."""
+    """What is said of instances beside their files.
 
-    problem: str | None = setting(
-        None,
-        READING,
-        "bin, knapsack, rosenbrock, tsp, or FILE.py:CLASS; recognised from the file by default.",
-        metavar="PROBLEM",
-        words=problem_names,
-        short=("-p",),
-    )
-    capacity: str | None = setting(None, READING, "Capacity, where the file has none.", metavar="C")
-    open_: bool = setting(False, READING, "Of tours: a path that need not return to its start.")
-    from_: str | None = setting(None, READING, "City where an open path begins.", metavar="CITY")
-    to: str | None = setting(None, READING, "City where an open path ends.", metavar="CITY")
-    set_: list[str] | None = setting(
-        None, READING, "Another key of the instance; may be repeated.", metavar="KEY=VALUE", kind=list
-    )
+    Attributes
+    ----------
+    problem : str, optional
+        bin, knapsack, rosenbrock, tsp, or FILE.py:CLASS; recognised from the file by default.
+    capacity : str, optional
+        Capacity, where the file has none.
+    open_ : bool
+        Of tours: a path that need not return to its start.
+    from_ : str, optional
+        City where an open path begins.
+    to : str, optional
+        City where an open path ends.
+    set_ : tuple of str
+        Another key of the instance; may be repeated.
+    """
+
+    problem: str | None = setting(None, READING, parse_text, "PROBLEM", words=builtin_names, short=("-p",))
+    capacity: str | None = setting(None, READING, metavar="C")
+    open_: bool = setting(False, READING)
+    from_: str | None = setting(None, READING, metavar="CITY")
+    to: str | None = setting(None, READING, metavar="CITY")
+    set_: tuple[str, ...] = setting((), READING, metavar="KEY=VALUE")
 
     def keys(self) -> dict[str, Any]:
         """Read the record keys that are given beside a file."""
         amount = None if self.capacity is None else parse_amount("capacity", self.capacity)
         own = {"capacity": amount, "open": self.open_ or None, "from": self.from_, "to": self.to}
-        return parse_pairs("set", self.set_ or ()) | {k: v for k, v in own.items() if v is not None}
+        return parse_pairs("set", self.set_) | {k: v for k, v in own.items() if v is not None}
 
 
 def is_directory(output: str | None) -> bool:

@@ -64,7 +64,7 @@ def policy(
     need("torch", "the picture of a policy")
     from nsa_cli.report.plots import save_policy
 
-    save_policy(output, drawing, _view(owner, name, size, steps, parse_seed("seed", seed)))
+    save_policy(output, drawing, _view(owner, name, size, steps, parse_seed("seed", seed) or 0))
     return 0
 
 

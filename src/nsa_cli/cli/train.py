@@ -73,7 +73,7 @@ def train(
         import torch
 
         from nsa_cli.problems import find_problem
-        from nsa_cli.solver.choose import choose_device, device_for
+        from nsa_cli.solver.search import choose_device
         from nsa_cli.train.compare import find_temperatures
         from nsa_cli.train.config import choose_config
         from nsa_cli.train.es import train_es
@@ -105,9 +105,9 @@ def train(
             run = Training(
                 found,
                 chosen,
-                parse_seed("seed", seed),
+                parse_seed("seed", seed) or 0,
                 Path(out),
-                torch.device(device_for(found, device, choose_device(device))),
+                torch.device(choose_device(device, found)),
                 threads=group.threads,
                 group=group,
                 asked_to_stop=lambda: signals.received,

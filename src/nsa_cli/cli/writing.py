@@ -7,16 +7,22 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from nsa_cli.cli.console import MisplacedError, describe, emit, say
-from nsa_cli.cli.options import check_apart, file_in, identities, is_directory
+from nsa_cli.cli.options import check_apart, check_output, file_in, identities, is_directory
 from nsa_cli.core.errors import InfeasibleError, NsaError, UsageError
+from nsa_cli.core.options import parse_text
+from nsa_cli.core.setting import OUTPUT, setting
 from nsa_cli.core.task import Task
-from nsa_cli.inputs import is_many
 from nsa_cli.problems.files import Unread
 from nsa_cli.report.result import Result
+
+if TYPE_CHECKING:
+    from nsa_cli.core.drawing import Drawing
 
 #: Name of the journal in a folder of answers; ending of that beside a file of them.
 JOURNAL, BESIDE = "journal.jsonl", ".part"
@@ -27,25 +33,110 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")
 _LONGEST = 120
 
 
-def choose_format(fmt: str | None, output: str | None, tasks: Sequence[Task], many: int) -> str:
-    """Choose the format: the one given, that of the file name, a table on a terminal, else JSON.
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """Where answers go, and what is made of them.
 
-    Raises
-    ------
-    UsageError
-        If a problem has no such format, or it holds one result and there will be several.
+    Attributes
+    ----------
+    output : str, optional
+        Where to write; - is stdout; DIR/: a file each.
+    format_ : str, optional
+        tour: TSPLIB, of tours only. Default: table on a terminal, else json.
+    again : bool
+        Solve all anew, also what an earlier run has written into the journal.
+    plot : str, optional
+        Draw the solution: .png, .svg or .pdf.
+    curve : str, optional
+        Write the annealing curve, .csv, or draw it: .png, .svg or .pdf.
     """
-    from nsa_cli.report.text import check_format, format_of_suffix
 
-    apart = is_directory(output)
-    if fmt is None and output not in (None, "-") and not apart:
-        suffix = Path(output or "").suffix.lower()
-        fmt = (format_of_suffix(tasks[0].problem, suffix) if tasks else None) or "json"
-    elif fmt is None:
-        fmt = "table" if sys.stdout.isatty() and output is None else "json"
-    for problem in {id(task.problem): task.problem for task in tasks}.values():
-        check_format(problem, fmt, 1 if apart else many)
-    return "jsonl" if fmt == "json" and many > 1 and not apart else fmt
+    output: str | None = setting(None, OUTPUT, metavar="FILE|DIR/", short=("-o",))
+    format_: str | None = setting(None, OUTPUT, parse_text, words=("json", "jsonl", "table", "csv", "tour"))
+    again: bool = setting(False, OUTPUT)
+    plot: str | None = setting(None, OUTPUT, metavar="FILE")
+    curve: str | None = setting(None, OUTPUT, metavar="FILE")
+
+    @property
+    def hides(self) -> bool:
+        """Whether answers go into files."""
+        return self.output not in (None, "-")
+
+    @property
+    def draws(self) -> bool:
+        """Whether something is written beside the answer."""
+        return self.plot is not None or self.curve is not None
+
+    def chosen(self, tasks: Sequence[Task], many: int) -> Outputs:
+        """Choose the format: the one given, that of the file name, a table on a terminal, else JSON.
+
+        Parameters
+        ----------
+        tasks : sequence of Task
+        many : int
+            How many answers there will be.
+
+        Raises
+        ------
+        UsageError
+            If a problem has no such format, or it holds one result and there will be several; if a file
+            cannot be written or drawn, or two outputs would be one file.
+        """
+        from nsa_cli.report.text import check_format, format_of_suffix
+
+        apart, fmt = is_directory(self.output), self.format_
+        if fmt is None and self.hides and not apart:
+            suffix = Path(self.output or "").suffix.lower()
+            fmt = (format_of_suffix(tasks[0].problem, suffix) if tasks else None) or "json"
+        elif fmt is None:
+            fmt = "table" if sys.stdout.isatty() and self.output is None else "json"
+        for problem in {id(task.problem): task.problem for task in tasks}.values():
+            check_format(problem, fmt, 1 if apart else many)
+        self._check_pictures(tasks)
+        return replace(self, format_="jsonl" if fmt == "json" and many > 1 and not apart else fmt)
+
+    def _check_pictures(self, tasks: Sequence[Task]) -> None:
+        named = {"plot": self.plot, "curve": self.curve}
+        wanted = {option: path for option, path in named.items() if path is not None}
+        places = [
+            os.path.realpath(path) for path in (*wanted.values(), self.output) if path not in (None, "-")
+        ]
+        if twice := next((path for path in places if places.count(path) > 1), None):
+            raise UsageError(f"{twice}: several options would write to it; give each a name of its own")
+        for option, path in wanted.items():
+            if path == "-":
+                raise UsageError("expected a file name, got - (the result's)", option=option)
+            if len(tasks) != 1:
+                raise UsageError(f"expected one instance, got {len(tasks)}", option=option)
+            check_output(path, f"--{option}", [task.file for task in tasks])
+            numbers = (".csv",) if option == "curve" else ()
+            if Path(path).suffix.lower() not in numbers:
+                from nsa_cli.report.plots import check_picture
+
+                check_picture(option, path, numbers)
+        self.drawing(tasks)
+
+    def drawing(self, tasks: Sequence[Task]) -> Drawing[Any] | None:
+        """Find the drawing for a picture of the solution; None if none is asked for."""
+        if self.plot is None:
+            return None
+        from nsa_cli.report.plots import drawing_of
+
+        return drawing_of(tasks[0].problem, "plot")
+
+    def journal(self, count: int) -> Path | None:
+        """Find the place of the journal; None where there is none: on stdout, or for a single file or pipe.
+
+        A folder of answers has one though the folder of instances holds but one: the next run may find more.
+        """
+        if not self.hides:
+            return None
+        output = self.output or ""
+        if is_directory(output):
+            return Path(output) / JOURNAL
+        if count < 2 or (os.path.exists(output) and not os.path.isfile(output)):  # a pipe
+            return None
+        return Path(output + BESIDE)
 
 
 def file_names(items: Sequence[Task | Unread], suffix: str) -> list[str]:
@@ -79,22 +170,6 @@ def _holds(path: str, text: str) -> bool:
         return False
 
 
-def journal_of(output: str | None, files: Sequence[str], count: int) -> Path | None:
-    """Find the place of the journal; None where there is none: for one instance, and on stdout.
-
-    A folder of answers has one if its instances come from a folder, too, though it be one: the next run may
-    find more.
-    """
-    if output in (None, "-") or not (count > 1 or any(map(is_many, files))):
-        return None
-    assert output is not None
-    if is_directory(output):
-        return Path(output) / JOURNAL
-    if count < 2 or (os.path.exists(output) and not os.path.isfile(output)):  # a pipe
-        return None
-    return Path(output + BESIDE)
-
-
 class Writer:
     """Writer of results, which come in any order, in the order of the instances.
 
@@ -103,12 +178,12 @@ class Writer:
     items : sequence of Task or Unread
         What was asked for, in order; what could not be read is a line with its error, where lines are
         written.
-    output : str or None
-        File, directory, or ``-`` or None for stdout.
-    fmt : str
+    outputs : Outputs
+        Whose format is chosen.
     """
 
-    def __init__(self, items: Sequence[Task | Unread], output: str | None, fmt: str) -> None:
+    def __init__(self, items: Sequence[Task | Unread], outputs: Outputs) -> None:
+        output, fmt = outputs.output, outputs.format_ or "json"
         self._items, self._output, self._format = list(items), output, fmt
         self._results: dict[int, Result] = {}
         self._next = 0
@@ -123,11 +198,6 @@ class Writer:
             self._names = file_names(items, suffix)
             for name in self._names:
                 check_apart(Path(output or "") / name, inputs)
-
-    @property
-    def hides(self) -> bool:
-        """Whether the answers go into files."""
-        return self._output not in (None, "-")
 
     @property
     def exit_code(self) -> int:

@@ -152,10 +152,13 @@ def parse_chains(option: str, value: Any) -> int | None:
         raise _unexpected(option, "a number from 1 on, or auto", value) from None
 
 
-def parse_seed(option: str, value: Any) -> int:
-    """Insist on a seed in range."""
-    seed = _whole(value)
-    if seed is None or not 0 <= seed < 2**63:
+def parse_seed(option: str, value: Any) -> int | None:
+    """Insist on a seed in range, or None."""
+    try:
+        seed = parse_count(option, value, 0)
+    except UsageError:
+        seed = 2**63
+    if seed is not None and seed >= 2**63:
         raise _unexpected(option, "0 <= seed < 2^63", value)
     return seed
 

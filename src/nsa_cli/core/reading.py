@@ -30,37 +30,24 @@ def _ignored(option: str, value: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a user says about a file's form; None is decided from the data."""
+    """What a user says about a file's form; None is decided from the data.
 
-    columns: tuple[str, ...] | None = setting(
-        None,
-        READING,
-        "Columns of a table in their order: id,x,y; - leaves one out; matrix: distances.",
-        metavar="WORDS",
-        read=parse_words,
-    )
-    separator: str | None = setting(
-        None,
-        READING,
-        "Sign between the cells of a table: ; , | tab or blank.",
-        metavar="SIGN",
-        read=parse_separator,
-    )
-    decimal: str | None = setting(
-        None,
-        READING,
-        "Decimal sign of a table: . or ,; the other one is between thousands.",
-        metavar="SIGN",
-        read=partial(parse_sign, signs=".,"),
-    )
-    ignore: tuple[str, ...] = setting(
-        (),
-        READING,
-        "Keys and columns of the file to leave out, between commas; may be repeated.",
-        metavar="WORDS",
-        read=_ignored,
-        kind=list,
-    )
+    Attributes
+    ----------
+    columns : tuple of str, optional
+        Columns of a table in their order: id,x,y; - leaves one out; matrix: distances.
+    separator : str, optional
+        Sign between the cells of a table: ; , | tab or blank.
+    decimal : str, optional
+        Decimal sign of a table: . or ,; the other one is between thousands.
+    ignore : tuple of str
+        Keys and columns of the file to leave out, between commas; may be repeated.
+    """
+
+    columns: tuple[str, ...] | None = setting(None, READING, parse_words, "WORDS")
+    separator: str | None = setting(None, READING, parse_separator, "SIGN")
+    decimal: str | None = setting(None, READING, partial(parse_sign, signs=".,"), "SIGN")
+    ignore: tuple[str, ...] = setting((), READING, _ignored, "WORDS")
 
     def __post_init__(self) -> None:
         read_settings(self)

@@ -16,8 +16,7 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.manifest import manifest
 from nsa_cli.core.task import Task
 from nsa_cli.report.result import Result
-from nsa_cli.solver.plan import Plan
-from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.batch import Batch
 from nsa_cli.version import __version__
 
 #: Share by which a user's bound may be off: nobody rounds outwards.
@@ -30,9 +29,8 @@ def solved(bound: Bound | None) -> bool:
 
 
 def result_of(
+    batch: Batch,
     task: Task,
-    plan: Plan,
-    settings: Settings,
     bound: Bound | None,
     end: InstanceEnd,
     seconds: dict[str, float],
@@ -42,8 +40,9 @@ def result_of(
 
     Parameters
     ----------
-    task, plan, settings
-        What was solved, and how.
+    batch : Batch
+    task : Task
+        Of the batch.
     bound : Bound or None
     end : InstanceEnd
         How the instance's chains ended.
@@ -52,7 +51,7 @@ def result_of(
     found_by : str
         As in `Result`, unless the bound's method has met a better solution.
     """
-    instance, search = task.instance, plan.search
+    instance, search, settings = task.instance, batch.search, batch.settings
     solutions: list[Solution] = list(end.best)
     if bound is not None and bound.solution is not None:
         solutions.append(bound.solution)
@@ -73,12 +72,12 @@ def result_of(
         stop_reason=end.reason,
         seed=settings.seed or 0,
         steps=end.step,
-        chains=plan.chains,
+        chains=batch.chains,
         accepted=int(end.accepted[min(winner, len(end.accepted) - 1)]),
         method=search.method,
         policy=search.policy,
         start="given" if isinstance(init, np.ndarray) else init or next(iter(task.problem.starts)),
-        schedule=asdict(plan.schedule),
+        schedule=asdict(batch.planned),
         backend=search.backend,
         device=search.device,
         threads=search.threads,

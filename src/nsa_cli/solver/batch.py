@@ -1,11 +1,12 @@
-"""Batches: instances that are solved together, with their chains, random streams and first solutions."""
+"""Batches: instances that are solved together, with their search, schedule, chains and first solutions."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,35 +14,55 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.core.clock import Clock
-from nsa_cli.core.draws import draw_seed, start_draws, stream_keys
+from nsa_cli.core.draws import draw_seed, start_draws, start_solutions, stream_keys
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.problem import Draws
+from nsa_cli.core.machine import check_memory
+from nsa_cli.core.neighbourhood import Budget
+from nsa_cli.core.problem import Draws, Start
 from nsa_cli.core.task import Task
-from nsa_cli.solver.plan import Plan, estimate_temperatures, plan
-from nsa_cli.solver.search import AnnealingSearch
+from nsa_cli.solver.search import Beginning, Search, choose_policy, choose_search
 from nsa_cli.solver.settings import Settings
 
 #: Seconds to finish an answer, an element; and the share of the time that may be set aside for that.
 _FINISH, _LATEST = 5e-7, 0.1
 
+#: What a chain takes at least, and each of its elements: where it is and the best it met.
+_CHAIN_BYTES, _ELEMENT_BYTES = 500, 16
 
-@dataclass(frozen=True, eq=False)
+#: Chains that sample an instance's moves, and their steps at most in the reference engine.
+_SAMPLING_CHAINS, _SLOW_STEPS = 8, 1_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Batch:
     """Instances that are solved together, each with its chains in consecutive rows.
 
     Attributes
     ----------
     tasks : sequence of Task
-    plan : Plan
+    places : sequence of int
+        Which of all tasks these are.
     settings : Settings
         With a seed.
+    search : Search
+    planned : Schedule
+        With the number of steps that is used where time does not decide.
+    chains : int
+        Of each instance.
+    estimated : tuple of str
+        Temperatures of `planned` to be estimated from a sample of the instance's moves: ``t_start``,
+        ``t_end``. Such an instance has a batch of its own.
     clock : Clock
     """
 
     tasks: Sequence[Task]
-    plan: Plan
+    places: Sequence[int]
     settings: Settings
-    clock: Clock
+    search: Search
+    planned: Schedule
+    chains: int
+    estimated: tuple[str, ...] = ()
+    clock: Clock = field(default_factory=Clock)
 
     @cached_property
     def keys(self) -> NDArray[np.int64]:
@@ -49,14 +70,14 @@ class Batch:
 
         They count the chains of an instance, not the rows of a batch: batch mates change nothing.
         """
-        chains = range(self.plan.chains)
+        chains = range(self.chains)
         streams = [(task.stream << 32) + chain for task in self.tasks for chain in chains]
         return stream_keys(self.settings.seed or 0, np.array(streams))
 
     @property
     def elements(self) -> int:
         """Elements of all chains."""
-        return len(self.tasks) * self.plan.chains * self.tasks[0].instance.size
+        return len(self.tasks) * self.chains * self.tasks[0].instance.size
 
     @property
     def by_time(self) -> bool:
@@ -66,13 +87,13 @@ class Batch:
     @property
     def steps(self) -> int | None:
         """Steps to share out among populations and chains: None by time, none if a schedule needs them."""
-        if self.plan.schedule.kind == "adaptive":
+        if self.planned.kind == "adaptive":
             return 0
-        return None if self.by_time else self.plan.schedule.steps
+        return None if self.by_time else self.planned.steps
 
     def schedule(self) -> Schedule | AdaptiveSchedule:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
-        schedule = self.plan.schedule
+        schedule = self.planned
         if self.by_time:
             schedule = TimedSchedule.of(schedule, time.monotonic(), self.clock.end)
         return AdaptiveSchedule(schedule) if schedule.kind == "adaptive" else schedule
@@ -80,26 +101,33 @@ class Batch:
     def split(self, size: int = 1) -> Iterator[Batch]:
         """Make batches of so many instances, each with its share of the time left when its turn comes."""
         for i in range(0, len(self.tasks), size):
-            places = self.plan.places[i : i + size]
-            yield replace(
-                self,
-                tasks=self.tasks[i : i + size],
-                plan=self.plan._replace(places=places),
-                clock=self.clock.part(len(places) / (len(self.tasks) - i)),
-            )
+            tasks = self.tasks[i : i + size]
+            clock = self.clock.part(len(tasks) / (len(self.tasks) - i))
+            yield replace(self, tasks=tasks, places=self.places[i : i + size], clock=clock)
 
     def with_temperatures(self) -> Batch:
-        """Put temperatures estimated from a sample of the instance's own moves into the plan."""
-        search, init = self.plan.search, self.settings.init
-        if not self.plan.estimated or not isinstance(search, AnnealingSearch):
+        """Put temperatures estimated from a sample of the instance's own moves into the schedule."""
+        if not self.estimated:
             return self
-        (task,) = self.tasks
+        (task,), init = self.tasks, self.settings.init
         start = task.problem.start(None if isinstance(init, np.ndarray) else init)
-        found = estimate_temperatures(replace(search, acceptance="metropolis"), task.instance, start)
-        known = dict(zip(("t_start", "t_end"), found or (), strict=False))
-        chosen = {name: known[name] for name in self.plan.estimated if name in known}
-        schedule = replace(self.plan.schedule, **chosen)  # type: ignore[arg-type]  # temperatures only
-        return replace(self, plan=self.plan._replace(schedule=schedule))
+        found = dict(zip(("t_start", "t_end"), self._sampled(task, start) or (), strict=False))
+        known = {name: found[name] for name in self.estimated if name in found}
+        return replace(self, planned=replace(self.planned, **known))  # type: ignore[arg-type]  # no other
+
+    def _sampled(self, task: Task, start: Start) -> tuple[float, float] | None:
+        """First and last temperature by `nsa_cli.anneal.auto`; the same each time, whatever the seed."""
+        from nsa_cli.anneal.auto import sampled_temperatures
+
+        keys, search = stream_keys(0, np.arange(_SAMPLING_CHAINS)), self.search
+        instances = [task.instance] * len(keys)
+        chains = search.start(Beginning(instances, start_solutions(start, instances, keys), keys))
+        few = {"most": _SLOW_STEPS} if search.backend == "torch" else {}
+        assert search.moves is not None
+        listed = search.moves.uses_candidate_lists
+        return sampled_temperatures(
+            chains, task.instance.size, choices=search.moves.choices, candidate_lists=listed, **few
+        )
 
     def starts(self, init: str | None = None) -> NDArray[np.generic]:
         """Make the first solutions, [B, …]: by the start that is asked for, else by `init`."""
@@ -110,10 +138,10 @@ class Batch:
         rows: list[Solution] = []
         by_chance = True
         for row, key in enumerate(self.keys):
-            first = row - row % self.plan.chains
+            first = row - row % self.chains
             drawn: list[int] = []
             if row == first or by_chance:
-                rows.append(make(self.tasks[row // self.plan.chains].instance, _noting(key, drawn)))
+                rows.append(make(self.tasks[row // self.chains].instance, _noting(key, drawn)))
                 by_chance = bool(drawn)
             else:
                 rows.append(rows[first])  # nothing was drawn: all chains of an instance start alike
@@ -139,9 +167,67 @@ def batches(tasks: Sequence[Task], settings: Settings, clock: Clock, share: floa
     waiting, clock, limit = len(tasks), clock.part(share), settings.time_limit or 0.0
     alike = len(tasks) * limit / max(clock.left, 1e-3) if share < 1.0 and limit else len(tasks)
     for one in plan(tasks, settings, alike):
-        some = [tasks[place] for place in one.places]
-        part = clock.part(len(some) / waiting)
+        part = clock.part(len(one.tasks) / waiting)
         # Answers of so many elements are evaluated and written before the end.
-        finish = min(_FINISH * sum(task.instance.size for task in some), _LATEST * part.left)
-        yield Batch(some, one, settings, replace(part, end=part.end - finish))
-        waiting -= len(some)
+        finish = min(_FINISH * sum(task.instance.size for task in one.tasks), _LATEST * part.left)
+        yield replace(one, clock=replace(part, end=part.end - finish))
+        waiting -= len(one.tasks)
+
+
+def plan(tasks: Sequence[Task], settings: Settings, sharing: float | None = None) -> list[Batch]:
+    """Plan batches of instances with the same search, schedule and chains, as large as fits into memory.
+
+    The division into batches changes no answer. `sharing` instances like these share the time limit; these
+    alone by default.
+    """
+    timed = settings.time_limit is not None and settings.steps is None
+    seconds = (settings.time_limit or 0.0) / (sharing or len(tasks)) if timed else None
+    searches: dict[Any, Search] = {}
+    groups: dict[Any, list[Batch]] = {}
+    for place, task in enumerate(tasks):
+        policy, group = choose_policy(task, settings), task.problem.group(task.instance)
+        key = (id(task.problem), policy, group)
+        if key not in searches:  # each policy is read once
+            searches[key] = choose_search(task, policy, settings)
+        one = _planned(task, place, searches[key], settings, seconds)
+        alone = place if one.estimated or one.planned.kind == "adaptive" else None
+        groups.setdefault((key, one.planned, one.chains, alone), []).append(one)
+    return [batch for alike in groups.values() for batch in _together(alike)]
+
+
+def _planned(task: Task, place: int, search: Search, settings: Settings, seconds: float | None) -> Batch:
+    """Choose steps, temperatures and chains: the given ones, else those of the search's budget."""
+    budget = search.budget(task.instance, seconds)
+    steps = budget.steps if settings.steps is None else settings.steps.of(task.instance.size)
+    chains = settings.chains or budget.chains
+    check_memory(chains * (_CHAIN_BYTES + _ELEMENT_BYTES * task.instance.size))
+    first, last, estimated = _temperatures(budget, settings)
+    return Batch(
+        tasks=[task],
+        places=[place],
+        settings=settings,
+        search=search,
+        planned=Schedule(steps, first, last, settings.schedule),
+        chains=chains,
+        estimated=estimated if search.method == "anneal" else (),
+    )
+
+
+def _temperatures(budget: Budget, settings: Settings) -> tuple[float, float, tuple[str, ...]]:
+    """First and last temperature, given or of the budget, and the names of those to be estimated."""
+    given = {"t_start": settings.t_start, "t_end": settings.t_end}
+    estimated = tuple(name for name, g in given.items() if g == "auto" or (g is None and budget.auto))
+    first, last = (g if isinstance(g, float) else float(getattr(budget, name)) for name, g in given.items())
+    return first, last, estimated
+
+
+def _together(alike: Sequence[Batch]) -> Iterator[Batch]:
+    """Put instances that are planned alike together, as many as fit into memory."""
+    first = alike[0]
+    tasks = [task for one in alike for task in one.tasks]
+    places = [place for one in alike for place in one.places]
+    width = len(tasks)
+    if width > 1:
+        width = max(first.search.chains_at_once(tasks[0]) // first.chains, 1)
+    for i in range(0, len(tasks), width):
+        yield replace(first, tasks=tasks[i : i + width], places=places[i : i + width])

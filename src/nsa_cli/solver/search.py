@@ -1,23 +1,32 @@
-"""Searches, which advance chains of one problem: compiled kernels, large steps, or the torch reference.
+"""Searches: how chains of one problem are advanced, and which way suits an instance and the given options.
 
-Compiled kernels and the reference mean the same (`tests/anneal/test_fused.py`). Kernels need no torch, whose
-import alone takes longer than most solves, so it has a module of its own (`search_torch`).
+Compiled kernels and the torch reference mean the same (`tests/anneal/test_fused.py`). Kernels need no torch,
+whose import alone takes longer than most solves, so the reference has a module of its own (`search_torch`).
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains
-from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.extras import is_installed, need
+from nsa_cli.core.launch import launch
+from nsa_cli.core.machine import cores
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood
+from nsa_cli.core.options import parse_device
+from nsa_cli.core.problem import LargeStep, Problem
 from nsa_cli.core.task import Task
+from nsa_cli.policy.checkpoint import Stored, digest, find_stored, neighbourhood_for
+from nsa_cli.solver.settings import Settings
 
 #: The most elements (chains times size) that a batch on the CPU has.
 _BATCH_ELEMENTS = 4_000_000
@@ -56,9 +65,14 @@ class Beginning(NamedTuple):
     seconds: float = math.inf
 
 
+def _fitting(task: Task) -> int:
+    """Count the chains of instances like this one that a batch on the CPU may have."""
+    return max(_BATCH_ELEMENTS // task.instance.size, 1)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Search(ABC):
-    """A search, which advances chains of one problem.
+class Search:
+    """A way to advance chains of one problem.
 
     Attributes
     ----------
@@ -70,128 +84,227 @@ class Search(ABC):
         The policy's name.
     digest : str or None
         The hash of the policy's file.
-    acceptance : str
-        The name of the acceptance rule.
+    moves : Neighbourhood or None
+        Of annealing.
+    start : callable
+        Puts chains at their first solutions.
+    budget : callable
+        Chooses steps, temperatures and chains where the user says nothing, for an instance and the seconds
+        that it has, None where steps end its run.
+    chains_at_once : callable
+        Counts the chains of instances like a task's that a batch may have, for the memory they take.
     """
 
     method: str
-    backend: str
+    backend: str = "numba"
     device: str = "cpu"
     threads: int
-    policy: str
-    digest: str | None = None
-    acceptance: str
-
-    @abstractmethod
-    def budget(self, instance: Any) -> Budget:
-        """Choose steps, temperatures and chains where the user says nothing."""
-
-    def chains_at_once(self, task: Task) -> int:
-        """Count the chains of instances like this one that a batch may have, for the memory they take."""
-        return max(_BATCH_ELEMENTS // task.instance.size, 1)
-
-    @abstractmethod
-    def start(self, begin: Beginning) -> Chains:
-        """Put chains at their first solutions."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AnnealingSearch(Search):
-    """Annealing move by move; the base of the two backends.
-
-    Attributes
-    ----------
-    neighbourhood : Neighbourhood
-    trained : Trained or None
-        The conditions of the policy's training; None for uniform proposals.
-    unit : float, optional
-        See `nsa_cli.core.operations.Operations.pack`.
-    """
-
-    neighbourhood: Neighbourhood[Any]
-    trained: Trained | None
-    unit: float | None
-    method: str = "anneal"
-
-    def budget(self, instance: Any) -> Budget:
-        return self.neighbourhood.budget(instance, self.trained)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CompiledSearch(AnnealingSearch):
-    """Annealing by compiled kernels on a CPU.
-
-    Attributes
-    ----------
-    fused : Fused
-        The neighbourhood's kernel.
-    layout : NamedTuple
-        The policy as the kernel reads it, see `nsa_cli.policy.fused`.
-    temperature_steps : int
-        See `nsa_cli.anneal.fused.FusedChains`.
-    """
-
-    fused: Any
-    layout: Any
-    temperature_steps: int = 1
-    backend: str = "numba"
-
-    def start(self, begin: Beginning) -> Chains:
-        from nsa_cli.anneal.fused import FusedChains
-
-        return FusedChains(
-            self.fused,
-            self.fused.arrays(begin.instances, self.unit),
-            self.layout,
-            begin.x,
-            begin.keys,
-            acceptance=self.acceptance,
-            threads=self.threads,
-            temperature_steps=self.temperature_steps,
-        )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LargeStepSearch(Search):
-    """Iterated local search with an acceptance rule: each step is a kick and local search, without a policy.
-
-    Attributes
-    ----------
-    large_step : LargeStep
-        The problem's large steps.
-    seconds : float or None
-        The time limit, where it alone ends the run.
-    """
-
-    large_step: Any
-    seconds: float | None = None
-    method: str = "large-step"
-    backend: str = "numba"
     policy: str = "none"
+    digest: str | None = None
+    moves: Neighbourhood[Any] | None = None
+    start: Callable[[Beginning], Chains]
+    budget: Callable[[Any, float | None], Budget]
+    chains_at_once: Callable[[Task], int] = _fitting
 
-    def budget(self, instance: Any) -> Budget:
-        budget: Budget = self.large_step.budget(instance)
-        choose = getattr(self.large_step, "chains", None)
-        if choose is None or self.seconds is None:
-            return budget
-        return replace(budget, chains=choose(instance, self.seconds, self.threads))
 
-    def start(self, begin: Beginning) -> Chains:
+def choose_search(task: Task, policy: str, settings: Settings) -> Search:
+    """Choose the search for instances like this one.
+
+    Parameters
+    ----------
+    task : Task
+    policy : str
+        As `choose_policy` names it; for annealing.
+    settings : Settings
+
+    Raises
+    ------
+    UsageError, InputError
+        If there is no such device, policy or backend, or options do not go together.
+    """
+    device = choose_device(settings.device, task.problem, reference=settings.backend == "torch")
+    if (found := _large_steps(task, settings, device)) is not None:
+        return large_steps(found, settings.threads or cores())
+    task.problem.check_annealing(task.instance, policy)
+    return _annealing(task.problem, policy, task.instance.size, settings, device)
+
+
+def choose_device(name: str, problem: Problem[Any] | None = None, *, reference: bool = False) -> str:
+    """Resolve the name of a device, and check that it is there.
+
+    Of several processes that torchrun has started on this machine, each takes the CUDA device of its number.
+
+    Parameters
+    ----------
+    name : str
+        ``auto``, ``cpu``, ``cuda`` or ``cuda:1``. ``auto`` is the CPU, where compiled kernels and large steps
+        run; for the reference implementation it is CUDA where there is a device.
+    problem : Problem, optional
+    reference : bool
+        Whether it is for the reference implementation.
+
+    Raises
+    ------
+    UsageError
+        If it is not there, or torch, which drives it, is not; or if an own problem, whose functions run on a
+        CPU, is asked for elsewhere.
+    """
+    if parse_device("device", name) == "cpu":
+        return "cpu"
+    own = problem is not None and not problem.built_in
+    if name == "auto" and (own or not (reference and _may_have_cuda() and is_installed("torch"))):
+        return "cpu"
+    if problem is not None and own:
+        why = f"the functions of {problem.name}, a problem of your own, run on a CPU only, got {name}"
+        raise UsageError(why, option="device", use={"device": "cpu"})
+    need("torch", name, option="device")
+    from nsa_cli.solver.search_torch import cuda_device
+
+    process = launch()
+    return cuda_device(name, None if process is None else process.local_rank)
+
+
+def _may_have_cuda() -> bool:
+    """Look for a driver, which takes no time, before torch is asked, which takes seconds to import."""
+    return Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists() or bool(shutil.which("nvidia-smi"))
+
+
+def choose_policy(task: Task, settings: Settings) -> str:
+    """Name of the given policy, or of the best one known for the instance."""
+    if settings.policy is not None:
+        return settings.policy
+    return task.problem.neighbourhood(settings.neighbourhood).default_policy(task.instance)
+
+
+def _large_steps(task: Task, settings: Settings, device: str) -> LargeStep | None:
+    """Choose large steps if asked for, or by default if no given option excludes them.
+
+    Raises
+    ------
+    UsageError
+        If they are asked for and cannot be had.
+    """
+    problem, asked = task.problem, settings.method == "large-step"
+    alone = settings.method == "auto" and not problem.anneals(task.instance)
+    asked = asked or alone
+    against = _against_large_steps(settings, device, asked=asked)
+    if settings.method == "anneal" or (not asked and (against or not problem.prefers_large_steps)):
+        return None
+    if against:
+        on_cpu = {"device": against.pop("device")} if "device" in against else {}
+        why = "large-step has no policy, and runs by compiled kernels on a CPU"
+        raise UsageError(why, option="method", use=on_cpu, drop=against)
+    found = problem.large_step()
+    if found is not None and found.fits(task.instance):
+        return found
+    if asked and not alone:
+        why = problem.without_large_steps if found is None else "has too few elements to kick"
+        raise UsageError(f"large-step: {problem.name} {why}", option="method", use={"method": "anneal"})
+    return None
+
+
+def _against_large_steps(settings: Settings, device: str, *, asked: bool) -> dict[str, Any]:
+    """List the given options that large steps do not have; ``device`` with the one that they need."""
+    options = ["policy", "neighbourhood", "unit"]
+    if not asked:
+        options += ["steps", "t_start", "t_end"]
+    against: dict[str, Any] = {name: None for name in options if getattr(settings, name) is not None}
+    against |= {"greedy": None} if settings.greedy else {}
+    against |= {"device": "cpu"} if device != "cpu" else {}
+    against |= {"backend": "torch"} if settings.backend == "torch" else {}
+    return against
+
+
+def large_steps(large_step: LargeStep, threads: int) -> Search:
+    """Make iterated local search with an acceptance rule: each step is a kick and local search, no policy."""
+
+    def budget(instance: Any, seconds: float | None) -> Budget:
+        found = large_step.budget(instance)
+        choose = getattr(large_step, "chains", None)
+        if choose is None or seconds is None:
+            return found
+        return replace(found, chains=choose(instance, seconds, threads))
+
+    def start(begin: Beginning) -> Chains:
         from nsa_cli.anneal.large_step import LargeStepChains
 
         kicks, fast_setup = float((begin.steps or 0) * begin.rows), False
         if begin.steps is None:
-            kicks = begin.seconds * self.threads / _KICK_SECONDS * begin.rows / len(begin.x)
+            kicks = begin.seconds * threads / _KICK_SECONDS * begin.rows / len(begin.x)
             fast_setup = begin.seconds < _SETUP_SECONDS * begin.x.size
-        runs = self.large_step.runs(begin.instances, begin.x, kicks, fast_setup)
-        if self.threads == 1 and self.seconds is not None:
+        runs = large_step.runs(begin.instances, begin.x, kicks, fast_setup)
+        if threads == 1 and begin.steps is None:
             # Partitions are for threads. Without a time limit the answer is the same on any number of them.
             runs = [one._replace(partition=None) for one in runs]
-        return LargeStepChains(
-            runs,
-            begin.keys,
-            acceptance=self.acceptance,
-            threads=self.threads,
-            rows=begin.rows,
-            steps=begin.steps,
+        return LargeStepChains(runs, begin.keys, threads=threads, rows=begin.rows, steps=begin.steps)
+
+    return Search(method="large-step", threads=threads, start=start, budget=budget)
+
+
+def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings, device: str) -> Search:
+    """Choose annealing: by compiled kernels on a CPU if they know the policy, else by the torch reference.
+
+    Raises
+    ------
+    UsageError, InputError
+        If there is no such policy or backend, or the two do not go together.
+    """
+    stored = find_stored(policy, problem.name, greedy=settings.greedy)
+    moves = neighbourhood_for(problem, stored, settings.neighbourhood)
+    if settings.backend != "torch" and device == "cpu":
+        found = _compiled(moves, stored, size, settings, digest(policy, problem.name))
+        if found is not None:
+            return found
+    if settings.backend == "numba":
+        why = "runs on a CPU only" if device != "cpu" else "has no kernel for this problem and policy"
+        raise UsageError(f"numba {why}", option="backend", use={"backend": "torch"})
+    if settings.backend == "torch":
+        need("torch", settings.backend, option="backend")
+    need("torch", f"{problem.name} has no kernel for {policy} proposals, and the reference implementation")
+    from nsa_cli.solver.search_torch import torch_search
+
+    return torch_search(problem.name, moves, policy, settings, device)
+
+
+def _compiled(
+    moves: Neighbourhood[Any], stored: Stored | None, size: int, settings: Settings, digest: str | None
+) -> Search | None:
+    """Make annealing by compiled kernels; None if there is no kernel, or none that knows the policy."""
+    threads = settings.threads or cores()
+    if (fused := moves.kernel()) is None or (layout := _layout(fused, stored, size, settings.greedy)) is None:
+        return None
+    trained = None if stored is None else stored.trained
+
+    def start(begin: Beginning) -> Chains:
+        from nsa_cli.anneal.fused import FusedChains
+
+        arrays = fused.arrays(begin.instances, settings.unit)
+        held = 1 if stored is None else stored.temperature_steps
+        return FusedChains(
+            fused, arrays, layout, begin.x, begin.keys, threads=threads, temperature_steps=held
         )
+
+    return Search(
+        method="anneal",
+        threads=threads,
+        policy="uniform" if stored is None else stored.name,
+        digest=digest,
+        moves=moves,
+        start=start,
+        budget=lambda instance, _: moves.budget(instance, trained),
+    )
+
+
+def _layout(fused: Any, stored: Stored | None, size: int, greedy: bool) -> Any | None:
+    """Lay out a policy for a kernel; None if the kernel does not know its features, or it is too wide."""
+    from nsa_cli.policy.fused import learnt, uniform
+
+    if stored is None:
+        return uniform()
+    if stored.feature_set not in fused.policies:
+        return None
+    arrays = stored.arrays(fused.features[stored.feature_set])
+    if stored.feature_set == "gaussian" and arrays["second.bias"].shape != (size,):
+        axes = len(arrays["second.bias"])
+        raise UsageError(f"{stored.name} is for {axes} dimensions, the instance has {size}", option="policy")
+    return learnt(fused, stored.feature_set, arrays, greedy=greedy)

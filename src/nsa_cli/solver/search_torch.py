@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from nsa_cli.core.task import Task
 from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
-from nsa_cli.solver.search import AnnealingSearch, Beginning
+from nsa_cli.solver.search import Beginning, Search
 from nsa_cli.solver.settings import Settings
 
 #: Steps that take some seconds, and steps times elements.
@@ -30,77 +30,59 @@ _MOST_STEPS, _ELEMENTS = 5_000, 20_000_000
 _DEVICE_SHARE, _HOST_SHARE = 0.6, 0.3
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TorchSearch(AnnealingSearch):
-    """Annealing by the torch reference.
-
-    Attributes
-    ----------
-    operations : Operations
-    module : Policy
-        On the device.
-    """
-
-    operations: Any
-    module: Any
-    backend: str = "torch"
-
-    def budget(self, instance: Any) -> Budget:
-        """Budget of the neighbourhood, with fewer steps, since they are slower than a kernel's."""
-        budget = super().budget(instance)
-        affordable = max(min(_ELEMENTS // (instance.size * budget.chains), _MOST_STEPS), 100)
-        return replace(budget, steps=min(budget.steps, affordable))
-
-    def chains_at_once(self, task: Task) -> int:
-        device = torch.device(self.device)
-        if device.type != "cuda":
-            return super().chains_at_once(task)
-        start = task.problem.start("paper" if "paper" in task.problem.starts else None)
-        x = torch.from_numpy(start_solutions(start, [task.instance], stream_keys(0, np.arange(1))))
-        rule = RULES[self.acceptance]
-        needed = footprint(self.operations, self.module, task.instance, x, rule, self.unit)
-        fitting = _DEVICE_SHARE * free_memory(device) / needed.device, _HOST_SHARE * memory() / needed.host
-        return max(int(min(fitting)), 1)
-
-    def start(self, begin: Beginning) -> Chains:
-        batch = self.operations.pack(begin.instances, self.device, self.unit)
-        first, streams = (torch.from_numpy(array).to(self.device) for array in (begin.x, begin.keys))
-        return TorchChains(self.operations, batch, self.module, first, streams, acceptance=self.acceptance)
-
-
 def torch_search(
-    problem: str, neighbourhood: Neighbourhood[Any], policy: str, settings: Settings, device: str
-) -> TorchSearch:
-    """Find the policy of a problem and move it to the device.
+    problem: str, moves: Neighbourhood[Any], policy: str, settings: Settings, device: str
+) -> Search:
+    """Find the policy of a problem, move it to the device, and make a search with it.
 
     Parameters
     ----------
     problem : str
         Name.
-    neighbourhood : Neighbourhood
+    moves : Neighbourhood
         The one that the policy is for.
     policy : str
         As ``Settings.policy``.
     settings : Settings
     device : str
-        As `nsa_cli.solver.choose.choose_device` gives it.
+        As `nsa_cli.solver.search.choose_device` gives it.
     """
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
-    operations = neighbourhood.operations()
+    operations = moves.operations()
     found = find_policy(policy, problem, operations, greedy=settings.greedy)
-    return TorchSearch(
+    module = found.to(device) if isinstance(found, torch.nn.Module) else found
+
+    def budget(instance: Any, _: float | None) -> Budget:
+        """Budget of the neighbourhood, with fewer steps, since they are slower than a kernel's."""
+        chosen = moves.budget(instance, found.trained)
+        affordable = max(min(_ELEMENTS // (instance.size * chosen.chains), _MOST_STEPS), 100)
+        return replace(chosen, steps=min(chosen.steps, affordable))
+
+    def start(begin: Beginning) -> Chains:
+        batch = operations.pack(begin.instances, device, settings.unit)
+        first, streams = (torch.from_numpy(array).to(device) for array in (begin.x, begin.keys))
+        return TorchChains(operations, batch, module, first, streams)
+
+    def chains_on_device(task: Task) -> int:
+        start = task.problem.start("paper" if "paper" in task.problem.starts else None)
+        x = torch.from_numpy(start_solutions(start, [task.instance], stream_keys(0, np.arange(1))))
+        needed = footprint(operations, module, task.instance, x, RULES["metropolis"], settings.unit)
+        free = free_memory(torch.device(device))
+        return max(int(min(_DEVICE_SHARE * free / needed.device, _HOST_SHARE * memory() / needed.host)), 1)
+
+    search = Search(
+        method="anneal",
+        backend="torch",
         device=device,
         threads=torch.get_num_threads(),
         policy=found.name,
         digest=digest(policy, problem),
-        acceptance=settings.acceptance,
-        neighbourhood=neighbourhood,
-        trained=found.trained,
-        unit=settings.unit,
-        operations=operations,
-        module=found.to(device) if isinstance(found, torch.nn.Module) else found,
+        moves=moves,
+        start=start,
+        budget=budget,
     )
+    return search if device == "cpu" else replace(search, chains_at_once=chains_on_device)
 
 
 def free_memory(device: torch.device) -> int:

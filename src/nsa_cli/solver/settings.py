@@ -21,7 +21,6 @@ from nsa_cli.core.options import (
     Steps,
     Temperature,
     parse_chains,
-    parse_choice,
     parse_count,
     parse_device,
     parse_flag,
@@ -36,11 +35,7 @@ from nsa_cli.core.options import (
     parse_text,
 )
 from nsa_cli.core.setting import ANNEALING, SEARCH, STOPPING, read_settings, setting
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.problems import builtin_names, find_problem
-
-METHODS = ("auto", "anneal", "large-step")
-BACKENDS = ("auto", "torch", "numba")
 
 
 class SettingOptions(TypedDict, total=False):
@@ -59,7 +54,6 @@ class SettingOptions(TypedDict, total=False):
     t_start: float | Literal["auto"] | None
     t_end: float | Literal["auto"] | None
     schedule: Kind
-    acceptance: str
     init: str | ArrayLike | None
     time_limit: float | str | None
     target: float | None
@@ -82,10 +76,6 @@ def start_names() -> Sequence[str]:
     return sorted({start for name in builtin_names() for start in find_problem(name).starts})
 
 
-def _seed(option: str, value: Any) -> int | None:
-    return None if value is None else parse_seed(option, value)
-
-
 def _start(option: str, value: Any) -> str | Solution | None:
     return value if isinstance(value, np.ndarray) else parse_text(option, value)
 
@@ -95,7 +85,54 @@ class Settings:
     """How to solve; every field has a default that fits the instance.
 
     Options may be given as on the command line (``steps="10N2"``, ``gap="1%"``); the fields hold their typed
-    values. What each means stands beside it, as the help of its option.
+    values. What is said here of a field is the help of its option.
+
+    Attributes
+    ----------
+    steps : Steps, optional
+        Steps of each chain: 20000, 1e6, 10N, 10N2 (N: the size). By default they are for annealing.
+    time_limit : float, optional
+        Stop after this wall-clock time: 10 (seconds), 500ms, 2m, 1h.
+    target : float, optional
+        Stop at this objective or a better one.
+    gap : float, optional
+        Stop at this relative gap to the bound: 1%, 0.01; 0 is optimal.
+    no_improvement : Patience, optional
+        Stop after 5000 or 10N steps, or 2s, without improvement.
+    bound : bool
+        Search only: no bound, no proof of optimality, no exact method.
+    seed : int, optional
+        Same seed, same answer; drawn and reported if not given.
+    device : str
+        Where to compute; on CUDA the reference implementation anneals. Default: auto, a CPU.
+    method : str
+        anneal: a policy proposes moves; large-step: kicks, each repaired by local search, no policy;
+        auto: large-step where possible, unless a policy or steps are given.
+    backend : str
+        numba: compiled kernels, on a CPU; torch: the reference, on any device.
+    threads : int, optional
+        CPU threads; they change no answer. Default: all cores.
+    chains : int, optional
+        Independent chains, the best of which counts; auto: by size and time limit.
+    init : str or ndarray, optional
+        Initial solution: a named start (greedy, random, paper, …) or a file.
+    policy : str, optional
+        Where moves come from: a shipped policy, a file, uniform. Default: for annealing the best one.
+    neighbourhood : str, optional
+        Moves and energy of annealing: paper; squares (of loads) for bins; nearest:K for tours.
+        Default: those the policy was trained with.
+    greedy : bool
+        Take the policy's most probable move, do not sample.
+    t_start : float or 'auto', optional
+        First temperature, in normalised units; auto: estimated from a sample of moves.
+    t_end : float or 'auto', optional
+        Last temperature, in the same units.
+    schedule : str
+        How temperatures fall.
+    unit : float, optional
+        What is 1 in normalised units, in file units; estimated from the data by default.
+    started : float
+        `time.monotonic` at which the user's clock started.
 
     Raises
     ------
@@ -103,140 +140,28 @@ class Settings:
         If a value cannot be, or two do not go together; names the option.
     """
 
-    steps: Steps | None = setting(
-        None,
-        STOPPING,
-        "Steps of each chain: 20000, 1e6, 10N, 10N2 (N: the size). By default they are for annealing.",
-        metavar="STEPS",
-        read=parse_steps,
-    )
-    time_limit: float | None = setting(
-        None,
-        STOPPING,
-        "Stop after this wall-clock time: 10 (seconds), 500ms, 2m, 1h.",
-        metavar="TIME",
-        read=parse_seconds,
-    )
-    target: float | None = setting(
-        None, STOPPING, "Stop at this objective or a better one.", metavar="COST", read=parse_target
-    )
-    gap: float | None = setting(
-        None,
-        STOPPING,
-        "Stop at this relative gap to the bound: 1%, 0.01; 0 is optimal.",
-        metavar="SHARE",
-        read=parse_gap,
-    )
-    no_improvement: Patience | None = setting(
-        None,
-        STOPPING,
-        "Stop after 5000 or 10N steps, or 2s, without improvement.",
-        metavar="STEPS|TIME",
-        read=parse_patience,
-    )
-    bound: bool = setting(
-        True, STOPPING, "Search only: no bound, no proof of optimality, no exact method.", read=parse_flag
-    )
-    seed: int | None = setting(
-        None,
-        SEARCH,
-        "Same seed, same answer; drawn and reported if not given.",
-        metavar="N",
-        read=_seed,
-        kind=int,
-    )
-    device: str = setting(
-        "auto",
-        SEARCH,
-        "Where to compute; on CUDA the reference implementation anneals. Default: auto, a CPU.",
-        words=("auto", "cpu", "cuda"),
-        read=parse_device,
-    )
-    method: str = setting(
-        "auto",
-        SEARCH,
-        "anneal: a policy proposes moves; large-step: kicks, each repaired by local search, no policy; "
-        "auto: large-step where possible, unless a policy or steps are given.",
-        words=METHODS,
-        read=partial(parse_choice, choices=METHODS),
-    )
-    backend: str = setting(
-        "auto",
-        SEARCH,
-        "numba: compiled kernels, on a CPU; torch: the reference, on any device.",
-        words=BACKENDS,
-        read=partial(parse_choice, choices=BACKENDS),
-    )
-    threads: int | None = setting(
-        None,
-        SEARCH,
-        "CPU threads; they change no answer. Default: all cores.",
-        metavar="N",
-        read=parse_count,
-        kind=int,
-    )
-    chains: int | None = setting(
-        None,
-        SEARCH,
-        "Independent chains, the best of which counts; auto: by size and time limit.",
-        metavar="N|auto",
-        read=parse_chains,
-    )
-    init: str | Solution | None = setting(
-        None,
-        SEARCH,
-        "Initial solution: a named start (greedy, random, paper, …) or a file.",
-        metavar="NAME|FILE",
-        words=start_names,
-        read=_start,
-    )
-    policy: str | None = setting(
-        None,
-        ANNEALING,
-        "Where moves come from: a shipped policy, a file, uniform. Default: for annealing the best one.",
-        metavar="NAME|FILE|uniform",
-        words=policy_names,
-        read=parse_text,
-    )
+    steps: Steps | None = setting(None, STOPPING, parse_steps, "STEPS")
+    time_limit: float | None = setting(None, STOPPING, parse_seconds, "TIME")
+    target: float | None = setting(None, STOPPING, parse_target, "COST")
+    gap: float | None = setting(None, STOPPING, parse_gap, "SHARE")
+    no_improvement: Patience | None = setting(None, STOPPING, parse_patience, "STEPS|TIME")
+    bound: bool = setting(True, STOPPING, parse_flag)
+    seed: int | None = setting(None, SEARCH, parse_seed, "N")
+    device: str = setting("auto", SEARCH, parse_device, words=("auto", "cpu", "cuda"))
+    method: str = setting("auto", SEARCH, words=("auto", "anneal", "large-step"))
+    backend: str = setting("auto", SEARCH, words=("auto", "torch", "numba"))
+    threads: int | None = setting(None, SEARCH, parse_count, "N")
+    chains: int | None = setting(None, SEARCH, parse_chains, "N|auto")
+    init: str | Solution | None = setting(None, SEARCH, _start, "NAME|FILE", words=start_names)
+    policy: str | None = setting(None, ANNEALING, parse_text, "NAME|FILE|uniform", words=policy_names)
     neighbourhood: str | None = setting(
-        None,
-        ANNEALING,
-        "Moves and energy of annealing: paper; squares (of loads) for bins; nearest:K for tours. "
-        "Default: those the policy was trained with.",
-        metavar="NAME",
-        words=("paper", "squares", "nearest:10"),
-        read=parse_text,
+        None, ANNEALING, parse_text, "NAME", words=("paper", "squares", "nearest:10")
     )
-    greedy: bool = setting(
-        False, ANNEALING, "Take the policy's most probable move, do not sample.", read=parse_flag
-    )
-    t_start: Temperature | None = setting(
-        None,
-        ANNEALING,
-        "First temperature, in normalised units; auto: estimated from a sample of moves.",
-        metavar="T|auto",
-        read=parse_temperature,
-    )
-    t_end: Temperature | None = setting(
-        None, ANNEALING, "Last temperature, in the same units.", metavar="T|auto", read=parse_temperature
-    )
-    schedule: Kind = setting(
-        "geometric",
-        ANNEALING,
-        "How temperatures fall.",
-        words=KINDS,
-        read=partial(parse_choice, choices=KINDS),
-    )
-    acceptance: str = setting(
-        "metropolis",
-        ANNEALING,
-        "Acceptance rule: the paper's, one with the proposals' probabilities, or threshold accepting.",
-        words=tuple(RULES),
-        read=partial(parse_choice, choices=tuple(RULES)),
-    )
-    #: What is 1 in normalised units, in file units; estimated from the data by default.
+    greedy: bool = setting(False, ANNEALING, parse_flag)
+    t_start: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
+    t_end: Temperature | None = setting(None, ANNEALING, parse_temperature, "T|auto")
+    schedule: Kind = setting("geometric", ANNEALING, words=KINDS)
     unit: float | None = setting(None, read=partial(parse_number, minimum=0.0))
-    #: `time.monotonic` at which the user's clock started.
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:

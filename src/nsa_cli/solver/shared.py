@@ -20,7 +20,7 @@ from nsa_cli.io.json_text import dumps
 from nsa_cli.policy.checkpoint import digest
 from nsa_cli.pool import Stopped, Unit
 from nsa_cli.report.result import Result
-from nsa_cli.solver.choose import choose_policy
+from nsa_cli.solver.search import choose_policy
 from nsa_cli.solver.settings import Settings
 from nsa_cli.version import __version__
 

@@ -86,7 +86,7 @@ def solve_each(
 
 def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None = None) -> list[Result]:
     """Solve instances together: first solutions, bounds, chains for what is open, the loop, results."""
-    began, count, rows = time.monotonic(), len(batch.tasks), batch.plan.chains
+    began, count, rows = time.monotonic(), len(batch.tasks), batch.chains
     batch = batch.with_temperatures()
     x = batch.starts()
     took = time.monotonic() - began
@@ -107,7 +107,7 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
         instances = [task.instance for task in tasks for _ in range(rows)]
         began = time.monotonic()
         begin = Beginning(instances, x[chosen], batch.keys[chosen], rows, batch.steps, batch.clock.left)
-        chains = batch.plan.search.start(begin)
+        chains = batch.search.start(begin)
         ready = time.monotonic()
         end = run_chains(
             chains,
@@ -140,7 +140,7 @@ def _results(
     found_by: str = "annealing",
 ) -> list[Result]:
     return [
-        result_of(task, batch.plan, batch.settings, bound, end, seconds, found_by)
+        result_of(batch, task, bound, end, seconds, found_by)
         for task, bound, end in zip(batch.tasks, bounds, ends, strict=True)
     ]
 
@@ -186,16 +186,16 @@ def _solve_parts(
     limits : dict
         Elements for which there was no memory, by search: such batches are halved at once.
     """
-    count, search = len(batch.tasks), batch.plan.search
+    count, search = len(batch.tasks), batch.search
     known = count > 1 and batch.elements >= limits.get(search, batch.elements + 1)
     outcome = NoMemoryError() if known else _outcome(batch, on_progress, looks)
     if isinstance(outcome, NoMemoryError):
         release_memory()
         limits[search] = min(batch.elements, limits.get(search, batch.elements))
     if not isinstance(outcome, NsaError):
-        yield from zip(batch.plan.places, outcome, strict=True)
+        yield from zip(batch.places, outcome, strict=True)
     elif count == 1:
-        yield batch.plan.places[0], outcome
+        yield batch.places[0], outcome
     else:
         size = (count + 1) // 2 if isinstance(outcome, NoMemoryError) else 1
         for part in batch.split(size):
