@@ -15,7 +15,7 @@ import typer
 
 from nsa_cli.cli.console import say
 from nsa_cli.cli.options import Verbose, note_inputs
-from nsa_cli.core.errors import InputError, shown
+from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.words import nearest
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.yaml_text import read_yaml
@@ -61,7 +61,13 @@ def configurable(command: Callable[..., int]) -> Callable[..., int]:
         if options["verbose"]:
             say(f"{context.command.name} with {_in_force(context)}")
         options["context"] = context
-        return command(**{name: value for name, value in options.items() if name in own})
+        try:
+            return command(**{name: value for name, value in options.items() if name in own})
+        except UsageError as error:
+            if error.option in (context.default_map or {}) and options["config"] is not None:
+                why = f"{error.option.replace('_', '-')}: {error.message}"
+                raise InputError(why, options["config"], **error.hints) from None
+            raise
 
     signature = inspect.Signature(list(parameters.values()), return_annotation=int)
     run.__signature__ = signature  # type: ignore[attr-defined]  # what typer reads the options from
