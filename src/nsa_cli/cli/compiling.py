@@ -45,29 +45,30 @@ def announce_compiling(console: Console) -> None:
 class LateFunctions:
     """Notes whether there was no time to compile, says so, and has it done in the background.
 
-    Parameters
+    Attributes
     ----------
-    settings : Settings
+    found : tuple of Task and str, or None
+        What there was no time for: an instance, and the method by which it is solved.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings, self._before = settings, len(compiled)
-        self._late: tuple[Task, str] | None = None
+    def __init__(self) -> None:
+        self._before = len(compiled)
+        self.found: tuple[Task, str] | None = None
 
     def note(self, task: Task, result: Result) -> None:
         """Look at an answer."""
         has_compiled = len(compiled) > self._before or is_compiling()
         if result.found_by == "start" and has_compiled and not task.problem.built_in:
-            self._late = task, result.method
+            self.found = task, result.method
 
-    def end(self, console: Console) -> None:
-        """Warn if there was not, and compile."""
-        if self._late is not None:
-            console.warn(
-                "there was no time to compile the functions of this problem: the answer is a start, improved "
-                "in Python; they are compiled in the background now, and the next run has them"
-            )
-            _compile_later(*self._late, self._settings)
+    def compile_later(self, settings: Settings, console: Console) -> None:
+        """Warn, and compile."""
+        assert self.found is not None
+        console.warn(
+            "there was no time to compile the functions of this problem: the answer is a start, improved "
+            "in Python; they are compiled in the background now, and the next run has them"
+        )
+        _compile_later(*self.found, settings)
 
 
 def _compile_later(task: Task, method: str, settings: Settings) -> None:

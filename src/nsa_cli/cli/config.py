@@ -64,9 +64,9 @@ def configurable(command: Callable[..., int]) -> Callable[..., int]:
         try:
             return command(**{name: value for name, value in options.items() if name in own})
         except UsageError as error:
-            if error.option in (context.default_map or {}) and options["config"] is not None:
+            if error.option and error.option in (context.default_map or {}):
                 why = f"{error.option.replace('_', '-')}: {error.message}"
-                raise InputError(why, options["config"], **error.hints) from None
+                raise InputError(why, options["config"], use=error.use, drop=error.drop) from None
             raise
 
     signature = inspect.Signature(list(parameters.values()), return_annotation=int)

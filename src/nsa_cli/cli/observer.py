@@ -12,7 +12,6 @@ from nsa_cli.cli.progress import ProgressLine
 from nsa_cli.cli.writing import Outputs
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.task import Task
-from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.progress import Progress
@@ -28,7 +27,8 @@ class Observer:
     outputs : Outputs
     console : Console
     tasks : list of Task
-    settings : Settings
+    deadline : float, optional
+        Of `time.monotonic`.
 
     Attributes
     ----------
@@ -36,10 +36,8 @@ class Observer:
         Least number of calls in a run.
     """
 
-    def __init__(self, outputs: Outputs, console: Console, tasks: list[Task], settings: Settings) -> None:
-        limit = settings.time_limit
-        self._console = console
-        self._line = ProgressLine(console, tasks, None if limit is None else settings.started + limit)
+    def __init__(self, outputs: Outputs, console: Console, tasks: list[Task], deadline: float | None) -> None:
+        self._console, self._line = console, ProgressLine(console, tasks, deadline)
         self._outputs, self._drawing = outputs, outputs.drawing(tasks)
         follows = self._drawing is not None and self._drawing.follows
         self._trace, self.looks, self._told = None, None, ""

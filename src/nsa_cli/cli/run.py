@@ -73,7 +73,7 @@ class Run:
 
     def solve(self) -> int:
         """Write each answer as it is ready, and the summary; give the exit code."""
-        late = LateFunctions(self.settings)
+        late = LateFunctions()
         announce_compiling(self.console)
         with contextlib.ExitStack() as stack:
             if self.place is not None and self._tasks:
@@ -100,7 +100,8 @@ class Run:
                 if self._stopped() or not piped:
                     resumable = self._journal is not None
                     display.summarise(interrupted=self._stopped(), resumable=resumable)
-            late.end(self.console)
+            if late.found:
+                late.compile_later(self.settings, self.console)
             if self._journal is not None and self._journal.path.suffix == BESIDE and not self._stopped():
                 self._journal.close(remove=True)
         return self._signals.exit_code or self._writer.exit_code
@@ -110,12 +111,12 @@ class Run:
 
     def _display(self) -> Overview | Observer:
         settings = self.settings
+        deadline = None if settings.time_limit is None else settings.started + settings.time_limit
         if not self.many:
-            return Observer(self.outputs, self.console, self._tasks, settings)
+            return Observer(self.outputs, self.console, self._tasks, deadline)
         from nsa_cli.solver.shared import expected_work
 
         work = [expected_work(task, settings) for task in self._tasks]
-        deadline = None if settings.time_limit is None else settings.started + settings.time_limit
         unread = len(self.items) - len(self._tasks)
         return Overview(self.console, self._tasks, work, unread, settings.started, deadline)
 

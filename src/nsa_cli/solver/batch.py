@@ -17,7 +17,6 @@ from nsa_cli.core.clock import Clock
 from nsa_cli.core.draws import draw_seed, start_draws, start_solutions, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.machine import check_memory
-from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import Draws, Start
 from nsa_cli.core.task import Task
 from nsa_cli.solver.search import Beginning, Search, choose_policy, choose_search
@@ -201,7 +200,9 @@ def _planned(task: Task, place: int, search: Search, settings: Settings, seconds
     steps = budget.steps if settings.steps is None else settings.steps.of(task.instance.size)
     chains = settings.chains or budget.chains
     check_memory(chains * (_CHAIN_BYTES + _ELEMENT_BYTES * task.instance.size))
-    first, last, estimated = _temperatures(budget, settings)
+    given = {"t_start": settings.t_start, "t_end": settings.t_end}
+    estimated = tuple(name for name, g in given.items() if g == "auto" or (g is None and budget.auto))
+    first, last = (g if isinstance(g, float) else float(getattr(budget, name)) for name, g in given.items())
     return Batch(
         tasks=[task],
         places=[place],
@@ -211,14 +212,6 @@ def _planned(task: Task, place: int, search: Search, settings: Settings, seconds
         chains=chains,
         estimated=estimated if search.method == "anneal" else (),
     )
-
-
-def _temperatures(budget: Budget, settings: Settings) -> tuple[float, float, tuple[str, ...]]:
-    """First and last temperature, given or of the budget, and the names of those to be estimated."""
-    given = {"t_start": settings.t_start, "t_end": settings.t_end}
-    estimated = tuple(name for name, g in given.items() if g == "auto" or (g is None and budget.auto))
-    first, last = (g if isinstance(g, float) else float(getattr(budget, name)) for name, g in given.items())
-    return first, last, estimated
 
 
 def _together(alike: Sequence[Batch]) -> Iterator[Batch]:

@@ -13,11 +13,12 @@ from nsa_cli.core.bound import Bound, is_as_good
 from nsa_cli.core.exact import exact_number
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.task import Task
-from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.batch import Batch
 
 
-def goals_of(tasks: Sequence[Task], bounds: Sequence[Bound | None], settings: Settings) -> tuple[Goal, ...]:
-    """Make the goals of a batch."""
+def goals_of(batch: Batch, tasks: Sequence[Task], bounds: Sequence[Bound | None]) -> tuple[Goal, ...]:
+    """Make the goals of some tasks of a batch."""
+    settings = batch.settings
     sense, instances = tasks[0].problem.sense, [task.instance for task in tasks]
 
     def feasible(i: int, solution: Solution) -> bool:

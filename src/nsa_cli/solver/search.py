@@ -187,7 +187,7 @@ def _large_steps(task: Task, settings: Settings, device: str) -> LargeStep | Non
     problem, asked = task.problem, settings.method == "large-step"
     alone = settings.method == "auto" and not problem.anneals(task.instance)
     asked = asked or alone
-    against = _against_large_steps(settings, device, asked=asked)
+    against = settings.without_large_steps(device, asked=asked)
     if settings.method == "anneal" or (not asked and (against or not problem.prefers_large_steps)):
         return None
     if against:
@@ -201,18 +201,6 @@ def _large_steps(task: Task, settings: Settings, device: str) -> LargeStep | Non
         why = problem.without_large_steps if found is None else "has too few elements to kick"
         raise UsageError(f"large-step: {problem.name} {why}", option="method", use={"method": "anneal"})
     return None
-
-
-def _against_large_steps(settings: Settings, device: str, *, asked: bool) -> dict[str, Any]:
-    """List the given options that large steps do not have; ``device`` with the one that they need."""
-    options = ["policy", "neighbourhood", "unit"]
-    if not asked:
-        options += ["steps", "t_start", "t_end"]
-    against: dict[str, Any] = {name: None for name in options if getattr(settings, name) is not None}
-    against |= {"greedy": None} if settings.greedy else {}
-    against |= {"device": "cpu"} if device != "cpu" else {}
-    against |= {"backend": "torch"} if settings.backend == "torch" else {}
-    return against
 
 
 def large_steps(large_step: LargeStep, threads: int) -> Search:

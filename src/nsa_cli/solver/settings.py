@@ -173,6 +173,14 @@ class Settings:
         """Give the clock of a run by these settings; `asked` tells whether somebody wants it to end."""
         return Clock.of(self.time_limit, self.started, asked)
 
+    def without_large_steps(self, device: str, *, asked: bool) -> dict[str, Any]:
+        """List the given options that large steps do not have; ``device`` with the one that they need."""
+        options = ["policy", "neighbourhood", "unit"] + ([] if asked else ["steps", "t_start", "t_end"])
+        found: dict[str, Any] = {name: None for name in options if getattr(self, name) is not None}
+        found |= {"greedy": None} if self.greedy else {}
+        found |= {"device": "cpu"} if device != "cpu" else {}
+        return found | ({"backend": "torch"} if self.backend == "torch" else {})
+
     def given(self) -> dict[str, Any]:
         """Give the fields that are not at their defaults, except seed and clock, ready for JSON."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("seed", "started")}

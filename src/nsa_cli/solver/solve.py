@@ -114,7 +114,7 @@ def solve_batch(batch: Batch, on_progress: Show | None = None, looks: int | None
             batch.schedule(),
             batch.clock,
             looks=looks,
-            goals=goals_of(tasks, known, batch.settings),
+            goals=goals_of(batch, tasks, known),
             rows=rows,
             on_progress=_with_bound(on_progress, known),
         )
