@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -9,10 +10,32 @@ import typer
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
 from nsa_cli.cli.declared import expanded
-from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import Given, Quiet, check_output
+from nsa_cli.cli.options import Given, check_output
 from nsa_cli.core.errors import DataError, InfeasibleError, InputError, UsageError
 from nsa_cli.core.reading import Reading
+from nsa_cli.core.setting import OPTIONS, read_settings, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What is found out, and where it goes.
+
+    Attributes
+    ----------
+    bound : bool
+        Check and evaluate only, without a bound.
+    output : str, optional
+        Where to write; - is stdout.
+    format_ : str
+        json: an object, one a line if several.
+    """
+
+    bound: bool = setting(True, OPTIONS)
+    output: str | None = setting(None, OPTIONS, metavar="FILE", short=("-o",))
+    format_: str = setting("text", OPTIONS, words=("text", "json"))
+
+    def __post_init__(self) -> None:
+        read_settings(self)
 
 
 @expanded
@@ -28,22 +51,8 @@ def check(
     ],
     given: Given,
     reading: Reading,
-    no_bound: Annotated[
-        bool, typer.Option("--no-bound", help="Check and evaluate only, without a bound.")
-    ] = False,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
-    ] = None,
-    fmt: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="text|json",
-            help="json: an object, one a line if several.",
-            autocompletion=completion(("text", "json")),
-        ),
-    ] = "text",
-    quiet: Quiet = False,
+    report: Report,
+    console: Console,
 ) -> int:
     """Check a SOLUTION of an INSTANCE. Feasible or why not (exit code 3), exact cost, bound and gap."""
     from nsa_cli.io.source import read_source
@@ -51,12 +60,9 @@ def check(
     from nsa_cli.report.text import format_evaluations
     from nsa_cli.solver.check import evaluate, pair
 
-    if fmt not in ("text", "json"):
-        raise UsageError(f"expected text or json, got {fmt!r}", option="format")
     if instance == solution == "-":
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
-    check_output(output, inputs=(instance, solution))
-    console = Console(quiet)
+    check_output(report.output, inputs=(instance, solution))
     tasks = read(instance, given.problem, given.keys(), **vars(reading))
     answers = read_answers(read_source(solution), tasks[0].problem)
     pairs = pair(tasks, answers, solution)
@@ -68,11 +74,11 @@ def check(
         for remark in task.remarks():
             console.warn(f"{task.instance.name or instance}: {remark}")
     try:
-        evaluations = [evaluate(task, answer, bound=not no_bound) for task, answer in pairs]
+        evaluations = [evaluate(task, answer, bound=report.bound) for task, answer in pairs]
     except DataError as error:
         raise InputError(error.message, solution) from None
     for evaluation in evaluations:
         for remark in evaluation.remarks:
             console.warn(f"{evaluation.instance.name or solution}: {remark}")
-    emit(format_evaluations(evaluations, fmt), output)
+    emit(format_evaluations(evaluations, report.format_), report.output)
     return 0 if all(e.violation is None for e in evaluations) else InfeasibleError.exit_code

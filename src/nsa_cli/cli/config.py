@@ -64,7 +64,7 @@ def configurable(command: Callable[..., int]) -> Callable[..., int]:
         try:
             return command(**{name: value for name, value in options.items() if name in own})
         except UsageError as error:
-            if error.option and error.option in (context.default_map or {}):
+            if error.option and error.option in {name.strip("_") for name in context.default_map or ()}:
                 why = f"{error.option.replace('_', '-')}: {error.message}"
                 raise InputError(why, options["config"], use=error.use, drop=error.drop) from None
             raise

@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import is_dataclass
+from dataclasses import MISSING, is_dataclass
 from typing import Annotated, Any
 
 import typer
 
 from nsa_cli.cli.help import completion
 from nsa_cli.core.setting import help_of, settings_of
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def option_of(owner: type, name: str) -> Any:
@@ -47,8 +49,7 @@ def expanded(command: Callable[..., int]) -> Callable[..., int]:
         made = {name: owner(**_values(owner, given)) for name, owner in owners.items()}
         return command(**made, **{name: given[name] for name in own if name not in owners})
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    signature = inspect.Signature([p.replace(kind=keyword) for p in parameters.values()])
+    signature = inspect.Signature([p.replace(kind=_KEYWORD) for p in parameters.values()])
     run.__signature__ = signature  # type: ignore[attr-defined]  # what typer reads the options from
     run.__annotations__ = {name: p.annotation for name, p in parameters.items()}
     return run
@@ -59,14 +60,15 @@ def _options(owner: type) -> dict[str, inspect.Parameter]:
     found = {}
     for name, word in _words(owner).items():
         default = settings_of(owner)[name][0]
-        kind: Any = bool if isinstance(default, bool) else str | None
-        kind = list[str] if isinstance(default, tuple) else kind
-        found[word] = inspect.Parameter(
-            word,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=False if kind is bool else default,
-            annotation=Annotated[kind, option_of(owner, name)],
-        )
+        kind: Any = str | None
+        if isinstance(default, bool):
+            kind, default = bool, False
+        elif isinstance(default, tuple):
+            kind = list[str]
+        elif default is MISSING:
+            kind, default = str, inspect.Parameter.empty
+        option = Annotated[kind, option_of(owner, name)]
+        found[word] = inspect.Parameter(word, _KEYWORD, default=default, annotation=option)
     return found
 
 

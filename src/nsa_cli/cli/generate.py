@@ -2,73 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
-from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import ProblemName, Seed, check_destination, file_in, is_directory
+from nsa_cli.cli.declared import expanded
+from nsa_cli.cli.options import ProblemName, check_destination, file_in, is_directory
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import check_memory
-from nsa_cli.core.options import parse_count
+from nsa_cli.core.options import parse_count, parse_seed, parse_text
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.setting import OPTIONS, read_settings, setting
 from nsa_cli.core.task import Task
 
 #: What an instance takes at least before it is written, and each of its elements.
 _INSTANCE_BYTES, _ELEMENT_BYTES = 1_000, 8
 
 
-def generate(
-    problem: ProblemName,
-    size: Annotated[int, typer.Option("-n", "--size", metavar="N", help="Cities, items or dimensions.")],
-    count: Annotated[
-        int | None,
-        typer.Option("--count", metavar="N", help="How many instances; with --paper the first so many."),
-    ] = None,
-    seed: Seed = None,
-    paper: Annotated[
-        bool, typer.Option("--paper", help="The paper's test set of this size, not random instances.")
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE|DIR",
-            help="Where to write; - is stdout; DIR/: a file for each instance.",
-        ),
-    ] = None,
-    fmt: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="json|jsonl|csv|tsplib",
-            help="tsplib is for tours.",
-            autocompletion=completion(("json", "jsonl", "csv", "tsplib")),
-        ),
-    ] = None,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which instances to write, and where.
+
+    Attributes
+    ----------
+    size : int
+        Cities, items or dimensions.
+    count : int, optional
+        How many instances; with --paper the first so many.
+    seed : int, optional
+        Same seed, same instances; drawn and in their names if not given.
+    paper : bool
+        The paper's test set of this size, not random instances.
+    output : str, optional
+        Where to write; - is stdout; DIR/: a file for each instance.
+    format_ : str, optional
+        tsplib is for tours.
+    """
+
+    size: int = setting(group=OPTIONS, read=parse_count, metavar="N", short=("-n",))
+    count: int | None = setting(None, OPTIONS, parse_count, "N")
+    seed: int | None = setting(None, OPTIONS, parse_seed, "N")
+    paper: bool = setting(False, OPTIONS)
+    output: str | None = setting(None, OPTIONS, metavar="FILE|DIR", short=("-o",))
+    format_: str | None = setting(None, OPTIONS, parse_text, words=("json", "jsonl", "csv", "tsplib"))
+
+    def __post_init__(self) -> None:
+        read_settings(self)
+
+
+@expanded
+def generate(problem: ProblemName, wanted: Wanted) -> int:
     """Write random instances of PROBLEM. Or, with --paper, the test sets of the paper's tables."""
     from nsa_cli.problems import find_problem
     from nsa_cli.problems.files import write_instances
 
-    found = find_problem(problem)
+    found, output, size, count = find_problem(problem), wanted.output, wanted.size, wanted.count
     directory = is_directory(output)
     check_destination(output)
-    if paper and seed is not None:
+    if wanted.paper and wanted.seed is not None:
         raise UsageError("the paper's sets are fixed", option="paper", drop={"seed": None})
-    parse_count("count", count)
-    check_memory((count or 1) * (_INSTANCE_BYTES + _ELEMENT_BYTES * max(size, 0)))
-    if paper:
+    check_memory((count or 1) * (_INSTANCE_BYTES + _ELEMENT_BYTES * size))
+    if wanted.paper:
         tasks = [Task(found, instance) for instance in found.paper_set(size, count)]
     else:
         # A drawn seed is in the instances' names, from which the same instances can be made again.
-        tasks = make(problem, size, count or 1, draw_seed() if seed is None else seed)
-    fmt = fmt or _format(found, output if not directory else None, len(tasks))
+        tasks = make(problem, size, count or 1, draw_seed() if wanted.seed is None else wanted.seed)
+    fmt = wanted.format_ or _format(found, output if not directory else None, len(tasks))
     instances = [task.instance for task in tasks]
     if not directory:
         emit(write_instances(found, instances, fmt), output)

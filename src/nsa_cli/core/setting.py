@@ -10,13 +10,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Any
 
 from nsa_cli.core.options import parse_choice
 
-#: Headings of the help.
+#: Headings of the help; the first one is for what belongs to no group.
+OPTIONS = "Options"
 READING, SEARCH, STOPPING, ANNEALING, OUTPUT = "Reading", "Search", "Stopping", "Annealing", "Output"
 
 #: An attribute in a docstring, as numpydoc has it: its name, and the indented lines about it.
@@ -49,11 +50,13 @@ class Declared:
     short: tuple[str, ...] = ()
 
 
-def setting(default: Any, group: str = "", read: Any = None, metavar: Any = None, **known: Any) -> Any:
+def setting(
+    default: Any = MISSING, group: str = "", read: Any = None, metavar: Any = None, **known: Any
+) -> Any:
     """Make a field of a dataclass that is a setting; see `Declared`.
 
     A default that is True makes a flag ``--no-…``, for what it makes False; a tuple makes an option that may
-    be repeated.
+    be repeated. Without one the option has to be given.
     """
     return field(default=default, metadata={"setting": Declared(group, read, metavar, **known)})
 
@@ -82,4 +85,4 @@ def read_settings(owner: Any) -> None:
         if read is None and isinstance(words, tuple) and words:
             read = partial(parse_choice, choices=words)
         if read is not None:
-            object.__setattr__(owner, name, read(name, getattr(owner, name)))
+            object.__setattr__(owner, name, read(name.strip("_"), getattr(owner, name)))
