@@ -8,6 +8,7 @@ of the repository.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,10 +59,21 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Turn links to files elsewhere, which work where the repository is browsed, into links to pages."""
+    """Put tables of options in, and turn links to files elsewhere in the repository into links to pages."""
+    markdown = re.sub(r"<!-- nsa (\S+): (\w+) -->", lambda found: _options(*found.groups()), markdown)
     for source, page in ELSEWHERE.items():
         markdown = markdown.replace(f"](../{source}", f"]({page}")
     return markdown.replace("](../../docs/", "](../")  # pictures, from the pages of results
+
+
+def _options(name: str, heading: str) -> str:
+    """Write the options of a command under a heading of its help as a table."""
+    root = typer.main.get_command(app)
+    with typer.Context(root, info_name="nsa") as context:
+        command = root.get_command(context, name)  # type: ignore[attr-defined]
+        records = dict(grouped(command, context))[heading]
+    rows = [f"| <code>{_cell(declaration)}</code> | {_cell(text)} |" for declaration, text in records]
+    return "\n".join(["| option | meaning |", "|---|---|", *rows])
 
 
 def commands_page() -> Iterator[str]:
