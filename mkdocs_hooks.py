@@ -17,7 +17,7 @@ import typer
 from mkdocs.structure.files import File, Files
 
 import nsa_cli
-from nsa_cli.cli.help import grouped
+from nsa_cli.cli.command import grouped
 from nsa_cli.cli.main import app
 
 ROOT = Path(__file__).parent

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 
-from nsa_cli.cli.help import grouped
+from nsa_cli.cli.command import grouped
 from nsa_cli.cli.main import app, exit_code
 
 ROOT = Path(__file__).parents[1]

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import pytest
 import typer
 
-from nsa_cli.cli.declared import expanded
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import parse_count, parse_flag
 from nsa_cli.core.setting import SEARCH, read_settings, setting
@@ -25,7 +24,6 @@ class Few:
         read_settings(self)
 
 
-@expanded
 def _command(name: str, few: Few, loud: bool = False) -> int:
     return print(name, few, loud) or 0
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nsa_cli.cli.command import completion
 from nsa_cli.cli.console import Console, Signals, emit, say
-from nsa_cli.cli.help import completion
 from nsa_cli.cli.options import Cluster, Device, Jobs, Quiet
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import how_to_install, is_installed

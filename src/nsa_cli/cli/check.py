@@ -9,8 +9,8 @@ import typer
 
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
-from nsa_cli.cli.declared import expanded
-from nsa_cli.cli.options import Given, check_output
+from nsa_cli.cli.options import Given
+from nsa_cli.cli.outputs import check_output
 from nsa_cli.core.errors import DataError, InfeasibleError, InputError, UsageError
 from nsa_cli.core.reading import Reading
 from nsa_cli.core.setting import OPTIONS, read_settings, setting
@@ -38,7 +38,6 @@ class Report:
         read_settings(self)
 
 
-@expanded
 def check(
     instance: Annotated[
         str, typer.Argument(metavar="INSTANCE", help="Instance file; - is stdin. Or a problem's name.")

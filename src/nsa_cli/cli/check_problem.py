@@ -8,7 +8,7 @@ import typer
 
 from nsa_cli.cli.compiling import announce_compiling
 from nsa_cli.cli.console import Console, describe, emit, say
-from nsa_cli.cli.options import ProblemName, Quiet, Seed
+from nsa_cli.cli.options import ProblemName, Seed
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_seed
@@ -23,14 +23,15 @@ def check_problem(
         ),
     ] = None,
     seed: Seed = None,
-    quiet: Quiet = False,
+    *,
+    console: Console,
 ) -> int:
     """Check that the functions of PROBLEM go together; a line each fault, with the smallest case."""
     from nsa_cli.api import read
     from nsa_cli.problems import find_problem
 
     found = find_problem(problem)
-    announce_compiling(Console(quiet))
+    announce_compiling(console)
     from nsa_cli.user.adapter import AdaptedProblem
 
     if not isinstance(found, AdaptedProblem):

@@ -8,8 +8,8 @@ from typing import Any
 
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
-from nsa_cli.cli.declared import expanded
-from nsa_cli.cli.options import ProblemName, check_destination, file_in, is_directory
+from nsa_cli.cli.options import ProblemName
+from nsa_cli.cli.outputs import check_destination, file_in, is_directory
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import check_memory
@@ -53,7 +53,6 @@ class Wanted:
         read_settings(self)
 
 
-@expanded
 def generate(problem: ProblemName, wanted: Wanted) -> int:
     """Write random instances of PROBLEM. Or, with --paper, the test sets of the paper's tables."""
     from nsa_cli.problems import find_problem

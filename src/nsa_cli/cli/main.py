@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from nsa_cli.cli.benchmark import benchmark
 from nsa_cli.cli.check import check
 from nsa_cli.cli.check_problem import check_problem
-from nsa_cli.cli.config import configurable
+from nsa_cli.cli.command import GroupedCommand, command
 from nsa_cli.cli.console import describe, say
 from nsa_cli.cli.example import example
 from nsa_cli.cli.generate import generate
-from nsa_cli.cli.help import GroupedCommand
-from nsa_cli.cli.options import apart
 from nsa_cli.cli.plot import policy as plot_policy
 from nsa_cli.cli.plot import solution as plot_solution
 from nsa_cli.cli.solve import solve
@@ -24,20 +20,6 @@ from nsa_cli.cli.train import train
 from nsa_cli.core.errors import NoMemoryError, NsaError, StoppedError
 from nsa_cli.core.memory import is_out_of_memory
 from nsa_cli.version import __version__
-
-
-def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
-    """Turn Ctrl-C in a command into `StoppedError`; typer's own handling differs by version."""
-
-    @functools.wraps(command)
-    def run(*arguments: Any, **options: Any) -> int:
-        try:
-            return command(*arguments, **options)
-        except KeyboardInterrupt:
-            raise StoppedError("interrupted before there was a solution") from None
-
-    return run
-
 
 app = typer.Typer(
     name="nsa",
@@ -48,12 +30,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (solve, check, generate, train, benchmark, example):
-    app.command(cls=GroupedCommand)(configurable(_interruptible(_command)))
-app.command("check-problem", cls=GroupedCommand)(configurable(_interruptible(check_problem)))
+    app.command(cls=GroupedCommand)(command(_command))
+app.command("check-problem", cls=GroupedCommand)(command(check_problem))
 
 pictures = typer.Typer(help="Draw a policy or a solution.", rich_markup_mode=None)
-pictures.command("policy")(apart(_interruptible(plot_policy)))
-pictures.command("solution")(apart(_interruptible(plot_solution)))
+pictures.command("policy", cls=GroupedCommand)(command(plot_policy))
+pictures.command("solution", cls=GroupedCommand)(command(plot_solution))
 app.add_typer(pictures, name="plot")
 
 
@@ -75,8 +57,8 @@ def _main(
 def exit_code(arguments: list[str]) -> int:
     """Run a command and return 0 answer, 1 fault, 2 input, 3 infeasible, 130/143 interrupted."""
     try:
-        command = typer.main.get_command(app)
-        returned = command.main(arguments or ["--help"], prog_name="nsa", standalone_mode=False)
+        program = typer.main.get_command(app)
+        returned = program.main(arguments or ["--help"], prog_name="nsa", standalone_mode=False)
     except StoppedError as error:
         say(describe(error))
         return error.exit_code

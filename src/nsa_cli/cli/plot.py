@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.api import generate, read
-from nsa_cli.cli.declared import expanded
-from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import Given, check_output
+from nsa_cli.cli.command import completion
+from nsa_cli.cli.options import Given
+from nsa_cli.cli.outputs import check_output
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_count, parse_seed
@@ -94,7 +94,6 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     return LearntView(learnt.name, learnt, operations, instance, done, temperature)
 
 
-@expanded
 def solution(
     instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="File with one instance.")],
     solved: Annotated[str, typer.Argument(metavar="SOLUTION", help="Its solution: our JSON, a tour, …")],

@@ -9,8 +9,8 @@ import typer
 
 from nsa_cli.api import Task, Unread, first_solution
 from nsa_cli.cli.console import Console, describe, say
-from nsa_cli.cli.declared import expanded
-from nsa_cli.cli.options import Given, check_destination
+from nsa_cli.cli.options import Given
+from nsa_cli.cli.outputs import check_destination
 from nsa_cli.cli.run import Run
 from nsa_cli.cli.writing import Outputs, choose_instance
 from nsa_cli.core.clock import began
@@ -21,7 +21,6 @@ from nsa_cli.pool import Pool, check_alone
 from nsa_cli.solver.settings import Settings
 
 
-@expanded
 def solve(
     files: Annotated[
         list[str],

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from nsa_cli.cli.command import completion
 from nsa_cli.cli.compiling import announce_compiling
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, say
-from nsa_cli.cli.help import completion
-from nsa_cli.cli.options import Device, Neighbourhood, ProblemName, Quiet, check_output
+from nsa_cli.cli.options import Device, Neighbourhood, ProblemName, Quiet
+from nsa_cli.cli.outputs import check_output
 from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import check_installed, need

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsa_cli.cli.console import MisplacedError, describe, emit, say
-from nsa_cli.cli.options import check_apart, check_output, file_in, identities, is_directory
+from nsa_cli.cli.outputs import check_apart, check_output, file_in, identities, is_directory
 from nsa_cli.core.errors import InfeasibleError, NsaError, UsageError
 from nsa_cli.core.options import parse_text
 from nsa_cli.core.setting import OUTPUT, setting
