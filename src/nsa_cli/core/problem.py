@@ -282,15 +282,11 @@ class Problem(ABC, Generic[InstanceT]):
         The one that `solve` takes unless a policy or a neighbourhood is given.
     uncompiled_start : str or None
         The start for where there is no time to compile a problem's functions; None where there are none.
-    without_large_steps : str
-        The reason, where `large_step` gives None.
     bound_share : float or None
         The share of the time limit for a bound whose method often finds the optimum or ends the search; None
         for a fifth, and less of a short time.
-    prefers_large_steps : bool
-        Whether `solve` takes large steps by default.
     built_in : bool
-        Whether a false bound is a fault of ours.
+        Whether a false bound is a fault of ours, and `solve` takes large steps by default.
     """
 
     name: ClassVar[str]
@@ -313,9 +309,7 @@ class Problem(ABC, Generic[InstanceT]):
     settings: ClassVar[tuple[str, ...]] = ("name", "best_known")
     paper_sizes: ClassVar[tuple[int, ...]] = ()
     uncompiled_start: ClassVar[str | None] = None
-    without_large_steps: ClassVar[str] = "has no large-step chains"
     bound_share: ClassVar[float | None] = None
-    prefers_large_steps: ClassVar[bool] = True
     built_in: ClassVar[bool] = True
     neighbourhoods: ClassVar[tuple[Neighbourhood[Any], ...]]
     default_neighbourhood: ClassVar[str] = "paper"

@@ -188,7 +188,7 @@ def _large_steps(task: Task, settings: Settings, device: str) -> LargeStep | Non
     alone = settings.method == "auto" and not problem.anneals(task.instance)
     asked = asked or alone
     against = settings.without_large_steps(device, asked=asked)
-    if settings.method == "anneal" or (not asked and (against or not problem.prefers_large_steps)):
+    if settings.method == "anneal" or (not asked and (against or not problem.built_in)):
         return None
     if against:
         on_cpu = {"device": against.pop("device")} if "device" in against else {}
@@ -198,7 +198,7 @@ def _large_steps(task: Task, settings: Settings, device: str) -> LargeStep | Non
     if found is not None and found.fits(task.instance):
         return found
     if asked and not alone:
-        why = problem.without_large_steps if found is None else "has too few elements to kick"
+        why = "has no large-step chains" if found is None else "has too few elements to kick"
         raise UsageError(f"large-step: {problem.name} {why}", option="method", use={"method": "anneal"})
     return None
 

@@ -74,7 +74,7 @@ class AdaptedProblem(Problem[UserInstance]):
     model : Model
     """
 
-    prefers_large_steps = built_in = False
+    built_in = False
     uncompiled_start = "descent"
 
     def __init__(self, model: Model) -> None:
