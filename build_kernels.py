@@ -120,7 +120,7 @@ def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -
     import numpy as np
 
     from nsa_cli.core.errors import UsageError
-    from nsa_cli.core.task import Task
+    from nsa_cli.core.problem import Task
     from nsa_cli.kernels.acceptance import RULES
     from nsa_cli.kernels.toolchain import library
     from nsa_cli.kernels.toolchain.compiler import linked_only

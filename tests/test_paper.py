@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 
 #: No random numbers are wanted by the heuristics used here.
 NO_DRAWS = None

@@ -25,10 +25,9 @@ from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.options import parse_count, parse_seed
-from nsa_cli.core.problem import Problem
+from nsa_cli.core.problem import Problem, Task
 from nsa_cli.core.reading import Reading, ReadingOptions
 from nsa_cli.core.record import Record, Source
-from nsa_cli.core.task import Task
 from nsa_cli.io.plain import plain_data
 from nsa_cli.io.source import read_source
 from nsa_cli.problems import builtin_names, find_problem

@@ -147,7 +147,7 @@ def test_a_pipe_without_a_writer_is_refused(tmp_path):
 
 def test_what_has_no_end_is_refused(monkeypatch):
     """At a share of the machine's memory."""
-    monkeypatch.setattr("nsa_cli.core.limits.memory", lambda: 4 * 10**9)
+    monkeypatch.setattr("nsa_cli.core.machine.memory", lambda: 4 * 10**9)
     with pytest.raises(InputError, match=r"is more than 100 MB, .* take 3 GB, more than half"):
         read_source("/dev/zero")
 

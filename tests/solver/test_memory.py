@@ -15,7 +15,7 @@ import torch
 import nsa_cli as nsa
 from nsa_cli.anneal.footprint import _Memory, footprint
 from nsa_cli.core.errors import InputError, NoMemoryError
-from nsa_cli.core.memory import is_out_of_memory
+from nsa_cli.core.machine import is_out_of_memory
 from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.build import find_policy
 from nsa_cli.problems import builtin_names

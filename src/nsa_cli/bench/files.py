@@ -13,8 +13,7 @@ from nsa_cli.bench.runs import MeasuredRun
 from nsa_cli.bench.summary import COLUMNS, SummaryRow, run_rows
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed
-from nsa_cli.core.machine import cores, processor
-from nsa_cli.core.manifest import machine
+from nsa_cli.core.machine import cores, machine, processor
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.table import format_table

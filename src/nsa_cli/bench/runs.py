@@ -18,7 +18,7 @@ from typing import NamedTuple
 from nsa_cli.bench.solvers import REHEARSAL, Monitor, Solver, format_budget
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 
 #: A run that got less than this share of the processor is repeated, so often at most, where it is short.
 _SHARE, _TRIES, _SHORT = 0.9, 3, 0.25

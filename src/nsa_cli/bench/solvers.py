@@ -21,7 +21,7 @@ from nsa_cli.bench.suites import Suite
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import Steps
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 from nsa_cli.policy.checkpoint import digest
 from nsa_cli.problems.contribution import Heuristic, Peer, TemperaturesBySize
 from nsa_cli.solver.settings import Settings

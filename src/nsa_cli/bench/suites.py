@@ -12,8 +12,7 @@ import numpy as np
 from nsa_cli.api import Unread, generate
 from nsa_cli.bench.paper import find_contribution
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.problem import Problem
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Problem, Task
 from nsa_cli.inputs import read_inputs
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.source import read_source

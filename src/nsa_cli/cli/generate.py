@@ -14,9 +14,8 @@ from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import check_memory
 from nsa_cli.core.options import parse_count, parse_seed, parse_text
-from nsa_cli.core.problem import Problem
+from nsa_cli.core.problem import Problem, Task
 from nsa_cli.core.setting import OPTIONS, read_settings, setting
-from nsa_cli.core.task import Task
 
 #: What an instance takes at least before it is written, and each of its elements.
 _INSTANCE_BYTES, _ELEMENT_BYTES = 1_000, 8

@@ -18,7 +18,7 @@ from nsa_cli.cli.plot import solution as plot_solution
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
 from nsa_cli.core.errors import NoMemoryError, NsaError, StoppedError
-from nsa_cli.core.memory import is_out_of_memory
+from nsa_cli.core.machine import is_out_of_memory
 from nsa_cli.version import __version__
 
 app = typer.Typer(

@@ -11,7 +11,7 @@ from nsa_cli.cli.console import Console
 from nsa_cli.cli.progress import ProgressLine
 from nsa_cli.cli.writing import Outputs
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.progress import Progress

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nsa_cli.cli.console import Console, say
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 from nsa_cli.report.progress import Live, LiveLine, duration
 
 if TYPE_CHECKING:

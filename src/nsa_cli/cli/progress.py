@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nsa_cli.cli.console import Console, say
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 from nsa_cli.report.progress import Live, RunLine
 
 if TYPE_CHECKING:

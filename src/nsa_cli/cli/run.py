@@ -19,7 +19,7 @@ from nsa_cli.cli.overview import Overview
 from nsa_cli.cli.writing import BESIDE, Outputs, Writer
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 from nsa_cli.io.journal import Journal
 from nsa_cli.pool import HERE, Pool, ahead
 from nsa_cli.solver.settings import Settings

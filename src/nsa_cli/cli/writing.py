@@ -16,8 +16,8 @@ from nsa_cli.cli.console import MisplacedError, describe, emit, say
 from nsa_cli.cli.outputs import check_apart, check_output, file_in, identities, is_directory
 from nsa_cli.core.errors import InfeasibleError, NsaError, UsageError
 from nsa_cli.core.options import parse_text
+from nsa_cli.core.problem import Task
 from nsa_cli.core.setting import OUTPUT, setting
-from nsa_cli.core.task import Task
 from nsa_cli.problems.files import Unread
 from nsa_cli.report.result import Result
 

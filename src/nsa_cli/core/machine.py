@@ -1,14 +1,30 @@
-"""Cores, memory and processor of the machine."""
+"""The machine: cores, memory, libraries, what it has no memory for, and the exact code that runs on it."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
 import platform
+import re
+import subprocess
+import sys
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from nsa_cli.core.errors import NoMemoryError
+from nsa_cli.version import __version__
+
+#: Memory that numbers and lists take, at most, for each byte of the text that they are written in.
+BYTES_A_BYTE = 20
+
+#: Bytes that a compressed file may always unpack to.
+_ALWAYS = 8_000_000
+
+#: How torch says that there is no memory where it has no class for it: of the CPU, of CUDA's libraries.
+_NO_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory|STATUS_ALLOC_FAILED")
 
 
 def check_memory(needed: int) -> None:
@@ -46,3 +62,70 @@ def processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+@functools.cache
+def machine() -> dict[str, Any]:
+    """Name system, library versions and cores, which may change last digits and times."""
+    return {
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "numpy": metadata.version("numpy"),
+        "torch": _version_of("torch"),
+        "cpus": os.cpu_count(),
+    }
+
+
+def _version_of(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # while this package is built
+        return None
+
+
+@functools.cache
+def source_version() -> str:
+    """Name the exact code: `git describe` where this is a checkout, else the package's version."""
+    root = Path(__file__).resolve().parents[3]
+    if not ((root / ".git").exists() and (root / "src" / "nsa_cli").is_dir()):
+        return __version__
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--tags"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return __version__
+    return done.stdout.strip() or __version__
+
+
+def largest_file() -> int:
+    """Bytes of a file, at most: to read it takes no more than half of the machine's memory."""
+    return memory() // 2 // BYTES_A_BYTE
+
+
+def largest_unpacked(packed: int) -> int:
+    """Bytes that a compressed file of a size may unpack to, at most.
+
+    Texts of the field shrink to a third or a tenth.
+    """
+    return min(max(BYTES_A_BYTE * packed, _ALWAYS), largest_file())
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Tell whether an error says that there is no memory: Python's, ours, or torch's, of any device.
+
+    So does an error of torch's that such a one has led to, as that of a capture that was broken off.
+    """
+    if isinstance(error, MemoryError | NoMemoryError):
+        return True
+    if not isinstance(error, RuntimeError):
+        return False
+    named = type(error).__name__ == "OutOfMemoryError" or _NO_MEMORY.search(str(error)) is not None
+    return named or is_out_of_memory(error.__context__)
+
+
+def release_memory() -> None:
+    """Free what nobody can reach any more, on a GPU, too; once an error that held it is gone."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()

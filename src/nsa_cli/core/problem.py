@@ -1,4 +1,4 @@
-"""Problem contract: instances, files, generators, starts, bounds and neighbourhoods.
+"""Problem contract, and tasks: instances, files, generators, starts, bounds and neighbourhoods.
 
 Moves and energies are those of its neighbourhoods (`nsa_cli.core.neighbourhood`), which import torch and
 Numba only when they are used, so that reading a file or printing help never does.
@@ -20,7 +20,7 @@ from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.folder import find_part
-from nsa_cli.core.instance import Solution
+from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.neighbourhood import Budget, InstanceT, Neighbourhood
 
 if TYPE_CHECKING:
@@ -449,3 +449,34 @@ class Problem(ABC, Generic[InstanceT]):
             known = ", ".join(self.starts)
             raise UsageError(f"{self.name} has no {name!r}; it has {known}, or give a file", option="init")
         return self.starts[name]
+
+
+@dataclass(frozen=True)
+class Task:
+    """An instance with the problem it belongs to.
+
+    Attributes
+    ----------
+    problem : Problem
+    instance : Instance
+    seconds : float
+        What reading it took.
+    stream : int
+        Number of its random streams. 0 for all instances that a user solves, so that an answer depends on the
+        instance and the seed alone; a benchmark numbers its instances, or their errors would not average out.
+    file : str, optional
+        Where it was read from.
+    notes : tuple of str
+        What was decided in reading it, and should be said.
+    """
+
+    problem: Problem[Any]
+    instance: Instance
+    seconds: float = 0.0
+    stream: int = 0
+    file: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def remarks(self) -> list[str]:
+        """List warnings about the data and their reading, one line each."""
+        return [*self.notes, *self.instance.remarks()]

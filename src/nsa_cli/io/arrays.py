@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nsa_cli.core.errors import InputError, shown
-from nsa_cli.core.limits import largest_unpacked
+from nsa_cli.core.machine import largest_unpacked
 
 _NPY, _ZIP = b"\x93NUMPY", b"PK\x03\x04"
 

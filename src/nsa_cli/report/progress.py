@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nsa_cli.anneal.progress import Progress
 from nsa_cli.core.bound import relative_gap
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 
 #: Seconds before the first picture, and between two; columns of a bar, and of words beside it in a notebook.
 _AFTER, _EVERY, _BAR, _WORDS = 0.3, 0.1, 20, 90

@@ -141,7 +141,7 @@ class Result(Evaluation):
     seconds : dict
         ``load``, ``setup``, ``solve``, ``bound``, ``total``; of a batch, the instance's share.
     manifest : mapping
-        What it takes to get the result again; see `nsa_cli.core.manifest`.
+        What it takes to get the result again; see `nsa_cli.core.machine`.
     drawing : callable
         Gives the problem's pictures; None if it has none.
     remarks : tuple of str

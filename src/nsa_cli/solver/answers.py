@@ -13,10 +13,11 @@ from nsa_cli.core.bound import Bound, relative_gap
 from nsa_cli.core.errors import InfeasibleError
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.manifest import manifest
-from nsa_cli.core.task import Task
+from nsa_cli.core.machine import machine
+from nsa_cli.core.problem import Task
 from nsa_cli.report.result import Result
 from nsa_cli.solver.batch import Batch
+from nsa_cli.solver.settings import Settings
 from nsa_cli.version import __version__
 
 #: Share by which a user's bound may be off: nobody rounds outwards.
@@ -83,7 +84,7 @@ def result_of(
         threads=search.threads,
         seconds={**seconds, "total": sum(seconds.values())},
         version=__version__,
-        manifest=manifest(settings.seed or 0, settings.given(), search.digest, task.file),
+        manifest=_manifest(settings, search.digest, task.file),
         found_by=found_by,
         drawing=task.problem.drawing,
     )
@@ -118,3 +119,15 @@ def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tup
                 f"the answer {found} beats the bound {bound.value}", use={"bound": False}
             )
     return winner, objectives[winner], violation
+
+
+def _manifest(settings: Settings, policy_sha256: str | None, file: str | None) -> dict[str, Any]:
+    """Note what it takes to make a result again: version, settings, policy, machine."""
+    return {
+        "version": __version__,
+        "seed": settings.seed or 0,
+        "file": file,
+        "settings": settings.given(),
+        "policy_sha256": policy_sha256,
+        "machine": machine(),
+    }

@@ -17,8 +17,7 @@ from nsa_cli.core.clock import Clock
 from nsa_cli.core.draws import draw_seed, start_draws, start_solutions, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.machine import check_memory
-from nsa_cli.core.problem import Draws, Start
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Draws, Start, Task
 from nsa_cli.solver.search import Beginning, Search, choose_policy, choose_search
 from nsa_cli.solver.settings import Settings
 

@@ -10,8 +10,7 @@ from typing import Any
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Instance
-from nsa_cli.core.problem import Problem
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Problem, Task
 
 #: Share of the time left that bounds may take, so that they never starve the search; of a short time they
 #: have less, in proportion from so many seconds down to the least share.

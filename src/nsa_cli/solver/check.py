@@ -12,7 +12,7 @@ from nsa_cli.core.bound import Bound, is_as_good
 from nsa_cli.core.errors import DataError, UsageError, shown, visible
 from nsa_cli.core.exact import Exact, exact_number, rounded
 from nsa_cli.core.instance import Instance, Number
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 from nsa_cli.problems.solutions import ClaimedSolution, solution_of
 from nsa_cli.report.result import Evaluation
 from nsa_cli.solver.bounds import timed_bound

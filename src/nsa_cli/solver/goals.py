@@ -12,7 +12,7 @@ from nsa_cli.anneal.goals import Goal, NoImprovement, TargetEnergy
 from nsa_cli.core.bound import Bound, is_as_good
 from nsa_cli.core.exact import exact_number
 from nsa_cli.core.instance import Instance, Number, Solution
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 from nsa_cli.solver.batch import Batch
 
 

@@ -23,8 +23,7 @@ from nsa_cli.core.launch import launch
 from nsa_cli.core.machine import cores
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood
 from nsa_cli.core.options import parse_device
-from nsa_cli.core.problem import LargeStep, Problem
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import LargeStep, Problem, Task
 from nsa_cli.policy.checkpoint import Stored, digest, find_stored, neighbourhood_for
 from nsa_cli.solver.settings import Settings
 

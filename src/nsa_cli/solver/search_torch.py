@@ -15,7 +15,7 @@ from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import memory
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest

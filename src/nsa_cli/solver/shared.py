@@ -14,7 +14,7 @@ from nsa_cli.core.bound import Bound
 from nsa_cli.core.errors import DataError, NsaError, shown
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.instance import Solution
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 from nsa_cli.io.journal import key_of
 from nsa_cli.io.json_text import dumps
 from nsa_cli.policy.checkpoint import digest

@@ -16,8 +16,8 @@ from nsa_cli.anneal.loop import End, run_chains
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import NoMemoryError, NsaError
-from nsa_cli.core.memory import is_out_of_memory, release_memory
-from nsa_cli.core.task import Task
+from nsa_cli.core.machine import is_out_of_memory, release_memory
+from nsa_cli.core.problem import Task
 from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of, solved
 from nsa_cli.solver.batch import Batch, batches

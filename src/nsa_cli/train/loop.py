@@ -26,8 +26,7 @@ from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.instance import Instance
-from nsa_cli.core.machine import cores
-from nsa_cli.core.manifest import source_version
+from nsa_cli.core.machine import cores, source_version
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
 from nsa_cli.core.options import parse_steps
 from nsa_cli.core.policy import Policy

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
-from nsa_cli.core.task import Task
+from nsa_cli.core.problem import Task
 from nsa_cli.kernels.jit import uncached
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.greedy_edge import greedy
