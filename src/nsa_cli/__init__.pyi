@@ -15,7 +15,7 @@ from nsa_cli.core.neighbourhood import Budget as Budget
 from nsa_cli.core.neighbourhood import Neighbourhood as Neighbourhood
 from nsa_cli.core.problem import Column as Column
 from nsa_cli.core.problem import Problem as Problem
-from nsa_cli.core.task import Task as Task
+from nsa_cli.core.problem import Task as Task
 from nsa_cli.problems import find_problem as find_problem
 from nsa_cli.problems.bin.python import bin_packing as bin_packing
 from nsa_cli.problems.knapsack.python import knapsack as knapsack
