@@ -10,8 +10,8 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.problems.solutions import ClaimedSolution
+from nsa_cli.solver.bounds import meets
 from nsa_cli.solver.check import evaluate
-from nsa_cli.solver.goals import meets
 from solver.brute_force import study
 
 KNAPSACK, TSP, BIN = (nsa.find_problem(name) for name in ("knapsack", "tsp", "bin"))

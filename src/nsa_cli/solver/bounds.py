@@ -1,16 +1,26 @@
-"""Bounds on the optimum, in their share of the time."""
+"""Bounds on the optimum in their share of the time, and when an instance is solved well enough.
+
+That is when it is optimal, on target, near its bound, or stuck.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
-from nsa_cli.core.bound import Bound
+import numpy as np
+
+from nsa_cli.anneal.goals import Goal, NoImprovement, TargetEnergy
+from nsa_cli.core.bound import Bound, is_as_good
 from nsa_cli.core.clock import Clock
-from nsa_cli.core.instance import Instance
+from nsa_cli.core.exact import exact_number
+from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Problem, Task
+from nsa_cli.solver.batch import Batch
 
 #: Share of the time left that bounds may take, so that they never starve the search; of a short time they
 #: have less, in proportion from so many seconds down to the least share.
@@ -39,3 +49,54 @@ def timed_bound(problem: Problem[Any], instance: Instance, clock: Clock | None =
     began = time.monotonic()
     bound = problem.bound(instance, clock)
     return None if bound is None else replace(bound, seconds=time.monotonic() - began)
+
+
+def goals_of(batch: Batch, tasks: Sequence[Task], bounds: Sequence[Bound | None]) -> tuple[Goal, ...]:
+    """Make the goals of some tasks of a batch."""
+    settings = batch.settings
+    sense, instances = tasks[0].problem.sense, [task.instance for task in tasks]
+
+    def feasible(i: int, solution: Solution) -> bool:
+        return not instances[i].may_be_infeasible or instances[i].violation(solution) is None
+
+    lowest = np.array([-math.inf if b is None else _energy(b.value, sense) for b in bounds])
+
+    def proved(i: int, solution: Solution) -> bool:
+        bound = bounds[i]
+        proves = bound is not None and bound.proves(instances[i].exact_objective(solution), sense)
+        return proves and feasible(i, solution)
+
+    goals: list[Goal] = [TargetEnergy(lowest, "optimal", proved)] if np.isfinite(lowest).any() else []
+    if (target := settings.target) is not None:
+        wanted = np.full(len(tasks), _energy(target, sense))
+
+        def met(i: int, solution: Solution) -> bool:
+            return meets(instances[i], solution, target, sense) and feasible(i, solution)
+
+        goals.append(TargetEnergy(wanted, "target", met))
+    if (share := settings.gap) is not None:
+        with np.errstate(invalid="ignore"):
+            near = np.where(np.isfinite(lowest), lowest + share * abs(lowest), lowest)
+
+        def close(i: int, solution: Solution) -> bool:
+            bound = bounds[i]
+            near = bound is not None and bound.is_near(instances[i].exact_objective(solution), sense, share)
+            return near and feasible(i, solution)
+
+        goals.append(TargetEnergy(near, "gap", close))
+    if (patience := settings.no_improvement) is not None:
+        steps = math.inf if patience.steps is None else max(patience.steps.of(tasks[0].instance.size), 1)
+        goals.append(NoImprovement(steps, math.inf if patience.seconds is None else patience.seconds))
+    return tuple(goals)
+
+
+def meets(instance: Instance, solution: Solution, target: Number, sense: str) -> bool:
+    """Tell whether a solution is as good as a target: if that is a decimal, exactly, else as is reported."""
+    wanted = exact_number(target)
+    exact = isinstance(wanted, int | Fraction)
+    found = instance.exact_objective(solution) if exact else instance.objective(solution)
+    return is_as_good(found, wanted, sense)
+
+
+def _energy(objective: Number, sense: str) -> float:
+    return float(objective if sense == "min" else -objective)

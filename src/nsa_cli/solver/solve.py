@@ -21,8 +21,7 @@ from nsa_cli.core.problem import Task
 from nsa_cli.report.result import Result
 from nsa_cli.solver.answers import result_of, solved
 from nsa_cli.solver.batch import Batch, batches
-from nsa_cli.solver.bounds import bounds_of
-from nsa_cli.solver.goals import goals_of
+from nsa_cli.solver.bounds import bounds_of, goals_of
 from nsa_cli.solver.late import LateError, Show, first_solutions, improved, in_time
 from nsa_cli.solver.search import Beginning, Search
 from nsa_cli.solver.settings import Settings
