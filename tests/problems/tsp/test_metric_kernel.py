@@ -12,7 +12,7 @@ from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels import metric as kernels
 from nsa_cli.problems.tsp.kernels.metric import lengths, tour_length
-from nsa_cli.problems.tsp.metric_kernel import kernel_metric
+from nsa_cli.problems.tsp.neighbour_lists import kernel_metric
 
 length, is_shorter = uncached(kernels.length), uncached(kernels.is_shorter)
 

@@ -11,7 +11,7 @@ from nsa_cli.core.errors import DataError, InfeasibleError
 from nsa_cli.core.record import Source
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances, write_instances
-from nsa_cli.problems.tsp.bound import held_karp
+from nsa_cli.problems.tsp import bound as held_karp
 from nsa_cli.problems.tsp.closed import ClosedTour, searched
 
 TSP = find_problem("tsp")

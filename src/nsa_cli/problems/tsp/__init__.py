@@ -12,17 +12,17 @@ from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.problem import Column, Problem
 from nsa_cli.core.words import listed
 from nsa_cli.problems.tsp.closed import FEW, ClosedTour, searched
-from nsa_cli.problems.tsp.forms import FORMATS, SOLUTION_FORMATS
+from nsa_cli.problems.tsp.distances import MEASURES
+from nsa_cli.problems.tsp.formats import FORMATS, SOLUTION_FORMATS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.measures import MEASURES
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
-from nsa_cli.problems.tsp.penalty import tightened
 from nsa_cli.problems.tsp.starts import (
     curve,
     greedy_edge,
     nearest_neighbour,
     obedient,
     random_tour,
+    tightened,
 )
 
 

@@ -168,20 +168,17 @@ class ClosedTour(TspInstance):
         """Make the same instance with whole lengths, for bounds without rounding errors."""
         outer = self.outer
         kinds = _kinds(outer)
-        nodes = len(kinds) * (2 if outer.route.directed else 1)
-        numbers = outer.exact_matrix if outer.matrix is not None else None
-        most = _BITS - 2 * nodes.bit_length() - 2
-        if numbers is None and outer.metric is not None and not outer.metric.rounded:
-            lengths = self.between
-            digits = most - int(np.frexp(np.abs(lengths).max())[1])
-            units, unit = np.floor(np.ldexp(lengths, digits)).astype(np.int64), Fraction(2) ** -digits
-        else:
-            units = self.between.astype(np.int64) if numbers is None else numbers.units
-            unit = Fraction(1, 1 if numbers is None else numbers.denominator)
-            units = units if numbers is None else _padded(units, len(kinds))
-            there = np.where(kinds == _NONE, 0, units)
-            shift = max(int(abs(there).max()).bit_length() - most, 0)
-            units, unit = (there >> shift).astype(np.int64), unit * (1 << shift)
+        most = _BITS - 2 * (len(kinds) * (2 if outer.route.directed else 1)).bit_length() - 2
+        units, unit = self.between, Fraction(1)
+        if outer.matrix is not None:
+            units, unit = _padded(outer.exact_matrix.units, len(kinds)), unit / outer.exact_matrix.denominator
+        elif outer.metric is not None and not outer.metric.rounded:
+            digits = most - int(np.frexp(np.abs(units).max())[1])
+            units, unit = np.floor(np.ldexp(units, digits)), Fraction(2) ** -digits
+        units = units.astype(np.int64) if units.dtype == np.float64 else units
+        there = np.where(kinds == _NONE, 0, units)
+        shift = max(int(abs(there).max()).bit_length() - most, 0)
+        units, unit = (there >> shift).astype(np.int64), unit * (1 << shift)
         found = _penalised(units, kinds, outer.route, two_sided=outer.route.directed)
         whole = TspInstance(edge_weight_type="EXPLICIT", matrix=found.lengths)
         return WholeLengths(whole, unit / found.factor)
@@ -189,9 +186,10 @@ class ClosedTour(TspInstance):
 
 def searched(instance: TspInstance) -> TspInstance:
     """Give the instance that searches work on: a closed symmetric one, with a matrix."""
-    if not needs_closing(instance):
-        return instance
     route = instance.route
+    # Of two cities there is one closed tour anyway.
+    if isinstance(instance, ClosedTour) or route.is_plain or instance.size <= 2 - route.open:
+        return instance
     between = _between(instance)
     found = _penalised(between, _kinds(instance), route, two_sided=route.directed)
     return ClosedTour(
@@ -201,15 +199,6 @@ def searched(instance: TspInstance) -> TspInstance:
         matrix=np.divide(found.lengths, found.factor, out=found.lengths),
         outer=instance,
         between=between,
-    )
-
-
-def needs_closing(instance: TspInstance) -> bool:
-    """Tell whether searches need another form: of two cities there is one closed tour anyway."""
-    return (
-        not isinstance(instance, ClosedTour)
-        and not instance.route.is_plain
-        and instance.size > 2 - (instance.route.open)
     )
 
 

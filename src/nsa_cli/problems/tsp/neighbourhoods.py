@@ -83,7 +83,7 @@ class Nearest(Neighbourhood[TspInstance]):
         return NearestOperations(self.count)
 
     def kernel(self) -> Fused:
-        from nsa_cli.problems.tsp.two_opt.candidate_fused import fused_of
+        from nsa_cli.problems.tsp.two_opt.fused import fused_of
 
         return fused_of(self.count)
 

@@ -9,10 +9,11 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.core.clock import Clock
-from nsa_cli.problems.tsp.bound import held_karp, one_tree
-from nsa_cli.problems.tsp.bound.integer_lengths import scale_of, scaled
+from nsa_cli.problems.tsp import bound as held_karp
+from nsa_cli.problems.tsp.bound import scale_of, scaled
 from nsa_cli.problems.tsp.distances import METRICS
-from nsa_cli.problems.tsp.kernels import boruvka
+from nsa_cli.problems.tsp.kernels import one_tree
+from nsa_cli.problems.tsp.neighbour_lists import neighbour_lists
 
 TSP = nsa.find_problem("tsp")
 
@@ -43,7 +44,7 @@ def dense_weight(weights):
 @pytest.mark.parametrize("metric", sorted(METRICS.keys() - {"GEO"}))
 def test_the_tree_weighs_what_that_of_a_dense_matrix_does(monkeypatch, metric, leaf):
     """All metrics with coordinates, potentials of either sign, boxes of few cities."""
-    monkeypatch.setattr(boruvka, "_LEAF", leaf)
+    monkeypatch.setattr(one_tree, "_LEAF", leaf)
     rng = np.random.default_rng(leaf)
     for _ in range(15):
         size = int(rng.integers(3, 70))
@@ -54,9 +55,9 @@ def test_the_tree_weighs_what_that_of_a_dense_matrix_does(monkeypatch, metric, l
         lengths = scaled(instance, scale, i, j).reshape(size, size)
         spread = max(float(lengths.max()) * rng.choice([0, 0.1, 0.5, 2]), 1.0)
         potentials = np.rint(rng.normal(0, spread, size)).astype(np.int64)
-        cities, graph = held_karp._graph(instance, scale, held_karp._apart(instance))
+        cities, graph = held_karp._graph(instance, scale, neighbour_lists(instance, merge=False))
         unit = math.ldexp(1.0, scale)
-        found = boruvka.spanning_weight(cities.metric, unit, graph, potentials[cities.numbers])
+        found = one_tree.spanning_weight(cities.metric, unit, graph, potentials[cities.numbers])
         assert found == dense_weight(lengths + potentials[:, None] + potentials)
 
 
@@ -68,7 +69,7 @@ def test_many_cities_have_the_bound_of_few(monkeypatch, metric):
     instance = TSP.from_record({"coords": coords.tolist(), "edge_weight_type": metric})
     witness = TSP.bound(instance).witness
     few = TSP.recompute_bound(instance, witness)
-    monkeypatch.setattr(one_tree, "_MANY", 0)
+    monkeypatch.setattr(held_karp, "_MANY", 0)
     assert TSP.recompute_bound(instance, witness) == few
     assert 0.97 * few < TSP.bound(instance).value <= 1.0001 * few
     assert TSP.bound(instance, Clock(asked=lambda: True)) is None

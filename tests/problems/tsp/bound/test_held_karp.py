@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,9 +13,8 @@ from hypothesis import strategies as st
 
 import nsa_cli as nsa
 from nsa_cli.core.clock import Clock
-from nsa_cli.problems.tsp.bound import held_karp
-from nsa_cli.problems.tsp.bound.dynamic_programme import shortest_tour
-from nsa_cli.problems.tsp.bound.integer_lengths import in_file_units, scale_of, scaled
+from nsa_cli.problems.tsp import bound as held_karp
+from nsa_cli.problems.tsp.bound import scale_of, scaled, shortest_tour
 
 from helpers import random_instances
 
@@ -104,7 +104,7 @@ def dense_1_tree(instance, scale, potentials):
             reach[other] = min(reach[other], weights[city][other])
     seconds = [sorted(weights[c][d] for d in range(size) if d != c)[1] for c in range(size)]
     total += max(seconds) - 2 * int(potentials.sum())
-    return in_file_units(instance, total, scale)
+    return held_karp._possible(instance, Fraction(total) / Fraction(2) ** scale)
 
 
 @pytest.mark.parametrize("size", [100, 300])

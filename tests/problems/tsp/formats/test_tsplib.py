@@ -15,8 +15,8 @@ from nsa_cli.core.record import Source
 from nsa_cli.io.source import decode, read_source
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances, read_solution
+from nsa_cli.problems.tsp.formats import is_tour, is_tsplib
 from nsa_cli.problems.tsp.formats.tsplib import read_tour, write, write_tour
-from nsa_cli.problems.tsp.forms import is_tour, is_tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 
 TSP = find_problem("tsp")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nsa_cli.problems.tsp.kernels.alpha_nearness import alpha_nearness, choose
-from nsa_cli.problems.tsp.kernels.spanning_tree import Graph
+from nsa_cli.problems.tsp.kernels.spanning_tree import Graph, alpha_nearness, choose
 
 
 def test_alpha_is_what_a_tree_grows_by() -> None:

@@ -18,7 +18,6 @@ from nsa_cli.kernels.jit import uncached
 from nsa_cli.kernels.large_steps import ACCEPTED, BEST, CURRENT, STEPS
 from nsa_cli.kernels.steps import kick
 from nsa_cli.problems.tsp.distances import METRICS
-from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.kicks import start_at
 from nsa_cli.problems.tsp.kernels.local_search import (
@@ -29,18 +28,17 @@ from nsa_cli.problems.tsp.kernels.local_search import (
     roll_back,
 )
 from nsa_cli.problems.tsp.kernels.metric import tour_length
-from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
-from nsa_cli.problems.tsp.large_step.population import construction_kicks
-from nsa_cli.problems.tsp.large_step.setup import LargeStepSettings, Setting, prepare
+from nsa_cli.problems.tsp.large_step import Setting, TspLargeStep, construction_kicks, prepare
 from nsa_cli.problems.tsp.neighbour_lists import sites_of
+from nsa_cli.problems.tsp.starts import greedy_edge as greedy
 
 
 def random_cities(size: int, seed: int = 0) -> TspInstance:
     return TspInstance(coords=np.random.default_rng(seed).random((size, 2)))
 
 
-def ready(instance: TspInstance, **changes: Any) -> Setting:
-    return prepare(instance, greedy(instance), LargeStepSettings(**changes))
+def ready(instance: TspInstance) -> Setting:
+    return prepare(instance, greedy(instance))
 
 
 def one_chain(setting: Setting, order: np.ndarray, seed: int) -> tuple[LargeStepChains, Any, Any]:
@@ -158,7 +156,8 @@ def test_chains_keep_permutations_and_count_right(size: int, seed: int, levels: 
     instance = TspInstance(coords=coords)
     if len(sites_of(instance).numbers) < 13:
         return
-    setting = ready(instance, depth=depth)
+    setting = ready(instance)
+    setting = setting._replace(tours=setting.tours._replace(depth=depth))
     chains, state, tally = one_chain(setting, setting.sites.order(greedy(instance)), seed)
     for _ in range(5):
         chains.advance(np.full(20, 0.5))

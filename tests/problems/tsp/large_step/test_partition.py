@@ -16,16 +16,16 @@ import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.task import Task
 from nsa_cli.kernels.jit import uncached
+from nsa_cli.problems.tsp import large_step
 from nsa_cli.problems.tsp.distances import METRICS
-from nsa_cli.problems.tsp.greedy_edge import greedy
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.links import follow_links
+from nsa_cli.problems.tsp.kernels.local_search import Cities
 from nsa_cli.problems.tsp.kernels.metric import length as metric_length
 from nsa_cli.problems.tsp.kernels.partition import GAP, link_gaps, link_part, partition_tour
-from nsa_cli.problems.tsp.large_step import partition
-from nsa_cli.problems.tsp.large_step.chains import TspLargeStep
-from nsa_cli.problems.tsp.large_step.partition import TourPartition, cities_of, part_count, restrict
-from nsa_cli.problems.tsp.metric_kernel import kernel_metric
+from nsa_cli.problems.tsp.large_step import TourPartition, TspLargeStep, cities_of, part_count, restrict
+from nsa_cli.problems.tsp.neighbour_lists import kernel_metric
+from nsa_cli.problems.tsp.starts import greedy_edge as greedy
 from nsa_cli.solver.search import Beginning, LargeStepSearch
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
@@ -35,7 +35,7 @@ from nsa_cli.solver.solve import solve_all
 def small_parts() -> Iterator[None]:
     """Parts of some fifty cities, so that few cities have several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partition, "PART_SIZE", 50)
+        patch.setattr(large_step, "PART_SIZE", 50)
         yield
 
 
@@ -123,9 +123,11 @@ def test_candidates_outside_of_a_part_are_no_number_away() -> None:
     tour = np.random.default_rng(1).permutation(size).astype(np.uint32)
     found = partition_tour(tour, near, width, np.ones(size), np.array([0.2, 0.7, 0.4]))
     parted = np.full(size, 9, np.uint8)
+    metric = kernel_metric(random_cities(size), np.arange(size))
+    whole = Cities(metric, near, distances, -distances, width, 0.0)
     for part in range(4):
         some = cities_of(found, part)
-        found_lists = restrict(found, part, some, near, distances, -distances, width, parted)
+        found_lists = restrict(whole, found, part, some, parted)[1:4]
         kept, lengths, alpha = (a.reshape(-1, width) for a in found_lists)
         for k, city in enumerate(some):
             wanted = []
@@ -175,7 +177,7 @@ def test_every_metric_in_parts(kind: str) -> None:
 
 def test_many_cities_on_the_globe_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where their lengths come from formulas."""
-    monkeypatch.setattr(partition, "PART_SIZE", 500)
+    monkeypatch.setattr(large_step, "PART_SIZE", 500)
     coords = np.random.default_rng(4).uniform(-80, 80, (2100, 2)).round(2)
     instance = TspInstance(edge_weight_type="GEO", coords=coords)
     chains = chains_of(instance)
@@ -219,7 +221,7 @@ def test_a_tour_at_any_moment(size: int, part: int, seed: int, levels: int, chun
     if len(np.unique(coords, axis=0)) < 13:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partition, "PART_SIZE", part)
+        patch.setattr(large_step, "PART_SIZE", part)
         watched, alone = chains_of(instance, seed), chains_of(instance, seed)
         for chunk in chunks:
             before = watched.best_energy[0]
@@ -298,7 +300,7 @@ def test_parts_do_about_as_well_as_the_whole(monkeypatch: pytest.MonkeyPatch) ->
         )
 
     whole = solved()
-    monkeypatch.setattr(partition, "PART_SIZE", 500)
+    monkeypatch.setattr(large_step, "PART_SIZE", 500)
     assert solved() < 1.005 * whole
 
 

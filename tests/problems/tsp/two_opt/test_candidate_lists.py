@@ -14,7 +14,7 @@ from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.policy.checkpoint import save
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.kernels.candidate_moves import WINDOW, stride_of
+from nsa_cli.problems.tsp.kernels.candidates import WINDOW, stride_of
 from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
 
 from helpers import random_instances, starts_of

@@ -1,7 +1,21 @@
-"""2-opt with candidate lists; see `candidate_moves` for its moves.
+"""2-opt with neighbour lists (Bentley 1992; Johnson, McGeoch 1997).
 
-A move is (first city, candidate) here: the window follows from the random numbers. The cost of a step does
-not grow with N, but for the segment that an accepted move reverses.
+An action is (window, offset, candidate). A window is a sample of cities from all over the file; one of N is
+drawn uniformly, and the policy chooses one of its cities as the first city, a. The candidates are the k
+nearest cities c of a, twice: 2-opt adds the edges (a, c) and (before a, before c), or (a, c) and (after a,
+after c). Candidate m is city ``m % k`` of the list, by the first variant for m < k. So a policy sees a number
+of cities that does not depend on N, and a step costs the same at any size.
+
+Of the two segments between the removed edges the shorter one is reversed. Policies see no direction: a
+reversed tour has the same candidates, in another order.
+
+Lists are not symmetric, so a move may have no reverse: an edge of a that is removed must be in the list of a.
+With Metropolis' acceptance, whatever the proposals, nothing is claimed of the distribution at one
+temperature. With Hastings' it is Boltzmann's over the tours that can be reached: the reverse is the same
+window and city with the old neighbour, and a move without one is not accepted.
+
+Kernels know a move as (first city, candidate): the window follows from the random numbers. The cost of a
+step does not grow with N, but for the segment that an accepted move reverses.
 """
 
 from __future__ import annotations
@@ -17,17 +31,8 @@ from nsa_cli.kernels.draws import LANES, uniform
 from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, forbid_from, score_features
-from nsa_cli.kernels.slots import (
-    Mode,
-    Network,
-    Slots,
-    aligned,
-    blocks_of,
-    choose,
-    choose_among,
-    slot_space,
-)
-from nsa_cli.problems.tsp.kernels.candidate_moves import WINDOW
+from nsa_cli.kernels.slots import Mode, Network, Slots, aligned, blocks_of, choose, choose_among, slot_space
+from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
 from nsa_cli.problems.tsp.kernels.two_opt import (
     TspArrays,
     edge_length,
@@ -39,11 +44,26 @@ from nsa_cli.problems.tsp.kernels.two_opt import (
 
 _score_first, _score_candidates = score_features(4), score_features(5)
 
+#: Cities of a window, at most: the lanes of a kernel's vectors.
+WINDOW = 16
+
 #: Reversals since the best tour was stored that are logged; with more, all of the tour is copied.
 _REVERSALS = 1 << 12
 
 #: Places in `CandidateWork.counts`: logged reversals, and cities in them.
 REVERSALS, REVERSED = range(2)
+
+
+def stride_of(size: int) -> int:
+    """Give the step from a city of a window to the next, cyclically in the file's order.
+
+    Coprime to N, so that a window has no city twice; near the golden section of N, so that windows are spread
+    over the file, whose neighbours are often neighbours in the plane.
+    """
+    stride = max(round(size * (math.sqrt(5.0) - 1.0) / 2.0), 1)
+    while math.gcd(stride, size) > 1:
+        stride += 1
+    return stride % size if size > 1 else 0
 
 
 class CandidateArrays(NamedTuple):
@@ -68,7 +88,7 @@ class CandidateArrays(NamedTuple):
     stride: int
     plane: NDArray[np.float32]
     nearest_edges: NDArray[np.float32]
-    scale: NDArray[np.float64]
+    scale: Floats
 
 
 class NearestPolicy(NamedTuple):
@@ -108,8 +128,8 @@ class CandidateWork(NamedTuple):
     seen: NDArray[np.float32]
     pair: NDArray[np.float32]
     ends: NDArray[np.float32]
-    reversals: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    reversals: Ints
+    counts: Ints
     first: Slots
     second: Slots
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from nsa_cli.kernels.draws import uniform
 from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.kernels.local_search import Chain, Cities, close, push
-from nsa_cli.problems.tsp.kernels.metric import length
+from nsa_cli.problems.tsp.kernels.metric import Ints, Words, length
 
 #: An exchange has so many cuts at most, with those of its joins; longer AB-cycles are left out.
 _CUTS = 2000
@@ -68,20 +68,20 @@ class Assembly(NamedTuple):
         The number of the cut at a position; other positions have old entries.
     """
 
-    place: NDArray[np.uint32]
-    only: NDArray[np.uint32]
+    place: Words
+    only: Words
     left: NDArray[np.uint8]
-    differing: NDArray[np.uint32]
+    differing: Words
     seen: NDArray[np.int32]
-    walk: NDArray[np.uint32]
-    cycles: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    cuts: NDArray[np.int64]
-    subtour: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    path: NDArray[np.int64]
-    links: NDArray[np.uint32]
-    rank: NDArray[np.uint32]
+    walk: Words
+    cycles: Words
+    starts: Ints
+    cuts: Ints
+    subtour: Ints
+    sizes: Ints
+    path: Ints
+    links: Words
+    rank: Words
 
 
 def new_assembly(size: int) -> Assembly:
@@ -106,9 +106,7 @@ def new_assembly(size: int) -> Assembly:
 
 
 @kernel
-def assemble(
-    cities: Cities, chain: Chain, assembly: Assembly, other: NDArray[np.uint32], draws: np.uint64
-) -> float:
+def assemble(cities: Cities, chain: Chain, assembly: Assembly, other: Words, draws: np.uint64) -> float:
     """Shorten a tour by what another tour uint32[N] does better, and queue the ends; return the gain."""
     count, gained = _find_cycles(chain, assembly, other, draws), 0.0
     # A cycle is tried on the tour as the ones before have left it, so gains add up. The order is random, as
@@ -155,7 +153,7 @@ def _cut_at(end: int, size: int) -> int:
 
 
 @kernel
-def _find_cycles(chain: Chain, assembly: Assembly, other: NDArray[np.uint32], draws: np.uint64) -> int:
+def _find_cycles(chain: Chain, assembly: Assembly, other: Words, draws: np.uint64) -> int:
     """Split the differing edges into AB-cycles by random walks; return how many there are.
 
     Each differing edge is in exactly one cycle.
@@ -236,7 +234,7 @@ def _find_cycles(chain: Chain, assembly: Assembly, other: NDArray[np.uint32], dr
 
 
 @inlined
-def _use(only: NDArray[np.uint32], left: NDArray[np.uint8], v: int, to: int, kind: int) -> None:
+def _use(only: Words, left: NDArray[np.uint8], v: int, to: int, kind: int) -> None:
     """Take an edge out of those of a city: the last one that is left takes its place."""
     at = 4 * v + 2 * kind
     left[2 * v + kind] -= 1

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.kernels.candidate_moves import WINDOW, stride_of
+from nsa_cli.problems.tsp.kernels.candidates import WINDOW, stride_of
 from nsa_cli.problems.tsp.neighbour_lists import candidate_lists
 from nsa_cli.problems.tsp.two_opt.batch import TspBatch, pack
 from nsa_cli.problems.tsp.two_opt.operations import edge_lengths, tour_lengths
