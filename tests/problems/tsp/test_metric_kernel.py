@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsa_cli.core.draws import stream_keys, uniforms
-from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.jit import uncached
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -54,12 +52,3 @@ def test_great_circles_without_a_matrix() -> None:
     assert metric.data.size == 4200
     i, j = np.random.default_rng(2).integers(0, 2100, (2, 20_000))
     assert np.array_equal(lengths(metric, i, j), instance.edges(i, j))
-
-
-def test_scalar_draws_are_those_of_arrays() -> None:
-    """A kernel sees the random numbers that NumPy and torch see."""
-    keys = stream_keys(3, np.arange(4))
-    expected = uniforms(keys, 17, 3)
-    step, number = uncached(at_step), uncached(uniform)
-    got = [[number(np.uint64(step(int(key), 17)), draw) for key in keys] for draw in range(3)]
-    assert got == expected.tolist()

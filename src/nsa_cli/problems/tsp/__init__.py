@@ -13,17 +13,10 @@ from nsa_cli.core.problem import Column, Problem
 from nsa_cli.core.words import listed
 from nsa_cli.problems.tsp.closed import FEW, ClosedTour, searched
 from nsa_cli.problems.tsp.distances import MEASURES
-from nsa_cli.problems.tsp.formats import FORMATS, SOLUTION_FORMATS
+from nsa_cli.problems.tsp.forms import FORMATS, SOLUTION_FORMATS
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
-from nsa_cli.problems.tsp.starts import (
-    curve,
-    greedy_edge,
-    nearest_neighbour,
-    obedient,
-    random_tour,
-    tightened,
-)
+from nsa_cli.problems.tsp.starts import STARTS, tightened
 
 
 class Tsp(Problem[TspInstance]):
@@ -89,13 +82,7 @@ class Tsp(Problem[TspInstance]):
     arrays = {"coords": 2, "matrix": 2, "edge_weight_type": 0}
     formats = FORMATS
     solution_formats = SOLUTION_FORMATS
-    starts = {
-        "greedy": obedient(greedy_edge),
-        "nearest": obedient(nearest_neighbour),
-        "curve": obedient(curve),
-        "random": obedient(random_tour),
-        "paper": obedient(random_tour),
-    }
+    starts = STARTS
     answer_columns = ("position", "id")
     settings = (
         *("edge_weight_type", "no_edge", "open", "closed", "from", "to", "depot", "symmetric", "asymmetric"),

@@ -382,14 +382,11 @@ def scale_of(instance: TspInstance) -> int:
     """The finest scale at which no length has more than its bits."""
     if instance.matrix is not None:
         longest = float(abs(instance.matrix.astype(np.float64)).max(initial=0.0))
+    elif instance.metric is None or instance.metric.per_unit is None:
+        longest = 2e4 * 1.1  # half around the globe, in km
     else:
-        assert instance.metric is not None
-        corners = [f(instance.measured, axis=0, keepdims=True) for f in (np.min, np.max)]
-        if instance.metric.per_unit is None:
-            longest = 2e4 * 1.1  # half around the globe, in km
-        else:
-            longest = 2.0 + float(abs(corners[1] - corners[0]).sum())
-            longest = longest if instance.metric.rounded else max(longest - 2.0, 5e-324)
+        apart = float((instance.measured.max(axis=0) - instance.measured.min(axis=0)).sum())
+        longest = 2.0 + apart if instance.metric.rounded else max(apart, 5e-324)
     if longest == 0.0:
         return 0
     scale = _LENGTH_BITS - math.frexp(longest)[1]

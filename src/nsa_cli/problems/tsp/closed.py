@@ -49,21 +49,6 @@ _ASKED = 256
 _ROWS = 16
 
 
-class Penalised(NamedTuple):
-    """Lengths between nodes with the penalties that make every shortest tour obey.
-
-    Attributes
-    ----------
-    lengths : [M, M]
-        They are symmetric, unless edges have a direction and each city has a single node.
-    factor : int
-        All of them are multiplied by it, so that whole ones stay whole.
-    """
-
-    lengths: NDArray[Any]
-    factor: int
-
-
 class WholeLengths(NamedTuple):
     """An instance with its lengths in whole numbers, rounded down where bits are too few.
 
@@ -179,9 +164,8 @@ class ClosedTour(TspInstance):
         there = np.where(kinds == _NONE, 0, units)
         shift = max(int(abs(there).max()).bit_length() - most, 0)
         units, unit = (there >> shift).astype(np.int64), unit * (1 << shift)
-        found = _penalised(units, kinds, outer.route, two_sided=outer.route.directed)
-        whole = TspInstance(edge_weight_type="EXPLICIT", matrix=found.lengths)
-        return WholeLengths(whole, unit / found.factor)
+        matrix, factor = _penalised(units, kinds, outer.route, two_sided=outer.route.directed)
+        return WholeLengths(TspInstance(edge_weight_type="EXPLICIT", matrix=matrix), unit / factor)
 
 
 def searched(instance: TspInstance) -> TspInstance:
@@ -191,12 +175,12 @@ def searched(instance: TspInstance) -> TspInstance:
     if isinstance(instance, ClosedTour) or route.is_plain or instance.size <= 2 - route.open:
         return instance
     between = _between(instance)
-    found = _penalised(between, _kinds(instance), route, two_sided=route.directed)
+    matrix, factor = _penalised(between, _kinds(instance), route, two_sided=route.directed)
     return ClosedTour(
         name=instance.name,
         best_known=instance.best_known,
         edge_weight_type="EXPLICIT",
-        matrix=np.divide(found.lengths, found.factor, out=found.lengths),
+        matrix=np.divide(matrix, factor, out=matrix),
         outer=instance,
         between=between,
     )
@@ -210,7 +194,7 @@ def directed_lengths(instance: TspInstance) -> NDArray[Any]:
     i, j = np.indices((instance.size, instance.size))
     kinds = _kinds(instance)
     units = _padded(instance.exact_edges(i, j).units, len(kinds))
-    return _penalised(units.astype(object), kinds, instance.route, two_sided=False).lengths
+    return _penalised(units.astype(object), kinds, instance.route, two_sided=False)[0]
 
 
 def _between(instance: TspInstance) -> NDArray[np.float64]:
@@ -254,12 +238,18 @@ def _kinds(instance: TspInstance) -> NDArray[np.uint8]:
 
 def _penalised(
     lengths: NDArray[Any], kinds: NDArray[np.uint8], route: Route, *, two_sided: bool
-) -> Penalised:
-    """Put penalties on lengths [C, C] by their kinds.
+) -> tuple[NDArray[Any], int]:
+    """Put penalties on lengths [C, C] by their kinds, which make every shortest tour obey.
 
     A tour of M nodes has f fixed edges and M - f others. All lengths are between `low` and `high`; those of
     the dummy node are set to one of them, those within a city to `low`. A tour that lacks a of the fixed
     edges and has p that are not there saves at most (M - f + 1) (high - low) by it, and pays a + p penalties.
+
+    Returns
+    -------
+    lengths, factor : [M, M], int
+        Symmetric, unless edges have a direction and each city has a single node; all of them are multiplied
+        by the factor, so that whole ones stay whole.
     """
     count = len(lengths)
     there = (kinds != _NONE) & ~np.eye(count, dtype=bool)
@@ -291,4 +281,4 @@ def _penalised(
         city = np.arange(0, nodes, 2)
         values[city, city + 1] = values[city + 1, city] = nodes * (low - big_m) + shift
     np.fill_diagonal(values, 0)
-    return Penalised(values, nodes)
+    return values, nodes

@@ -37,8 +37,12 @@ def _namespace(x: object) -> ModuleType:
     return torch
 
 
+def _floor(x: Any) -> Any:
+    return _namespace(x).floor(x)
+
+
 def _nint(x: Any) -> Any:
-    return _namespace(x).floor(x + 0.5)
+    return _floor(x + 0.5)
 
 
 def _norm(a: Any, b: Any) -> Any:
@@ -105,9 +109,7 @@ METRICS = {
     "EUC_2D": Metric("EUC_2D (rounded)", 2, True, 1.0, lambda a, b: _nint(_norm(a, b))),
     "EUC_3D": Metric("EUC_3D (rounded)", 3, True, 1.0, lambda a, b: _nint(_norm(a, b))),
     "CEIL_2D": Metric("CEIL_2D (rounded up)", 2, True, 1.0, lambda a, b: _namespace(a).ceil(_norm(a, b))),
-    "FLOOR_2D": Metric(
-        "FLOOR_2D (rounded down)", 2, True, 1.0, lambda a, b: _namespace(a).floor(_norm(a, b))
-    ),
+    "FLOOR_2D": Metric("FLOOR_2D (rounded down)", 2, True, 1.0, lambda a, b: _floor(_norm(a, b))),
     "EXACT_2D": Metric("EXACT_2D (real)", 2, False, 1.0, _norm),
     "EXACT_3D": Metric("EXACT_3D (real)", 3, False, 1.0, _norm),
     "MAN_2D": Metric("MAN_2D (rounded)", 2, True, 1.0, _manhattan),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,9 +33,6 @@ REAL = "EXACT_2D"
 
 #: What measures of whole coordinates are in TSPLIB, but for the number of axes.
 _ROUNDED = {"MANHATTAN": "MAN", "CHEBYSHEV": "MAX"}
-
-#: Between coordinates below this, lengths are finite in any metric.
-_NO_OVERFLOW = 1e150
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -89,15 +87,12 @@ class TspInstance(Instance):
 
     def __post_init__(self) -> None:
         if (self.coords is None) == (self.matrix is None):
-            raise DataError(
-                "expected either coords or matrix, got " + ("neither" if self.coords is None else "both")
-            )
+            got = "neither" if self.coords is None else "both"
+            raise DataError(f"expected either coords or matrix, got {got}")
         if (self.edge_weight_type == "EXPLICIT") != (self.matrix is not None):
-            raise DataError(
-                f"edge_weight_type: {self.edge_weight_type} does not go with "
-                f"{'coords' if self.matrix is None else 'a matrix'}",
-                "edge_weight_type",
-            )
+            got = "coords" if self.matrix is None else "a matrix"
+            message = f"edge_weight_type: {self.edge_weight_type} does not go with {got}"
+            raise DataError(message, "edge_weight_type")
         if self.size == 0:
             raise DataError("expected at least one city, got none", "coords")
         if self.display is not None and len(self.display) != self.size:
@@ -234,13 +229,16 @@ class TspInstance(Instance):
         return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
 
     @functools.cached_property
+    def diagonal(self) -> float:
+        """Length of the diagonal of the box around the cities, than which no edge is longer."""
+        assert self.metric is not None
+        with np.errstate(over="ignore"):
+            return float(self.metric.lengths(self.measured.min(axis=0), self.measured.max(axis=0)))
+
+    @property
     def has_finite_lengths(self) -> bool:
         """Whether no edge overflows float64, as those between coordinates of 1e200 do."""
-        if self.metric is None or np.abs(self.measured).max() < _NO_OVERFLOW:
-            return True
-        with np.errstate(over="ignore"):
-            low, high = self.measured.min(axis=0), self.measured.max(axis=0)
-            return bool(np.isfinite(self.metric.lengths(low, high)))
+        return self.metric is None or math.isfinite(self.diagonal)
 
     def edges(self, i: NDArray[np.integer[Any]], j: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Lengths of the edges between cities `i` and `j` (positions in the file), elementwise."""
@@ -323,12 +321,8 @@ class TspInstance(Instance):
             return [*self.notes, note]
         if self.edge_weight_type == "GEO" and (why := self._not_in_minutes()):
             return [why]
-        if self.size == 1 or self.metric is None or not self.metric.rounded:
+        if self.size == 1 or self.metric is None or not self.metric.rounded or self.diagonal:
             return list(self.notes)
-        # No edge is longer than the diagonal of the box around the cities.
-        corners = (f(self.measured, axis=0, keepdims=True) for f in (np.min, np.max))
-        if self.metric.lengths(*corners).any():
-            return []
         why = f"{self.edge_weight_type} rounds every edge to 0: these coordinates are too small for it"
         return [f"{why}; use {REAL} or JSON coords for real lengths"]
 

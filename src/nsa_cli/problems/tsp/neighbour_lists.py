@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -270,31 +269,12 @@ def hilbert(points: Floats) -> Ints:
     """Give the places along Hilbert's curve of order 16 (Hilbert 1891), int64[N], of points float64[N, 2]."""
     low = points.min(axis=0)
     side = max(float((points.max(axis=0) - low).max()), 1e-300)
-    x, y = ((points - low) / side * 65535.0).astype(np.int64).T
-    place = state = np.zeros(len(x), dtype=np.int64)
-    places, states = _four_levels()
-    for shift in (12, 8, 4, 0):
-        chosen = 256 * state + 16 * ((x >> shift) & 15) + ((y >> shift) & 15)
-        place, state = 256 * place + places[chosen], states[chosen]
-    return place
-
-
-@cache
-def _four_levels() -> tuple[Ints, Ints]:
-    """Tabulate four levels of the curve by state, four bits of x and four bits of y.
-
-    Returns
-    -------
-    places, states : int64[4 * 16 * 16]
-        Bit 0 of a state tells whether the axes are swapped, bit 1 whether both are mirrored.
-    """
-    state, x, y = np.unravel_index(np.arange(4 * 16 * 16), (4, 16, 16))
-    swapped, mirrored = state & 1, state >> 1
-    place = np.zeros(len(state), dtype=np.int64)
-    for level in (3, 2, 1, 0):
+    x, y = ((points - low) / side * 65535.0).astype(np.int32).T
+    place, swapped, mirrored = np.zeros(len(x), np.int64), np.int32(0), np.int32(0)
+    for level in range(15, -1, -1):
         one, other = (((axis >> level) & 1) ^ mirrored for axis in (x, y))
         right, up = np.where(swapped, other, one), np.where(swapped, one, other)
         place = 4 * place + ((3 * right) ^ up)
         # The lower quarters are the curve turned: axes swapped, and on the right mirrored.
         swapped, mirrored = swapped ^ 1 ^ up, mirrored ^ (right & (1 ^ up))
-    return place, swapped + 2 * mirrored
+    return place

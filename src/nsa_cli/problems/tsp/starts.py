@@ -38,18 +38,6 @@ _FEW_ENDS = 64
 _NEAR, _LOOKS, _JOINED_UP_TO = 8, 1_000_000, 20_000
 
 
-@functools.cache
-def obedient(start: Start) -> Start:
-    """Have the tours of a start contain what a `nsa_cli.problems.tsp.closed.ClosedTour` must."""
-    return functools.partial(_obeyed, start)
-
-
-def _obeyed(start: Start, instance: TspInstance, draws: Draws) -> Solution:
-    if isinstance(instance, ClosedTour) and instance.outer.size <= FEW:
-        return instance.best_of_all()  # no search has a move there
-    return instance.inward(instance.outward(start(instance, draws)))
-
-
 def random_tour(instance: TspInstance, draws: Draws) -> Solution:
     """Draw a permutation uniformly, the paper's start (Appendix A, TSP)."""
     return np.argsort(draws(instance.size), kind="stable").astype(np.int64)
@@ -114,9 +102,8 @@ def _by_length(lengths: Floats) -> Ints:
     if len(lengths) >> 32 or lengths.min(initial=0.0) < 0:
         return np.argsort(lengths, kind="stable")
     rounded = (lengths / max(lengths.max(initial=0.0), 1e-300)).astype(np.float32)
-    words = rounded.view(np.uint32).astype(np.uint64) << np.uint64(32) | np.arange(
-        len(lengths), dtype=np.uint64
-    )
+    words = rounded.view(np.uint32).astype(np.uint64) << np.uint64(32)
+    words |= np.arange(len(lengths), dtype=np.uint64)
     words.sort()
     return (words & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
@@ -161,11 +148,7 @@ def _joined(
     metric: KernelMetric, size: int, i: Ints, j: Ints, order: Ints, pairs: Callable[[Ints], tuple[Ints, Ints]]
 ) -> Ints:
     """Join sites to paths by edges in an order, then ends of paths by the shortest of some pairs of them."""
-    paths = Paths(
-        np.full((size, 2), -1, dtype=np.int64),
-        np.zeros(size, dtype=np.int64),
-        np.arange(size, dtype=np.int64),
-    )
+    paths = Paths(np.full((size, 2), -1), np.zeros(size, np.int64), np.arange(size))
     left = join(paths, i, j, order, size)
     while left > 1:
         ends = np.flatnonzero(paths.degree < 2)
@@ -295,3 +278,28 @@ def tightened(instance: TspInstance) -> TspInstance:
     matrix = instance.matrix.copy()
     matrix[instance.absent] = penalty(matrix, instance.absent, float(instance.objective(tour)))
     return replace(instance, matrix=matrix)
+
+
+# --- what all starts obey ------------------------------------------------------------------------------
+
+
+def obedient(start: Start) -> Start:
+    """Have the tours of a start contain what a `nsa_cli.problems.tsp.closed.ClosedTour` must."""
+    return functools.partial(_obeyed, start)
+
+
+def _obeyed(start: Start, instance: TspInstance, draws: Draws) -> Solution:
+    if isinstance(instance, ClosedTour) and instance.outer.size <= FEW:
+        return instance.best_of_all()  # no search has a move there
+    return instance.inward(instance.outward(start(instance, draws)))
+
+
+_random = obedient(random_tour)
+
+STARTS = {
+    "greedy": obedient(greedy_edge),
+    "nearest": obedient(nearest_neighbour),
+    "curve": obedient(curve),
+    "random": _random,
+    "paper": _random,
+}

@@ -32,15 +32,9 @@ from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, forbid_from, score_features
 from nsa_cli.kernels.slots import Mode, Network, Slots, aligned, blocks_of, choose, choose_among, slot_space
+from nsa_cli.problems.tsp.kernels import two_opt
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
-from nsa_cli.problems.tsp.kernels.two_opt import (
-    TspArrays,
-    edge_length,
-    plane_distance,
-    reversal_delta,
-    spacing_of,
-    tour_energy,
-)
+from nsa_cli.problems.tsp.kernels.two_opt import TspArrays
 
 _score_first, _score_candidates = score_features(4), score_features(5)
 
@@ -75,7 +69,7 @@ class CandidateArrays(NamedTuple):
         The tours of I different instances.
     candidates : int32[I, N, k]
     stride : int
-        The step from a city of a window to the next, see `candidate_moves.stride_of`.
+        The step from a city of a window to the next, see `stride_of`.
     plane : float32[I, N, 2]
         Cities in units of the spacing of N cities.
     nearest_edges : float32[I, N, 2]
@@ -239,17 +233,13 @@ def _propose(
         return (np.int64(0), np.int64(-1)), -np.inf
     log_heat = np.float32(0.5 * math.log(max(temperature * math.sqrt(size), 1e-30)))
     window = choose_among(size, uniform(at, 0), -1)
-    first, city = _choose_city(
-        batch, policy, work, row, member, log_heat, window.index, uniform(at, 1), given[0]
-    )
+    first, city = _choose_city(batch, policy, work, row, member, log_heat, window.index, at, given[0])
     _candidate_features(batch, work, row, city, temperature * math.sqrt(size))
     slot, weights, bias = work.second, policy.candidate.first[member], policy.candidate.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + weights[5, h] * log_heat)
-    blocks = slot.sums.shape[0]
-    largest = _score_candidates(
-        work.pair, weights, slot.floor, policy.candidate.second[member], slot.logits, blocks
-    )
+    second, blocks = policy.candidate.second[member], slot.sums.shape[0]
+    largest = _score_candidates(work.pair, weights, slot.floor, second, slot.logits, blocks)
     near = batch.candidates[batch.tours.data_row[row], city]
     before, after = _beside(work, city)
     for k in range(width):
@@ -263,15 +253,7 @@ def _propose(
 
 @inlined
 def _choose_city(
-    batch: Any,
-    policy: Any,
-    work: Any,
-    row: int,
-    member: int,
-    log_heat: float,
-    window: int,
-    u: float,
-    given: int,
+    batch: Any, policy: Any, work: Any, row: int, member: int, heat: float, window: int, at: Any, given: int
 ) -> Any:
     """Choose a city of a window; return its log-probability and the city."""
     size, slot = len(work.tour), work.first
@@ -279,7 +261,7 @@ def _choose_city(
     _window_features(batch, work, row, window, count)
     weights, bias = policy.first.first[member], policy.first.bias[member]
     for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + weights[4, h] * log_heat)
+        slot.floor[h] = -(bias[h] + weights[4, h] * heat)
     largest = _score_first(work.seen, weights, slot.floor, policy.first.second[member], slot.logits, 1)
     if count < WINDOW:
         forbid_from(slot.logits, count)
@@ -287,7 +269,7 @@ def _choose_city(
         city, offset = window, np.int64(0)
         while city != given:
             city, offset = _wrapped(city + batch.stride, size), offset + 1
-    choice = choose(slot, largest, u, policy.mode, offset)
+    choice = choose(slot, largest, uniform(at, 1), policy.mode, offset)
     return choice.log_probability, (window + choice.index * batch.stride) % size
 
 
@@ -306,14 +288,14 @@ def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -
             seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
             city = _wrapped(city + batch.stride, size)
         for o in range(WINDOW):
-            seen[0, o] = plane_distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
-            seen[1, o] = plane_distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
+            seen[0, o] = two_opt.plane_distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
+            seen[1, o] = two_opt.plane_distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
         return
-    spacing = spacing_of(batch, row, size)
+    spacing = two_opt.spacing_of(batch, row, size)
     for o in range(count):
         before, after = _beside(work, city)
-        seen[0, o] = edge_length(batch.tours, row, city, before) / spacing
-        seen[1, o] = edge_length(batch.tours, row, city, after) / spacing
+        seen[0, o] = two_opt.edge_length(batch.tours, row, city, before) / spacing
+        seen[1, o] = two_opt.edge_length(batch.tours, row, city, after) / spacing
         seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
         city = _wrapped(city + batch.stride, size)
 
@@ -324,7 +306,7 @@ def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float)
     tour, pair, ends = work.tour, work.pair, work.ends
     size, instance = len(tour), batch.tours.data_row[row]
     place, near, plane = np.int64(work.place[city]), batch.candidates[instance, city], batch.plane[instance]
-    width, spacing = len(near), spacing_of(batch, row, size)
+    width, spacing = len(near), two_opt.spacing_of(batch, row, size)
     for after in range(2):
         step = 2 * after - 1
         left = tour[_wrapped(place + step, size)]
@@ -336,13 +318,13 @@ def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float)
                 ends[0, m], ends[1, m], ends[4, m], ends[5, m] = plane[c, 0], plane[c, 1], x, y
                 ends[2, m], ends[3, m] = plane[beyond, 0], plane[beyond, 1]
         else:
-            old = edge_length(batch.tours, row, city, left) / spacing
+            old = two_opt.edge_length(batch.tours, row, city, left) / spacing
             for k in range(width):
                 c, m = near[k], after * width + k
                 beyond = tour[_wrapped(np.int64(work.place[c]) + step, size)]
-                pair[0, m] = edge_length(batch.tours, row, city, c) / spacing
-                pair[1, m] = edge_length(batch.tours, row, left, beyond) / spacing
-                pair[2, m] = edge_length(batch.tours, row, c, beyond) / spacing
+                pair[0, m] = two_opt.edge_length(batch.tours, row, city, c) / spacing
+                pair[1, m] = two_opt.edge_length(batch.tours, row, left, beyond) / spacing
+                pair[2, m] = two_opt.edge_length(batch.tours, row, c, beyond) / spacing
                 pair[3, m] = old
     if batch.tours.plane:
         _plane_features(ends, pair, plane[city, 0], plane[city, 1])
@@ -355,21 +337,21 @@ def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float)
 def _plane_features(ends: Any, pair: Any, x: float, y: float) -> None:
     """Lengths in the plane, of all lanes: all float32, which the compiler vectorises."""
     for m in range(pair.shape[1]):
-        pair[0, m] = plane_distance(ends[0, m] - x, ends[1, m] - y)
-        pair[1, m] = plane_distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
-        pair[2, m] = plane_distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
-        pair[3, m] = plane_distance(ends[4, m] - x, ends[5, m] - y)
+        pair[0, m] = two_opt.plane_distance(ends[0, m] - x, ends[1, m] - y)
+        pair[1, m] = two_opt.plane_distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
+        pair[2, m] = two_opt.plane_distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
+        pair[3, m] = two_opt.plane_distance(ends[4, m] - x, ends[5, m] - y)
 
 
 @variant(hooks.energy, batch=CandidateArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
-    return tour_energy(batch.tours, row, work.tour)
+    return two_opt.tour_energy(batch.tours, row, work.tour)
 
 
 @variant(hooks.delta, batch=CandidateArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     begin, end = _ends(batch, work, row, action)
-    return reversal_delta(batch.tours, row, work.tour, begin, end)
+    return two_opt.reversal_delta(batch.tours, row, work.tour, begin, end)
 
 
 @variant(hooks.apply, batch=CandidateArrays)

@@ -229,19 +229,12 @@ def _set_found(
 @inlined
 def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
     """Set up the 3-opt move that swaps two adjacent segments of these sizes, from position `start` + 1 on."""
-    order, size = chain.order, len(chain.order)
-    a = start
-    b = (start + first) % size
-    c = (start + first + second) % size
-    cities = (
-        np.int64(order[a]),
-        np.int64(order[(a + 1) % size]),
-        np.int64(order[c]),
-        np.int64(order[(c + 1) % size]),
-        np.int64(order[b]),
-        np.int64(order[(b + 1) % size]),
-    )
-    _set(chain.move, 3, cities, (a, c, b), (1, 1, 1))
+    order, size, move = chain.order, len(chain.order), chain.move
+    cuts = (start, (start + first + second) % size, (start + first) % size)
+    move[_SIZE] = 3
+    for k in range(3):
+        move[_CITY + 2 * k], move[_CITY + 2 * k + 1] = order[cuts[k]], order[(cuts[k] + 1) % size]
+        move[_CUT + k], move[_AFTER + k] = cuts[k], 1
 
 
 @inlined

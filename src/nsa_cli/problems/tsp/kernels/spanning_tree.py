@@ -119,15 +119,8 @@ class Tree(NamedTuple):
 
 def new_tree(size: int) -> Tree:
     """Make room for a tree over so many cities."""
-    return Tree(
-        np.zeros(size, dtype=np.int64),
-        np.zeros(size),
-        np.zeros(size, dtype=np.int64),
-        np.zeros(size, dtype=np.int64),
-        np.zeros(size),
-        np.zeros(size, dtype=np.int64),
-        np.zeros(size, dtype=np.int64),
-    )
+    whole, real = np.zeros((5, size), dtype=np.int64), np.zeros((2, size))
+    return Tree(whole[0], real[0], whole[1], whole[2], real[1], whole[3], whole[4])
 
 
 @inlined
@@ -207,10 +200,41 @@ def grow_tree(graph: Graph, weights: Floats, tree: Tree) -> float:
     return total
 
 
-# --- alpha-nearness --------------------------------------------------------------------------------
+# --- subgradient steps -------------------------------------------------------------------------------
 
-#: Weight of this tree's degrees in a subgradient step; the rest is the last tree's (Volgenant, Jonker 1982).
-_INERTIA = 0.7
+#: Weight of this tree's degrees in a step for alpha-nearness; the rest is the last tree's (Volgenant, Jonker
+#: 1982). And the part of its last direction that a step of the ascent keeps.
+_INERTIA, _MOMENTUM = 0.7, 0.4
+
+#: Places in `Ascent.tally`: the highest value, and the length of a step.
+HIGHEST, STRIDE = range(2)
+
+
+class Ascent(NamedTuple):
+    """A subgradient method between two rounds; its arrays are changed in place.
+
+    Attributes
+    ----------
+    potentials, best, direction : float64[N]
+        The current potentials, the best ones, and where they go.
+    tally : float64[2]
+    """
+
+    potentials: Floats
+    best: Floats
+    direction: Floats
+    tally: Floats
+
+
+@inlined
+def _is_highest(ascent: Ascent, value: float) -> bool:
+    """Keep the current potentials if their value is higher than any before."""
+    if not value > ascent.tally[HIGHEST]:
+        return False
+    ascent.tally[HIGHEST] = value
+    for i in range(len(ascent.potentials)):
+        ascent.best[i] = ascent.potentials[i]
+    return True
 
 
 def alpha_nearness(graph: Graph, steps: int, first_step: float, last_step: float) -> Floats:
@@ -231,41 +255,29 @@ def alpha_nearness(graph: Graph, steps: int, first_step: float, last_step: float
         Along with `Graph.to`; 0 for edges of the tree.
     """
     size, alpha = len(graph.first) - 1, np.empty(len(graph.to))
-    before = np.full(size, 2, dtype=np.int64)
-    _put_alpha(graph, new_tree(size), np.zeros((2, size)), before, steps, first_step, last_step, alpha)
+    ascent = Ascent(np.zeros(size), np.zeros(size), np.full(size, 2.0), np.array([-np.inf, 0.0]))
+    _put_alpha(graph, new_tree(size), ascent, steps, first_step, last_step, alpha)
     return alpha
 
 
 @kernel
 def _put_alpha(
-    graph: Graph,
-    tree: Tree,
-    both_weights: Floats,
-    before: Ints,
-    steps: int,
-    first_step: float,
-    last_step: float,
-    alpha: Floats,
+    graph: Graph, tree: Tree, ascent: Ascent, steps: int, first_step: float, last_step: float, alpha: Floats
 ) -> None:
-    """Compute alpha-nearness into `alpha`, with scratch space for current and best weights float64[2, N]."""
-    weights, best_weights = both_weights[0], both_weights[1]
-    size, best = len(weights), -np.inf
+    """Compute alpha-nearness into `alpha`; the direction is that of the last tree's degrees."""
+    weights, best, before = ascent.potentials, ascent.best, ascent.direction
+    size = len(weights)
     for step in range(steps):
-        bound = grow_tree(graph, weights, tree)
-        if bound > best:
-            best = bound
-            for i in range(size):
-                best_weights[i] = weights[i]
+        _is_highest(ascent, grow_tree(graph, weights, tree))
         stride = first_step * (last_step / first_step) ** (step / steps) if first_step > 0.0 else 0.0
         for i in range(size):
             weights[i] += stride * (_INERTIA * (tree.degree[i] - 2) + (1.0 - _INERTIA) * (before[i] - 2))
             before[i] = tree.degree[i]
-    grow_tree(graph, best_weights, tree)
+    grow_tree(graph, best, tree)
     for i in range(size):
         for e in range(graph.first[i], graph.first[i + 1]):
             j = graph.to[e]
-            weight = graph.lengths[e] + best_weights[i] + best_weights[j]
-            alpha[e] = weight - _heaviest_between(tree, i, j)
+            alpha[e] = graph.lengths[e] + best[i] + best[j] - _heaviest_between(tree, i, j)
 
 
 @inlined
@@ -335,31 +347,6 @@ def _lowest(scores: Floats, begin: int, end: int, kept: Ints) -> int:
     return found
 
 
-# --- the ascent of 1-trees ---------------------------------------------------------------------------
-
-#: Part of its last direction that a step of the ascent keeps.
-_MOMENTUM = 0.4
-
-#: Places in `Ascent.tally`: the highest value, and the length of a step.
-HIGHEST, STRIDE = range(2)
-
-
-class Ascent(NamedTuple):
-    """A subgradient method between two rounds; its arrays are changed in place.
-
-    Attributes
-    ----------
-    potentials, best, direction : float64[N]
-        The current potentials, the best ones, and where they go.
-    tally : float64[2]
-    """
-
-    potentials: Floats
-    best: Floats
-    direction: Floats
-    tally: Floats
-
-
 @kernel
 def ascend(graph: Graph, tree: Tree, ascent: Ascent, share: float, first: int, last: int, rounds: int) -> int:
     """Go through rounds ``first <= m < last`` of so many; give `last`, or `rounds` where nothing is higher.
@@ -371,13 +358,10 @@ def ascend(graph: Graph, tree: Tree, ascent: Ascent, share: float, first: int, l
     size = len(potentials)
     for m in range(first + 1, last + 1):
         value = grow_tree(graph, potentials, tree) + _close(graph, potentials, tree)
-        if value > tally[HIGHEST]:
-            tally[HIGHEST], tally[STRIDE] = value, share * abs(value) / (2 * size)
-            for i in range(size):
-                ascent.best[i] = potentials[i]
-        fall = (m * m - 3.0 * (rounds - 1) * m + rounds * (2.0 * rounds - 3)) / (
-            2.0 * (rounds - 1) * (rounds - 2)
-        )
+        if _is_highest(ascent, value):
+            tally[STRIDE] = share * abs(value) / (2 * size)
+        fall = m * m - 3.0 * (rounds - 1) * m + rounds * (2.0 * rounds - 3)
+        fall /= 2.0 * (rounds - 1) * (rounds - 2)
         kept = _MOMENTUM if m > 1 else 0.0
         is_tour = True
         for i in range(size):

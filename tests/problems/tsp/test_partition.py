@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
-from nsa_cli.core.task import Task
 from nsa_cli.kernels.jit import uncached
 from nsa_cli.problems.tsp import large_step
 from nsa_cli.problems.tsp.distances import METRICS
@@ -27,8 +25,6 @@ from nsa_cli.problems.tsp.large_step import TourPartition, TspLargeStep, cities_
 from nsa_cli.problems.tsp.neighbour_lists import kernel_metric
 from nsa_cli.problems.tsp.starts import greedy_edge as greedy
 from nsa_cli.solver.search import Beginning, LargeStepSearch
-from nsa_cli.solver.settings import Settings
-from nsa_cli.solver.solve import solve_all
 
 
 @pytest.fixture
@@ -187,25 +183,6 @@ def test_many_cities_on_the_globe_go_in_parts(monkeypatch: pytest.MonkeyPatch) -
     assert chains.step > 1050  # more than a round
 
 
-@pytest.mark.parametrize("kind", ["collinear", "clusters", "grid", "many on each place", "far apart"])
-@pytest.mark.usefixtures("small_parts")
-def test_awkward_cities_in_parts(kind: str) -> None:
-    """Cities in a line, in clusters, at equal distances, on the same place."""
-    rng = np.random.default_rng(3)
-    coords = {
-        "collinear": np.stack([rng.random(200), np.zeros(200)], axis=1),
-        "clusters": np.concatenate([rng.normal(k, 0.01, (50, 2)) for k in (0, 1, 5, 9)]),
-        "grid": np.stack(np.meshgrid(np.arange(15.0), np.arange(15.0)), -1).reshape(-1, 2),
-        "many on each place": np.repeat(rng.random((200, 2)), 3, axis=0),
-        "far apart": np.concatenate([rng.random((100, 2)), rng.random((100, 2)) + 1e8]),
-    }[kind]
-    instance = TspInstance(coords=coords)
-    chains = chains_of(instance)
-    for _ in range(4):
-        chains.advance(np.full(150, 0.3))
-        check(chains, instance)
-
-
 @given(
     size=st.integers(20, 150),
     part=st.integers(4, 40),
@@ -271,37 +248,12 @@ def test_the_same_answer_in_any_chunks_by_any_threads() -> None:
     assert early[0].accepted.tolist() != early[1].accepted.tolist() or (early[0].x != early[1].x).any()
 
 
-@pytest.mark.usefixtures("small_parts")
-def test_threads_and_onlookers_change_no_answer() -> None:
-    """From the outside: threads, progress, several chains, batch mates."""
-    problem = nsa.find_problem("tsp")
-    tasks = [Task(problem, random_cities(200, seed)) for seed in (0, 1)]
-    wanted = Settings(method="large-step", steps=300, seed=5, chains=2, bound=False)
-    ends = []
-    for threads, looks in ((1, None), (2, 40), (3, 7)):
-        some = replace(wanted, threads=threads)
-        seen = (lambda progress: progress.best) if looks else None
-        results = solve_all(tasks, some, on_progress=seen, looks=looks)
-        ends.append([result.raw.tolist() for result in results])
-    alone = solve_all(tasks[1:], wanted)[0].solution.tolist()
-    assert ends[0] == ends[1] == ends[2]
-    assert ends[0][1] == alone
-
-
 def test_parts_do_about_as_well_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """At equal steps a tenth of a per cent or so is lost at borders, no more."""
-    instance = random_cities(2000)
-
-    def solved() -> float:
-        return float(
-            nsa.solve(
-                instance, "tsp", method="large-step", steps=10_000, chains=1, seed=1, bound=False
-            ).objective
-        )
-
-    whole = solved()
+    instance, options = random_cities(2000), {"steps": 10_000, "chains": 1, "seed": 1, "bound": False}
+    whole = nsa.solve(instance, method="large-step", **options).objective
     monkeypatch.setattr(large_step, "PART_SIZE", 500)
-    assert solved() < 1.005 * whole
+    assert nsa.solve(instance, method="large-step", **options).objective < 1.005 * whole
 
 
 def test_many_cities_are_one_chain_in_parts() -> None:
@@ -311,6 +263,7 @@ def test_many_cities_are_one_chain_in_parts() -> None:
     assert [part_count(n) for n in (200, 7999, 8000, 10_000, 20_000, 85_900)] == [1, 1, 4, 4, 4, 16]
     assert (steps.budget(few).chains, steps.budget(many).chains) == (2, 1)
     assert steps.budget(many).steps == 2 * steps.budget(few).steps
+    assert [steps.chains(random_cities(100), 0.01, threads) for threads in (1, 2, 3)] == [1, 2, 3]
     assert (steps.chains(few, 10.0, 2), steps.chains(many, 10.0, 2), steps.chains(many, 10.0, 8)) == (
         2,
         1,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from nsa_cli.problems.tsp.kernels.local_search import (
     roll_back,
 )
 from nsa_cli.problems.tsp.kernels.metric import tour_length
+from nsa_cli.problems.tsp.kernels.spanning_tree import Graph, alpha_nearness, choose
 from nsa_cli.problems.tsp.large_step import Setting, TspLargeStep, construction_kicks, prepare
 from nsa_cli.problems.tsp.neighbour_lists import sites_of
 from nsa_cli.problems.tsp.starts import greedy_edge as greedy
@@ -54,11 +54,10 @@ def solved(instance: TspInstance, **settings: Any) -> nsa.Result:
     return nsa.solve(instance, "tsp", **{"bound": False, "device": "cpu", "seed": 1, **settings})
 
 
-def awkward(kind: str) -> TspInstance:
+def awkward() -> dict[str, TspInstance]:
     """Inputs that break what takes general position for granted."""
     rng = np.random.default_rng(3)
     grid = np.stack(np.meshgrid(np.arange(7.0), np.arange(7.0)), -1).reshape(-1, 2)
-    matrix = np.triu(rng.integers(0, 50, (40, 40)), 1)
     coords = {
         "identical": np.full((30, 2), 2.5),
         "three places": rng.integers(0, 3, (50, 1)) * np.ones(2),
@@ -71,26 +70,16 @@ def awkward(kind: str) -> TspInstance:
         "tiny": rng.random((40, 2)) * 1e-300,
         "one axis longer": rng.random((60, 2)) * [1e9, 1.0],
     }
-    if kind in coords:
-        return TspInstance(coords=coords[kind])
-    if kind == "zeros":
-        matrix = np.zeros((30, 30), dtype=np.int64)
-    elif kind == "negative":
-        matrix = matrix - 25 * (1 - np.eye(40, dtype=np.int64)).astype(np.int64)
-        matrix = np.triu(matrix, 1)
-    return TspInstance(edge_weight_type="EXPLICIT", matrix=matrix + matrix.T)
+    half = np.triu(rng.integers(0, 50, (40, 40)), 1)
+    matrices = {"no metric at all": half, "zeros": 0 * half, "negative": np.triu(half - 25, 1)}
+    made = {kind: TspInstance(coords=points) for kind, points in coords.items()}
+    explicit = {"edge_weight_type": "EXPLICIT"}
+    return made | {kind: TspInstance(matrix=m + m.T, **explicit) for kind, m in matrices.items()}
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        *("identical", "three places", "many on each place", "collinear", "grid", "far clusters"),
-        *("far from the origin", "one axis longer", "tiny", "huge", "zeros", "negative", "no metric at all"),
-    ],
-)
-def test_awkward_instances(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "instance"), awkward().items())
+def test_awkward_instances(kind: str, instance: TspInstance) -> None:
     """Degenerate and badly scaled inputs give a tour that is no longer than the start."""
-    instance = awkward(kind)
     start = np.random.default_rng(1).permutation(instance.size)
     for first in (None, start):
         result = solved(instance, time_limit=0.2, init=first)
@@ -104,30 +93,6 @@ def test_lengths_beyond_all_numbers() -> None:
     assert instance.violation(greedy(instance)) is None
     with pytest.raises(nsa.UsageError, match="too few"):
         solved(instance, method="large-step", steps=10)
-
-
-def test_clusters_far_apart_are_each_solved() -> None:
-    """Coordinates 1e8 apart: the small lengths still count."""
-    near = np.random.default_rng(3).random((40, 2))
-    far = TspInstance(coords=np.concatenate([near, near + np.array([1e8, 0.0])]))
-    tour = solved(far, method="large-step", steps=4000).solution
-    edges = far.edges(tour, np.roll(tour, -1))
-    assert (edges > 1e7).sum() == 2
-    alone = TspInstance(coords=near)
-    once = solved(alone, method="large-step", steps=4000).objective
-    assert edges[edges < 1e7].sum() < 2 * once
-
-
-@pytest.mark.parametrize("size", range(1, 11))
-def test_few_cities_are_solved_exactly(size: int) -> None:
-    """Up to a dozen cities the bound's method finds the optimum; here against all permutations."""
-    instance = random_cities(size, seed=size)
-    result = solved(instance, bound=True)
-    assert result.status == "optimal"
-    if 3 < size < 9:
-        tours = ([0, *rest] for rest in itertools.permutations(range(1, size)))
-        least = min(instance.objective(np.array(tour)) for tour in tours)
-        assert result.objective == pytest.approx(least)
 
 
 @pytest.mark.parametrize("kind", METRICS)
@@ -206,6 +171,7 @@ def test_local_search_ends_where_no_two_exchange_helps() -> None:
     instance = random_cities(200)
     setting, first = ready(instance), greedy(instance)
     chains, state, tally = one_chain(setting, setting.sites.order(first), 1)
+    assert chains.step == 0  # there is an answer before the first step
     chains.advance(np.empty(0))
     assert state.chain.counts[QUEUED] == 0
     again = sum(improve_city(setting.tours.cities, state.chain, city, 6) for city in range(200))
@@ -227,10 +193,8 @@ def test_the_same_seed_gives_the_same_tour_in_any_chunks(size: int) -> None:
     assert ends[0] == ends[1] == ends[2]
     assert tally.counts[ACCEPTED] > 0
     assert tally.counts[ACCEPTED] < 500 or size < 100  # few cities: each kick comes back to the optimum
-    solve = [
-        solved(instance, method="large-step", seed=5, steps=300, chains=3, threads=k).solution.tolist()
-        for k in (1, 2, 3)
-    ]
+    options = {"method": "large-step", "seed": 5, "steps": 300, "chains": 3}
+    solve = [solved(instance, threads=k, **options).solution.tolist() for k in (1, 2, 3)]
     assert solve[0] == solve[1] == solve[2]
 
 
@@ -269,15 +233,6 @@ def test_many_cities_descend_bit_by_bit() -> None:
     assert chains.best_energy[0] == pytest.approx(instance.objective(chains.best[0]))
 
 
-def test_there_is_an_answer_by_local_search_before_the_first_step() -> None:
-    """Chains that have no time for a step are at a local optimum, or on the way."""
-    instance = random_cities(300)
-    first = greedy(instance)
-    chains = LargeStepChains(TspLargeStep().runs([instance], first[None]), np.arange(1))
-    assert chains.step == 0
-    assert chains.best_energy[0] < 0.95 * instance.objective(first)
-
-
 def test_kicks_are_double_bridges_and_cut_what_is_far_by_alpha() -> None:
     """Four edges go and no segment is turned round; of three edges at random the worst is cut."""
     size, bad = 200, 20
@@ -299,23 +254,6 @@ def test_kicks_are_double_bridges_and_cut_what_is_far_by_alpha() -> None:
             assert len(broken) == 4
             cut.extend(order[broken] % bad == 0)
         assert low < np.mean(cut) < high
-
-
-def test_milliseconds_are_enough_for_many_kicks_and_are_kept() -> None:
-    """A near deadline makes short chunks: hundreds of kicks, and little is spent beyond it."""
-    for instance in (random_cities(50), random_cities(50, 1)):  # the first one may compile
-        solved(instance, method="large-step", steps=5)
-        results = [solved(instance, method="large-step", time_limit=0.05, threads=1) for _ in range(3)]
-        assert {result.stop_reason for result in results} == {"time_limit"}
-        assert max(result.steps * result.chains for result in results) > 50
-        assert min(result.seconds["total"] for result in results) < 0.5
-
-
-def test_more_chains_where_there_are_threads_for_them() -> None:
-    """One long run beats several of a share of the time, so there are as many as threads."""
-    chains = nsa.find_problem("tsp").large_step().chains
-    for instance in (random_cities(100), random_cities(500)):
-        assert [chains(instance, 0.01, threads) for threads in (1, 2, 3)] == [1, 2, 3]
 
 
 def test_reaches_what_is_known_on_the_papers_instances(shared: Any) -> None:
@@ -351,3 +289,23 @@ def test_where_cities_lie_close_together_a_population_is_tried_in_less_time() ->
         instance = TspInstance(coords=np.random.default_rng(1).random((400, 2)) * (1.0, stretched))
         (run,) = TspLargeStep().runs([instance], greedy(instance)[None], share * usual)
         assert (run.recombination is not None) == there
+
+
+def test_alpha_is_what_a_tree_grows_by() -> None:
+    """Alpha of tree edges is 0, of others what the spanning tree would gain; lists keep the lowest."""
+    # A square with sides 1, 2, 3, 4: the tree leaves out 4, whose path has 3 as its longest edge.
+    graph = Graph(
+        np.array([0, 2, 4, 6, 8]),
+        np.array([1, 3, 0, 2, 1, 3, 2, 0]),
+        np.array([1.0, 4.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0]),
+    )
+    alpha = alpha_nearness(graph, 1, 0.0, 0.0)
+    assert alpha.tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    neighbours, distances, kept = choose(graph, alpha, 2)
+    assert neighbours.tolist() == [1, 3, 0, 2, 1, 3, 2, 0]
+    assert distances.tolist() == [1.0, 4.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0]
+    assert kept.tolist() == alpha.tolist()
+    neighbours, distances, kept = choose(graph, alpha, 1)
+    assert neighbours.tolist() == [1, 0, 1, 2]
+    assert distances.tolist() == [1.0, 1.0, 2.0, 3.0]
+    assert kept.tolist() == [0.0] * 4
