@@ -109,13 +109,6 @@ def test_where_every_tour_needs_an_edge_that_is_not_there(mark, options):
     assert error.value.exit_code == 3
 
 
-def test_a_tour_over_an_edge_that_is_not_there_is_infeasible():
-    """As `nsa check` says; and as a start it is refused."""
-    instance = TSP.from_record({"matrix": NINE})
-    assert "between which there is no edge" in instance.violation(np.array([0, 2, 1, 3, 4, 5, 6, 7, 8]))
-    assert instance.violation(nsa.solve(instance, seed=1).solution) is None
-
-
 def test_what_is_not_there_is_null_again():
     """A record keeps it, and with it the same instance."""
     marks = ({}, {"matrix": marked(NINE, 10**9)}, {"matrix": marked(NINE, 5), "no_edge": 5})

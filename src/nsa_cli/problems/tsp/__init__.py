@@ -18,6 +18,17 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
 from nsa_cli.problems.tsp.starts import STARTS, tightened
 
+#: Headers of the columns of names and of ids.
+_NAMES = listed(
+    "name, names, city, cities, city name, city names, town, towns, place, places, location, "
+    "locations, label, labels, node, nodes, stop, stops, station, title, points, point, "
+    "location name, stop name, node name, node names"
+)
+_IDS = listed(
+    "id, ids, city id, node id, city ids, node ids, stop id, location id, number, no, nr, index, "
+    "indices, key, code, i, #, city number, city no, node number, row"
+)
+
 
 class Tsp(Problem[TspInstance]):
     """Shortest tour through all cities: closed or a path, with lengths that may depend on the direction."""
@@ -31,23 +42,8 @@ class Tsp(Problem[TspInstance]):
         Column("z", listed("z, z coord, z coordinate, coord z, z pos, pos z, z position, zs")),
         Column("lat", listed("lat, latitude, lats, latitudes, lat deg")),
         Column("lon", listed("lon, longitude, lons, longitudes, lng, long, lon deg")),
-        Column(
-            "names",
-            listed(
-                "name, names, city, cities, city name, city names, town, towns, place, places, location, "
-                "locations, label, labels, node, nodes, stop, stops, station, title, points, point, "
-                "location name, stop name, node name, node names"
-            ),
-            text=True,
-        ),
-        Column(
-            "ids",
-            listed(
-                "id, ids, city id, node id, city ids, node ids, stop id, location id, number, no, nr, index, "
-                "indices, key, code, i, #, city number, city no, node number, row"
-            ),
-            text=True,
-        ),
+        Column("names", _NAMES, text=True),
+        Column("ids", _IDS, text=True),
     )
     column_sets = (("x", "y"), ("lat", "lon"), ("coords",))
     keys = ("comment", "display")

@@ -164,11 +164,8 @@ def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Exact:
         raise DataError(f"witness: expected a scale and {size} potentials", "witness")
     for i, x in enumerate(given):
         if not isinstance(x, int) or abs(x) > 2**POTENTIAL_BITS:
-            raise DataError(
-                f"witness: expected a potential of at most {POTENTIAL_BITS} bits, got {shown(str(x))}",
-                "witness",
-                i,
-            )
+            most = f"at most {POTENTIAL_BITS} bits, got {shown(str(x))}"
+            raise DataError(f"witness: expected a potential of {most}", "witness", i)
     finest = scale_of(instance)
     if not finest - 62 <= scale <= finest:
         why = "fine" if scale > finest else "coarse"

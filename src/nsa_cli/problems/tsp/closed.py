@@ -103,9 +103,8 @@ class ClosedTour(TspInstance):
         begin = int(np.flatnonzero(nodes == outer.size)[0])
         path = np.roll(nodes, -begin)[1:]
         first, last = outer.route.first, outer.route.last
-        turned = not outer.route.directed and (
-            path[-1] == first if first is not None else last is not None and path[0] == last
-        )
+        turned = path[-1] == first if first is not None else last is not None and path[0] == last
+        turned = turned and not outer.route.directed
         return np.asarray(path[::-1] if turned else path)
 
     def inward(self, solution: Solution) -> Solution:

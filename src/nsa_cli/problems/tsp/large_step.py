@@ -317,11 +317,9 @@ class TourPartition:
 
     def cut(self, draws: Draws) -> Floats:
         self._often = _FORGOTTEN * self._often + self._separated
-        cities, weights = self._tours.cities, _BASE + self._often
-        tour = self._state.chain.order
-        self._partition = partition_tour(
-            tour, cities.neighbours, cities.width, weights, draws(self.count - 1)
-        )
+        cities, weights, tour = self._tours.cities, _BASE + self._often, self._state.chain.order
+        near, width, some = cities.neighbours, cities.width, draws(self.count - 1)
+        self._partition = partition_tour(tour, near, width, weights, some)
         return np.diff(self._partition.bounds) / len(tour)
 
     def segment(self, number: int) -> Segment:

@@ -145,10 +145,9 @@ def _is_round(x: int) -> bool:
 
 
 def _recognised(number: str, absent: NDArray[np.bool_]) -> str:
-    return (
-        f"matrix: {number} is taken for no edge ({int((absent | absent.T).sum()) // 2} of them); "
-        "if it is a length, set no_edge to none, and null says that there is no edge"
-    )
+    count = int((absent | absent.T).sum()) // 2
+    otherwise = "if it is a length, set no_edge to none, and null says that there is no edge"
+    return f"matrix: {number} is taken for no edge ({count} of them); {otherwise}"
 
 
 def _symmetric(

@@ -10,17 +10,9 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kernels import neighbours as trees
 from nsa_cli.problems.tsp.kernels.metric import CODES, Floats, Ints, KernelMetric, lengths
-from nsa_cli.problems.tsp.kernels.neighbours import (
-    CHEBYSHEV,
-    EUCLIDEAN,
-    EVERYWHERE,
-    MANHATTAN,
-    PointTree,
-    find_in_tree,
-    find_nearest,
-    tree_of,
-)
+from nsa_cli.problems.tsp.kernels.neighbours import PointTree
 
 #: Nearest neighbours of each site.
 _NEIGHBOURS = 10
@@ -34,8 +26,8 @@ DEAR_UP_TO = 2000
 #: Nearest points in each orthant.
 _EACH_SIDE = 2
 
-#: Norms of the metrics that are not Euclidean.
-_NORMS = {"MAN_2D": MANHATTAN, "MAN_3D": MANHATTAN, "MAX_2D": CHEBYSHEV, "MAX_3D": CHEBYSHEV}
+#: Norms of the metrics that are not Euclidean, by the beginnings of their names.
+_NORMS = {"MAN": trees.MANHATTAN, "MAX": trees.CHEBYSHEV}
 
 #: Places of cities along Hilbert's curve, and the cities in their order, by instance.
 _curves: WeakKeyDictionary[TspInstance, tuple[Ints, Ints]] = WeakKeyDictionary()
@@ -153,7 +145,7 @@ def _lists(
         shape = (size, count)
         neighbours, distances = np.empty(shape, dtype=np.int64), np.full(shape, np.inf)
         if count:
-            find_nearest(metric, neighbours, distances)
+            trees.find_nearest(metric, neighbours, distances)
         return neighbours, distances
     neighbours = nearest_among(instance, cities, count)
     ends = np.repeat(np.arange(size), count), neighbours.ravel()
@@ -180,8 +172,8 @@ def nearest_points(points: Floats, count: int, edge_weight_type: str = "EXACT_2D
 
     The type chooses the norm: Euclidean, Manhattan or Chebyshev. Of points that are equally far, the first.
     """
-    norm = _NORMS.get(edge_weight_type, EUCLIDEAN)
-    return _looked_up(tree_of(points), norm, EVERYWHERE, count)
+    norm = _NORMS.get(edge_weight_type[:3], trees.EUCLIDEAN)
+    return _looked_up(trees.tree_of(points), norm, trees.EVERYWHERE, count)
 
 
 def nearest_in_orthants(points: Floats) -> Ints:
@@ -196,8 +188,8 @@ def nearest_in_orthants(points: Floats) -> Ints:
     int64[N, 2 ** axes * 2]
         -1 where there is none.
     """
-    tree = tree_of(points)
-    sides = [_looked_up(tree, EUCLIDEAN, side, _EACH_SIDE) for side in range(2 ** points.shape[1])]
+    tree = trees.tree_of(points)
+    sides = [_looked_up(tree, trees.EUCLIDEAN, side, _EACH_SIDE) for side in range(2 ** points.shape[1])]
     found = np.concatenate(sides, axis=1)
     return np.where(found < len(points), found, -1)
 
@@ -221,7 +213,7 @@ def _looked_up(tree: PointTree, norm: int, orthant: int, count: int) -> Ints:
     size = len(tree.points)
     found, far = np.empty((size, count), dtype=np.int64), np.empty(count)
     if count:
-        find_in_tree(tree, norm, orthant, found, far)
+        trees.find_in_tree(tree, norm, orthant, found, far)
     return found
 
 

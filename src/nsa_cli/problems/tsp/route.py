@@ -103,9 +103,8 @@ class Route:
         whole = list(range(size))  # a forest that tells paths apart
 
         def fail(why: str, at: int) -> NoReturn:
-            raise DataError(
-                f"fixed_edges{why} the edge of {_named(cities, self.fixed[at])}", "fixed_edges", at
-            )
+            message = f"fixed_edges{why} the edge of {_named(cities, self.fixed[at])}"
+            raise DataError(message, "fixed_edges", at)
 
         for at, (a, b) in enumerate(self.fixed):
             beyond[a].append(b)

@@ -181,10 +181,9 @@ def read(source: Source) -> list[Record]:
     if not kind:
         parsed.fail("EDGE_WEIGHT_TYPE is missing; expected EUC_2D or another type", 1)
     if kind != "EXPLICIT" and kind not in METRICS:
-        parsed.fail(
-            f"EDGE_WEIGHT_TYPE {shown(kind)} is not supported; there are EXPLICIT, {', '.join(METRICS)}",
-            parsed.line("EDGE_WEIGHT_TYPE"),
-        )
+        known = ", ".join(("EXPLICIT", *METRICS))
+        message = f"EDGE_WEIGHT_TYPE {shown(kind)} is not supported; there are {known}"
+        parsed.fail(message, parsed.line("EDGE_WEIGHT_TYPE"))
     size = _dimension(parsed)
     data: dict[str, Any] = {"edge_weight_type": kind, **_TYPES[_type(parsed)]}
     if name := parsed.value("NAME"):
@@ -294,10 +293,8 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Locate:
         parsed.fail("EDGE_WEIGHT_FORMAT is missing, which EXPLICIT needs", parsed.line("EDGE_WEIGHT_TYPE"))
     shape = text.upper()
     if shape not in _SHAPES:
-        parsed.fail(
-            f"EDGE_WEIGHT_FORMAT {shown(text)} is not supported; there are {', '.join(_SHAPES)}",
-            parsed.line("EDGE_WEIGHT_FORMAT"),
-        )
+        message = f"EDGE_WEIGHT_FORMAT {shown(text)} is not supported; there are {', '.join(_SHAPES)}"
+        parsed.fail(message, parsed.line("EDGE_WEIGHT_FORMAT"))
     section = _section(parsed, "EDGE_WEIGHT_SECTION")
     half = size * (size + 1) // 2 if "DIAG" in shape else size * (size - 1) // 2
     expected, got = size * size if shape == "FULL_MATRIX" else half, len(section.tokens)
@@ -358,11 +355,8 @@ def write(instance: TspInstance) -> str:
     if instance.comment is not None:
         lines += [f"COMMENT : {line}" for line in re.split(r"\r\n?|\n", instance.comment)]
     kind = "ATSP" if instance.route.directed else "HPP" if instance.route.open else "TSP"
-    lines += [
-        f"TYPE : {kind}",
-        f"DIMENSION : {instance.size}",
-        f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}",
-    ]
+    lines += [f"TYPE : {kind}", f"DIMENSION : {instance.size}"]
+    lines.append(f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}")
     if instance.coords is not None:
         lines.append("NODE_COORD_SECTION")
         rows = zip(instance.numbers, instance.coords.tolist(), strict=True)
@@ -381,12 +375,11 @@ def write(instance: TspInstance) -> str:
 
 
 def _check_ids(instance: TspInstance) -> None:
+    instead = "these have other ids; write json instead"
     if not all(isinstance(x, int) and x >= 0 for x in instance.cities.ids):
-        raise UsageError("TSPLIB names cities by integers from 0, these have other ids; write json instead")
+        raise UsageError(f"TSPLIB names cities by integers from 0, {instead}")
     if instance.matrix is not None and instance.ids not in (None, tuple(range(1, instance.size + 1))):
-        raise UsageError(
-            "TSPLIB numbers the cities of a matrix 1, 2, …, these have other ids; write json instead"
-        )
+        raise UsageError(f"TSPLIB numbers the cities of a matrix 1, 2, …, {instead}")
 
 
 def _one_line(text: str) -> str:
@@ -425,12 +418,8 @@ def read_tour(source: Source) -> list[int]:
 
 def write_tour(instance: TspInstance, solution: Solution) -> str:
     """Write a tour with its length in the comment, as other programs of the field do."""
-    name, length = _one_line(instance.name or "unnamed"), instance.objective(solution)
-    numbers = instance.numbers
-    lines = [
-        f"NAME : {name}.tour",
-        f"COMMENT : Length = {length}{', an open path' if instance.route.open else ''}",
-        "TYPE : TOUR",
-        f"DIMENSION : {instance.size}",
-    ]
-    return "\n".join([*lines, "TOUR_SECTION", *(str(numbers[i]) for i in solution), "-1", "EOF", ""])
+    name, numbers = _one_line(instance.name or "unnamed"), instance.numbers
+    length = f"{instance.objective(solution)}{', an open path' if instance.route.open else ''}"
+    lines = [f"NAME : {name}.tour", f"COMMENT : Length = {length}", "TYPE : TOUR"]
+    lines += [f"DIMENSION : {instance.size}", "TOUR_SECTION", *(str(numbers[i]) for i in solution)]
+    return "\n".join([*lines, "-1", "EOF", ""])

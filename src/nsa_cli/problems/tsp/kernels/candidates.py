@@ -276,28 +276,24 @@ def _choose_city(
 @inlined
 def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -> None:
     """Compute the features of the first `count` cities of a window."""
-    size, seen, instance, city = len(work.tour), work.seen, batch.tours.data_row[row], np.int64(window)
-    nearest = batch.nearest_edges[instance]
-    if batch.tours.plane:
-        plane, ends = batch.plane[instance], work.ends
-        for o in range(count):
-            before, after = _beside(work, city)
+    size, seen, ends, instance = len(work.tour), work.seen, work.ends, batch.tours.data_row[row]
+    plane, nearest = batch.plane[instance], batch.nearest_edges[instance]
+    city, spacing = np.int64(window), two_opt.spacing_of(batch, row, size)
+    for o in range(count):
+        before, after = _beside(work, city)
+        seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
+        if batch.tours.plane:
             ends[0, o], ends[1, o] = plane[city, 0], plane[city, 1]
             ends[2, o], ends[3, o] = plane[before, 0], plane[before, 1]
             ends[4, o], ends[5, o] = plane[after, 0], plane[after, 1]
-            seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
-            city = _wrapped(city + batch.stride, size)
+        else:
+            seen[0, o] = two_opt.edge_length(batch.tours, row, city, before) / spacing
+            seen[1, o] = two_opt.edge_length(batch.tours, row, city, after) / spacing
+        city = _wrapped(city + batch.stride, size)
+    if batch.tours.plane:
         for o in range(WINDOW):
             seen[0, o] = two_opt.plane_distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
             seen[1, o] = two_opt.plane_distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
-        return
-    spacing = two_opt.spacing_of(batch, row, size)
-    for o in range(count):
-        before, after = _beside(work, city)
-        seen[0, o] = two_opt.edge_length(batch.tours, row, city, before) / spacing
-        seen[1, o] = two_opt.edge_length(batch.tours, row, city, after) / spacing
-        seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
-        city = _wrapped(city + batch.stride, size)
 
 
 @inlined

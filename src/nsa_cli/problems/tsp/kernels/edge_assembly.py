@@ -171,18 +171,8 @@ def _find_cycles(chain: Chain, assembly: Assembly, other: Words, draws: np.uint6
         b, b1 = other[_before(q, size)], other[_after(q, size)]
         if (a == b and a1 == b1) or (a == b1 and a1 == b):
             continue
-        mine = theirs = 0
-        if a != b and a != b1:
-            only[4 * v], mine = a, 1
-        if a1 != b and a1 != b1:
-            only[4 * v + mine] = a1
-            mine += 1
-        if b != a and b != a1:
-            only[4 * v + 2], theirs = b, 1
-        if b1 != a and b1 != a1:
-            only[4 * v + 2 + theirs] = b1
-            theirs += 1
-        left[2 * v], left[2 * v + 1] = mine, theirs
+        left[2 * v] = _list_other(only, 4 * v, (a, a1), (b, b1))
+        left[2 * v + 1] = _list_other(only, 4 * v + 2, (b, b1), (a, a1))
         differing[waiting] = v
         waiting += 1
     seen, walk, cycles, starts = assembly.seen, assembly.walk, assembly.cycles, assembly.starts
@@ -231,6 +221,17 @@ def _find_cycles(chain: Chain, assembly: Assembly, other: Words, draws: np.uint6
             starts[count] = filled
             steps = begin  # its `seen` stays: the walk is there again
     return count
+
+
+@inlined
+def _list_other(only: Words, at: int, own: tuple[Any, Any], others: tuple[Any, Any]) -> int:
+    """List those of a city's neighbours that it does not have in the other tour; return how many."""
+    found = 0
+    for k in range(2):
+        if own[k] != others[0] and own[k] != others[1]:
+            only[at + found] = own[k]
+            found += 1
+    return found
 
 
 @inlined
@@ -436,13 +437,8 @@ def _rebuild(chain: Chain, assembly: Assembly, count: int) -> None:
     The path goes around one subtour with all segments, so it may be read from any of them, and in either
     direction. Where it passes the longest segment backward it is read backward, too.
     """
-    cuts, path, order, position, size = (
-        assembly.cuts,
-        assembly.path,
-        chain.order,
-        chain.position,
-        len(chain.order),
-    )
+    cuts, path, size = assembly.cuts, assembly.path, len(chain.order)
+    order, position = chain.order, chain.position
     longest, most = 0, 0
     for k in range(count):
         i = path[k] if path[k] >= 0 else -1 - path[k]

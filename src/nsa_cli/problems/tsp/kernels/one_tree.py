@@ -176,15 +176,11 @@ def spanning_weight(
     size, axes = len(potentials), metric.stride
     leaves = 1 << max(math.ceil(math.log2(size / _LEAF)), 0)
     coords = metric.data.reshape(size, axes)
-    boxes = Boxes(
-        metric._replace(data=np.append(metric.data, np.zeros(axes))),
-        unit,
-        np.append(potentials, 0),
-        _minima(np.hstack([coords, -coords, potentials[:, None]]), leaves),
-    )
-    forest = Forest(
-        np.arange(size), np.empty(size, np.int64), np.zeros((size, 2), np.int64), np.zeros(size, np.int64)
-    )
+    lowest = _minima(np.hstack([coords, -coords, potentials[:, None]]), leaves)
+    metric = metric._replace(data=np.append(metric.data, np.zeros(axes)))
+    boxes = Boxes(metric, unit, np.append(potentials, 0), lowest)
+    empty = np.zeros((4, size), np.int64)
+    forest = Forest(np.arange(size), empty[0], empty[1:3].reshape(size, 2), empty[3])
     components = size
     while components > 1:
         if stop():

@@ -66,11 +66,8 @@ def partition_tour(tour: Words, neighbours: Words, width: int, weights: Floats, 
     draws : float64[P - 1]
         Uniform numbers in (0, 1).
     """
-    cities, rank, bounds = (
-        tour.astype(np.int64),
-        np.empty(len(tour), np.int64),
-        np.zeros(len(draws) + 2, np.int64),
-    )
+    cities, bounds = tour.astype(np.int64), np.zeros(len(draws) + 2, np.int64)
+    rank = np.empty_like(cities)
     rank[cities] = np.arange(len(tour))
     bounds[1], place = len(tour), rank.copy()
     _divide(cities, place, bounds, neighbours, width, weights, draws, np.empty_like(cities))

@@ -377,13 +377,11 @@ def _score_second_relative(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
 ) -> float:
     size, pair, slot = len(work.tour), work.pair, work.second
-    old = work.seen[0, first + 1]
+    old, heat = work.seen[0, first + 1], temperature * math.sqrt(size)
     if batch.plane:
-        _pair_features(
-            work.plane, work.seen, pair, first, old, np.float32(temperature * math.sqrt(size)), size
-        )
+        _pair_features(work.plane, work.seen, pair, first, old, np.float32(heat), size)
     else:
-        spacing, heat = spacing_of(batch, row, size), temperature * math.sqrt(size)
+        spacing = spacing_of(batch, row, size)
         here, before = work.tour[first], work.tour[first - 1 if first > 0 else size - 1]
         last = work.tour[size - 1]
         for j in range(size):
