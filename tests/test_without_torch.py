@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nsa_cli.kernels.toolchain import library
-from nsa_cli.solver.choose import choose_device
+from nsa_cli.solver.search import choose_device
 
 ROOT = Path(__file__).parents[1]
 
@@ -130,8 +130,8 @@ sys.exit(exit_code(["solve", "examples/packing.csv", "--steps", "10", "--policy"
 
 def test_a_gpu_is_left_alone_where_torch_is_not(monkeypatch):
     """`auto` is then the CPU."""
-    monkeypatch.setattr("nsa_cli.solver.choose._may_have_cuda", lambda: True)
-    monkeypatch.setattr("nsa_cli.solver.choose.is_installed", lambda package: package != "torch")
+    monkeypatch.setattr("nsa_cli.solver.search._may_have_cuda", lambda: True)
+    monkeypatch.setattr("nsa_cli.solver.search.is_installed", lambda package: package != "torch")
     assert choose_device("auto") == "cpu"
 
 

@@ -18,8 +18,7 @@ from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
 from nsa_cli.solver import batch
-from nsa_cli.solver.choose import choose
-from nsa_cli.solver.search import Beginning
+from nsa_cli.solver.search import Beginning, choose
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 

@@ -16,7 +16,7 @@ from nsa_cli.core.reading import Reading
 from nsa_cli.io.source import decode
 from nsa_cli.problems import all_problems, find_problem
 from nsa_cli.problems.files import Found, Unread, check_settings, read_each, read_records
-from nsa_cli.problems.tsp.measures import EARTH
+from nsa_cli.problems.tsp.distances import EARTH
 from nsa_cli.problems.vocabulary import vocabulary
 
 

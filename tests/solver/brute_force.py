@@ -21,7 +21,7 @@ import numpy as np
 
 import nsa_cli as nsa
 from nsa_cli.problems.solutions import ClaimedSolution
-from nsa_cli.problems.tsp.bound import held_karp
+from nsa_cli.problems.tsp import bound as held_karp
 from nsa_cli.solver.check import evaluate
 
 #: Families of numbers: each draws one, given a generator.

@@ -3,8 +3,7 @@
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.solver.choose import choose, choose_device, choose_policy
-from nsa_cli.solver.search import CompiledSearch, LargeStepSearch
+from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, choose, choose_device, choose_policy
 from nsa_cli.solver.settings import Settings
 
 

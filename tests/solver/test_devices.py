@@ -11,8 +11,7 @@ import torch
 
 import nsa_cli as nsa
 from nsa_cli.problems import find_problem
-from nsa_cli.solver.choose import choose, choose_device, device_for
-from nsa_cli.solver.search import CompiledSearch, LargeStepSearch
+from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, choose, choose_device, device_for
 from nsa_cli.solver.settings import Settings
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -31,7 +30,7 @@ def two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-    monkeypatch.setattr("nsa_cli.solver.choose._may_have_cuda", lambda: True)
+    monkeypatch.setattr("nsa_cli.solver.search._may_have_cuda", lambda: True)
     monkeypatch.setattr(torch, "empty", lambda *_, **__: None)
     monkeypatch.delenv("LOCAL_RANK", raising=False)
 

@@ -20,9 +20,8 @@ from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.build import find_policy
 from nsa_cli.problems import builtin_names
 from nsa_cli.solver import search_torch
-from nsa_cli.solver.batch import batches
-from nsa_cli.solver.choose import choose
-from nsa_cli.solver.plan import plan
+from nsa_cli.solver.batch import batches, plan
+from nsa_cli.solver.search import choose
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_each
 
@@ -266,7 +265,7 @@ def test_the_plan_takes_batches_of_that_size(device: dict[str, int], monkeypatch
     """Whole instances, at least one; the place of each is kept."""
     tasks = nsa.generate("knapsack", 50, 7, seed=1)
     search = on_cuda(tasks[0])
-    monkeypatch.setattr("nsa_cli.solver.plan.choose", lambda *_: search)
+    monkeypatch.setattr("nsa_cli.solver.batch.choose", lambda *_: search)
     device["free"] = int(3.5 * 2 * of("knapsack", 50, "uniform").device / 0.6)
     found = plan(tasks, Settings(**OPTIONS, policy="uniform"))
     assert [one.places for one in found] == [(0, 1, 2), (3, 4, 5), (6,)]

@@ -2,7 +2,7 @@
 
 import nsa_cli as nsa
 from nsa_cli.solver import search
-from nsa_cli.solver.plan import plan
+from nsa_cli.solver.batch import plan
 from nsa_cli.solver.settings import Settings
 
 

@@ -1,4 +1,4 @@
-"""Edge lengths of TSPLIB, computed by hand."""
+"""Edge lengths of TSPLIB, computed by hand; kernels have the same to the last bit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from nsa_cli.kernels.jit import uncached
 from nsa_cli.problems.tsp.distances import METRICS, prepare
+from nsa_cli.problems.tsp.instance import TspInstance
+from nsa_cli.problems.tsp.kernels import metric as kernels
+from nsa_cli.problems.tsp.kernels.metric import lengths, tour_length
+from nsa_cli.problems.tsp.neighbour_lists import kernel_metric
 
 #: kind, two cities, length; the arithmetic beside it.
 CASES = [
@@ -44,20 +49,12 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "a", "b", "length"), CASES)
 def test_lengths_by_hand(kind: str, a: tuple[float, ...], b: tuple[float, ...], length: float) -> None:
-    """Every type metrics and rounds as the documentation of TSPLIB says, both ways."""
+    """Every type measures and rounds as the documentation of TSPLIB says, both ways, tensors too."""
     x, y = prepare(kind, np.array([a, b], dtype=np.float64))[:, None]
     metric = METRICS[kind].lengths
     assert metric(x, y).item() == pytest.approx(length, abs=1e-15)
     assert metric(y, x) == metric(x, y)
-
-
-@pytest.mark.parametrize(("kind", "a", "b", "length"), CASES)
-def test_torch_measures_the_same(
-    kind: str, a: tuple[float, ...], b: tuple[float, ...], length: float
-) -> None:
-    """The engine's tensors get the lengths that arrays get."""
-    x, y = torch.from_numpy(prepare(kind, np.array([a, b], dtype=np.float64)))
-    assert float(METRICS[kind].lengths(x, y)) == pytest.approx(length, abs=1e-15)
+    assert float(metric(*map(torch.from_numpy, (x[0], y[0])))) == pytest.approx(length, abs=1e-15)
 
 
 @pytest.mark.parametrize("kind", METRICS)
@@ -91,3 +88,47 @@ def test_labels_say_how_lengths_are_rounded() -> None:
     """The result can state the convention: the type, and what happens to fractions."""
     assert METRICS["EUC_2D"].label == "EUC_2D (rounded)"
     assert all(metric.label.startswith(kind) for kind, metric in METRICS.items())
+
+
+# --- kernels -----------------------------------------------------------------------------------------
+
+length, is_shorter = uncached(kernels.length), uncached(kernels.is_shorter)
+
+
+@pytest.mark.parametrize("kind", [*METRICS, "EXPLICIT"])
+@pytest.mark.parametrize("spread", [1.0, 90.0, 1e6])
+def test_kernels_measure_as_arrays_do(kind: str, spread: float) -> None:
+    """Every metric gives the same bits; renumbered cities, too."""
+    rng = np.random.default_rng(5)
+    size = 60
+    if kind == "EXPLICIT":
+        matrix = np.triu(rng.integers(0, int(spread) + 5, (size, size)), 1)
+        instance = TspInstance(edge_weight_type=kind, matrix=matrix + matrix.T)
+    else:
+        spread = min(spread, 90.0) if kind == "GEO" else spread
+        coords = rng.uniform(-spread, spread, (size, METRICS[kind].axes))
+        coords[1::7] = np.round(coords[1::7])  # halves and exact integers occur
+        instance = TspInstance(edge_weight_type=kind, coords=coords)
+    cities = rng.permutation(size)
+    i, j = (index.ravel() for index in np.indices((size, size)))
+    i, j = i[i != j], j[i != j]
+    expected = instance.edges(cities[i], cities[j])
+    metric = kernel_metric(instance, cities)
+    assert np.array_equal(lengths(metric, i, j), expected)
+    pairs = list(zip(i[:200].tolist(), j[:200].tolist(), strict=True))
+    limit = float(np.median(expected)) + 0.25
+    assert [length(metric, a, b) for a, b in pairs] == expected[:200].tolist()
+    assert [is_shorter(metric, a, b, limit) for a, b in pairs] == (expected[:200] < limit).tolist()
+    tour = rng.permutation(size)
+    assert tour_length(metric, tour.astype(np.uint32)) == pytest.approx(instance.objective(cities[tour]))
+
+
+def test_great_circles_without_a_matrix() -> None:
+    """Large GEO instances are measured by formula, as the small ones by matrix."""
+    instance = TspInstance(
+        edge_weight_type="GEO", coords=np.random.default_rng(1).uniform(-80, 80, (2100, 2)).round(2)
+    )
+    metric = kernel_metric(instance, np.arange(2100))
+    assert metric.data.size == 4200
+    i, j = np.random.default_rng(2).integers(0, 2100, (2, 20_000))
+    assert np.array_equal(lengths(metric, i, j), instance.edges(i, j))

@@ -11,7 +11,7 @@ from nsa_cli.core.errors import DataError, InfeasibleError
 from nsa_cli.core.record import Source
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances, write_instances
-from nsa_cli.problems.tsp.bound import held_karp
+from nsa_cli.problems.tsp import bound as held_karp
 from nsa_cli.problems.tsp.closed import ClosedTour, searched
 
 TSP = find_problem("tsp")
@@ -150,16 +150,6 @@ def test_directed_tours_of_a_hundred_cities_are_near_the_bound():
         assert 0 <= result.gap < 0.015
 
 
-def test_a_record_gives_the_same_instance():
-    """All requirements are in the JSON form."""
-    record = {"matrix": [[0, 1, 2], [3, 0, 4], [5, 6, 0]], "names": ["a", "b", "c"], "from": "b"}
-    record |= {"fixed_edges": [["c", "a"]]}
-    instance = TSP.from_record(record)
-    assert TSP.from_record(instance.record()).route == instance.route
-    assert instance.route.directed
-    assert (instance.route.first, instance.route.fixed) == (1, ((2, 0),))
-
-
 SQUARE = {"coords": [[0, 0], [1, 0], [1, 1], [0, 1], [2, 2]], "names": list("ABCDE")}
 ONE_WAY = {"matrix": [[0, 1, 2], [3, 0, 4], [5, 6, 0]]}
 
@@ -170,29 +160,17 @@ ONE_WAY = {"matrix": [[0, 1, 2], [3, 0, 4], [5, 6, 0]]}
         (SQUARE | {"from": "Z"}, "from: there is no city 'Z' in the instance"),
         (SQUARE | {"to": 9}, "to: there is no city 9 in the instance"),
         (SQUARE | {"from": "A", "to": "A"}, "from and to are both city 'A'; expected two ends"),
-        (
-            SQUARE | {"open": False, "to": "A"},
-            "to: a closed tour has no ends; leave it out, or give open: true",
-        ),
+        (SQUARE | {"open": False, "to": "A"}, "to: a closed tour has no ends; leave it out, or give open:"),
         (SQUARE | {"open": True, "closed": True}, "open and closed are both true; expected one of them"),
         (SQUARE | {"open": "maybe"}, "open: expected true or false, got 'maybe'"),
         (SQUARE | {"open": True, "from": "A", "depot": "B"}, "depot and from name two cities"),
         (SQUARE | {"fixed_edges": [["A", "B"], ["A", "C"], ["A", "D"]]}, "city 'A' has more than two"),
-        (
-            SQUARE | {"fixed_edges": [["A", "B"], ["B", "C"], ["C", "A"]]},
-            "fixed_edges close a tour of 3 of the 5 cities, among them 'A' and 'B' and 'C'",
-        ),
-        (
-            SQUARE | {"fixed_edges": [["A", "A"]]},
-            "fixed_edges, element 1: expected two cities, got 'A' twice",
-        ),
+        (SQUARE | {"fixed_edges": [["A", "B"], ["B", "C"], ["C", "A"]]}, "fixed_edges close a tour of 3 of"),
+        (SQUARE | {"fixed_edges": [["A", "A"]]}, "fixed_edges, element 1: expected two cities, got 'A'"),
         (SQUARE | {"fixed_edges": [["A", "B"], ["A"]]}, "fixed_edges, element 2: expected two cities, got"),
         (SQUARE | {"fixed_edges": [["A", "Q"]]}, "fixed_edges, element 1: there is no city 'Q'"),
         (SQUARE | {"fixed_edges": "A-B"}, "fixed_edges: expected pairs of cities, got"),
-        (
-            SQUARE | {"from": "B", "fixed_edges": [["A", "B"], ["B", "C"]]},
-            "from: fixed edges lead past city 'B', which is to be an end of the path",
-        ),
+        (SQUARE | {"from": "B", "fixed_edges": [["A", "B"], ["B", "C"]]}, "from: fixed edges lead past city"),
         (
             SQUARE | {"from": "A", "to": "C", "fixed_edges": [["A", "B"], ["B", "C"]]},
             "fixed_edges lead from 'A' and 'C' past the other cities",
@@ -205,10 +183,7 @@ ONE_WAY = {"matrix": [[0, 1, 2], [3, 0, 4], [5, 6, 0]]}
             {"matrix": [[0, None, 2], [None, 0, 4], [5, 6, 0]], "fixed_edges": [[1, 2]]},
             "fixed_edges: between 1 and 2 there is no edge in the matrix",
         ),
-        (
-            {"coords": [[i, i] for i in range(5001)], "open": True},
-            "open paths and fixed edges are for 5000 cities at most, got 5001",
-        ),
+        ({"coords": [[i, i] for i in range(5001)], "open": True}, "open paths and fixed edges are for 5000"),
     ],
 )
 def test_what_cannot_be_is_refused(record, message):
@@ -262,6 +237,7 @@ def test_annealing_has_uniform_proposals_where_lengths_have_no_direction():
     [
         (SQUARE | {"from": "A", "fixed_edges": [["B", "D"]]}, ("json", "csv")),
         (ONE_WAY | {"fixed_edges": [[1, 2]]}, ("json", "tsplib")),
+        (ONE_WAY | {"names": list("abc"), "from": "b", "fixed_edges": [["c", "a"]]}, ("json",)),
         ({"coords": SQUARE["coords"], "open": True}, ("json", "csv", "tsplib")),
     ],
 )

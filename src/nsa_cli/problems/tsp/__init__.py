@@ -12,17 +12,21 @@ from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.problem import Column, Problem
 from nsa_cli.core.words import listed
 from nsa_cli.problems.tsp.closed import FEW, ClosedTour, searched
+from nsa_cli.problems.tsp.distances import MEASURES
 from nsa_cli.problems.tsp.forms import FORMATS, SOLUTION_FORMATS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.measures import MEASURES
 from nsa_cli.problems.tsp.neighbourhoods import Paper, nearest_cities, parse
-from nsa_cli.problems.tsp.penalty import tightened
-from nsa_cli.problems.tsp.starts import (
-    curve,
-    greedy_edge,
-    nearest_neighbour,
-    obedient,
-    random_tour,
+from nsa_cli.problems.tsp.starts import STARTS, tightened
+
+#: Headers of the columns of names and of ids.
+_NAMES = listed(
+    "name, names, city, cities, city name, city names, town, towns, place, places, location, "
+    "locations, label, labels, node, nodes, stop, stops, station, title, points, point, "
+    "location name, stop name, node name, node names"
+)
+_IDS = listed(
+    "id, ids, city id, node id, city ids, node ids, stop id, location id, number, no, nr, index, "
+    "indices, key, code, i, #, city number, city no, node number, row"
 )
 
 
@@ -38,23 +42,8 @@ class Tsp(Problem[TspInstance]):
         Column("z", listed("z, z coord, z coordinate, coord z, z pos, pos z, z position, zs")),
         Column("lat", listed("lat, latitude, lats, latitudes, lat deg")),
         Column("lon", listed("lon, longitude, lons, longitudes, lng, long, lon deg")),
-        Column(
-            "names",
-            listed(
-                "name, names, city, cities, city name, city names, town, towns, place, places, location, "
-                "locations, label, labels, node, nodes, stop, stops, station, title, points, point, "
-                "location name, stop name, node name, node names"
-            ),
-            text=True,
-        ),
-        Column(
-            "ids",
-            listed(
-                "id, ids, city id, node id, city ids, node ids, stop id, location id, number, no, nr, index, "
-                "indices, key, code, i, #, city number, city no, node number, row"
-            ),
-            text=True,
-        ),
+        Column("names", _NAMES, text=True),
+        Column("ids", _IDS, text=True),
     )
     column_sets = (("x", "y"), ("lat", "lon"), ("coords",))
     keys = ("comment", "display")
@@ -89,13 +78,7 @@ class Tsp(Problem[TspInstance]):
     arrays = {"coords": 2, "matrix": 2, "edge_weight_type": 0}
     formats = FORMATS
     solution_formats = SOLUTION_FORMATS
-    starts = {
-        "greedy": obedient(greedy_edge),
-        "nearest": obedient(nearest_neighbour),
-        "curve": obedient(curve),
-        "random": obedient(random_tour),
-        "paper": obedient(random_tour),
-    }
+    starts = STARTS
     answer_columns = ("position", "id")
     settings = (
         *("edge_weight_type", "no_edge", "open", "closed", "from", "to", "depot", "symmetric", "asymmetric"),

@@ -49,21 +49,6 @@ _ASKED = 256
 _ROWS = 16
 
 
-class Penalised(NamedTuple):
-    """Lengths between nodes with the penalties that make every shortest tour obey.
-
-    Attributes
-    ----------
-    lengths : [M, M]
-        They are symmetric, unless edges have a direction and each city has a single node.
-    factor : int
-        All of them are multiplied by it, so that whole ones stay whole.
-    """
-
-    lengths: NDArray[Any]
-    factor: int
-
-
 class WholeLengths(NamedTuple):
     """An instance with its lengths in whole numbers, rounded down where bits are too few.
 
@@ -118,9 +103,8 @@ class ClosedTour(TspInstance):
         begin = int(np.flatnonzero(nodes == outer.size)[0])
         path = np.roll(nodes, -begin)[1:]
         first, last = outer.route.first, outer.route.last
-        turned = not outer.route.directed and (
-            path[-1] == first if first is not None else last is not None and path[0] == last
-        )
+        turned = path[-1] == first if first is not None else last is not None and path[0] == last
+        turned = turned and not outer.route.directed
         return np.asarray(path[::-1] if turned else path)
 
     def inward(self, solution: Solution) -> Solution:
@@ -168,48 +152,36 @@ class ClosedTour(TspInstance):
         """Make the same instance with whole lengths, for bounds without rounding errors."""
         outer = self.outer
         kinds = _kinds(outer)
-        nodes = len(kinds) * (2 if outer.route.directed else 1)
-        numbers = outer.exact_matrix if outer.matrix is not None else None
-        most = _BITS - 2 * nodes.bit_length() - 2
-        if numbers is None and outer.metric is not None and not outer.metric.rounded:
-            lengths = self.between
-            digits = most - int(np.frexp(np.abs(lengths).max())[1])
-            units, unit = np.floor(np.ldexp(lengths, digits)).astype(np.int64), Fraction(2) ** -digits
-        else:
-            units = self.between.astype(np.int64) if numbers is None else numbers.units
-            unit = Fraction(1, 1 if numbers is None else numbers.denominator)
-            units = units if numbers is None else _padded(units, len(kinds))
-            there = np.where(kinds == _NONE, 0, units)
-            shift = max(int(abs(there).max()).bit_length() - most, 0)
-            units, unit = (there >> shift).astype(np.int64), unit * (1 << shift)
-        found = _penalised(units, kinds, outer.route, two_sided=outer.route.directed)
-        whole = TspInstance(edge_weight_type="EXPLICIT", matrix=found.lengths)
-        return WholeLengths(whole, unit / found.factor)
+        most = _BITS - 2 * (len(kinds) * (2 if outer.route.directed else 1)).bit_length() - 2
+        units, unit = self.between, Fraction(1)
+        if outer.matrix is not None:
+            units, unit = _padded(outer.exact_matrix.units, len(kinds)), unit / outer.exact_matrix.denominator
+        elif outer.metric is not None and not outer.metric.rounded:
+            digits = most - int(np.frexp(np.abs(units).max())[1])
+            units, unit = np.floor(np.ldexp(units, digits)), Fraction(2) ** -digits
+        units = units.astype(np.int64) if units.dtype == np.float64 else units
+        there = np.where(kinds == _NONE, 0, units)
+        shift = max(int(abs(there).max()).bit_length() - most, 0)
+        units, unit = (there >> shift).astype(np.int64), unit * (1 << shift)
+        matrix, factor = _penalised(units, kinds, outer.route, two_sided=outer.route.directed)
+        return WholeLengths(TspInstance(edge_weight_type="EXPLICIT", matrix=matrix), unit / factor)
 
 
 def searched(instance: TspInstance) -> TspInstance:
     """Give the instance that searches work on: a closed symmetric one, with a matrix."""
-    if not needs_closing(instance):
-        return instance
     route = instance.route
+    # Of two cities there is one closed tour anyway.
+    if isinstance(instance, ClosedTour) or route.is_plain or instance.size <= 2 - route.open:
+        return instance
     between = _between(instance)
-    found = _penalised(between, _kinds(instance), route, two_sided=route.directed)
+    matrix, factor = _penalised(between, _kinds(instance), route, two_sided=route.directed)
     return ClosedTour(
         name=instance.name,
         best_known=instance.best_known,
         edge_weight_type="EXPLICIT",
-        matrix=np.divide(found.lengths, found.factor, out=found.lengths),
+        matrix=np.divide(matrix, factor, out=matrix),
         outer=instance,
         between=between,
-    )
-
-
-def needs_closing(instance: TspInstance) -> bool:
-    """Tell whether searches need another form: of two cities there is one closed tour anyway."""
-    return (
-        not isinstance(instance, ClosedTour)
-        and not instance.route.is_plain
-        and instance.size > 2 - (instance.route.open)
     )
 
 
@@ -221,7 +193,7 @@ def directed_lengths(instance: TspInstance) -> NDArray[Any]:
     i, j = np.indices((instance.size, instance.size))
     kinds = _kinds(instance)
     units = _padded(instance.exact_edges(i, j).units, len(kinds))
-    return _penalised(units.astype(object), kinds, instance.route, two_sided=False).lengths
+    return _penalised(units.astype(object), kinds, instance.route, two_sided=False)[0]
 
 
 def _between(instance: TspInstance) -> NDArray[np.float64]:
@@ -265,12 +237,18 @@ def _kinds(instance: TspInstance) -> NDArray[np.uint8]:
 
 def _penalised(
     lengths: NDArray[Any], kinds: NDArray[np.uint8], route: Route, *, two_sided: bool
-) -> Penalised:
-    """Put penalties on lengths [C, C] by their kinds.
+) -> tuple[NDArray[Any], int]:
+    """Put penalties on lengths [C, C] by their kinds, which make every shortest tour obey.
 
     A tour of M nodes has f fixed edges and M - f others. All lengths are between `low` and `high`; those of
     the dummy node are set to one of them, those within a city to `low`. A tour that lacks a of the fixed
     edges and has p that are not there saves at most (M - f + 1) (high - low) by it, and pays a + p penalties.
+
+    Returns
+    -------
+    lengths, factor : [M, M], int
+        Symmetric, unless edges have a direction and each city has a single node; all of them are multiplied
+        by the factor, so that whole ones stay whole.
     """
     count = len(lengths)
     there = (kinds != _NONE) & ~np.eye(count, dtype=bool)
@@ -302,4 +280,4 @@ def _penalised(
         city = np.arange(0, nodes, 2)
         values[city, city + 1] = values[city + 1, city] = nodes * (low - big_m) + shift
     np.fill_diagonal(values, 0)
-    return Penalised(values, nodes)
+    return values, nodes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,16 +24,15 @@ from nsa_cli.core.instance import (
     positions,
     text_of,
 )
-from nsa_cli.problems.tsp.distances import METRICS, Metric, prepare
-from nsa_cli.problems.tsp.matrix import read_matrix
-from nsa_cli.problems.tsp.measures import MEASURES, find_metric, measured_matrix
+from nsa_cli.problems.tsp.distances import MEASURES, METRICS, Metric, find_metric, measured_matrix, prepare
+from nsa_cli.problems.tsp.matrix import flattened, read_matrix
 from nsa_cli.problems.tsp.route import FREE, MOST_ENDS, Route, is_symmetric, read_route
 
 #: The type of coordinates that come without one: real Euclidean lengths.
 REAL = "EXACT_2D"
 
-#: Between coordinates below this, lengths are finite in any metric.
-_NO_OVERFLOW = 1e150
+#: What measures of whole coordinates are in TSPLIB, but for the number of axes.
+_ROUNDED = {"MANHATTAN": "MAN", "CHEBYSHEV": "MAX"}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -88,21 +87,12 @@ class TspInstance(Instance):
 
     def __post_init__(self) -> None:
         if (self.coords is None) == (self.matrix is None):
-            raise DataError(
-                "expected either coords or matrix, got " + ("neither" if self.coords is None else "both")
-            )
-        if self.edge_weight_type not in METRICS and self.edge_weight_type != "EXPLICIT":
-            raise DataError(
-                f"edge_weight_type: expected EXPLICIT or one of {', '.join(METRICS)}, "
-                f"got {shown(self.edge_weight_type)}",
-                "edge_weight_type",
-            )
+            got = "neither" if self.coords is None else "both"
+            raise DataError(f"expected either coords or matrix, got {got}")
         if (self.edge_weight_type == "EXPLICIT") != (self.matrix is not None):
-            raise DataError(
-                f"edge_weight_type: {self.edge_weight_type} does not go with "
-                f"{'coords' if self.matrix is None else 'a matrix'}",
-                "edge_weight_type",
-            )
+            got = "coords" if self.matrix is None else "a matrix"
+            message = f"edge_weight_type: {self.edge_weight_type} does not go with {got}"
+            raise DataError(message, "edge_weight_type")
         if self.size == 0:
             raise DataError("expected at least one city, got none", "coords")
         if self.display is not None and len(self.display) != self.size:
@@ -112,14 +102,10 @@ class TspInstance(Instance):
             self._check_route()
 
     def _check_route(self) -> None:
-        ends = self.size * (2 if self.route.directed else 1)
-        if ends > MOST_ENDS:
-            what = (
-                "lengths that depend on the direction"
-                if self.route.directed
-                else "open paths and fixed edges"
-            )
-            most = MOST_ENDS // (ends // self.size)
+        what, most = "open paths and fixed edges", MOST_ENDS
+        if self.route.directed:
+            what, most = "lengths that depend on the direction", MOST_ENDS // 2
+        if self.size > most:
             raise DataError(f"{what} are for {most} cities at most, got {self.size}; solve parts of it")
         for at, (a, b) in enumerate(self.route.fixed):
             if self.absent is not None and self.absent[a, b]:
@@ -168,10 +154,9 @@ class TspInstance(Instance):
             return cls(edge_weight_type=kind, coords=coords, **fields)
         if square is not None:
             raise DataError("expected either coords or matrix, got both")
-        if kind == "MANHATTAN" and coords.dtype == np.int64:  # whole lengths need no rounding, and no matrix
-            return cls(edge_weight_type=f"MAN_{coords.shape[1]}D", coords=coords, **fields)
-        if kind == "CHEBYSHEV" and coords.dtype == np.int64:
-            return cls(edge_weight_type=f"MAX_{coords.shape[1]}D", coords=coords, **fields)
+        whole = f"{_ROUNDED.get(kind)}_{coords.shape[1]}D"
+        if coords.dtype == np.int64 and whole in METRICS:  # no rounding, and no matrix
+            return cls(edge_weight_type=whole, coords=coords, **fields)
         places = coords[:, 1::-1] if MEASURES[kind].on_globe else coords[:, :2]
         fields |= {"matrix": measured_matrix(kind, coords), "display": places}
         return cls(edge_weight_type="EXPLICIT", measure=kind, places=coords, **fields)
@@ -244,13 +229,16 @@ class TspInstance(Instance):
         return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
 
     @functools.cached_property
+    def diagonal(self) -> float:
+        """Length of the diagonal of the box around the cities, than which no edge is longer."""
+        assert self.metric is not None
+        with np.errstate(over="ignore"):
+            return float(self.metric.lengths(self.measured.min(axis=0), self.measured.max(axis=0)))
+
+    @property
     def has_finite_lengths(self) -> bool:
         """Whether no edge overflows float64, as those between coordinates of 1e200 do."""
-        if self.metric is None or np.abs(self.measured).max() < _NO_OVERFLOW:
-            return True
-        with np.errstate(over="ignore"):
-            low, high = self.measured.min(axis=0), self.measured.max(axis=0)
-            return bool(np.isfinite(self.metric.lengths(low, high)))
+        return self.metric is None or math.isfinite(self.diagonal)
 
     def edges(self, i: NDArray[np.integer[Any]], j: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Lengths of the edges between cities `i` and `j` (positions in the file), elementwise."""
@@ -311,11 +299,9 @@ class TspInstance(Instance):
         return self.checked(positions(values, "solution", self.size))
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
-        following = (
-            self.edges(*self.route.steps(solution))
-            if self.size > 1
-            else np.zeros(1 - self.route.open, dtype=np.int64)
-        )
+        following = np.zeros(1 - self.route.open, dtype=np.int64)
+        if self.size > 1:
+            following = self.edges(*self.route.steps(solution))
         if self.metric is not None and self.metric.rounded:
             following = following.astype(np.int64)
         headers = ["position", "id", "length_to_next"]
@@ -326,31 +312,19 @@ class TspInstance(Instance):
     def details(self, _solution: Solution) -> dict[str, Any]:
         label = "EXPLICIT" if self.metric is None else self.metric.label
         label = label if self.measure is None else MEASURES[self.measure].label
-        route = self.route.record(self.cities)
-        return {
-            "distance": label,
-            **route,
-            **({"fixed_edges": len(self.route.fixed)} if self.route.fixed else {}),
-        }
+        fixed = {"fixed_edges": len(self.route.fixed)} if self.route.fixed else {}
+        return {"distance": label, **self.route.record(self.cities), **fixed}
 
     def remarks(self) -> list[str]:
         if self.route.directed and self.route.fixed:
-            return [
-                *self.notes,
-                "fixed_edges lead from their first city to the second, as lengths have a direction",
-            ]
+            note = "fixed_edges lead from their first city to the second, as lengths have a direction"
+            return [*self.notes, note]
         if self.edge_weight_type == "GEO" and (why := self._not_in_minutes()):
             return [why]
-        if self.size == 1 or self.metric is None or not self.metric.rounded:
+        if self.size == 1 or self.metric is None or not self.metric.rounded or self.diagonal:
             return list(self.notes)
-        # No edge is longer than the diagonal of the box around the cities.
-        corners = (f(self.measured, axis=0, keepdims=True) for f in (np.min, np.max))
-        if self.metric.lengths(*corners).any():
-            return []
-        return [
-            f"{self.edge_weight_type} rounds every edge to 0: these coordinates are too small "
-            f"for it; use {REAL} or JSON coords for real lengths"
-        ]
+        why = f"{self.edge_weight_type} rounds every edge to 0: these coordinates are too small for it"
+        return [f"{why}; use {REAL} or JSON coords for real lengths"]
 
     def _not_in_minutes(self) -> str | None:
         """Question decimals that cannot be the minutes of GEO."""
@@ -359,10 +333,9 @@ class TspInstance(Instance):
         minutes = np.round(abs(flat - np.trunc(flat)) * 100, 9)
         if not (bad := np.flatnonzero(minutes >= 60)).size:
             return None
-        return (
-            f"GEO means degrees and minutes, DDD.MM, but {flat[bad[0]]:g} would have {minutes[bad[0]]:g} "
-            "minutes; of decimal degrees HAVERSINE_KM gives the great circle"
-        )
+        got = f"{flat[bad[0]]:g} would have {minutes[bad[0]]:g} minutes"
+        instead = "of decimal degrees HAVERSINE_KM gives the great circle"
+        return f"GEO means degrees and minutes, DDD.MM, but {got}; {instead}"
 
 
 #: Keys of coordinates by axes, and the types that they may have where that is not any.
@@ -387,9 +360,8 @@ def _given_coords(data: Mapping[str, Any]) -> tuple[list[Any] | None, str]:
             raise DataError(f"{lacking} is missing beside {first}; expected a list of numbers", first)
         found.append((keys[0], _paired(lists)))
     if len(found) > 1:
-        raise DataError(
-            f"expected coordinates once, got {' and '.join(key for key, _ in found)}", found[1][0]
-        )
+        got = " and ".join(key for key, _ in found)
+        raise DataError(f"expected coordinates once, got {got}", found[1][0])
     return (found[0][1], found[0][0]) if found else (None, "coords")
 
 
@@ -423,9 +395,8 @@ def _kind(data: Mapping[str, Any], rows: list[Any] | None, field: str) -> str:
             message = f"edge_weight_type: {kind} measures {wanted}, got {got}"
             raise DataError(message, "edge_weight_type")
         if on_globe and kind in MEASURES and rows and _axes(rows) != 2:
-            raise DataError(
-                f"coords: {kind} measures latitude and longitude, got {_axes(rows)} numbers", "coords", 0
-            )
+            message = f"coords: {kind} measures latitude and longitude, got {_axes(rows)} numbers"
+            raise DataError(message, "coords", 0)
         return kind
     if rows is None:
         return "EXPLICIT" if data.get("matrix") is not None else REAL
@@ -433,18 +404,15 @@ def _kind(data: Mapping[str, Any], rows: list[Any] | None, field: str) -> str:
         return "HAVERSINE_KM"
     if _axes(rows) != 3:
         return REAL
-    if field == "coords" and len(rows) == 3 and [_part(row, i) for i, row in enumerate(rows)] == [0, 0, 0]:
-        message = (
-            "coords: three rows of three with zeros on the diagonal: cannot tell distances from points in "
-            "space; give matrix, or edge_weight_type EXACT_3D"
-        )
-        raise DataError(message, "coords", 0)
-    if field == "coords" and len(rows) > 1 and counts_up([_part(row, 0) for row in rows]):
-        message = (
-            "coords: rows of three numbers, the first of which counts the cities: cannot tell ids from a "
-            "third coordinate; give ids apart, or edge_weight_type EXACT_3D"
-        )
-        raise DataError(message, "coords", 0)
+    if field != "coords":
+        return "EXACT_3D"
+    why = None
+    if len(rows) == 3 and [_part(row, i) for i, row in enumerate(rows)] == [0, 0, 0]:
+        why = "cannot tell distances from points in space: three rows, zeros on the diagonal; give matrix"
+    elif len(rows) > 1 and _counts_up([_part(row, 0) for row in rows]):
+        why = "cannot tell ids from a third coordinate: the first numbers count the cities; give ids apart"
+    if why is not None:
+        raise DataError(f"coords: {why}, or edge_weight_type EXACT_3D", "coords", 0)
     return "EXACT_3D"
 
 
@@ -457,26 +425,21 @@ def _is_mirrored(matrix: NDArray[Any], absent: NDArray[np.bool_] | None) -> bool
     return np.array_equal(matrix, matrix.T) and (absent is None or np.array_equal(absent, absent.T))
 
 
-def counts_up(values: Sequence[Any]) -> bool:
+def _counts_up(values: Sequence[Any]) -> bool:
     """Tell whether numbers are 1, 2, … or 0, 1, …, as ids are."""
     return list(values) in (list(range(1, len(values) + 1)), list(range(len(values))))
 
 
 def _rows(data: list[Any], field: str, width: int) -> NDArray[Any]:
     """Check a list of rows of `width` numbers each."""
-    plain = set(map(type, data)) <= {list, tuple} and set(map(len, data)) <= {width}
-    for i, row in enumerate(data) if not plain else ():
-        if not isinstance(row, list | tuple) or len(row) != width:
-            got = f"{len(row)}" if isinstance(row, list | tuple) else shown(row)
-            raise DataError(f"{field}, element {i + 1}: expected {width} numbers, got {got}", field, i)
+    flat = flattened(data, field, width)
     try:
-        flat = number_array(list(chain.from_iterable(data)), field, width=width)
+        return number_array(flat, field, width=width).reshape(len(data), width)
     except DataError as error:
         if width and error.index is not None and isinstance(data[error.index][0], str):
             message = f"{error.message}; give names apart, as names"
             raise DataError(message, field, error.index) from None
         raise
-    return flat.reshape(len(data), width)
 
 
 def _no_edge(data: Mapping[str, Any]) -> Number | str | None:

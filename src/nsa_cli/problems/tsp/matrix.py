@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,8 +72,8 @@ def read_matrix(
     DataError
         If rows are ragged, an entry is no number, or the matrix is not symmetric and is to be.
     """
-    size, notes = len(rows), []
-    flat = _flat(rows)
+    size, notes = len(rows), list[str]()
+    flat = flattened(rows, "matrix", size)
     absent = np.zeros((size, size), dtype=bool)
     if not _are_plain(flat, no_edge):
         marks = [_is_absent(x, no_edge) for x in flat]
@@ -88,20 +89,22 @@ def read_matrix(
         absent |= lengths == number
         notes.append(_recognised(str(number), absent))
     lengths[absent] = 0
-    lengths, more = (
-        (lengths, []) if symmetric is False else _symmetric(lengths, absent, insist=bool(symmetric))
-    )
+    if symmetric is not False:
+        lengths, more = _symmetric(lengths, absent, insist=bool(symmetric))
+        notes += more
     if absent.any():
         lengths[absent] = penalty(lengths, absent)
-    return LengthMatrix(lengths, absent if absent.any() else None, (*notes, *more))
+    return LengthMatrix(lengths, absent if absent.any() else None, tuple(notes))
 
 
-def _flat(rows: list[Any]) -> list[Any]:
-    for i, row in enumerate(rows):
-        if not isinstance(row, list | tuple) or len(row) != len(rows):
-            got = f"{len(row)}" if isinstance(row, list | tuple) else shown(row)
-            raise DataError(f"matrix, element {i + 1}: expected {len(rows)} numbers, got {got}", "matrix", i)
-    return [x for row in rows for x in row]
+def flattened(rows: list[Any], field: str, width: int) -> list[Any]:
+    """Check a list of rows of `width` each, and join them."""
+    plain = set(map(type, rows)) <= {list, tuple} and set(map(len, rows)) <= {width}
+    for i, row in enumerate(rows) if not plain else ():
+        if not isinstance(row, list | tuple) or len(row) != width:
+            got = len(row) if isinstance(row, list | tuple) else shown(row)
+            raise DataError(f"{field}, element {i + 1}: expected {width} numbers, got {got}", field, i)
+    return list(chain.from_iterable(rows))
 
 
 def _are_plain(flat: list[Any], no_edge: Number | str | None) -> bool:
@@ -142,10 +145,9 @@ def _is_round(x: int) -> bool:
 
 
 def _recognised(number: str, absent: NDArray[np.bool_]) -> str:
-    return (
-        f"matrix: {number} is taken for no edge ({int((absent | absent.T).sum()) // 2} of them); "
-        "if it is a length, set no_edge to none, and null says that there is no edge"
-    )
+    count = int((absent | absent.T).sum()) // 2
+    otherwise = "if it is a length, set no_edge to none, and null says that there is no edge"
+    return f"matrix: {number} is taken for no edge ({count} of them); {otherwise}"
 
 
 def _symmetric(
@@ -170,14 +172,12 @@ def _symmetric(
         this, other = ("no edge" if absent[k, m] else lengths[k, m] for k, m in ((i, j), (j, i)))
         first = f"entry ({i + 1}, {j + 1}) is {this}, entry ({j + 1}, {i + 1}) is {other}"
         if insist:
-            message = (
-                f"matrix is not symmetric: {first}; an asymmetric one is to be called so (asymmetric, ATSP)"
-            )
+            message = f"matrix is not symmetric: {first}"
+            message += "; an asymmetric one is to be called so (asymmetric, ATSP)"
             raise DataError(message, "matrix", int(i))
         pairs = "pair of entries differs" if count == 1 else "pairs of entries differ"
-        return lengths, [
-            f"matrix is not symmetric: {count} {pairs} ({first}); lengths count from row to column"
-        ]
+        note = f"matrix is not symmetric: {count} {pairs} ({first})"
+        return lengths, [f"{note}; lengths count from row to column"]
     upper = np.triu(lengths)
     note = f"matrix: {count} pairs of entries differ by rounding; the upper triangle counts"
     return upper + upper.T, [note]

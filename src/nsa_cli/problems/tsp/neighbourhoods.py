@@ -13,8 +13,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
     from nsa_cli.kernels.hooks import Fused
-    from nsa_cli.problems.tsp.two_opt.candidate_operations import NearestOperations
-    from nsa_cli.problems.tsp.two_opt.operations import TspOperations
+    from nsa_cli.problems.tsp.two_opt.operations import NearestOperations, TspOperations
 
 #: Fewest and most candidates of a city.
 _FEWEST, _MOST = 2, 100
@@ -56,11 +55,9 @@ class Paper(Neighbourhood[TspInstance]):
             steps = max(min(max(10 * size**2, 2_000), affordable), 100)
             return Budget(steps, *_temperatures(trained, size), chains)
         steps = max(min(10 * size**2, 2_000_000), 2_000)
-        spacing = size**-0.5
+        spacing, chains = size**-0.5, max(min(4_000 // size, 16), 1)
         warm = 0.125 * (steps / size**2) ** 0.68
-        return Budget(
-            steps, min(max(warm, 0.02), 0.6) * spacing, 0.02 * spacing, chains=max(min(4_000 // size, 16), 1)
-        )
+        return Budget(steps, min(max(warm, 0.02), 0.6) * spacing, 0.02 * spacing, chains)
 
 
 class Nearest(Neighbourhood[TspInstance]):
@@ -78,12 +75,12 @@ class Nearest(Neighbourhood[TspInstance]):
         self.count, self.name = count, f"nearest:{count}"
 
     def operations(self) -> NearestOperations:
-        from nsa_cli.problems.tsp.two_opt.candidate_operations import NearestOperations
+        from nsa_cli.problems.tsp.two_opt.operations import NearestOperations
 
         return NearestOperations(self.count)
 
     def kernel(self) -> Fused:
-        from nsa_cli.problems.tsp.two_opt.candidate_fused import fused_of
+        from nsa_cli.problems.tsp.two_opt.fused import fused_of
 
         return fused_of(self.count)
 
@@ -126,8 +123,6 @@ def parse(name: str) -> Nearest:
     """
     found = re.fullmatch(r"nearest:([0-9]{1,4})", name)
     if found is None or not _FEWEST <= int(found[1]) <= _MOST:
-        raise UsageError(
-            f"there is no {shown(name)}; there are paper and nearest:K with K from {_FEWEST} to {_MOST}",
-            option="neighbourhood",
-        )
+        known = f"there are paper and nearest:K with K from {_FEWEST} to {_MOST}"
+        raise UsageError(f"there is no {shown(name)}; {known}", option="neighbourhood")
     return nearest_cities(int(found[1]))

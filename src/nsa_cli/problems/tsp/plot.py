@@ -22,8 +22,8 @@ from nsa_cli.core.drawing import (
 )
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
+from nsa_cli.problems.tsp.distances import MEASURES
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.measures import MEASURES
 from nsa_cli.problems.tsp.two_opt.batch import pack
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,9 +86,8 @@ class Route:
         keys |= {} if self.first is None else {"from": cities.ids[self.first]}
         keys |= {} if self.last is None else {"to": cities.ids[self.last]}
         keys |= {"asymmetric": True} if self.directed else {}
-        return keys | (
-            {"fixed_edges": [[cities.ids[a], cities.ids[b]] for a, b in self.fixed]} if self.fixed else {}
-        )
+        fixed = [[cities.ids[a], cities.ids[b]] for a, b in self.fixed]
+        return keys | ({"fixed_edges": fixed} if fixed else {})
 
     def paths(self, cities: IdSet) -> list[tuple[int, ...]]:
         """Join the fixed edges to the paths that every tour must contain.
@@ -97,40 +97,28 @@ class Route:
         DataError
             If no tour contains them all; names the cities.
         """
-        size = len(cities.ids)
+        size, most = len(cities.ids), 1 if self.directed else 2
         beyond: defaultdict[int, list[int]] = defaultdict(list)  # of directed edges the end alone
-        entered: set[int] = set()
+        before: defaultdict[int, list[int]] = defaultdict(list) if self.directed else beyond
         whole = list(range(size))  # a forest that tells paths apart
+
+        def fail(why: str, at: int) -> NoReturn:
+            message = f"fixed_edges{why} the edge of {_named(cities, self.fixed[at])}"
+            raise DataError(message, "fixed_edges", at)
+
         for at, (a, b) in enumerate(self.fixed):
             beyond[a].append(b)
-            full = [city for city in (a,) if len(beyond[city]) > (1 if self.directed else 2)]
-            if self.directed:
-                full += [b] if b in entered else []
-            else:
-                beyond[b].append(a)
-                full += [b] if len(beyond[b]) > 2 else []
-            entered.add(b)
-            if full:
-                most = "one that leads to it and one that leads from it" if self.directed else "two"
-                raise DataError(
-                    f"fixed_edges: city {shown(cities.ids[full[0]])} has more than {most}; a tour has no "
-                    f"room for the edge of {_named(cities, (a, b))}",
-                    "fixed_edges",
-                    at,
-                )
+            before[b].append(a)
+            if full := [city for city, there in ((a, beyond), (b, before)) if len(there[city]) > most]:
+                edges = "one that leads to it and one that leads from it" if self.directed else "two"
+                fail(f": city {shown(cities.ids[full[0]])} has more than {edges}; a tour has no room for", at)
             if (root := _root(whole, a)) != _root(whole, b):
                 whole[root] = _root(whole, b)
             elif self.open or len(self.fixed) < size or at + 1 < len(self.fixed):
                 cycle = [city for city in range(size) if _root(whole, city) == root]
-                raise DataError(
-                    f"fixed_edges close a tour of {len(cycle)} of the {size} cities, among them "
-                    f"{_named(cities, cycle[:3])}; leave out the edge of {_named(cities, (a, b))}",
-                    "fixed_edges",
-                    at,
-                )
-        heads = [
-            city for city in beyond if (city not in entered if self.directed else len(beyond[city]) == 1)
-        ]
+                cities_of_it = f"{len(cycle)} of the {size} cities, among them {_named(cities, cycle[:3])}"
+                fail(f" close a tour of {cities_of_it}; leave out", at)
+        heads = [a for a in beyond if (a not in before if self.directed else len(beyond[a]) == 1)]
         found: dict[int, tuple[int, ...]] = {}  # by their last cities
         for head in heads or [a for a, _ in self.fixed[:1]]:
             if head not in found:
@@ -250,14 +238,11 @@ def read_route(data: Mapping[str, Any], cities: IdSet, *, directed: bool) -> Rou
 def _fixed(data: Mapping[str, Any], cities: IdSet) -> list[Edge]:
     pairs = data.get("fixed_edges")
     if isinstance(pairs, str):  # a line above a table
-        try:
+        with suppress(ValueError, RecursionError):
             pairs = json.loads(pairs)
-        except (ValueError, RecursionError):
-            pairs = shown(pairs)
     if pairs is None:
         return []
-    if isinstance(pairs, np.ndarray):
-        pairs = pairs.tolist()
+    pairs = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
     if not isinstance(pairs, list | tuple):
         raise DataError(f"fixed_edges: expected pairs of cities, got {shown(pairs)}", "fixed_edges")
     edges = []

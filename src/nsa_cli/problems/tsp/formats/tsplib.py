@@ -19,37 +19,26 @@ import numpy as np
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.record import Locate, Record, Source, locator
-from nsa_cli.core.words import nearest
+from nsa_cli.core.words import listed, nearest
 from nsa_cli.io.numbers import read_all, read_number
-from nsa_cli.io.tokens import to_count, to_number, to_numbers
+from nsa_cli.io.tokens import to_count, to_numbers
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 
 _KEYWORD = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)(?![^\s:=])\s*[:=]?(.*)")
-_SECTIONS = (
-    "NODE_COORD_SECTION",
-    "EDGE_WEIGHT_SECTION",
-    "DISPLAY_DATA_SECTION",
-    "TOUR_SECTION",
-    "FIXED_EDGES_SECTION",
-    "DEPOT_SECTION",
-    "DEMAND_SECTION",
-    "EDGE_DATA_SECTION",
-)
-_KEYS = (
-    "NAME",
-    "TYPE",
-    "COMMENT",
-    "DIMENSION",
-    "CAPACITY",
-    "EDGE_WEIGHT_TYPE",
-    "EDGE_WEIGHT_FORMAT",
-    "EDGE_DATA_FORMAT",
-    "NODE_COORD_TYPE",
-    "DISPLAY_DATA_TYPE",
+_DATA = listed("NODE_COORD, EDGE_WEIGHT, DISPLAY_DATA, TOUR, FIXED_EDGES, DEPOT, DEMAND, EDGE_DATA")
+_SECTIONS = tuple(f"{word}_SECTION" for word in _DATA)
+_KEYS = listed(
+    "NAME, TYPE, COMMENT, DIMENSION, CAPACITY, EDGE_WEIGHT_TYPE, EDGE_WEIGHT_FORMAT, EDGE_DATA_FORMAT, "
+    "NODE_COORD_TYPE, DISPLAY_DATA_TYPE"
 )
 #: Keywords of other programs that make another problem of an instance, unless they are 1.
 _CHANGING = ("SALESMEN", "VEHICLES", "DISTANCE", "SERVICE_TIME", "SCALE", "OPEN", "METRIC", "MAX_DISTANCE")
+#: Forms of matrices. A triangle by columns is the other one by rows; of a symmetric matrix the two are one.
+_SHAPES = listed(
+    "FULL_MATRIX, UPPER_ROW, LOWER_ROW, UPPER_DIAG_ROW, LOWER_DIAG_ROW, "
+    "UPPER_COL, LOWER_COL, UPPER_DIAG_COL, LOWER_DIAG_COL"
+)
 #: Types of instances: closed tours, of directed edges, Hamiltonian paths (LKH's).
 _TYPES: dict[str, dict[str, Any]] = {"TSP": {}, "ATSP": {"asymmetric": True}, "HPP": {"open": True}}
 #: Sections beside those of lengths that are read.
@@ -122,12 +111,12 @@ def _split(source: Source) -> _Parsed:
     section: _Section | None = None
     for number, line, found in _pieces(source.text):
         if found is None:
-            if section is None:
-                for at, row in enumerate(_bare(line).split("\n"), number):
-                    if data := row.strip():
-                        parsed.fail(f"expected a TSPLIB keyword, got {shown(data)}", at)
-            else:
+            if section is not None:
                 section.pieces.append((line, number))
+                continue
+            for at, row in enumerate(_bare(line).split("\n"), number):
+                if data := row.strip():
+                    parsed.fail(f"expected a TSPLIB keyword, got {shown(data)}", at)
             continue
         word, rest = found.group(1).upper(), found.group(2).strip()
         if word not in ("NAME", "COMMENT"):
@@ -190,14 +179,11 @@ def read(source: Source) -> list[Record]:
     _refuse_unsupported(parsed)
     kind = (parsed.value("EDGE_WEIGHT_TYPE") or "").upper()
     if not kind:
-        if "NODE_COORD_SECTION" in parsed.sections:
-            parsed.fail("EDGE_WEIGHT_TYPE is missing; expected EUC_2D or another type", 1)
-        parsed.fail("EDGE_WEIGHT_TYPE is missing", 1)
+        parsed.fail("EDGE_WEIGHT_TYPE is missing; expected EUC_2D or another type", 1)
     if kind != "EXPLICIT" and kind not in METRICS:
-        parsed.fail(
-            f"EDGE_WEIGHT_TYPE {shown(kind)} is not supported; there are EXPLICIT, {', '.join(METRICS)}",
-            parsed.line("EDGE_WEIGHT_TYPE"),
-        )
+        known = ", ".join(("EXPLICIT", *METRICS))
+        message = f"EDGE_WEIGHT_TYPE {shown(kind)} is not supported; there are {known}"
+        parsed.fail(message, parsed.line("EDGE_WEIGHT_TYPE"))
     size = _dimension(parsed)
     data: dict[str, Any] = {"edge_weight_type": kind, **_TYPES[_type(parsed)]}
     if name := parsed.value("NAME"):
@@ -215,8 +201,9 @@ def read(source: Source) -> list[Record]:
 
 
 def _type(parsed: _Parsed) -> str:
-    words = (parsed.value("TYPE") or "TSP").upper().split()
-    return re.split(r"[^A-Z0-9_]", words[0])[0] if words else "TSP"
+    """Give the first word of the type, which an author may follow."""
+    found = re.match(r"\w*", (parsed.value("TYPE") or "TSP").upper(), re.ASCII)
+    return found[0] if found else ""
 
 
 def _refuse_unsupported(parsed: _Parsed) -> None:
@@ -229,10 +216,8 @@ def _refuse_unsupported(parsed: _Parsed) -> None:
     forms = [(parsed.value(key) or "").upper() for key in ("EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT")]
     if kind == "ATSP" and forms != ["EXPLICIT", "FULL_MATRIX"]:
         got = " ".join(filter(None, forms)) or "nothing"
-        message = (
-            f"TYPE 'ATSP' is not supported with {got}, which is symmetric; expected EXPLICIT FULL_MATRIX"
-        )
-        parsed.fail(f"{message}, or TYPE TSP", parsed.line("TYPE"))
+        message = f"TYPE 'ATSP' is not supported with {got}, which is symmetric"
+        parsed.fail(f"{message}; expected EXPLICIT FULL_MATRIX, or TYPE TSP", parsed.line("TYPE"))
     for word, section in parsed.sections.items():
         known = word in ("NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", *_HARMLESS)
         if not known and section.tokens not in ([], ["-1"]):
@@ -252,9 +237,10 @@ def _section(parsed: _Parsed, word: str) -> _Section:
     return parsed.sections[word]
 
 
-def _numbers(parsed: _Parsed, word: str) -> list[int | float]:
+def _numbers(parsed: _Parsed, word: str, some: slice = slice(None)) -> list[int | float]:
+    """Read the numbers of a section, or some of them."""
     section = _section(parsed, word)
-    return to_numbers(parsed.source, section.tokens, lambda: section.lines, word)
+    return to_numbers(parsed.source, section.tokens[some], lambda: section.lines[some], word)
 
 
 def _read_coords(parsed: _Parsed, size: int, kind: str, data: dict[str, Any]) -> Locate:
@@ -281,13 +267,7 @@ def _columns(parsed: _Parsed, word: str, size: int, width: int, kind: str) -> li
     section = _section(parsed, word)
     count = len(section.tokens)
     if count == size * width:
-        found = (read_all(section.tokens[axis::width]) for axis in range(width))
-        columns = [column for column in found if column is not None]
-        return (
-            columns
-            if len(columns) == width
-            else [_numbers(parsed, word)[axis::width] for axis in range(width)]
-        )
+        return [_numbers(parsed, word, slice(axis, None, width)) for axis in range(width)]
     for line in dict.fromkeys(section.lines):
         here = section.lines.count(line) if count < 10_000 else width
         if here % width:
@@ -313,15 +293,14 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Locate:
         parsed.fail("EDGE_WEIGHT_FORMAT is missing, which EXPLICIT needs", parsed.line("EDGE_WEIGHT_TYPE"))
     shape = text.upper()
     if shape not in _SHAPES:
-        parsed.fail(
-            f"EDGE_WEIGHT_FORMAT {shown(text)} is not supported; there are {', '.join(_SHAPES)}",
-            parsed.line("EDGE_WEIGHT_FORMAT"),
-        )
+        message = f"EDGE_WEIGHT_FORMAT {shown(text)} is not supported; there are {', '.join(_SHAPES)}"
+        parsed.fail(message, parsed.line("EDGE_WEIGHT_FORMAT"))
     section = _section(parsed, "EDGE_WEIGHT_SECTION")
-    expected, got = _token_count(shape, size), len(section.tokens)
+    half = size * (size + 1) // 2 if "DIAG" in shape else size * (size - 1) // 2
+    expected, got = size * size if shape == "FULL_MATRIX" else half, len(section.tokens)
     if got != expected:
         parsed.fail(f"{shape} of DIMENSION {size} has {expected} numbers, got {got}", section.last)
-    rows, columns = _SHAPES[shape](size)
+    rows, columns = _entries(shape, size)
     # Of integers and decimals side by side none is changed.
     values = np.array(_numbers(parsed, "EDGE_WEIGHT_SECTION"), dtype=object)
     matrix, lines = np.zeros((size, size), dtype=object), np.full(size, section.last)
@@ -335,47 +314,28 @@ def _read_matrix(parsed: _Parsed, size: int, data: dict[str, Any]) -> Locate:
     return _locator(parsed, section, lambda: {"matrix": lines.tolist()})
 
 
+def _entries(shape: str, size: int) -> Any:
+    """Give the rows and columns of a matrix's numbers in their order."""
+    if shape == "FULL_MATRIX":
+        return np.indices((size, size)).reshape(2, -1)
+    off = 0 if "DIAG" in shape else 1
+    upper = ("UPPER" in shape) == ("ROW" in shape)
+    return np.triu_indices(size, off) if upper else np.tril_indices(size, -off)
+
+
 def _read_fixed_edges(parsed: _Parsed, data: dict[str, Any], locate: Locate) -> Locate:
     """Read pairs of cities that must be neighbours, ended by -1 or by the end of the section."""
-    section = parsed.sections.get("FIXED_EDGES_SECTION")
-    ids: list[int | float] = []
-    for token, line in zip(*((section.tokens, section.lines) if section else ((), ())), strict=True):
-        if token == "-1":
-            break
-        ids.append(to_number(parsed.source, token, line, "FIXED_EDGES_SECTION"))
-    if section is None or not ids:
+    word = "FIXED_EDGES_SECTION"
+    if word not in parsed.sections:
         return locate
+    section = parsed.sections[word]
+    ids = _numbers(parsed, word, slice([*section.tokens, "-1"].index("-1")))
     if len(ids) % 2:
-        line = section.lines[len(ids) - 1]
-        parsed.fail(f"FIXED_EDGES_SECTION: expected pairs of cities, got {len(ids)} numbers", line)
+        message = f"{word}: expected pairs of cities, got {len(ids)} numbers"
+        parsed.fail(message, section.lines[len(ids) - 1])
     data["fixed_edges"] = [ids[k : k + 2] for k in range(0, len(ids), 2)]
     fixed = locator({"fixed_edges": section.lines[::2]}, section.line)
     return lambda key, index: (fixed if key == "fixed_edges" else locate)(key, index)
-
-
-def _full(n: int) -> Any:
-    i, j = np.indices((n, n))
-    return i.ravel(), j.ravel()
-
-
-# A triangle by columns is the other triangle by rows; of a symmetric matrix the two are one.
-_SHAPES: dict[str, Callable[[int], Any]] = {
-    "FULL_MATRIX": _full,
-    "UPPER_ROW": lambda n: np.triu_indices(n, 1),
-    "LOWER_ROW": lambda n: np.tril_indices(n, -1),
-    "UPPER_DIAG_ROW": lambda n: np.triu_indices(n),
-    "LOWER_DIAG_ROW": lambda n: np.tril_indices(n),
-    "UPPER_COL": lambda n: np.tril_indices(n, -1),
-    "LOWER_COL": lambda n: np.triu_indices(n, 1),
-    "UPPER_DIAG_COL": lambda n: np.tril_indices(n),
-    "LOWER_DIAG_COL": lambda n: np.triu_indices(n),
-}
-
-
-def _token_count(shape: str, size: int) -> int:
-    if shape == "FULL_MATRIX":
-        return size * size
-    return size * (size + 1) // 2 if "DIAG" in shape else size * (size - 1) // 2
 
 
 def write(instance: TspInstance) -> str:
@@ -392,13 +352,11 @@ def write(instance: TspInstance) -> str:
     if instance.route.ends or (instance.route.open and instance.route.directed):
         raise UsageError("TSPLIB has no form for paths with given ends or directed edges; write json instead")
     lines = [f"NAME : {_one_line(instance.name)}"] if instance.name else []
-    lines += [] if instance.comment is None else [f"COMMENT : {c}" for c in _lines(instance.comment)]
+    if instance.comment is not None:
+        lines += [f"COMMENT : {line}" for line in re.split(r"\r\n?|\n", instance.comment)]
     kind = "ATSP" if instance.route.directed else "HPP" if instance.route.open else "TSP"
-    lines += [
-        f"TYPE : {kind}",
-        f"DIMENSION : {instance.size}",
-        f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}",
-    ]
+    lines += [f"TYPE : {kind}", f"DIMENSION : {instance.size}"]
+    lines.append(f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}")
     if instance.coords is not None:
         lines.append("NODE_COORD_SECTION")
         rows = zip(instance.numbers, instance.coords.tolist(), strict=True)
@@ -411,23 +369,17 @@ def write(instance: TspInstance) -> str:
             lines += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY", "DISPLAY_DATA_SECTION"]
             lines += [f"{i} {x!r} {y!r}" for i, (x, y) in enumerate(instance.display.tolist(), start=1)]
     if instance.route.fixed:
-        numbers = instance.numbers
-        pairs = [f"{numbers[a]} {numbers[b]}" for a, b in instance.route.fixed]
+        pairs = [f"{instance.numbers[a]} {instance.numbers[b]}" for a, b in instance.route.fixed]
         lines += ["FIXED_EDGES_SECTION", *pairs, "-1"]
     return "\n".join([*lines, "EOF", ""])
 
 
 def _check_ids(instance: TspInstance) -> None:
+    instead = "these have other ids; write json instead"
     if not all(isinstance(x, int) and x >= 0 for x in instance.cities.ids):
-        raise UsageError("TSPLIB names cities by integers from 0, these have other ids; write json instead")
+        raise UsageError(f"TSPLIB names cities by integers from 0, {instead}")
     if instance.matrix is not None and instance.ids not in (None, tuple(range(1, instance.size + 1))):
-        raise UsageError(
-            "TSPLIB numbers the cities of a matrix 1, 2, …, these have other ids; write json instead"
-        )
-
-
-def _lines(text: str) -> list[str]:
-    return re.split(r"[\r\n]+", text) if "\r" in text else text.split("\n")
+        raise UsageError(f"TSPLIB numbers the cities of a matrix 1, 2, …, {instead}")
 
 
 def _one_line(text: str) -> str:
@@ -466,12 +418,8 @@ def read_tour(source: Source) -> list[int]:
 
 def write_tour(instance: TspInstance, solution: Solution) -> str:
     """Write a tour with its length in the comment, as other programs of the field do."""
-    name, length = _one_line(instance.name or "unnamed"), instance.objective(solution)
-    numbers = instance.numbers
-    lines = [
-        f"NAME : {name}.tour",
-        f"COMMENT : Length = {length}{', an open path' if instance.route.open else ''}",
-        "TYPE : TOUR",
-        f"DIMENSION : {instance.size}",
-    ]
-    return "\n".join([*lines, "TOUR_SECTION", *(str(numbers[i]) for i in solution), "-1", "EOF", ""])
+    name, numbers = _one_line(instance.name or "unnamed"), instance.numbers
+    length = f"{instance.objective(solution)}{', an open path' if instance.route.open else ''}"
+    lines = [f"NAME : {name}.tour", f"COMMENT : Length = {length}", "TYPE : TOUR"]
+    lines += [f"DIMENSION : {instance.size}", "TOUR_SECTION", *(str(numbers[i]) for i in solution)]
+    return "\n".join([*lines, "-1", "EOF", ""])

@@ -1,7 +1,21 @@
-"""2-opt with candidate lists; see `candidate_moves` for its moves.
+"""2-opt with neighbour lists (Bentley 1992; Johnson, McGeoch 1997).
 
-A move is (first city, candidate) here: the window follows from the random numbers. The cost of a step does
-not grow with N, but for the segment that an accepted move reverses.
+An action is (window, offset, candidate). A window is a sample of cities from all over the file; one of N is
+drawn uniformly, and the policy chooses one of its cities as the first city, a. The candidates are the k
+nearest cities c of a, twice: 2-opt adds the edges (a, c) and (before a, before c), or (a, c) and (after a,
+after c). Candidate m is city ``m % k`` of the list, by the first variant for m < k. So a policy sees a number
+of cities that does not depend on N, and a step costs the same at any size.
+
+Of the two segments between the removed edges the shorter one is reversed. Policies see no direction: a
+reversed tour has the same candidates, in another order.
+
+Lists are not symmetric, so a move may have no reverse: an edge of a that is removed must be in the list of a.
+With Metropolis' acceptance, whatever the proposals, nothing is claimed of the distribution at one
+temperature. With Hastings' it is Boltzmann's over the tours that can be reached: the reverse is the same
+window and city with the old neighbour, and a move without one is not accepted.
+
+Kernels know a move as (first city, candidate): the window follows from the random numbers. The cost of a
+step does not grow with N, but for the segment that an accepted move reverses.
 """
 
 from __future__ import annotations
@@ -17,33 +31,33 @@ from nsa_cli.kernels.draws import LANES, uniform
 from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, forbid_from, score_features
-from nsa_cli.kernels.slots import (
-    Mode,
-    Network,
-    Slots,
-    aligned,
-    blocks_of,
-    choose,
-    choose_among,
-    slot_space,
-)
-from nsa_cli.problems.tsp.kernels.candidate_moves import WINDOW
-from nsa_cli.problems.tsp.kernels.two_opt import (
-    TspArrays,
-    edge_length,
-    plane_distance,
-    reversal_delta,
-    spacing_of,
-    tour_energy,
-)
+from nsa_cli.kernels.slots import Mode, Network, Slots, aligned, blocks_of, choose, choose_among, slot_space
+from nsa_cli.problems.tsp.kernels import two_opt
+from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
+from nsa_cli.problems.tsp.kernels.two_opt import TspArrays
 
 _score_first, _score_candidates = score_features(4), score_features(5)
+
+#: Cities of a window, at most: the lanes of a kernel's vectors.
+WINDOW = 16
 
 #: Reversals since the best tour was stored that are logged; with more, all of the tour is copied.
 _REVERSALS = 1 << 12
 
 #: Places in `CandidateWork.counts`: logged reversals, and cities in them.
 REVERSALS, REVERSED = range(2)
+
+
+def stride_of(size: int) -> int:
+    """Give the step from a city of a window to the next, cyclically in the file's order.
+
+    Coprime to N, so that a window has no city twice; near the golden section of N, so that windows are spread
+    over the file, whose neighbours are often neighbours in the plane.
+    """
+    stride = max(round(size * (math.sqrt(5.0) - 1.0) / 2.0), 1)
+    while math.gcd(stride, size) > 1:
+        stride += 1
+    return stride % size if size > 1 else 0
 
 
 class CandidateArrays(NamedTuple):
@@ -55,7 +69,7 @@ class CandidateArrays(NamedTuple):
         The tours of I different instances.
     candidates : int32[I, N, k]
     stride : int
-        The step from a city of a window to the next, see `candidate_moves.stride_of`.
+        The step from a city of a window to the next, see `stride_of`.
     plane : float32[I, N, 2]
         Cities in units of the spacing of N cities.
     nearest_edges : float32[I, N, 2]
@@ -68,7 +82,7 @@ class CandidateArrays(NamedTuple):
     stride: int
     plane: NDArray[np.float32]
     nearest_edges: NDArray[np.float32]
-    scale: NDArray[np.float64]
+    scale: Floats
 
 
 class NearestPolicy(NamedTuple):
@@ -108,8 +122,8 @@ class CandidateWork(NamedTuple):
     seen: NDArray[np.float32]
     pair: NDArray[np.float32]
     ends: NDArray[np.float32]
-    reversals: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    reversals: Ints
+    counts: Ints
     first: Slots
     second: Slots
 
@@ -219,17 +233,13 @@ def _propose(
         return (np.int64(0), np.int64(-1)), -np.inf
     log_heat = np.float32(0.5 * math.log(max(temperature * math.sqrt(size), 1e-30)))
     window = choose_among(size, uniform(at, 0), -1)
-    first, city = _choose_city(
-        batch, policy, work, row, member, log_heat, window.index, uniform(at, 1), given[0]
-    )
+    first, city = _choose_city(batch, policy, work, row, member, log_heat, window.index, at, given[0])
     _candidate_features(batch, work, row, city, temperature * math.sqrt(size))
     slot, weights, bias = work.second, policy.candidate.first[member], policy.candidate.bias[member]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + weights[5, h] * log_heat)
-    blocks = slot.sums.shape[0]
-    largest = _score_candidates(
-        work.pair, weights, slot.floor, policy.candidate.second[member], slot.logits, blocks
-    )
+    second, blocks = policy.candidate.second[member], slot.sums.shape[0]
+    largest = _score_candidates(work.pair, weights, slot.floor, second, slot.logits, blocks)
     near = batch.candidates[batch.tours.data_row[row], city]
     before, after = _beside(work, city)
     for k in range(width):
@@ -243,15 +253,7 @@ def _propose(
 
 @inlined
 def _choose_city(
-    batch: Any,
-    policy: Any,
-    work: Any,
-    row: int,
-    member: int,
-    log_heat: float,
-    window: int,
-    u: float,
-    given: int,
+    batch: Any, policy: Any, work: Any, row: int, member: int, heat: float, window: int, at: Any, given: int
 ) -> Any:
     """Choose a city of a window; return its log-probability and the city."""
     size, slot = len(work.tour), work.first
@@ -259,7 +261,7 @@ def _choose_city(
     _window_features(batch, work, row, window, count)
     weights, bias = policy.first.first[member], policy.first.bias[member]
     for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + weights[4, h] * log_heat)
+        slot.floor[h] = -(bias[h] + weights[4, h] * heat)
     largest = _score_first(work.seen, weights, slot.floor, policy.first.second[member], slot.logits, 1)
     if count < WINDOW:
         forbid_from(slot.logits, count)
@@ -267,35 +269,31 @@ def _choose_city(
         city, offset = window, np.int64(0)
         while city != given:
             city, offset = _wrapped(city + batch.stride, size), offset + 1
-    choice = choose(slot, largest, u, policy.mode, offset)
+    choice = choose(slot, largest, uniform(at, 1), policy.mode, offset)
     return choice.log_probability, (window + choice.index * batch.stride) % size
 
 
 @inlined
 def _window_features(batch: Any, work: Any, row: int, window: int, count: int) -> None:
     """Compute the features of the first `count` cities of a window."""
-    size, seen, instance, city = len(work.tour), work.seen, batch.tours.data_row[row], np.int64(window)
-    nearest = batch.nearest_edges[instance]
-    if batch.tours.plane:
-        plane, ends = batch.plane[instance], work.ends
-        for o in range(count):
-            before, after = _beside(work, city)
+    size, seen, ends, instance = len(work.tour), work.seen, work.ends, batch.tours.data_row[row]
+    plane, nearest = batch.plane[instance], batch.nearest_edges[instance]
+    city, spacing = np.int64(window), two_opt.spacing_of(batch, row, size)
+    for o in range(count):
+        before, after = _beside(work, city)
+        seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
+        if batch.tours.plane:
             ends[0, o], ends[1, o] = plane[city, 0], plane[city, 1]
             ends[2, o], ends[3, o] = plane[before, 0], plane[before, 1]
             ends[4, o], ends[5, o] = plane[after, 0], plane[after, 1]
-            seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
-            city = _wrapped(city + batch.stride, size)
-        for o in range(WINDOW):
-            seen[0, o] = plane_distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
-            seen[1, o] = plane_distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
-        return
-    spacing = spacing_of(batch, row, size)
-    for o in range(count):
-        before, after = _beside(work, city)
-        seen[0, o] = edge_length(batch.tours, row, city, before) / spacing
-        seen[1, o] = edge_length(batch.tours, row, city, after) / spacing
-        seen[2, o], seen[3, o] = nearest[city, 0], nearest[city, 1]
+        else:
+            seen[0, o] = two_opt.edge_length(batch.tours, row, city, before) / spacing
+            seen[1, o] = two_opt.edge_length(batch.tours, row, city, after) / spacing
         city = _wrapped(city + batch.stride, size)
+    if batch.tours.plane:
+        for o in range(WINDOW):
+            seen[0, o] = two_opt.plane_distance(ends[0, o] - ends[2, o], ends[1, o] - ends[3, o])
+            seen[1, o] = two_opt.plane_distance(ends[0, o] - ends[4, o], ends[1, o] - ends[5, o])
 
 
 @inlined
@@ -304,7 +302,7 @@ def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float)
     tour, pair, ends = work.tour, work.pair, work.ends
     size, instance = len(tour), batch.tours.data_row[row]
     place, near, plane = np.int64(work.place[city]), batch.candidates[instance, city], batch.plane[instance]
-    width, spacing = len(near), spacing_of(batch, row, size)
+    width, spacing = len(near), two_opt.spacing_of(batch, row, size)
     for after in range(2):
         step = 2 * after - 1
         left = tour[_wrapped(place + step, size)]
@@ -316,13 +314,13 @@ def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float)
                 ends[0, m], ends[1, m], ends[4, m], ends[5, m] = plane[c, 0], plane[c, 1], x, y
                 ends[2, m], ends[3, m] = plane[beyond, 0], plane[beyond, 1]
         else:
-            old = edge_length(batch.tours, row, city, left) / spacing
+            old = two_opt.edge_length(batch.tours, row, city, left) / spacing
             for k in range(width):
                 c, m = near[k], after * width + k
                 beyond = tour[_wrapped(np.int64(work.place[c]) + step, size)]
-                pair[0, m] = edge_length(batch.tours, row, city, c) / spacing
-                pair[1, m] = edge_length(batch.tours, row, left, beyond) / spacing
-                pair[2, m] = edge_length(batch.tours, row, c, beyond) / spacing
+                pair[0, m] = two_opt.edge_length(batch.tours, row, city, c) / spacing
+                pair[1, m] = two_opt.edge_length(batch.tours, row, left, beyond) / spacing
+                pair[2, m] = two_opt.edge_length(batch.tours, row, c, beyond) / spacing
                 pair[3, m] = old
     if batch.tours.plane:
         _plane_features(ends, pair, plane[city, 0], plane[city, 1])
@@ -335,21 +333,21 @@ def _candidate_features(batch: Any, work: Any, row: int, city: int, heat: float)
 def _plane_features(ends: Any, pair: Any, x: float, y: float) -> None:
     """Lengths in the plane, of all lanes: all float32, which the compiler vectorises."""
     for m in range(pair.shape[1]):
-        pair[0, m] = plane_distance(ends[0, m] - x, ends[1, m] - y)
-        pair[1, m] = plane_distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
-        pair[2, m] = plane_distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
-        pair[3, m] = plane_distance(ends[4, m] - x, ends[5, m] - y)
+        pair[0, m] = two_opt.plane_distance(ends[0, m] - x, ends[1, m] - y)
+        pair[1, m] = two_opt.plane_distance(ends[2, m] - ends[4, m], ends[3, m] - ends[5, m])
+        pair[2, m] = two_opt.plane_distance(ends[0, m] - ends[2, m], ends[1, m] - ends[3, m])
+        pair[3, m] = two_opt.plane_distance(ends[4, m] - x, ends[5, m] - y)
 
 
 @variant(hooks.energy, batch=CandidateArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
-    return tour_energy(batch.tours, row, work.tour)
+    return two_opt.tour_energy(batch.tours, row, work.tour)
 
 
 @variant(hooks.delta, batch=CandidateArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
     begin, end = _ends(batch, work, row, action)
-    return reversal_delta(batch.tours, row, work.tour, begin, end)
+    return two_opt.reversal_delta(batch.tours, row, work.tour, begin, end)
 
 
 @variant(hooks.apply, batch=CandidateArrays)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from nsa_cli.kernels.draws import uniform
 from nsa_cli.kernels.jit import inlined, kernel
 from nsa_cli.problems.tsp.kernels.local_search import Chain, Cities, close, push
-from nsa_cli.problems.tsp.kernels.metric import length
+from nsa_cli.problems.tsp.kernels.metric import Ints, Words, length
 
 #: An exchange has so many cuts at most, with those of its joins; longer AB-cycles are left out.
 _CUTS = 2000
@@ -68,20 +68,20 @@ class Assembly(NamedTuple):
         The number of the cut at a position; other positions have old entries.
     """
 
-    place: NDArray[np.uint32]
-    only: NDArray[np.uint32]
+    place: Words
+    only: Words
     left: NDArray[np.uint8]
-    differing: NDArray[np.uint32]
+    differing: Words
     seen: NDArray[np.int32]
-    walk: NDArray[np.uint32]
-    cycles: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    cuts: NDArray[np.int64]
-    subtour: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    path: NDArray[np.int64]
-    links: NDArray[np.uint32]
-    rank: NDArray[np.uint32]
+    walk: Words
+    cycles: Words
+    starts: Ints
+    cuts: Ints
+    subtour: Ints
+    sizes: Ints
+    path: Ints
+    links: Words
+    rank: Words
 
 
 def new_assembly(size: int) -> Assembly:
@@ -106,9 +106,7 @@ def new_assembly(size: int) -> Assembly:
 
 
 @kernel
-def assemble(
-    cities: Cities, chain: Chain, assembly: Assembly, other: NDArray[np.uint32], draws: np.uint64
-) -> float:
+def assemble(cities: Cities, chain: Chain, assembly: Assembly, other: Words, draws: np.uint64) -> float:
     """Shorten a tour by what another tour uint32[N] does better, and queue the ends; return the gain."""
     count, gained = _find_cycles(chain, assembly, other, draws), 0.0
     # A cycle is tried on the tour as the ones before have left it, so gains add up. The order is random, as
@@ -155,7 +153,7 @@ def _cut_at(end: int, size: int) -> int:
 
 
 @kernel
-def _find_cycles(chain: Chain, assembly: Assembly, other: NDArray[np.uint32], draws: np.uint64) -> int:
+def _find_cycles(chain: Chain, assembly: Assembly, other: Words, draws: np.uint64) -> int:
     """Split the differing edges into AB-cycles by random walks; return how many there are.
 
     Each differing edge is in exactly one cycle.
@@ -173,18 +171,8 @@ def _find_cycles(chain: Chain, assembly: Assembly, other: NDArray[np.uint32], dr
         b, b1 = other[_before(q, size)], other[_after(q, size)]
         if (a == b and a1 == b1) or (a == b1 and a1 == b):
             continue
-        mine = theirs = 0
-        if a != b and a != b1:
-            only[4 * v], mine = a, 1
-        if a1 != b and a1 != b1:
-            only[4 * v + mine] = a1
-            mine += 1
-        if b != a and b != a1:
-            only[4 * v + 2], theirs = b, 1
-        if b1 != a and b1 != a1:
-            only[4 * v + 2 + theirs] = b1
-            theirs += 1
-        left[2 * v], left[2 * v + 1] = mine, theirs
+        left[2 * v] = _list_other(only, 4 * v, (a, a1), (b, b1))
+        left[2 * v + 1] = _list_other(only, 4 * v + 2, (b, b1), (a, a1))
         differing[waiting] = v
         waiting += 1
     seen, walk, cycles, starts = assembly.seen, assembly.walk, assembly.cycles, assembly.starts
@@ -236,7 +224,18 @@ def _find_cycles(chain: Chain, assembly: Assembly, other: NDArray[np.uint32], dr
 
 
 @inlined
-def _use(only: NDArray[np.uint32], left: NDArray[np.uint8], v: int, to: int, kind: int) -> None:
+def _list_other(only: Words, at: int, own: tuple[Any, Any], others: tuple[Any, Any]) -> int:
+    """List those of a city's neighbours that it does not have in the other tour; return how many."""
+    found = 0
+    for k in range(2):
+        if own[k] != others[0] and own[k] != others[1]:
+            only[at + found] = own[k]
+            found += 1
+    return found
+
+
+@inlined
+def _use(only: Words, left: NDArray[np.uint8], v: int, to: int, kind: int) -> None:
     """Take an edge out of those of a city: the last one that is left takes its place."""
     at = 4 * v + 2 * kind
     left[2 * v + kind] -= 1
@@ -438,13 +437,8 @@ def _rebuild(chain: Chain, assembly: Assembly, count: int) -> None:
     The path goes around one subtour with all segments, so it may be read from any of them, and in either
     direction. Where it passes the longest segment backward it is read backward, too.
     """
-    cuts, path, order, position, size = (
-        assembly.cuts,
-        assembly.path,
-        chain.order,
-        chain.position,
-        len(chain.order),
-    )
+    cuts, path, size = assembly.cuts, assembly.path, len(chain.order)
+    order, position = chain.order, chain.position
     longest, most = 0, 0
     for k in range(count):
         i = path[k] if path[k] >= 0 else -1 - path[k]

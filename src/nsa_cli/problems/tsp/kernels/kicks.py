@@ -10,31 +10,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsa_cli.kernels import steps
 from nsa_cli.kernels.draws import uniform
 from nsa_cli.kernels.jit import inlined, variant
+from nsa_cli.problems.tsp.kernels import local_search
 from nsa_cli.problems.tsp.kernels.edge_assembly import Assembly, assemble, new_assembly
-from nsa_cli.problems.tsp.kernels.local_search import (
-    QUEUED,
-    SEGMENTS,
-    Chain,
-    Cities,
-    apply_move,
-    descend,
-    descend_logged,
-    forget,
-    has_lost_candidates,
-    move_cost,
-    new_chain,
-    push_all,
-    push_ends,
-    restart,
-    roll_back,
-    swap_segments,
-)
-from nsa_cli.problems.tsp.kernels.metric import tour_length
+from nsa_cli.problems.tsp.kernels.local_search import QUEUED, SEGMENTS, Chain, Cities
+from nsa_cli.problems.tsp.kernels.metric import Floats, Ints, Words, tour_length
 
 #: Places in `Kicked.costs`: length of the current tour; what the step has added to it.
 CURRENT, RISE = range(2)
@@ -96,10 +79,10 @@ class Kicked(NamedTuple):
     """
 
     chain: Chain
-    best: NDArray[np.uint32]
-    costs: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    changes: NDArray[np.int64]
+    best: Words
+    costs: Floats
+    counts: Ints
+    changes: Ints
     assembly: Assembly
 
 
@@ -108,9 +91,9 @@ def fitting(longest: int, size: int) -> int:
     return max(min(longest, (size - 1) // 3), 1)
 
 
-def start_at(tours: Tours, order: NDArray[np.int64], assembly: Assembly = _NO_ASSEMBLY) -> Kicked:
+def start_at(tours: Tours, order: Ints, assembly: Assembly = _NO_ASSEMBLY) -> Kicked:
     """Put a chain at a tour int64[N]."""
-    chain = new_chain(order)
+    chain = local_search.new_chain(order)
     return Kicked(
         chain,
         chain.order.copy(),
@@ -122,24 +105,24 @@ def start_at(tours: Tours, order: NDArray[np.int64], assembly: Assembly = _NO_AS
 
 
 @variant(steps.set_solution, data=Tours)
-def _set_solution(data: Tours, state: Kicked, solution: NDArray[np.uint32], is_optimum: bool) -> None:
-    restart(state.chain, solution)
+def _set_solution(data: Tours, state: Kicked, solution: Words, is_optimum: bool) -> None:
+    local_search.restart(state.chain, solution)
     if not is_optimum:
-        push_all(state.chain)
+        local_search.push_all(state.chain)
     state.costs[CURRENT] = tour_length(data.cities.metric, state.chain.order)
     state.counts[CHANGED] = len(state.best)
 
 
 @variant(steps.recombine, data=Tours)
-def _recombine(data: Tours, state: Kicked, other: NDArray[np.uint32], draws: np.uint64) -> None:
+def _recombine(data: Tours, state: Kicked, other: Words, draws: np.uint64) -> None:
     state.costs[CURRENT] -= assemble(data.cities, state.chain, state.assembly, other, draws)
-    state.costs[CURRENT] -= descend(data.cities, state.chain, data.depth, len(state.best))
+    state.costs[CURRENT] -= local_search.descend(data.cities, state.chain, data.depth, len(state.best))
     state.counts[CHANGED] = len(state.best)
 
 
 @variant(steps.descend, data=Tours)
 def _descend(data: Tours, state: Kicked, limit: int) -> bool:
-    state.costs[CURRENT] -= descend(data.cities, state.chain, data.depth, limit)
+    state.costs[CURRENT] -= local_search.descend(data.cities, state.chain, data.depth, limit)
     state.counts[CHANGED] = len(state.best)
     return state.chain.counts[QUEUED] == 0
 
@@ -154,9 +137,9 @@ def _kick(data: Tours, state: Kicked, draws: np.uint64) -> bool:
     if _is_at_border(data.cities, chain, start, (0, first, second, third)):
         return False
     before = chain.order[start]
-    swap_segments(chain, start, first, second)
+    local_search.swap_segments(chain, start, first, second)
     state.costs[RISE] = _make_move(data.cities, chain)
-    swap_segments(chain, np.int64(chain.position[before]), first + second, third)
+    local_search.swap_segments(chain, np.int64(chain.position[before]), first + second, third)
     state.costs[RISE] += _make_move(data.cities, chain)
     return True
 
@@ -193,25 +176,25 @@ def _is_at_border(cities: Cities, chain: Chain, start: int, lengths: tuple[int, 
     order, size, place = chain.order, len(chain.order), start
     for length in lengths:
         place += length
-        here = order[place if place < size else place - size]
-        there = order[place + 1 if place + 1 < size else place + 1 - size]
-        if has_lost_candidates(cities, np.int64(here)) or has_lost_candidates(cities, np.int64(there)):
-            return True
+        for end in range(place, place + 2):
+            city = np.int64(order[end if end < size else end - size])
+            if local_search.has_lost_candidates(cities, city):
+                return True
     return False
 
 
 @inlined
 def _make_move(cities: Cities, chain: Chain) -> float:
     """Make the move that was written down; return what it adds to the length."""
-    rise = move_cost(cities.metric, chain.move)
-    apply_move(chain, chain.move)
-    push_ends(chain, chain.move)
+    rise = local_search.move_cost(cities.metric, chain.move)
+    local_search.apply_move(chain, chain.move)
+    local_search.push_ends(chain, chain.move)
     return rise
 
 
 @variant(steps.local_search, data=Tours)
 def _local_search(data: Tours, state: Kicked, draws: np.uint64) -> float:
-    state.costs[RISE] -= descend_logged(data.cities, state.chain, data.depth)
+    state.costs[RISE] -= local_search.descend_logged(data.cities, state.chain, data.depth)
     return state.costs[RISE]
 
 
@@ -219,12 +202,12 @@ def _local_search(data: Tours, state: Kicked, draws: np.uint64) -> float:
 def _accept(data: Tours, state: Kicked) -> None:
     state.costs[CURRENT] += state.costs[RISE]
     _remember_changes(state)
-    forget(state.chain)
+    local_search.forget(state.chain)
 
 
 @variant(steps.reject, data=Tours)
 def _reject(data: Tours, state: Kicked) -> None:
-    roll_back(state.chain, 0)
+    local_search.roll_back(state.chain, 0)
 
 
 @variant(steps.energy, data=Tours)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.problems.tsp.kernels.metric import KernelMetric, is_shorter, length
+from nsa_cli.problems.tsp.kernels.metric import Floats, Ints, KernelMetric, Words, is_shorter, length
 
 #: The cities that the undo log holds beside several times the tour's.
 _LOG_CITIES = 1 << 16
@@ -68,9 +68,9 @@ class Cities(NamedTuple):
     """
 
     metric: KernelMetric
-    neighbours: NDArray[np.uint32]
-    distances: NDArray[np.float64]
-    alpha: NDArray[np.float64]
+    neighbours: Words
+    distances: Floats
+    alpha: Floats
     width: int
     tolerance: float
 
@@ -103,22 +103,22 @@ class Chain(NamedTuple):
         The numbers at `HEAD` and the following places: sizes of queue and log, and attempts.
     """
 
-    order: NDArray[np.uint32]
-    around: NDArray[np.uint32]
-    position: NDArray[np.uint32]
-    queue: NDArray[np.uint32]
+    order: Words
+    around: Words
+    position: Words
+    queue: Words
     waiting: NDArray[np.uint8]
-    segments: NDArray[np.int64]
-    logged: NDArray[np.uint32]
-    move: NDArray[np.int64]
-    opened: NDArray[np.int64]
-    links: NDArray[np.int64]
-    touched: NDArray[np.int64]
-    marks: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    segments: Ints
+    logged: Words
+    move: Ints
+    opened: Ints
+    links: Ints
+    touched: Ints
+    marks: Ints
+    counts: Ints
 
 
-def new_chain(order: NDArray[np.int64]) -> Chain:
+def new_chain(order: Ints) -> Chain:
     """Put a search at a tour, every city queued in its order.
 
     Parameters
@@ -150,7 +150,7 @@ def new_chain(order: NDArray[np.int64]) -> Chain:
 
 
 @kernel
-def restart(chain: Chain, order: NDArray[np.uint32]) -> None:
+def restart(chain: Chain, order: Words) -> None:
     """Put the search at another tour, no city queued."""
     while chain.counts[QUEUED] > 0:
         _pop(chain)
@@ -191,7 +191,7 @@ def _pop(chain: Chain) -> np.int64:
 
 @inlined
 def _set(
-    move: NDArray[np.int64],
+    move: Ints,
     size: int,
     cities: tuple[int, int, int, int, int, int],
     cuts: tuple[int, int, int],
@@ -207,14 +207,7 @@ def _set(
 
 @kernel
 def _set_found(
-    cities: Cities,
-    chain: Chain,
-    move: NDArray[np.int64],
-    base: int,
-    end: int,
-    cut: int,
-    after: int,
-    choice: int,
+    cities: Cities, chain: Chain, move: Ints, base: int, end: int, cut: int, after: int, choice: int
 ) -> None:
     """Set up a move that `_find_move` has found, by the number of its choice."""
     order, position, size, width = chain.order, chain.position, len(chain.order), cities.width
@@ -236,23 +229,16 @@ def _set_found(
 @inlined
 def swap_segments(chain: Chain, start: int, first: int, second: int) -> None:
     """Set up the 3-opt move that swaps two adjacent segments of these sizes, from position `start` + 1 on."""
-    order, size = chain.order, len(chain.order)
-    a = start
-    b = (start + first) % size
-    c = (start + first + second) % size
-    cities = (
-        np.int64(order[a]),
-        np.int64(order[(a + 1) % size]),
-        np.int64(order[c]),
-        np.int64(order[(c + 1) % size]),
-        np.int64(order[b]),
-        np.int64(order[(b + 1) % size]),
-    )
-    _set(chain.move, 3, cities, (a, c, b), (1, 1, 1))
+    order, size, move = chain.order, len(chain.order), chain.move
+    cuts = (start, (start + first + second) % size, (start + first) % size)
+    move[_SIZE] = 3
+    for k in range(3):
+        move[_CITY + 2 * k], move[_CITY + 2 * k + 1] = order[cuts[k]], order[(cuts[k] + 1) % size]
+        move[_CUT + k], move[_AFTER + k] = cuts[k], 1
 
 
 @inlined
-def move_cost(metric: KernelMetric, move: NDArray[np.int64]) -> float:
+def move_cost(metric: KernelMetric, move: Ints) -> float:
     """Length that a move adds to the tour."""
     cost = 0.0
     ends = 2 * move[_SIZE]
@@ -270,14 +256,14 @@ def has_lost_candidates(cities: Cities, city: int) -> bool:
 
 
 @inlined
-def push_ends(chain: Chain, move: NDArray[np.int64]) -> None:
+def push_ends(chain: Chain, move: Ints) -> None:
     """Queue the cities at the ends of a move."""
     for k in range(2 * move[_SIZE]):
         push(chain, move[_CITY + k])
 
 
 @kernel
-def apply_move(chain: Chain, move: NDArray[np.int64]) -> None:
+def apply_move(chain: Chain, move: Ints) -> None:
     """Change the tour, logging what is overwritten."""
     if move[_SIZE] == 2:
         _two_opt(chain, move[_CUT], move[_CUT + 1])
@@ -299,7 +285,7 @@ def _two_opt(chain: Chain, cut: int, cut1: int) -> None:
 
 
 @inlined
-def _three_opt(chain: Chain, move: NDArray[np.int64]) -> None:
+def _three_opt(chain: Chain, move: Ints) -> None:
     """Make a 3-opt move.
 
     The ends of segments are numbered along the tour: 2 r is the city at the r-th cut, 2 r + 1 the next, so

@@ -7,12 +7,17 @@ are compiled once, not once a metric, which would gain the local search four per
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.kernels.jit import inlined, kernel
+
+#: Arrays of numbers: lengths and potentials, indices, and cities of tours.
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = NDArray[np.uint32]
 
 _REAL, _WHOLE, _MATRIX, _STRAIGHT, _STRAIGHT_3D, _MANHATTAN, _CHEBYSHEV, _PSEUDO, _GEO = range(9)
 _AS_IT_IS, _NEAREST, _UP, _DOWN = range(4)
@@ -47,7 +52,7 @@ class KernelMetric(NamedTuple):
     formula, rounding : int
     """
 
-    data: NDArray[np.float64]
+    data: Floats
     stride: int
     formula: int
     rounding: int
@@ -81,7 +86,7 @@ def is_shorter(metric: KernelMetric, i: int, j: int, limit: float) -> bool:
 
 
 @inlined
-def _square(data: NDArray[np.float64], i: int, j: int) -> float:
+def _square(data: Floats, i: int, j: int) -> float:
     # Unsigned indices: Numba need not ask whether they count from the end.
     a, b = np.uint32(2 * i), np.uint32(2 * j)
     dx = data[a] - data[b]
@@ -136,7 +141,7 @@ def _great_circle(latitude: float, longitude: float, latitude2: float, longitude
     return np.floor(6378.388 * math.acos(cosine) + 1.0)
 
 
-def lengths(metric: KernelMetric, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+def lengths(metric: KernelMetric, i: Ints, j: Ints) -> Floats:
     """Lengths of many edges, float64 of the shape int64[M] of `i` and `j`."""
     result = np.empty(len(i))
     _put_lengths(metric, i, j, result)
@@ -144,15 +149,13 @@ def lengths(metric: KernelMetric, i: NDArray[np.int64], j: NDArray[np.int64]) ->
 
 
 @kernel
-def _put_lengths(
-    metric: KernelMetric, i: NDArray[np.int64], j: NDArray[np.int64], result: NDArray[np.float64]
-) -> None:
+def _put_lengths(metric: KernelMetric, i: Ints, j: Ints, result: Floats) -> None:
     for k in range(len(i)):
         result[k] = length(metric, i[k], j[k])
 
 
 @kernel
-def tour_length(metric: KernelMetric, order: NDArray[np.uint32]) -> float:
+def tour_length(metric: KernelMetric, order: Words) -> float:
     """Length of a closed tour, summed in its order."""
     total = length(metric, order[-1], order[0])
     for k in range(len(order) - 1):

@@ -6,10 +6,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsa_cli.kernels.jit import inlined, kernel
-from nsa_cli.problems.tsp.kernels.metric import KernelMetric, length
+from nsa_cli.problems.tsp.kernels.metric import Floats, Ints, KernelMetric, length
 
 #: Norms: of the sum of squares, of the sum, and of the largest of differences.
 EUCLIDEAN, MANHATTAN, CHEBYSHEV = range(3)
@@ -35,12 +34,12 @@ class PointTree(NamedTuple):
         are L leaves.
     """
 
-    points: NDArray[np.float64]
-    numbers: NDArray[np.int64]
-    boxes: NDArray[np.float64]
+    points: Floats
+    numbers: Ints
+    boxes: Floats
 
 
-def tree_of(points: NDArray[np.float64]) -> PointTree:
+def tree_of(points: Floats) -> PointTree:
     """Build the tree of N points, float64[N, axes], in N log N steps."""
     size, axes = points.shape
     leaves = 1 << max(math.ceil(math.log2(max(size, 1) / _LEAF)), 0)
@@ -101,13 +100,7 @@ def _select(tree: PointTree, axis: int, low: int, high: int, middle: int) -> Non
 
 
 @kernel
-def find_in_tree(
-    tree: PointTree,
-    norm: int,
-    orthant: int,
-    found: NDArray[np.int64],
-    far: NDArray[np.float64],
-) -> None:
+def find_in_tree(tree: PointTree, norm: int, orthant: int, found: Ints, far: Floats) -> None:
     """Find the nearest others of all points; of those that are equally far, the ones with lower numbers.
 
     Parameters
@@ -145,13 +138,7 @@ def find_in_tree(
 
 @inlined
 def _may_hold(
-    tree: PointTree,
-    norm: int,
-    orthant: int,
-    place: int,
-    node: int,
-    row: NDArray[np.int64],
-    far: NDArray[np.float64],
+    tree: PointTree, norm: int, orthant: int, place: int, node: int, row: Ints, far: Floats
 ) -> bool:
     """Tell whether a box may have a point that is nearer than the last one found."""
     points, boxes = tree.points, tree.boxes
@@ -171,15 +158,7 @@ def _may_hold(
 
 
 @inlined
-def _look(
-    tree: PointTree,
-    norm: int,
-    orthant: int,
-    place: int,
-    leaf: int,
-    row: NDArray[np.int64],
-    far: NDArray[np.float64],
-) -> None:
+def _look(tree: PointTree, norm: int, orthant: int, place: int, leaf: int, row: Ints, far: Floats) -> None:
     """Put the points of a leaf where they belong among those found."""
     points, numbers = tree.points, tree.numbers
     (size, axes), leaves = points.shape, len(tree.boxes) // 2
@@ -206,7 +185,7 @@ def _look(
 
 
 @kernel
-def find_nearest(metric: KernelMetric, neighbours: NDArray[np.int64], distances: NDArray[np.float64]) -> None:
+def find_nearest(metric: KernelMetric, neighbours: Ints, distances: Floats) -> None:
     """Find the nearest others of each site by comparing all pairs; nearest first, written to [N, count]."""
     size, count = neighbours.shape
     for i in range(size):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsa_cli.kernels.jit import kernel
+from nsa_cli.problems.tsp.kernels.metric import Floats, Ints, Words
 
 #: The arc that becomes a part has at least this share of the cities of the part divided, and at most the
 #: rest.
@@ -45,20 +45,14 @@ class TourParts(NamedTuple):
         The place of each city in `tour`.
     """
 
-    tour: NDArray[np.uint32]
-    cities: NDArray[np.int64]
-    bounds: NDArray[np.int64]
-    place: NDArray[np.int64]
-    rank: NDArray[np.int64]
+    tour: Words
+    cities: Ints
+    bounds: Ints
+    place: Ints
+    rank: Ints
 
 
-def partition_tour(
-    tour: NDArray[np.uint32],
-    neighbours: NDArray[np.uint32],
-    width: int,
-    weights: NDArray[np.float64],
-    draws: NDArray[np.float64],
-) -> TourParts:
+def partition_tour(tour: Words, neighbours: Words, width: int, weights: Floats, draws: Floats) -> TourParts:
     """Divide a tour into parts, one more than there are draws.
 
     Parameters
@@ -72,11 +66,8 @@ def partition_tour(
     draws : float64[P - 1]
         Uniform numbers in (0, 1).
     """
-    cities, rank, bounds = (
-        tour.astype(np.int64),
-        np.empty(len(tour), np.int64),
-        np.zeros(len(draws) + 2, np.int64),
-    )
+    cities, bounds = tour.astype(np.int64), np.zeros(len(draws) + 2, np.int64)
+    rank = np.empty_like(cities)
     rank[cities] = np.arange(len(tour))
     bounds[1], place = len(tour), rank.copy()
     _divide(cities, place, bounds, neighbours, width, weights, draws, np.empty_like(cities))
@@ -85,14 +76,14 @@ def partition_tour(
 
 @kernel
 def _divide(
-    cities: NDArray[np.int64],
-    place: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    neighbours: NDArray[np.uint32],
+    cities: Ints,
+    place: Ints,
+    bounds: Ints,
+    neighbours: Words,
     width: int,
-    weights: NDArray[np.float64],
-    draws: NDArray[np.float64],
-    scratch: NDArray[np.int64],
+    weights: Floats,
+    draws: Floats,
+    scratch: Ints,
 ) -> None:
     """Divide the largest part again and again; see `TourParts` for the arrays, of one part at first."""
     parts = len(bounds) - 1
@@ -117,13 +108,7 @@ def _divide(
 
 @kernel
 def _least_separating(
-    cities: NDArray[np.int64],
-    place: NDArray[np.int64],
-    base: int,
-    neighbours: NDArray[np.uint32],
-    width: int,
-    weights: NDArray[np.float64],
-    draw: float,
+    cities: Ints, place: Ints, base: int, neighbours: Words, width: int, weights: Floats, draw: float
 ) -> tuple[int, int]:
     """Choose the arc to divide off a part's cities int64[M], at the places from `base` on: begin and length.
 
@@ -148,7 +133,7 @@ def _least_separating(
 
 
 @kernel
-def link_part(order: NDArray[np.uint32], some: NDArray[np.int64], links: NDArray[np.int64]) -> None:
+def link_part(order: Words, some: Ints, links: Ints) -> None:
     """Link neighbours in a part's tour uint32[M] of the cities `some` int64[M].
 
     Links are int64[N, 2], -1 where there is none yet.
@@ -162,7 +147,7 @@ def link_part(order: NDArray[np.uint32], some: NDArray[np.int64], links: NDArray
 
 
 @kernel
-def link_gaps(partition: TourParts, links: NDArray[np.int64]) -> None:
+def link_gaps(partition: TourParts, links: Ints) -> None:
     """Link the ends of the tour's edges that lead from part to part."""
     bounds, tour, place = partition.bounds, partition.tour, partition.place
     before = np.int64(tour[len(tour) - 1])
@@ -176,6 +161,6 @@ def link_gaps(partition: TourParts, links: NDArray[np.int64]) -> None:
 
 
 @kernel
-def _link(links: NDArray[np.int64], one: np.int64, other: np.int64) -> None:
+def _link(links: Ints, one: np.int64, other: np.int64) -> None:
     links[one, 0 if links[one, 0] < 0 else 1] = other
     links[other, 0 if links[other, 0] < 0 else 1] = one

@@ -12,37 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.kernels import hooks
+from nsa_cli.kernels import hooks, lanes, slots
 from nsa_cli.kernels.draws import LANES, uniform
 from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import generic, inlined, variant
-from nsa_cli.kernels.lanes import (
-    HIDDEN,
-    forbid,
-    forbid_around,
-    forbid_from,
-    score_features,
-    score_sums,
-    sum_features,
-    turn_round,
-)
-from nsa_cli.kernels.slots import (
-    Mode,
-    Network,
-    Slots,
-    aligned,
-    blocks_of,
-    choose,
-    choose_among,
-    draw,
-    mark_stale,
-    slot_space,
-    update_scores,
-    weigh,
-)
-from nsa_cli.problems.tsp.kernels.metric import KernelMetric, length
+from nsa_cli.kernels.slots import Mode, Network, Slots
+from nsa_cli.problems.tsp.kernels.metric import Floats, Ints, KernelMetric, length
 
-_score_four = score_features(4)
+_score_four = lanes.score_features(4)
 
 
 class TspArrays(NamedTuple):
@@ -63,14 +40,14 @@ class TspArrays(NamedTuple):
         Whether lengths are distances of `points`, unrounded.
     """
 
-    data: NDArray[np.float64]
-    data_row: NDArray[np.int64]
+    data: Floats
+    data_row: Ints
     stride: int
     formula: int
     rounding: int
     points: NDArray[np.float32]
-    nearest: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    nearest: Floats
+    scale: Floats
     plane: bool
 
 
@@ -111,7 +88,7 @@ class Work(NamedTuple):
     first, second : Slots
     """
 
-    tour: NDArray[np.int64]
+    tour: Ints
     seen: NDArray[np.float32]
     plane: NDArray[np.float32]
     pair: NDArray[np.float32]
@@ -122,14 +99,14 @@ class Work(NamedTuple):
 def workspace(x: Any) -> Work:
     """Allocate a thread's scratch space, for one chain at a time."""
     size = len(x)
-    padded = blocks_of(size) * LANES
+    padded = slots.blocks_of(size) * LANES
     return Work(
-        aligned((size,), np.int64),
-        aligned((2, padded + LANES)),
-        aligned((2, padded + LANES)),
-        aligned((4, padded)),
-        slot_space(size),
-        slot_space(size),
+        slots.aligned((size,), np.int64),
+        slots.aligned((2, padded + LANES)),
+        slots.aligned((2, padded + LANES)),
+        slots.aligned((4, padded)),
+        slots.slot_space(size),
+        slots.slot_space(size),
     )
 
 
@@ -164,8 +141,8 @@ def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     size = len(work.tour)
-    first = choose_among(size, uniform(at, 0), given[0])
-    second = choose_among(size - 3, uniform(at, 1), given[1])
+    first = slots.choose_among(size, uniform(at, 0), given[0])
+    second = slots.choose_among(size - 3, uniform(at, 1), given[1])
     j = second.index
     if given[1] < 0:  # ranks leave out the first city and its two neighbours, which lie around the end or not
         if first.index == 0:
@@ -183,13 +160,13 @@ def _leave_out(work: Any, first: int, logits: Any) -> None:
     """Forbid the first city and its two tour neighbours."""
     size = len(work.tour)
     if size < len(logits):
-        forbid_from(logits, size)
+        lanes.forbid_from(logits, size)
     if first >= 0:
-        forbid_around(logits, first)
+        lanes.forbid_around(logits, first)
         if first % LANES == 0:
-            forbid(logits, first - 1 if first > 0 else size - 1)
+            lanes.forbid(logits, first - 1 if first > 0 else size - 1)
         if first % LANES == LANES - 1 or first == size - 1:
-            forbid(logits, first + 1 if first < size - 1 else 0)
+            lanes.forbid(logits, first + 1 if first < size - 1 else 0)
 
 
 @variant(hooks.propose, batch=TspArrays, policy=(Paper, Relative))
@@ -199,14 +176,14 @@ def _propose(
     if len(work.tour) < 4:
         return (np.int64(0), np.int64(0)), -np.inf
     set_floor(policy, work, member, temperature)
-    changed, largest = update_scores(work.first, policy.first.second[member])
+    changed, largest = slots.update_scores(work.first, policy.first.second[member])
     if changed:
         _leave_out(work, np.int64(-1), work.first.logits)  # a literal is one more type to compile
-        weigh(work.first, largest)
-    first = draw(work.first, uniform(at, 0), policy.mode, given[0])
+        slots.weigh(work.first, largest)
+    first = slots.draw(work.first, uniform(at, 0), policy.mode, given[0])
     largest = score_second(batch, policy, work, row, member, temperature, first.index)
     _leave_out(work, first.index, work.second.logits)
-    second = choose(work.second, largest, uniform(at, 1), policy.mode, given[1])
+    second = slots.choose(work.second, largest, uniform(at, 1), policy.mode, given[1])
     return (first.index, second.index), first.log_probability + second.log_probability
 
 
@@ -244,7 +221,7 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
 @variant(hooks.apply, batch=TspArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
-    turn_round(work.tour, begin, end)
+    lanes.turn_round(work.tour, begin, end)
     hooks.update_features(batch, policy, work, row, member, (begin, end))
 
 
@@ -291,8 +268,8 @@ def _sum_again(rows: Any, shifts: Any, weights: Any, slot: Any, begin: int, end:
         elif part == 2:
             first, behind = 0, np.int64(end == size - 1 and low > 0)  # type: ignore[assignment]
         if first < behind:
-            sum_features(rows, shifts, weights, slot.sums, first, behind)
-            mark_stale(slot, first, behind)
+            lanes.sum_features(rows, shifts, weights, slot.sums, first, behind)
+            slots.mark_stale(slot, first, behind)
 
 
 @variant(hooks.compute_features, batch=TspArrays, policy=Paper)
@@ -307,8 +284,8 @@ def _compute_paper(batch: Any, policy: Any, work: Any, row: int, member: int) ->
 @variant(hooks.update_features, batch=TspArrays, policy=Paper)
 def _update_paper(batch: Any, policy: Any, work: Any, row: int, member: int, changed: Any) -> None:
     begin, end = changed  # reversed positions
-    turn_round(work.seen[0], begin + 1, end + 1)
-    turn_round(work.seen[1], begin + 1, end + 1)
+    lanes.turn_round(work.seen[0], begin + 1, end + 1)
+    lanes.turn_round(work.seen[1], begin + 1, end + 1)
     _sum_paper(policy, work, member, begin, end)
 
 
@@ -327,7 +304,7 @@ def _sum_paper(policy: Any, work: Any, member: int, begin: int, end: int) -> Non
 @variant(set_floor, policy=Paper)
 def _set_floor_paper(policy: Any, work: Any, member: int, temperature: float) -> None:
     first, bias, heat = policy.first.first[member], policy.first.bias[member], np.float32(temperature)
-    for h in range(HIDDEN):
+    for h in range(lanes.HIDDEN):
         work.first.floor[h] = -(bias[h] + first[6, h] * heat)
 
 
@@ -337,14 +314,14 @@ def _score_second_paper(
 ) -> float:
     slot, heat, seen = work.second, np.float32(temperature), work.seen
     weights, bias = policy.second.first[member], policy.second.bias[member]
-    for h in range(HIDDEN):
+    for h in range(lanes.HIDDEN):
         common = bias[h] + weights[12, h] * heat
         for place in range(3):
             for axis in range(2):
                 common += weights[2 * place + axis, h] * seen[axis, first + place]
         slot.floor[h] = -common
     second, blocks = policy.second.second[member], slot.sums.shape[0]
-    return score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
+    return lanes.score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
 
 
 @variant(hooks.compute_features, batch=TspArrays, policy=Relative)
@@ -364,8 +341,8 @@ def _update_relative(batch: Any, policy: Any, work: Any, row: int, member: int, 
     begin, end = changed
     tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
     for features in (rows[1], plane[0], plane[1]):
-        turn_round(features, begin + 1, end + 1)
-    turn_round(rows[0], begin + 2, end + 1)  # an edge inside is now between the mirrored positions
+        lanes.turn_round(features, begin + 1, end + 1)
+    lanes.turn_round(rows[0], begin + 2, end + 1)  # an edge inside is now between the mirrored positions
     spacing, after = spacing_of(batch, row, size), end + 1 if end < size - 1 else 0
     for k in (begin, after):
         rows[0, k + 1] = edge_length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing
@@ -391,7 +368,7 @@ def _log_heat(work: Any, temperature: float) -> np.float32:
 @variant(set_floor, policy=Relative)
 def _set_floor_relative(policy: Any, work: Any, member: int, temperature: float) -> None:
     first, bias, heat = policy.first.first[member], policy.first.bias[member], _log_heat(work, temperature)
-    for h in range(HIDDEN):
+    for h in range(lanes.HIDDEN):
         work.first.floor[h] = -(bias[h] + first[4, h] * heat)
 
 
@@ -400,13 +377,11 @@ def _score_second_relative(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, first: int
 ) -> float:
     size, pair, slot = len(work.tour), work.pair, work.second
-    old = work.seen[0, first + 1]
+    old, heat = work.seen[0, first + 1], temperature * math.sqrt(size)
     if batch.plane:
-        _pair_features(
-            work.plane, work.seen, pair, first, old, np.float32(temperature * math.sqrt(size)), size
-        )
+        _pair_features(work.plane, work.seen, pair, first, old, np.float32(heat), size)
     else:
-        spacing, heat = spacing_of(batch, row, size), temperature * math.sqrt(size)
+        spacing = spacing_of(batch, row, size)
         here, before = work.tour[first], work.tour[first - 1 if first > 0 else size - 1]
         last = work.tour[size - 1]
         for j in range(size):
@@ -419,7 +394,7 @@ def _score_second_relative(
             last = city
     log_heat = _log_heat(work, temperature)
     weights, bias = policy.second.first[member], policy.second.bias[member]
-    for h in range(HIDDEN):
+    for h in range(lanes.HIDDEN):
         slot.floor[h] = -(bias[h] + weights[4, h] * old + weights[5, h] * log_heat)
     second = policy.second.second[member]
     return _score_four(pair, weights, slot.floor, second, slot.logits, slot.sums.shape[0])

@@ -9,7 +9,7 @@ from nsa_cli.problems.tsp.kernels.edge_assembly import assemble, new_assembly
 from nsa_cli.problems.tsp.kernels.kicks import start_at
 from nsa_cli.problems.tsp.kernels.local_search import restart
 from nsa_cli.problems.tsp.kernels.metric import tour_length
-from nsa_cli.problems.tsp.large_step.setup import prepare
+from nsa_cli.problems.tsp.large_step import prepare
 from nsa_cli.problems.tsp.starts import greedy_edge
 
 crossover = uncached(assemble)
