@@ -16,7 +16,7 @@ import nsa_cli as nsa
 from nsa_cli.core.bound import Bound, rounded_outwards
 from nsa_cli.core.clock import Clock
 from nsa_cli.problems.bin import bound as bin_bounds
-from nsa_cli.problems.knapsack.bound import dual as knapsack_bounds
+from nsa_cli.problems.knapsack import bound as knapsack_bounds
 from nsa_cli.solver.bounds import share_of
 
 from helpers import random_instances
@@ -96,7 +96,7 @@ def test_the_number_of_items_closes_strongly_correlated_knapsacks(sign):
         weights = rng.integers(101, 1000, 60)
         record = {"values": weights + sign * 100, "weights": weights, "capacity": int(weights.sum()) // 3}
         instance = KNAPSACK.from_record(record)
-        from nsa_cli.problems.knapsack.bound import dual as bounds
+        from nsa_cli.problems.knapsack import bound as bounds
 
         known = KNAPSACK.start("greedy")(instance, lambda n: np.zeros(n))
         data = bounds._integers(instance)

@@ -22,6 +22,7 @@ from nsa_cli.core.instance import (
     number_array,
     number_of,
 )
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.problem import Column, Problem
 from nsa_cli.core.words import listed
 
@@ -198,6 +199,30 @@ def _rows_of_items(data: Mapping[str, Any], rows: int) -> NDArray[np.int64]:
 
 
 ItemT = TypeVar("ItemT", bound=ItemInstance)
+
+
+class ItemNeighbourhood(Neighbourhood[ItemT]):
+    """Moves of items.
+
+    Attributes
+    ----------
+    most_steps : int
+        Of a learnt policy's chain; one of uniform proposals has twice as many.
+    temperatures : tuple of float
+        Of uniform proposals from greedy solutions.
+    """
+
+    most_steps: ClassVar[int]
+    temperatures: ClassVar[tuple[float, float]]
+
+    def budget(self, instance: ItemT, trained: Trained | None = None) -> Budget:
+        """Choose some seconds of the kernel at most."""
+        size, most = instance.size, self.most_steps
+        if trained is not None:
+            steps, chains = max(min(200 * size, most), 50_000), max(min(4_000 // size, 8), 1)
+            return Budget(steps, trained.t_start, trained.t_end, chains)
+        steps, chains = max(min(400 * size, 2 * most), 100_000), max(min(most // 25 // size, 16), 1)
+        return Budget(steps, *self.temperatures, chains)
 
 
 class ItemProblem(Problem[ItemT]):

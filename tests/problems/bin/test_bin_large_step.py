@@ -17,7 +17,7 @@ from nsa_cli.problems.bin import problem
 from nsa_cli.problems.bin.heuristics import first_fit_decreasing, singletons
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.kernels.large_step import BINS, LOOSE
-from nsa_cli.problems.bin.large_step.chains import BinLargeStep
+from nsa_cli.problems.bin.large_step import BinLargeStep
 
 
 def no_draws(_: int) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from nsa_cli.problems.knapsack import problem
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 from nsa_cli.problems.knapsack.kernels.large_step import ASTRAY, FREE, VALUE
-from nsa_cli.problems.knapsack.large_step.chains import KnapsackLargeStep
+from nsa_cli.problems.knapsack.large_step import KnapsackLargeStep
 
 
 def no_draws(_: int) -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, ContinuousOperations
-from nsa_cli.problems.rosenbrock.batch import pack
-from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
-from nsa_cli.problems.rosenbrock.kernels.batch import LOG_SIGMA, SIGMA, RosenbrockBatch
+from nsa_cli.problems.rosenbrock import RosenbrockInstance
+from nsa_cli.problems.rosenbrock.fused import pack
+from nsa_cli.problems.rosenbrock.kernels.gaussian import LOG_SIGMA, SIGMA, RosenbrockBatch
 
 
 class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBatch]):

@@ -1,4 +1,4 @@
-"""Hooks of the paper's neighbourhood; see `nsa_cli.problems.bin.move.operations`."""
+"""Hooks of the paper's neighbourhood; see `nsa_cli.problems.bin.operations`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import variant
 from nsa_cli.kernels.lanes import HIDDEN, score_sums, sum_features
 from nsa_cli.problems.bin.kernels import shared
-from nsa_cli.problems.bin.kernels.batch import BinBatch
+from nsa_cli.problems.bin.kernels.shared import BinBatch
 
 
 class Paper(NamedTuple):

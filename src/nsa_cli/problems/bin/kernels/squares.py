@@ -1,4 +1,4 @@
-"""Hooks of the sum of squares neighbourhood; see `nsa_cli.problems.bin.squares.operations`."""
+"""Hooks of the sum of squares neighbourhood; see `nsa_cli.problems.bin.operations`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, score_features
 from nsa_cli.problems.bin.kernels import shared
-from nsa_cli.problems.bin.kernels.batch import SquaresBatch
+from nsa_cli.problems.bin.kernels.shared import SquaresBatch
 
 _score = score_features(3)
 

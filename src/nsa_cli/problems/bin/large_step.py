@@ -109,3 +109,6 @@ def scratch_for(packing: Packing) -> Scratch:
     chosen, ends, loads = np.zeros((3, MOST), dtype=np.int64)
     item, unit, rest, stack, found, packed = np.zeros((6, items + 1), dtype=np.int64)
     return Scratch(chosen, item, unit, rest, np.zeros(items + 1), stack, found, packed, ends, loads)
+
+
+large_step = BinLargeStep()

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
-from nsa_cli.problems.knapsack.batch import pack
+from nsa_cli.problems.knapsack.fused import pack
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-from nsa_cli.problems.knapsack.kernels.batch import KnapsackBatch
+from nsa_cli.problems.knapsack.kernels.flip import KnapsackBatch
 
 
 class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):

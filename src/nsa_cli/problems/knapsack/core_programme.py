@@ -15,28 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.clock import Clock
-from nsa_cli.problems.knapsack.order import break_solution
+from nsa_cli.problems.knapsack.heuristics import break_solution
 
 #: States of all steps together, some hundred megabytes and a second or two; and of Python integers.
 _MOST_STATES, _MOST_LONG = 6_000_000, 300_000
 
 #: Share by which float64 bounds on integers may be off, sums of some terms included.
 _SLACK = 2.0**-48
-
-
-class CoreAnswer(NamedTuple):
-    """Result of the core programme.
-
-    Attributes
-    ----------
-    chosen : bool[N]
-        The best selection found.
-    upper : int
-        Upper bound of the value; the value of `chosen` if the programme has ended.
-    """
-
-    chosen: NDArray[np.bool_]
-    upper: int
 
 
 class _Step(NamedTuple):
@@ -86,12 +71,19 @@ class CoreProgramme:
         self.reach = self._reach()
         # Ratios in floats may be out of order by a rounding error, which is far within the margin.
 
-    def run(self, clock: Clock) -> CoreAnswer:
+    def run(self, clock: Clock) -> tuple[NDArray[np.bool_], int]:
         """Extend the states item by item until the best is proved optimal, or time or memory ends.
 
         Parameters
         ----------
         clock : Clock
+
+        Returns
+        -------
+        chosen : bool[N]
+            The best selection found.
+        upper : int
+            Upper bound of the value; the value of `chosen` if the programme has ended.
         """
         states = _States(
             np.array([self.prefix_weight], dtype=self.weights.dtype),
@@ -104,20 +96,22 @@ class CoreProgramme:
         above, below, total = self.broken, self.broken - 1, 0
         while len(states.weights):
             above, below = self._next(above, +1), self._next(below, -1)
-            states, history_step = self._pruned(states, above, below)
-            history.append(history_step)
-            if not len(states.weights) or (above == len(self.items) and below < 0):
+            bounds = self._bounds(states, above, below) + self.margin
+            alive = np.flatnonzero(bounds >= self.best_value + 1)
+            states = _States(states.weights[alive], states.values[alive])
+            history.append(_Step(-1, alive.astype(np.int32), np.zeros(len(alive), dtype=bool)))
+            if not len(alive) or (above == len(self.items) and below < 0):
                 break
-            total += 2 * len(states.weights)
+            total += 2 * len(alive)
             if total > most or clock.reason():
-                return CoreAnswer(self.best, max(self.best_value, self._upper(states, above, below)))
+                return self.best, max(self.best_value, int(np.floor(bounds.max())))
             for item, step in ((above, +1), (below, -1)):
                 if 0 <= item < len(self.items):
                     states, how = self._extended(states, item, step)
                     history.append(how)
                     self._improve(states, history)
             above, below = min(above + 1, len(self.items)), max(below - 1, -1)
-        return CoreAnswer(self.best, self.best_value)
+        return self.best, self.best_value
 
     def _next(self, item: int, step: int) -> int:
         """Skip the items that the break solution's bound fixes where they are (Dembo and Hammer 1980)."""
@@ -146,14 +140,6 @@ class CoreProgramme:
         else:
             relieved = np.where(room < 0, -np.inf, room * fill)
         return np.asarray(states.values + relieved, dtype=np.float64)
-
-    def _upper(self, states: _States, above: int, below: int) -> int:
-        return int(np.floor(self._bounds(states, above, below).max() + self.margin))
-
-    def _pruned(self, states: _States, above: int, below: int) -> tuple[_States, _Step]:
-        alive = np.flatnonzero(self._bounds(states, above, below) + self.margin >= self.best_value + 1)
-        kept = _States(states.weights[alive], states.values[alive])
-        return kept, _Step(-1, alive.astype(np.int32), np.zeros(len(alive), dtype=bool))
 
     def _extended(self, states: _States, item: int, step: int) -> tuple[_States, _Step]:
         """Merge the states with those that have the item toggled; keep the Pareto-optimal ones."""

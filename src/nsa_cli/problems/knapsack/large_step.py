@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
+from nsa_cli.problems.knapsack.heuristics import break_solution
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 from nsa_cli.problems.knapsack.kernels.large_step import FREE, PLACES, VALUE, Items, Selection
-from nsa_cli.problems.knapsack.order import break_solution
 
 #: The fewest items.
 _LEAST = 3
@@ -166,3 +166,6 @@ def swapped(prepared: Prepared, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
         taken[out], taken[into] = False, True
         free += int(weights[out] - weights[into])
     return taken
+
+
+large_step = KnapsackLargeStep()
