@@ -25,9 +25,12 @@ from nsa_cli.problems.bin.instance import BinInstance
 #: Largest k of the step functions tried.
 _MOST_STEPS = 50
 
-#: Bits of the capacity, and of the sum of all weights, beyond which weights are rounded down, which changes
-#: hardly a bound: products with k and sums still fit into 64 bits.
+#: Bits of the capacity, and of the sum of all weights, with which products with k and sums fit into 64 bits.
 _CAPACITY_BITS, _SUM_BITS = 55, 61
+
+#: The most items whose weights stay exact where these do not fit: Python's integers take far longer. Of more
+#: items weights are rounded down, which changes hardly a bound.
+_MOST_LONG = 10_000
 
 
 class _Sorted(NamedTuple):
@@ -35,17 +38,17 @@ class _Sorted(NamedTuple):
 
     Attributes
     ----------
-    weights : int64[N]
+    weights : int64[N], or Python integers where that is too short
     capacity : int
-    cuts : int64[M]
+    cuts : like `weights`, [M]
         0, the distinct weights of at most half a bin, and half a bin: the parameters eps that matter.
     first, last : int64[M]
         The items that neither are dropped nor fill a bin, for each cut: from the first to before the last.
     """
 
-    weights: NDArray[np.int64]
+    weights: NDArray[Any]
     capacity: int
-    cuts: NDArray[np.int64]
+    cuts: NDArray[Any]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
 
@@ -63,7 +66,10 @@ def bound(instance: BinInstance, clock: Clock) -> Bound:
     capacity, total = max(whole, 1), sum(weights)
     best = Bound(value=max(_up(total, capacity), 1), method="volume", witness={"cut": 0})
     shift = max(capacity.bit_length() - _CAPACITY_BITS, total.bit_length() - _SUM_BITS, 0)
-    data = _sorted(weights, whole, shift)
+    dtype: Any = np.int64
+    if shift and instance.size <= _MOST_LONG:
+        shift, dtype = 0, object
+    data = _sorted(np.array([w >> shift for w in weights], dtype=dtype), -(-whole >> shift))
 
     def witness(cut: int) -> dict[str, Any]:
         # The same items are dropped; the others weigh more, and a bin holds less: the bound is no lower.
@@ -118,9 +124,8 @@ def _integers(instance: BinInstance) -> tuple[Sequence[int], int]:
     return exact.integers[:-1], exact.integers[-1]
 
 
-def _sorted(weights: Sequence[int], capacity: int, shift: int) -> _Sorted:
-    """Sort weights; without so many of their last bits, rounded down, and the capacity up."""
-    array, capacity = np.sort(np.array([w >> shift for w in weights])), -(-capacity >> shift)
+def _sorted(weights: NDArray[Any], capacity: int) -> _Sorted:
+    array = np.sort(weights)
     # The last cut leaves the items of more than half a bin, which take a bin each.
     cuts = np.unique(np.concatenate([[0], array[2 * array <= capacity], [(capacity + 1) // 2]]))
     first = np.searchsorted(array, cuts, side="left")
@@ -128,13 +133,13 @@ def _sorted(weights: Sequence[int], capacity: int, shift: int) -> _Sorted:
     return _Sorted(array, capacity, cuts, first, last)
 
 
-def _best_cut(data: _Sorted, mapped: NDArray[np.int64], whole: int) -> tuple[int, int]:
+def _best_cut(data: _Sorted, mapped: NDArray[Any], whole: int) -> tuple[int, int]:
     """Find the best eps, and its bound.
 
     Parameters
     ----------
     data : _Sorted
-    mapped : int64[N]
+    mapped : int64[N], or Python integers
         The mapped weights of items that neither are dropped nor fill a bin.
     whole : int
         What a bin holds of them.
@@ -148,5 +153,6 @@ def _best_cut(data: _Sorted, mapped: NDArray[np.int64], whole: int) -> tuple[int
 
 def _rounded(data: _Sorted, k: int) -> NDArray[np.int64]:
     """Round weights to k-ths, in units of 1 / (k (k + 1))."""
-    share, left = np.divmod(data.weights * (k + 1), max(data.capacity, 1))
-    return np.asarray(share * np.where(left == 0, k, k + 1))
+    scaled, capacity = data.weights * (k + 1), max(data.capacity, 1)
+    share = (scaled // capacity).astype(np.int64)
+    return np.asarray(share * np.where(scaled % capacity == 0, k, k + 1))

@@ -13,8 +13,7 @@ from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.hooks import Fused
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.kernels import squares as squares_kernel
-from nsa_cli.problems.bin.kernels.move import Paper, Work
-from nsa_cli.problems.bin.kernels.shared import BinBatch, SquaresBatch, empty_packing
+from nsa_cli.problems.bin.kernels.move import BinBatch, Paper, SquaresBatch, Work, empty_packing
 
 
 def pack(instances: Sequence[BinInstance], unit: float | None = None) -> BinBatch:

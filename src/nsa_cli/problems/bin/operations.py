@@ -13,7 +13,7 @@ from torch import Tensor
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
 from nsa_cli.problems.bin.fused import bins_of, pack, pack_squares
 from nsa_cli.problems.bin.instance import BinInstance
-from nsa_cli.problems.bin.kernels.shared import BinBatch, SquaresBatch
+from nsa_cli.problems.bin.kernels.move import BinBatch, SquaresBatch
 
 
 class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
