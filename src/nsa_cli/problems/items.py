@@ -29,6 +29,9 @@ from nsa_cli.core.words import listed
 #: Items in all, at most.
 _MOST_ITEMS = 1_000_000
 
+#: The most steps of a chain, times items.
+_LOOKS = 4_000_000_000
+
 #: Columns beside the numbers of items: how often an item occurs, its name, and its id.
 COPIES = Column(
     "copies",
@@ -216,13 +219,13 @@ class ItemNeighbourhood(Neighbourhood[ItemT]):
     temperatures: ClassVar[tuple[float, float]]
 
     def budget(self, instance: ItemT, trained: Trained | None = None) -> Budget:
-        """Choose some seconds of the kernel at most."""
-        size, most = instance.size, self.most_steps
+        """Choose some seconds of the kernel at most: a step may look at all items."""
+        size, most, affordable = instance.size, self.most_steps, max(_LOOKS // instance.size, 1)
         if trained is not None:
             steps, chains = max(min(200 * size, most), 50_000), max(min(4_000 // size, 8), 1)
-            return Budget(steps, trained.t_start, trained.t_end, chains)
+            return Budget(min(steps, affordable), trained.t_start, trained.t_end, chains)
         steps, chains = max(min(400 * size, 2 * most), 100_000), max(min(most // 25 // size, 16), 1)
-        return Budget(steps, *self.temperatures, chains)
+        return Budget(min(steps, affordable), *self.temperatures, chains)
 
 
 class ItemProblem(Problem[ItemT]):

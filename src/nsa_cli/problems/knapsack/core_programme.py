@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.clock import Clock
-from nsa_cli.problems.knapsack.heuristics import break_solution
 
 #: States of all steps together, some hundred megabytes and a second or two; and of Python integers.
 _MOST_STATES, _MOST_LONG = 6_000_000, 300_000
@@ -61,9 +60,13 @@ class CoreProgramme:
         self.all_values = values
         self.best = known.copy()
         self.best_value = int(values[known].sum())
-        self.free, self.items, self.broken = break_solution(values, weights, capacity)
-        self.values, self.weights, self.capacity = values[self.items], weights[self.items], capacity
-        self.ratios = (self.values / self.weights).astype(np.float64)
+        self.capacity, self.free = capacity, (weights == 0) & (values > 0)
+        items = np.flatnonzero((values > 0) & (weights > 0) & (weights <= capacity))
+        ratios = (values[items] / weights[items]).astype(np.float64)
+        order = np.argsort(-ratios, kind="stable")
+        self.items, self.ratios = items[order], ratios[order]
+        self.values, self.weights = values[self.items], weights[self.items]
+        self.broken = int(np.searchsorted(np.cumsum(self.weights), capacity, side="right"))
         prefix = slice(0, self.broken)
         self.prefix_weight = int(self.weights[prefix].sum())
         self.prefix_value = int(self.values[prefix].sum() + values[self.free].sum())

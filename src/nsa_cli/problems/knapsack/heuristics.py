@@ -1,11 +1,6 @@
-"""Constructive heuristics of the knapsack: empty, greedy by value-to-weight ratio, random search.
-
-And the break item: the first that no longer fits, by falling value per weight (Dantzig 1957).
-"""
+"""Constructive heuristics of the knapsack: empty, greedy by value-to-weight ratio, random search."""
 
 from __future__ import annotations
-
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,32 +21,6 @@ def ratios(instance: KnapsackInstance) -> NDArray[np.float64]:
 def by_ratio(instance: KnapsackInstance) -> NDArray[np.int64]:
     """Items by falling value per weight, int64[N]."""
     return np.argsort(-ratios(instance), kind="stable")
-
-
-class BreakSolution(NamedTuple):
-    """Items by falling value per weight, of which those before the break item are taken.
-
-    Attributes
-    ----------
-    weightless : bool[N]
-        Items that weigh nothing and are worth something, which are always taken.
-    order : int64[M]
-        The other items, without those that have no value or are too heavy.
-    broken : int
-        Position of the break item in `order`; M if all fit.
-    """
-
-    weightless: NDArray[np.bool_]
-    order: NDArray[np.int64]
-    broken: int
-
-
-def break_solution(values: NDArray[Any], weights: NDArray[Any], capacity: int) -> BreakSolution:
-    """Sort items, int64[N] or Python integers each, and find the break item."""
-    order = np.flatnonzero((values > 0) & (weights > 0) & (weights <= capacity))
-    order = order[np.argsort(-(values[order] / weights[order]).astype(np.float64), kind="stable")]
-    broken = int(np.searchsorted(np.cumsum(weights[order]), capacity, side="right"))
-    return BreakSolution((weights == 0) & (values > 0), order, broken)
 
 
 def empty(instance: KnapsackInstance, _: Draws) -> Solution:
