@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
     def __init__(self) -> None:
         self.feature_sets = {"paper": FeatureSet((Slot("item", 3), Slot("bin", 3)), _paper_features)}
 
-    def arrays(self, instances: Sequence[BinInstance], unit: float | None = None) -> BinBatch:
-        return pack(instances, unit)
+    arrays = staticmethod(pack)
 
     def cost(self, batch: BinBatch, x: Tensor) -> Tensor:
         return (sum_by_bin(x, torch.ones_like(x)) > 0).sum(1).double()
@@ -88,8 +86,7 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
     def __init__(self) -> None:
         self.feature_sets = {"squares": FeatureSet((Slot("item", 3), Slot("other", 6)), _squares_features)}
 
-    def arrays(self, instances: Sequence[BinInstance], unit: float | None = None) -> SquaresBatch:
-        return pack_squares(instances, unit)
+    arrays = staticmethod(pack_squares)
 
     def cost(self, batch: SquaresBatch, x: Tensor) -> Tensor:
         bins: Tensor = (sum_by_bin(x, torch.ones_like(x)) > 0).sum(1)

@@ -41,12 +41,9 @@ def read_standard(source: Source) -> list[Record]:
     counts = [to_number(source, token, first, "header") for token in head]
     chosen = rows.pop().tokens if _ends_with_selection(rows) else []
     if len(rows) not in counts:
-        last = rows[-1].number if rows else first
-        raise source.error(
-            f"expected n and the capacity in line {first} and n items; got {shown(' '.join(head))} "
-            f"and {len(rows)} items",
-            last,
-        )
+        got = f"got {shown(' '.join(head))} and {len(rows)} items"
+        message = f"expected n and the capacity in line {first} and n items; {got}"
+        raise source.error(message, rows[-1].number if rows else first)
     capacity = counts[1] if counts[0] == len(rows) else counts[0]
     data = {"capacity": capacity, **_columns(source, rows, "value", "weight")}
     if chosen:
@@ -99,30 +96,21 @@ def _mknap_instance(source: Source, tokens: Sequence[tuple[str, int]], begin: in
         raise source.error("expected n, m and the optimum, got the end of the file", tokens[-1][1])
     line = tokens[begin][1]
     size = to_count(source, *tokens[begin], "n")
-    constraints = to_count(source, *tokens[begin + 1], "m")
     best = to_number(source, *tokens[begin + 2], "optimum")
-    if constraints != 1:
-        raise source.error(
-            f"is a multi-dimensional knapsack of {constraints} constraints; only one is supported", line
-        )
+    if (m := to_count(source, *tokens[begin + 1], "m")) != 1:
+        raise source.error(f"is a multi-dimensional knapsack of {m} constraints; only one is supported", line)
     end = body + 2 * size + 1
     if len(tokens) < end:
         got = len(tokens) - body
         message = f"expected {size} values, {size} weights and the capacity, got {got} numbers"
         raise source.error(message, line)
-    numbers, places = [], []
-    for token, at in tokens[body:end]:
-        numbers.append(to_number(source, token, at, "number"))
-        places.append(at)
+    numbers = [to_number(source, *token, "number") for token in tokens[body:end]]
+    places = [at for _, at in tokens[body:end]]
     data = {"values": numbers[:size], "weights": numbers[size:-1], "capacity": numbers[-1]}
     if best:
         data["best_known"] = best
-    lines: dict[str, Any] = {
-        "values": places[:size],
-        "weights": places[size:-1],
-        "capacity": places[-1],
-    }
-    return Record(data, source, locator(lines, line)), end
+    where = {"values": places[:size], "weights": places[size:-1]}
+    return Record(data, source, locator({**where, "capacity": places[-1]}, line)), end
 
 
 def read_jooken(source: Source) -> list[Record]:
@@ -137,9 +125,8 @@ def read_jooken(source: Source) -> list[Record]:
     count = to_count(source, head[0], first, "number of items")
     *items, last = rows
     if len(items) != count or len(last.tokens) != 1:
-        raise source.error(
-            f"expected {count} items and a line with the capacity, got {len(rows)} lines", last.number
-        )
+        message = f"expected {count} items and a line with the capacity, got {len(rows)} lines"
+        raise source.error(message, last.number)
     data = _columns(source, items, "id", "value", "weight")
     data["capacity"] = to_number(source, last.tokens[0], last.number, "capacity")
     names = data.pop("ids")
@@ -172,14 +159,12 @@ def _pisinger_block(source: Source, lines: Sequence[Line], begin: int) -> tuple[
             raise source.error(f"block {shown(name)}: expected a line '{key} NUMBER' below its name", first)
     count = to_count(source, head["n"].tokens[1], head["n"].number, "n")
     rows = [Line("".join(tokens).split(","), line) for tokens, line in lines[at : at + count]]
+    what = f"block {shown(name)}: expected {count} items"
     for cells, line in rows:
         if len(cells) not in (3, 4):
-            raise source.error(
-                f"block {shown(name)}: expected {count} items as i,value,weight,x, got {len(cells)} cells",
-                line,
-            )
+            raise source.error(f"{what} as i,value,weight,x, got {len(cells)} cells", line)
     if len(rows) < count:
-        raise source.error(f"block {shown(name)}: expected {count} items, got {len(rows)}", head["n"].number)
+        raise source.error(f"{what}, got {len(rows)}", head["n"].number)
     items = [Line(cells[1:3], line) for cells, line in rows]
     data, places = {"name": name, **_columns(source, items, "value", "weight")}, dict[str, int]()
     for letter, key in (("c", "capacity"), ("z", "best_known")):

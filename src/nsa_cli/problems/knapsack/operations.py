@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -22,8 +20,7 @@ class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):
             "relative": FeatureSet((Slot("item", 6),), _relative_features),
         }
 
-    def arrays(self, instances: Sequence[KnapsackInstance], unit: float | None = None) -> KnapsackBatch:
-        return pack(instances, unit)
+    arrays = staticmethod(pack)
 
     def cost(self, batch: KnapsackBatch, x: Tensor) -> Tensor:
         return -(batch.values * x).sum(1)

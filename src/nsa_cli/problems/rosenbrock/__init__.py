@@ -60,10 +60,8 @@ class RosenbrockInstance(Instance):
     def __post_init__(self) -> None:
         if not 2 <= self.dim <= _LARGEST:
             raise DataError(f"dim: expected 2 to {_LARGEST}, got {self.dim}", "dim")
-        if self.x0 is not None and len(self.x0) != self.dim:
-            raise DataError(f"x0: expected {self.dim} numbers, got {len(self.x0)}", "x0")
-        if self.x0 is not None and self.violation(self.x0):
-            raise DataError(f"x0: {self.violation(self.x0)}", "x0")
+        if self.x0 is not None and (why := self.violation(self.x0)):
+            raise DataError(f"x0: {why}", "x0")
 
     @classmethod
     def from_record(cls, data: Mapping[str, Any]) -> RosenbrockInstance:
@@ -116,10 +114,7 @@ class RosenbrockInstance(Instance):
         return list(solution.tolist())
 
     def from_ids(self, ids: Sequence[Any]) -> Solution:
-        point = number_array(list(ids), "solution").astype(np.float64)
-        if (why := self.violation(point)) is not None:
-            raise DataError(why)
-        return point
+        return self.checked(number_array(list(ids), "solution").astype(np.float64))
 
     def from_array(self, values: ArrayLike) -> Solution:
         return self.checked(number_row(values, "solution").astype(np.float64))

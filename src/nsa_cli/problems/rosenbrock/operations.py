@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, ContinuousOperations
@@ -19,8 +17,7 @@ class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBa
     log_sigma = LOG_SIGMA
     features = 2
 
-    def arrays(self, instances: Sequence[RosenbrockInstance], unit: float | None = None) -> RosenbrockBatch:
-        return pack(instances, unit)
+    arrays = staticmethod(pack)
 
     def cost(self, batch: RosenbrockBatch, x: Tensor) -> Tensor:
         left, right = x[:, :-1], x[:, 1:]
