@@ -103,14 +103,8 @@ def bound(instance: KnapsackInstance, clock: Clock) -> Bound | None:
         worth = _worth(data, known)
         if upper <= best.units:
             best = _Dual(upper, "core programme" if upper == worth else "core programme, unfinished", None)
-    return Bound.of(
-        _in_file_units(data, best.units),
-        "max",
-        exact=best.units == worth,
-        method=best.method,
-        witness=best.witness,
-        solution=known,
-    )
+    limit, (units, method, witness) = _in_file_units(data, best.units), best
+    return Bound.of(limit, "max", exact=units == worth, method=method, witness=witness, solution=known)
 
 
 def recompute(instance: KnapsackInstance, witness: Mapping[str, Any]) -> Exact:

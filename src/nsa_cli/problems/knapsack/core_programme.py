@@ -67,12 +67,10 @@ class CoreProgramme:
         self.items, self.ratios = items[order], ratios[order]
         self.values, self.weights = values[self.items], weights[self.items]
         self.broken = int(np.searchsorted(np.cumsum(self.weights), capacity, side="right"))
-        prefix = slice(0, self.broken)
-        self.prefix_weight = int(self.weights[prefix].sum())
-        self.prefix_value = int(self.values[prefix].sum() + values[self.free].sum())
-        self.margin = _SLACK * (float(values.sum()) + 1.0)
-        self.reach = self._reach()
+        self.prefix_weight = int(self.weights[: self.broken].sum())
+        self.prefix_value = int(self.values[: self.broken].sum() + values[self.free].sum())
         # Ratios in floats may be out of order by a rounding error, which is far within the margin.
+        self.margin = _SLACK * (float(values.sum()) + 1.0)
 
     def run(self, clock: Clock) -> tuple[NDArray[np.bool_], int]:
         """Extend the states item by item until the best is proved optimal, or time or memory ends.
@@ -96,6 +94,9 @@ class CoreProgramme:
         most = _MOST_LONG if long else _MOST_STATES
         history: list[_Step] = []
         self._improve(states, history)
+        if self.broken == len(self.items):
+            return self.best, self.best_value
+        self.reach = self._reach()
         above, below, total = self.broken, self.broken - 1, 0
         while len(states.weights):
             above, below = self._next(above, +1), self._next(below, -1)
@@ -118,7 +119,7 @@ class CoreProgramme:
 
     def _next(self, item: int, step: int) -> int:
         """Skip the items that the break solution's bound fixes where they are (Dembo and Hammer 1980)."""
-        if not 0 <= item < len(self.items) or self.broken == len(self.items):
+        if not 0 <= item < len(self.items):
             return len(self.items) if step > 0 else -1
         others = self.reach[item:] if step > 0 else self.reach[item::-1]
         loose = others + self.margin >= self.best_value + 1
@@ -127,8 +128,6 @@ class CoreProgramme:
 
     def _reach(self) -> NDArray[np.float64]:
         """Upper bounds of the break solution with each item toggled, float64[M]."""
-        if self.broken == len(self.items):
-            return np.zeros(len(self.items))
         step = np.where(np.arange(len(self.items)) < self.broken, -1, 1)
         room = self.capacity - self.prefix_weight - step * self.weights
         filled = room * self.ratios[self.broken]
