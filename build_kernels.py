@@ -34,10 +34,8 @@ LIBRARY = {"acos", "cos", "exp", "fmod", "log", "memcpy", "memmove", "memset", "
 
 #: Problems, and what of them is a part.
 PARTS = [
-    (problem, part)
-    for problem in ("tsp", "bin", "knapsack", "rosenbrock")
-    for part in ("moves", "large-step")
-    if (problem, part) != ("rosenbrock", "large-step")
+    *((problem, "moves") for problem in ("tsp", "bin", "knapsack", "rosenbrock")),
+    *((problem, "large-step") for problem in ("tsp", "bin")),
 ]
 
 #: Instances of up to so many elements are solved with steps enough for a population.

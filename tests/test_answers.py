@@ -31,7 +31,7 @@ def _runs():
         yield problem, {**uniform, "t_start": "auto", "t_end": "auto"}
         yield problem, {"method": "anneal", "steps": "3N", "init": "paper"}
         yield problem, {"method": "anneal", "steps": 200, "bound": True, "no_improvement": "2N"}
-    for problem in ("tsp", "knapsack", "bin"):
+    for problem in ("tsp", "bin"):
         yield problem, {"method": "large-step", "steps": 50, "chains": 2, "init": "paper"}
         yield problem, {"method": "large-step", "steps": 64, "t_start": 3.0, "schedule": "constant"}
     for policy in POLICIES:

@@ -118,7 +118,7 @@ def test_policies_without_a_kernel_ask_for_torch():
     """As the reference implementation is all that runs them."""
     code = """
 from nsa_cli.cli.main import exit_code
-from nsa_cli.problems.knapsack.flip import FlipItem
+from nsa_cli.problems.knapsack import FlipItem
 FlipItem.kernel = lambda self: None
 sys.exit(exit_code(["solve", "examples/packing.csv", "--steps", "10", "--policy", "uniform", "--no-bound"]))
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import pytest
@@ -113,9 +114,8 @@ def as_json(rng: random.Random) -> Case:
         columns = {rng.choice(["coords", "locations", "points", "Locs"]): data["coords"]}
     file = dict(columns)
     if "capacity" in data:
-        file[rng.choice(["capacity", "Capacity", "max_weight", "bin_size", "bin-capacity"])] = data[
-            "capacity"
-        ]
+        word = rng.choice(["capacity", "Capacity", "max_weight", "bin_size", "bin-capacity"])
+        file[word] = data["capacity"]
     word, value, harmless = addition(problem, len(next(iter(columns.values()))), rng, column=False)
     expected = dict(data)
     if problem != "tsp" and rng.random() < 0.3:
@@ -184,10 +184,8 @@ def as_table(rng: random.Random) -> Case:
         columns[word], words, harmless = value, [word], bool(fine)
     elif kind == "ids":
         first = rng.choice([0, 1, 7])
-        columns[rng.choice(["id", "CityId" if problem == "tsp" else "item_id", "No"])] = list(
-            range(first, first + n)
-        )
         expected["ids"] = list(range(first, first + n))
+        columns[rng.choice(["id", "CityId" if problem == "tsp" else "item_id", "No"])] = expected["ids"]
     elif kind == "names":
         labels = [rng.choice(["a", "b", "Port Said", "x-1"]) for _ in range(n)]
         columns[rng.choice(["name", "Label"])] = labels
@@ -213,25 +211,16 @@ def as_table(rng: random.Random) -> Case:
     rows = [separator.join(map(cell, row)) for row in zip(*columns.values(), strict=True)]
     text = "\n".join([*notes, header, *rows, ""])
     signs = "cannot tell", "cannot be read with", "expected 1 cells"
-    ambiguous = thousands or decimal == ","
-    return Case(
-        text,
-        rng.choice(["", ".csv"]),
-        problem,
-        expected,
-        (*words, *signs) if ambiguous else tuple(words),
-        harmless and not ambiguous,
-    )
+    if thousands or decimal == ",":
+        words, harmless = [*words, *signs], False
+    return Case(text, rng.choice(["", ".csv"]), problem, expected, tuple(words), harmless)
 
 
 def as_bare_rows(rng: random.Random) -> Case:
     """Draw rows without a header, with a column of ids in some place, or a first line with their number."""
     problem, data = instance_of(rng)
     if problem == "knapsack":
-        problem, data = (
-            "tsp",
-            {"coords": [[a, b] for a, b in zip(data["values"], data["weights"], strict=True)]},
-        )
+        problem, data = "tsp", {"coords": list(map(list, zip(data["values"], data["weights"], strict=True)))}
     rows = [list(row) for row in data.get("coords", [[w] for w in data.get("weights", [])])]
     settings = {"capacity": data["capacity"]} if "capacity" in data else {}
     n, expected = len(rows), dict(data)
@@ -262,10 +251,8 @@ def as_bare_rows(rng: random.Random) -> Case:
 def as_matrix(rng: random.Random) -> Case:
     """Draw distances: bare, or with names of rows, columns or both; as JSON or a table."""
     n = rng.randint(3, 6)
-    matrix = [[0] * n for _ in range(n)]
-    for i in range(n):
-        for j in range(i):
-            matrix[i][j] = matrix[j][i] = rng.randint(3, 99)
+    far = {frozenset(pair): rng.randint(3, 99) for pair in combinations(range(n), 2)}
+    matrix = [[far.get(frozenset((i, j)), 0) for j in range(n)] for i in range(n)]
     labels = [f"p{i}" for i in range(n)]
     kind = rng.choice(["bare", "json", "key", "both", "rows", "columns", "count"])
     expected: dict[str, Any] = {"matrix": matrix}
@@ -286,14 +273,8 @@ def as_matrix(rng: random.Random) -> Case:
     lines = [separator.join(map(str, row)) for row in rows]
     if kind == "count":
         lines = [str(n), *lines]
-    return Case(
-        "\n".join([*lines, ""]),
-        rng.choice(["", ".csv"]) if separator != " " else "",
-        None,
-        expected,
-        (),
-        True,
-    )
+    suffix = rng.choice(["", ".csv"]) if separator != " " else ""
+    return Case("\n".join([*lines, ""]), suffix, None, expected, (), True)
 
 
 #: What stands for no number.
@@ -330,14 +311,10 @@ def as_tsplib(rng: random.Random) -> Case:
     coords = data.get("coords") or [[x, x] for x in data["weights"]]
     lines = [f"DIMENSION : {len(coords)}", "EDGE_WEIGHT_TYPE : EUC_2D", "NODE_COORD_SECTION"]
     lines += [f"{i} {x} {y}" for i, (x, y) in enumerate(coords, start=1)]
-    fine = ("MADE_BY", "COMMENT", "OPTIMUM")
-    word = rng.choice(
-        [
-            *fine,
-            *("VEHICLES", "SALESMEN", "DIMENSON", "EDGE_WEIGHT_TYP", "TYPE", "NODE_COORD_SECTIN"),
-            *("WINDOW_SECTION", "FIXED_EDGE_SECTION", "DEMAND_SECTION"),
-        ]
-    )
+    fine = ["MADE_BY", "COMMENT", "OPTIMUM"]
+    other = ["VEHICLES", "SALESMEN", "DIMENSON", "EDGE_WEIGHT_TYP", "TYPE", "NODE_COORD_SECTIN"]
+    sections = ["WINDOW_SECTION", "FIXED_EDGE_SECTION", "DEMAND_SECTION"]
+    word = rng.choice(fine + other + sections)
     harmless = word in fine
     if word.endswith("_SECTION"):
         lines += [word, "1 2", "-1"]

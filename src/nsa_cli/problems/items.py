@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
@@ -11,8 +10,8 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import DataError, shown
-from nsa_cli.core.exact import ExactWeights, exact_weights, whole
+from nsa_cli.core.errors import DataError
+from nsa_cli.core.exact import ExactWeights, exact_weights
 from nsa_cli.core.instance import (
     IdSet,
     Instance,
@@ -22,11 +21,15 @@ from nsa_cli.core.instance import (
     number_array,
     number_of,
 )
+from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.problem import Column, Problem
 from nsa_cli.core.words import listed
 
 #: Items in all, at most.
 _MOST_ITEMS = 1_000_000
+
+#: The most steps of a chain, times items.
+_LOOKS = 4_000_000_000
 
 #: Columns beside the numbers of items: how often an item occurs, its name, and its id.
 COPIES = Column(
@@ -131,12 +134,7 @@ class ItemInstance(Instance):
             if (names := list_of(data, key)) is not None
         }
         try:
-            return cls(
-                **cls.read_head(data),
-                capacity=capacity,
-                **labels,
-                **numbers,
-            )
+            return cls(**cls.read_head(data), capacity=capacity, **labels, **numbers)
         except DataError as error:  # the data may have fewer rows
             index = None if error.index is None else int(rows[error.index])
             raise DataError(error.message, error.field, index, **error.hints) from None
@@ -179,25 +177,49 @@ def _rows_of_items(data: Mapping[str, Any], rows: int) -> NDArray[np.int64]:
     DataError
         If the copies are not `rows` positive integers, or more than a million items in all.
     """
-    counts = list_of(data, "copies")
-    if counts is None:
+    copies = list_of(data, "copies")
+    if copies is None:
         return np.arange(rows)
-    if len(counts) != rows:
-        raise DataError(f"copies: expected {rows} of them, got {len(counts)}", "copies")
-    items = 0
-    counts = [whole(x) if isinstance(x, float) and math.isfinite(x) else x for x in counts]
-    for i, x in enumerate(counts):
-        if isinstance(x, bool) or not isinstance(x, int) or x < 1:
-            message = f"copies, element {i + 1}: expected a positive integer, got {shown(x)}"
-            raise DataError(message, "copies", i)
-        items += x
-        if items > _MOST_ITEMS:
-            message = f"copies, element {i + 1}: more than {_MOST_ITEMS} items in all"
-            raise DataError(message, "copies", i)
+    if len(copies) != rows:
+        raise DataError(f"copies: expected {rows} of them, got {len(copies)}", "copies")
+    counts = number_array(copies, "copies")
+    wrong = (counts < 1) | (counts != np.floor(counts))
+    if wrong.any():
+        i = int(wrong.argmax())
+        message = f"copies, element {i + 1}: expected a positive integer, got {counts[i]}"
+        raise DataError(message, "copies", i)
+    many = np.cumsum(np.minimum(counts, _MOST_ITEMS + 1)) > _MOST_ITEMS
+    if many.any():
+        i = int(many.argmax())
+        raise DataError(f"copies, element {i + 1}: more than {_MOST_ITEMS} items in all", "copies", i)
     return np.repeat(np.arange(rows), counts)
 
 
 ItemT = TypeVar("ItemT", bound=ItemInstance)
+
+
+class ItemNeighbourhood(Neighbourhood[ItemT]):
+    """Moves of items.
+
+    Attributes
+    ----------
+    most_steps : int
+        Of a learnt policy's chain; one of uniform proposals has twice as many.
+    temperatures : tuple of float
+        Of uniform proposals from greedy solutions.
+    """
+
+    most_steps: ClassVar[int]
+    temperatures: ClassVar[tuple[float, float]]
+
+    def budget(self, instance: ItemT, trained: Trained | None = None) -> Budget:
+        """Choose some seconds of the kernel at most: a step may look at all items."""
+        size, most, affordable = instance.size, self.most_steps, max(_LOOKS // instance.size, 1)
+        if trained is not None:
+            steps, chains = max(min(200 * size, most), 50_000), max(min(4_000 // size, 8), 1)
+            return Budget(min(steps, affordable), trained.t_start, trained.t_end, chains)
+        steps, chains = max(min(400 * size, 2 * most), 100_000), max(min(most // 25 // size, 16), 1)
+        return Budget(min(steps, affordable), *self.temperatures, chains)
 
 
 class ItemProblem(Problem[ItemT]):

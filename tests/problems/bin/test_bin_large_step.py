@@ -17,7 +17,7 @@ from nsa_cli.problems.bin import problem
 from nsa_cli.problems.bin.heuristics import first_fit_decreasing, singletons
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.bin.kernels.large_step import BINS, LOOSE
-from nsa_cli.problems.bin.large_step.chains import BinLargeStep
+from nsa_cli.problems.bin.large_step import BinLargeStep
 
 
 def no_draws(_: int) -> NDArray[np.float64]:
@@ -45,7 +45,7 @@ def triplets(bins: int, seed: int) -> BinInstance:
 
 def assert_sound(chains: LargeStepChains, instance: BinInstance) -> None:
     """What the arrays of a chain say is what its packing is."""
-    for row, packing in enumerate(walk.state.packing for walk in chains._runs):
+    for row, packing in enumerate(walk.state for walk in chains._runs):
         bin_of, bins = chains.x[row], int(packing.counts[BINS])
         assert instance.violation(bin_of) is None
         assert chains.energy[row] == chains.best_energy[row] == instance.objective(bin_of) == bins
@@ -168,7 +168,7 @@ def test_many_items_take_memory_in_proportion() -> None:
     """Arrays of a chain hold a few numbers an item."""
     instance = problem.generate(20_000, np.random.default_rng(1))
     chains = chains_at(instance, np.arange(20_000))
-    arrays = [array for part in chains._runs[0].state for array in part]
+    arrays = chains._runs[0].state
     assert sum(array.nbytes for array in arrays) < 100 * 20_000
     chains.advance(np.full(40_000, 1e-5))
     assert chains.energy[0] < 15_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nsa_cli.core.problem import Column
 from nsa_cli.core.words import listed
 from nsa_cli.problems.bin.forms import FILE_SETS, FORMATS
@@ -12,9 +14,47 @@ from nsa_cli.problems.bin.heuristics import (
     singletons,
 )
 from nsa_cli.problems.bin.instance import BinInstance
-from nsa_cli.problems.bin.move import MoveItem
-from nsa_cli.problems.bin.squares import SumOfSquares
-from nsa_cli.problems.items import CAPACITY, COLUMNS, WEIGHTS, ItemProblem
+from nsa_cli.problems.items import CAPACITY, COLUMNS, WEIGHTS, ItemNeighbourhood, ItemProblem
+
+if TYPE_CHECKING:
+    from nsa_cli.kernels.hooks import Fused
+    from nsa_cli.problems.bin.operations import SquaresOperations
+
+
+class MoveItem(ItemNeighbourhood[BinInstance]):
+    """Number of bins; an item moves to another bin with room for it (section 4.3)."""
+
+    most_steps = 200_000
+    temperatures = (0.2, 0.05)  # a bin is opened now and then
+
+    def default_policy(self, instance: BinInstance) -> str:
+        return "bin-es-bins"
+
+
+class SumOfSquares(MoveItem):
+    """Number of bins less the sum of squared loads; an item moves to another bin, or two items swap.
+
+    Most moves of one item leave the number of bins as it is, and then the paper's energy does not tell better
+    from worse. The sum of squared loads does: it grows when a full bin becomes fuller at the cost of an
+    emptier one (Falkenauer 1996).
+    """
+
+    name = "squares"
+    reversible = False  # a bin that is closed stays so
+    temperatures = (0.03, 0.001)  # measured with 10 N and 100 N steps
+
+    def operations(self) -> SquaresOperations:
+        from nsa_cli.problems.bin.operations import SquaresOperations
+
+        return SquaresOperations()
+
+    def kernel(self) -> Fused:
+        from nsa_cli.problems.bin.fused import squares
+
+        return squares
+
+    def default_policy(self, instance: BinInstance) -> str:
+        return "bin-es-best"
 
 
 class Bin(ItemProblem[BinInstance]):

@@ -25,15 +25,12 @@ from nsa_cli.problems.bin.instance import BinInstance
 #: Largest k of the step functions tried.
 _MOST_STEPS = 50
 
-#: From here on, products with k no longer fit into 64 bits.
-_SAFE = 2**55
+#: Bits of the capacity, and of the sum of all weights, with which products with k and sums fit into 64 bits.
+_CAPACITY_BITS, _SUM_BITS = 55, 61
 
-#: Seconds that an item takes whose weight does not fit into 64 bits, what such items may always take, and at
-#: most: while they are sorted nothing can look at a clock.
-_LONG_ITEM, _ALWAYS, _LONGEST = 3e-6, 0.05, 0.3
-
-#: Bits of the capacity where weights are rounded down instead, which changes hardly a bound.
-_BITS = 50
+#: The most items whose weights stay exact where these do not fit: Python's integers take far longer. Of more
+#: items weights are rounded down, which changes hardly a bound.
+_MOST_LONG = 10_000
 
 
 class _Sorted(NamedTuple):
@@ -41,7 +38,7 @@ class _Sorted(NamedTuple):
 
     Attributes
     ----------
-    weights : int64[N], or objects where that is too short
+    weights : int64[N], or Python integers where that is too short
     capacity : int
     cuts : like `weights`, [M]
         0, the distinct weights of at most half a bin, and half a bin: the parameters eps that matter.
@@ -66,12 +63,13 @@ def bound(instance: BinInstance, clock: Clock) -> Bound:
         Ends the search, too.
     """
     weights, whole = _integers(instance)
-    capacity = max(whole, 1)
-    best = Bound(value=max(_up(sum(weights), capacity), 1), method="volume", witness={"cut": 0})
-    shift = 0
-    if instance.exact.rounded and _LONG_ITEM * instance.size > min(max(clock.left, _ALWAYS), _LONGEST):
-        shift = max(capacity.bit_length() - _BITS, 0)
-    data = _sorted(instance, shift)
+    capacity, total = max(whole, 1), sum(weights)
+    best = Bound(value=max(_up(total, capacity), 1), method="volume", witness={"cut": 0})
+    shift = max(capacity.bit_length() - _CAPACITY_BITS, total.bit_length() - _SUM_BITS, 0)
+    dtype: Any = np.int64
+    if shift and instance.size <= _MOST_LONG:
+        shift, dtype = 0, object
+    data = _sorted(np.array([w >> shift for w in weights], dtype=dtype), -(-whole >> shift))
 
     def witness(cut: int) -> dict[str, Any]:
         # The same items are dropped; the others weigh more, and a bin holds less: the bound is no lower.
@@ -126,24 +124,10 @@ def _integers(instance: BinInstance) -> tuple[Sequence[int], int]:
     return exact.integers[:-1], exact.integers[-1]
 
 
-def _sorted(instance: BinInstance, shift: int = 0) -> _Sorted:
-    """Sort weights; without so many of their last bits, rounded down, and the capacity up."""
-    exact = instance.exact
-    weights, capacity = _integers(instance)
-    if shift:
-        array, capacity = np.sort(np.array([w >> shift for w in weights])), -(-capacity >> shift)
-    elif exact.integers is not None:
-        # Almost in order by their rounded units, which are quick to sort; then the rest is, too.
-        order = np.argsort(exact.units, kind="stable").tolist()
-        array = np.array(sorted([weights[i] for i in order]), dtype=object)
-    else:
-        array = np.sort(exact.units)
-        if capacity >= _SAFE:
-            array = array.astype(object)
-    small = array[2 * array <= capacity]
+def _sorted(weights: NDArray[Any], capacity: int) -> _Sorted:
+    array = np.sort(weights)
     # The last cut leaves the items of more than half a bin, which take a bin each.
-    cuts = np.concatenate([np.array([0], array.dtype), small, np.array([(capacity + 1) // 2], array.dtype)])
-    cuts = cuts[np.append(cuts[1:] != cuts[:-1], True).astype(bool)]
+    cuts = np.unique(np.concatenate([[0], array[2 * array <= capacity], [(capacity + 1) // 2]]))
     first = np.searchsorted(array, cuts, side="left")
     last = np.searchsorted(array, capacity - cuts, side="right")
     return _Sorted(array, capacity, cuts, first, last)
@@ -155,13 +139,13 @@ def _best_cut(data: _Sorted, mapped: NDArray[Any], whole: int) -> tuple[int, int
     Parameters
     ----------
     data : _Sorted
-    mapped : int64[N], or objects
+    mapped : int64[N], or Python integers
         The mapped weights of items that neither are dropped nor fill a bin.
     whole : int
         What a bin holds of them.
     """
     first, last = data.first, data.last
-    sums = np.concatenate([np.zeros(1, dtype=mapped.dtype), np.cumsum(mapped)])
+    sums = np.append(0, np.cumsum(mapped))
     bins = len(mapped) - last + -(-(sums[last] - sums[first]) // whole)
     best = int(np.argmax(bins))
     return int(data.cuts[best]), int(bins[best])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.bin.instance import BinInstance
 
-#: Elements of a bucket of `_SortedIntegers`, at most.
+#: The most bins of a bucket of `_BestFit`.
 _BUCKET = 1000
 
 
@@ -46,9 +45,7 @@ def next_fit_decreasing(instance: BinInstance, _: Draws) -> Solution:
     return packing
 
 
-def _decreasing(
-    instance: BinInstance, rule: Callable[[int, int, list[int]], _FirstFit | _BestFit]
-) -> Solution:
+def _decreasing(instance: BinInstance, rule: type[_FirstFit | _BestFit]) -> Solution:
     units, capacity = instance.exact.units, instance.exact.capacity
     order = np.argsort(-units, kind="stable")
     weights = units[order]
@@ -117,63 +114,36 @@ class _FirstFit:
 
 
 class _BestFit:
-    """Bins in the order of their room, of equal room in the order of their numbers; as for `_FirstFit`."""
+    """Bins in the order of their room, of equal room in that of their numbers; parameters as of `_FirstFit`.
+
+    They are integers, room times `most` plus number, in buckets short enough for insertions. Each bucket has
+    a limit, which its integers do not exceed; none but the last is ever empty.
+    """
 
     def __init__(self, capacity: int, most: int, free: list[int]) -> None:
-        self._capacity, self._most, self._opened = capacity, most, len(free)
-        self._order = _SortedIntegers(sorted(room * most + b for b, room in enumerate(free)))
+        self._most, half = most, _BUCKET // 2
+        bins = sorted(room * most + b for b, room in enumerate(free))
+        bins += [capacity * most + b for b in range(len(free), most)]
+        self._buckets = [bins[i : i + half] for i in range(0, most, half)]
+        self._limits = [bucket[-1] for bucket in self._buckets]
 
     def put(self, weight: int, count: int) -> tuple[int, int]:
         """Put equal items into the fullest bin with room for one; give the bin, and how many it took."""
-        found = self._order.pop_from(weight * self._most)
-        if found is None:
-            free, b = self._capacity, self._opened
-            self._opened += 1
-        else:
-            free, b = divmod(found, self._most)
+        buckets, limits, least = self._buckets, self._limits, weight * self._most
+        at = bisect_left(limits, least)
+        place = bisect_left(buckets[at], least)
+        if place == len(buckets[at]):
+            at, place = at + 1, 0
+        free, b = divmod(buckets[at].pop(place), self._most)
+        if not buckets[at] and at + 1 < len(buckets):
+            del buckets[at], limits[at]
         taken = _fitting(free, weight, count)
-        self._order.add((free - taken * weight) * self._most + b)
-        return b, taken
-
-
-class _SortedIntegers:
-    """Integers in order, in buckets short enough for insertions.
-
-    Parameters
-    ----------
-    numbers : list of int
-        In order.
-    """
-
-    def __init__(self, numbers: list[int]) -> None:
-        half = _BUCKET // 2
-        self._buckets = [numbers[i : i + half] for i in range(0, len(numbers), half)]
-        self._last = [bucket[-1] for bucket in self._buckets]
-
-    def add(self, number: int) -> None:
-        """Add a number."""
-        if not self._buckets:
-            self._buckets, self._last = [[number]], [number]
-            return
-        at = min(bisect_left(self._last, number), len(self._last) - 1)
-        bucket = self._buckets[at]
+        number = (free - taken * weight) * self._most + b
+        at = bisect_left(limits, number)
+        bucket = buckets[at]
         insort(bucket, number)
         if len(bucket) > _BUCKET:
             half = len(bucket) // 2
-            self._buckets[at : at + 1] = [bucket[:half], bucket[half:]]
-            self._last[at : at + 1] = [bucket[half - 1], bucket[-1]]
-        else:
-            self._last[at] = bucket[-1]
-
-    def pop_from(self, least: int) -> int | None:
-        """Remove and give the first number from `least` on; None if there is none."""
-        at = bisect_left(self._last, least)
-        if at == len(self._last):
-            return None
-        bucket = self._buckets[at]
-        number = bucket.pop(bisect_left(bucket, least))
-        if bucket:
-            self._last[at] = bucket[-1]
-        else:
-            del self._buckets[at], self._last[at]
-        return number
+            buckets[at : at + 1] = [bucket[:half], bucket[half:]]
+            limits.insert(at, bucket[half - 1])
+        return b, taken

@@ -72,10 +72,8 @@ class BinInstance(ItemInstance):
 
     def to_array(self, solution: Solution) -> NDArray[np.int64]:
         """Give the bin of each item, bins counted from 0 in the order of their first items."""
-        packing = np.empty(self.size, dtype=np.int64)
-        for number, members in enumerate(self.bins(solution)):
-            packing[members] = number
-        return packing
+        _, first, bins = np.unique(solution, return_index=True, return_inverse=True)
+        return np.asarray(np.argsort(np.argsort(first))[bins])
 
     def from_array(self, values: ArrayLike) -> Solution:
         """Read the bin of each item; bins may have any numbers."""
@@ -100,9 +98,5 @@ class BinInstance(ItemInstance):
 
     def _in_bins(self, solution: Solution) -> tuple[NDArray[np.int64], list[int]]:
         """Items int64[N], bin by bin; and where each bin begins among them, and the last one ends."""
-        first = np.full(int(solution.max()) + 1, self.size)
-        first[solution[::-1]] = np.arange(self.size)[::-1]  # of several items of a bin the first is the last
-        place = np.empty(len(first), dtype=np.int64)
-        place[np.argsort(first, kind="stable")] = np.arange(len(first))
-        of_item = place[solution]
-        return np.argsort(of_item, kind="stable"), [0, *np.cumsum(np.bincount(of_item)).tolist()]
+        bins = self.to_array(solution)
+        return np.argsort(bins, kind="stable"), [0, *np.cumsum(np.bincount(bins)).tolist()]

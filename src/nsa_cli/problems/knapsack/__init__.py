@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from nsa_cli.core.problem import Column
 from nsa_cli.core.words import listed
-from nsa_cli.problems.items import CAPACITY, COLUMNS, WEIGHTS, ItemProblem
-from nsa_cli.problems.knapsack.flip import FlipItem
+from nsa_cli.problems.items import CAPACITY, COLUMNS, WEIGHTS, ItemNeighbourhood, ItemProblem
 from nsa_cli.problems.knapsack.forms import FILE_SETS, FORMATS
 from nsa_cli.problems.knapsack.heuristics import empty, greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
+
+
+class FlipItem(ItemNeighbourhood[KnapsackInstance]):
+    """Value; one item goes in or out (section 4.2)."""
+
+    most_steps = 400_000
+    temperatures = (0.2, 0.02)
+
+    def default_policy(self, instance: KnapsackInstance) -> str:
+        """Uniform proposals below 25 items, where a policy learnt on 50 leaves too many moves out."""
+        return "uniform" if instance.size < 25 else "knapsack-es-best"
 
 
 class Knapsack(ItemProblem[KnapsackInstance]):

@@ -41,18 +41,25 @@ def read_standard(source: Source) -> list[Record]:
     counts = [to_number(source, token, first, "header") for token in head]
     chosen = rows.pop().tokens if _ends_with_selection(rows) else []
     if len(rows) not in counts:
-        last = rows[-1].number if rows else first
-        raise source.error(
-            f"expected n and the capacity in line {first} and n items; got {shown(' '.join(head))} "
-            f"and {len(rows)} items",
-            last,
-        )
+        got = f"got {shown(' '.join(head))} and {len(rows)} items"
+        message = f"expected n and the capacity in line {first} and n items; {got}"
+        raise source.error(message, rows[-1].number if rows else first)
     capacity = counts[1] if counts[0] == len(rows) else counts[0]
-    items = [(row, row.tokens) for row in rows]
-    record = _record(source, items, {"capacity": capacity}, {"capacity": first})
+    data = {"capacity": capacity, **_columns(source, rows, "value", "weight")}
     if chosen:
-        record.data["best_known"] = _worth(record.data["values"], [x == "1" for x in chosen])
-    return [record]
+        data["best_known"] = _worth(data["values"], [x == "1" for x in chosen])
+    return [Record(data, source, locator({"capacity": first}, [row.number for row in rows]))]
+
+
+def _columns(source: Source, rows: Sequence[Line], *words: str) -> dict[str, Any]:
+    """Read rows of numbers, one a word; lists under the words' plurals."""
+    for tokens, line in rows:
+        if len(tokens) != len(words):
+            raise source.error(f"expected {len(words)} numbers ({', '.join(words)}), got {len(tokens)}", line)
+    return {
+        f"{word}s": [to_number(source, tokens[at], line, word) for tokens, line in rows]
+        for at, word in enumerate(words)
+    }
 
 
 def _worth(values: Sequence[int | float], chosen: Sequence[Any]) -> int | float:
@@ -84,28 +91,26 @@ def read_mknap(source: Source) -> list[Record]:
 
 def _mknap_instance(source: Source, tokens: Sequence[tuple[str, int]], begin: int) -> tuple[Record, int]:
     """Read the instance that begins at a position in `tokens`; tell the position after it."""
-    if len(tokens) < begin + 3:
+    body = begin + 3
+    if len(tokens) < body:
         raise source.error("expected n, m and the optimum, got the end of the file", tokens[-1][1])
     line = tokens[begin][1]
     size = to_count(source, *tokens[begin], "n")
-    constraints = to_count(source, *tokens[begin + 1], "m")
     best = to_number(source, *tokens[begin + 2], "optimum")
-    if constraints != 1:
-        raise source.error(
-            f"is a multi-dimensional knapsack of {constraints} constraints; only one is supported", line
-        )
-    end = begin + 3 + 2 * size + 1
+    if (m := to_count(source, *tokens[begin + 1], "m")) != 1:
+        raise source.error(f"is a multi-dimensional knapsack of {m} constraints; only one is supported", line)
+    end = body + 2 * size + 1
     if len(tokens) < end:
-        got = len(tokens) - begin - 3
+        got = len(tokens) - body
         message = f"expected {size} values, {size} weights and the capacity, got {got} numbers"
         raise source.error(message, line)
-    numbers = [to_number(source, token, at, "number") for token, at in tokens[begin + 3 : end]]
+    numbers = [to_number(source, *token, "number") for token in tokens[body:end]]
+    places = [at for _, at in tokens[body:end]]
     data = {"values": numbers[:size], "weights": numbers[size:-1], "capacity": numbers[-1]}
     if best:
         data["best_known"] = best
-    places = [at for _, at in tokens[begin + 3 : end]]
-    lines = {"values": places[:size], "weights": places[size:-1]}
-    return Record(data, source, locator({**lines, "capacity": places[-1]}, line)), end
+    where = {"values": places[:size], "weights": places[size:-1]}
+    return Record(data, source, locator({**where, "capacity": places[-1]}, line)), end
 
 
 def read_jooken(source: Source) -> list[Record]:
@@ -120,18 +125,14 @@ def read_jooken(source: Source) -> list[Record]:
     count = to_count(source, head[0], first, "number of items")
     *items, last = rows
     if len(items) != count or len(last.tokens) != 1:
-        raise source.error(
-            f"expected {count} items and a line with the capacity, got {len(rows)} lines", last.number
-        )
-    for row in items:
-        _check_width(source, row, row.tokens, 3, "id, value, weight")
-    capacity = to_number(source, last.tokens[0], last.number, "capacity")
-    names = [to_number(source, row.tokens[0], row.number, "id") for row in items]
-    extra: dict[str, Any] = {"capacity": capacity}
+        message = f"expected {count} items and a line with the capacity, got {len(rows)} lines"
+        raise source.error(message, last.number)
+    data = _columns(source, items, "id", "value", "weight")
+    data["capacity"] = to_number(source, last.tokens[0], last.number, "capacity")
+    names = data.pop("ids")
     if names != list(range(1, count + 1)):
-        extra["names"] = names
-    pairs = [(row, row.tokens[1:]) for row in items]
-    return [_record(source, pairs, extra, {"capacity": last.number})]
+        data["names"] = names
+    return [Record(data, source, locator({"capacity": last.number}, [row.number for row in items]))]
 
 
 def read_pisinger(source: Source) -> list[Record]:
@@ -157,38 +158,20 @@ def _pisinger_block(source: Source, lines: Sequence[Line], begin: int) -> tuple[
         if key not in head:
             raise source.error(f"block {shown(name)}: expected a line '{key} NUMBER' below its name", first)
     count = to_count(source, head["n"].tokens[1], head["n"].number, "n")
-    rows = [(line, "".join(line.tokens).split(",")) for line in lines[at : at + count]]
-    for line, cells in rows:
+    rows = [Line("".join(tokens).split(","), line) for tokens, line in lines[at : at + count]]
+    what = f"block {shown(name)}: expected {count} items"
+    for cells, line in rows:
         if len(cells) not in (3, 4):
-            raise source.error(
-                f"block {shown(name)}: expected {count} items as i,value,weight,x, got {len(cells)} cells",
-                line.number,
-            )
+            raise source.error(f"{what} as i,value,weight,x, got {len(cells)} cells", line)
     if len(rows) < count:
-        raise source.error(f"block {shown(name)}: expected {count} items, got {len(rows)}", head["n"].number)
-    extra: dict[str, Any] = {"name": name}
-    extra["capacity"] = to_number(source, head["c"].tokens[1], head["c"].number, "c")
-    if "z" in head:
-        extra["best_known"] = to_number(source, head["z"].tokens[1], head["z"].number, "z")
-    heads = {"capacity": head["c"].number, "best_known": head["z"].number if "z" in head else first}
-    return _record(source, [(line, cells[1:3]) for line, cells in rows], extra, heads), at + count
-
-
-def _record(
-    source: Source, rows: list[tuple[Line, list[str]]], extra: dict[str, Any], heads: dict[str, int]
-) -> Record:
-    """Make a record of rows ``value weight``; `heads` are the lines of the other data."""
-    for line, cells in rows:
-        _check_width(source, line, cells, 2, "value, weight")
-    values = [to_number(source, cells[0], line.number, "value") for line, cells in rows]
-    weights = [to_number(source, cells[1], line.number, "weight") for line, cells in rows]
-    lines = [line.number for line, _ in rows]
-    return Record({**extra, "values": values, "weights": weights}, source, locator(heads, lines))
-
-
-def _check_width(source: Source, line: Line, cells: list[str], width: int, what: str) -> None:
-    if len(cells) != width:
-        raise source.error(f"expected {width} numbers ({what}), got {len(cells)}", line.number)
+        raise source.error(f"{what}, got {len(rows)}", head["n"].number)
+    items = [Line(cells[1:3], line) for cells, line in rows]
+    data, places = {"name": name, **_columns(source, items, "value", "weight")}, dict[str, int]()
+    for letter, key in (("c", "capacity"), ("z", "best_known")):
+        if letter in head:
+            (_, token), places[key] = head[letter]
+            data[key] = to_number(source, token, places[key], letter)
+    return Record(data, source, locator(places, [row.number for row in rows])), at + count
 
 
 def read_burkardt(stem: str, sources: Mapping[str, Source]) -> Record:

@@ -8,7 +8,19 @@ from numpy.typing import NDArray
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-from nsa_cli.problems.knapsack.order import by_ratio
+
+
+def ratios(instance: KnapsackInstance) -> NDArray[np.float64]:
+    """Value per weight, float64[N]; of items without weight infinite, or 0 if they have no value either."""
+    values, weights = instance.values.astype(np.float64), instance.weights.astype(np.float64)
+    weightless = np.where(values > 0, np.inf, 0.0)
+    with np.errstate(over="ignore"):  # next to nothing is nothing
+        return np.divide(values, weights, out=weightless, where=weights > 0)
+
+
+def by_ratio(instance: KnapsackInstance) -> NDArray[np.int64]:
+    """Items by falling value per weight, int64[N]."""
+    return np.argsort(-ratios(instance), kind="stable")
 
 
 def empty(instance: KnapsackInstance, _: Draws) -> Solution:

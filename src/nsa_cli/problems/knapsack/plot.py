@@ -21,8 +21,8 @@ from nsa_cli.core.drawing import (
 )
 from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.instance import Solution
+from nsa_cli.problems.knapsack.heuristics import by_ratio, ratios
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-from nsa_cli.problems.knapsack.order import by_ratio, ratios
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, ContinuousOperations
-from nsa_cli.problems.rosenbrock.batch import pack
-from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
-from nsa_cli.problems.rosenbrock.kernels.batch import LOG_SIGMA, SIGMA, RosenbrockBatch
+from nsa_cli.problems.rosenbrock import RosenbrockInstance
+from nsa_cli.problems.rosenbrock.fused import pack
+from nsa_cli.problems.rosenbrock.kernels.gaussian import LOG_SIGMA, SIGMA, RosenbrockBatch
 
 
 class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBatch]):
@@ -19,8 +17,7 @@ class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBa
     log_sigma = LOG_SIGMA
     features = 2
 
-    def arrays(self, instances: Sequence[RosenbrockInstance], unit: float | None = None) -> RosenbrockBatch:
-        return pack(instances, unit)
+    arrays = staticmethod(pack)
 
     def cost(self, batch: RosenbrockBatch, x: Tensor) -> Tensor:
         left, right = x[:, :-1], x[:, 1:]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.drawing import BLACK, BLUE, GREEN, ORANGE, TIME, Drawing, LearntView, number, plain, title
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
+from nsa_cli.problems.rosenbrock import RosenbrockInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

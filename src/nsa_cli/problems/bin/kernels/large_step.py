@@ -38,70 +38,13 @@ _PERTURBED = 0.3
 _TOLERANCE = 1e-12
 
 
-class Packing(NamedTuple):
-    """Packing of a chain between two steps, as singly linked lists; changed in place.
-
-    Attributes
-    ----------
-    units : int64[N]
-        Weights in exact units, read only.
-    first : int64[N]
-        One item of each bin in use; bins are 0 to ``counts[BINS] - 1``.
-    after : int64[N]
-        Next item in the bin of each item, -1 at the end.
-    load, size : int64[N]
-        The sum of units and the number of items of each bin in use.
-    loose, place : int64[N]
-        The bins with room left, in no order; and each bin's place among them, -1 for full ones.
-    counts : int64[5]
-    """
-
-    units: NDArray[np.int64]
-    first: NDArray[np.int64]
-    after: NDArray[np.int64]
-    load: NDArray[np.int64]
-    size: NDArray[np.int64]
-    loose: NDArray[np.int64]
-    place: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-
-class Scratch(NamedTuple):
-    """Scratch space of a step, which unpacks at most M items; nothing in it outlasts the step.
-
-    Attributes
-    ----------
-    chosen : int64[8]
-        The bins that are unpacked, in rising order.
-    item, unit, rest : int64[M + 1]
-        The items that are not packed again yet, by falling key; their units, and sums from each one on.
-    key : float64[M + 1]
-        The sort keys of the items: their perturbed weights.
-    stack, found : int64[M + 1]
-        The positions in `item` of the search's current and best filling.
-    packed : int64[M + 1]
-        The items in their new order, bin by bin.
-    ends, loads : int64[8]
-        For each new bin, where it ends in `packed`, and its load.
-    """
-
-    chosen: NDArray[np.int64]
-    item: NDArray[np.int64]
-    unit: NDArray[np.int64]
-    rest: NDArray[np.int64]
-    key: NDArray[np.float64]
-    stack: NDArray[np.int64]
-    found: NDArray[np.int64]
-    packed: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    loads: NDArray[np.int64]
-
-
 class Bins(NamedTuple):
     """Instance as the chains on it read it; see `nsa_cli.kernels.steps`.
 
     Attributes
     ----------
+    units : int64[N]
+        Weights in exact units.
     capacity : int
         The capacity of a bin, in exact units.
     least : int
@@ -112,80 +55,119 @@ class Bins(NamedTuple):
         Sums of squared loads that differ by less are equal.
     """
 
+    units: NDArray[np.int64]
     capacity: int
     least: int
     scale: float = 1.0
     tolerance: float = _TOLERANCE
 
 
-class Repacking(NamedTuple):
-    """State of a chain."""
+class Packing(NamedTuple):
+    """State of a chain: bins as singly linked lists, and scratch space of a step, of at most M items.
 
-    packing: Packing
-    scratch: Scratch
+    Attributes
+    ----------
+    first : int64[N]
+        One item of each bin in use; bins are 0 to ``counts[BINS] - 1``.
+    after : int64[N]
+        Next item in the bin of each item, -1 at the end.
+    load, size : int64[N]
+        The sum of units and the number of items of each bin in use.
+    loose, place : int64[N]
+        The bins with room left, in no order; and each bin's place among them, -1 for full ones.
+    counts : int64[5]
+    chosen : int64[8]
+        The bins that are unpacked, in rising order.
+    ends, loads : int64[8]
+        For each new bin, where it ends in `packed`, and its load.
+    item, unit, rest : int64[M + 1]
+        The items that are not packed again yet, by falling key; their units, and sums from each one on.
+    stack, found : int64[M + 1]
+        The positions in `item` of the search's current and best filling.
+    packed : int64[M + 1]
+        The items in their new order, bin by bin.
+    key : float64[M + 1]
+        The sort keys of the items: their perturbed weights.
+    """
+
+    first: NDArray[np.int64]
+    after: NDArray[np.int64]
+    load: NDArray[np.int64]
+    size: NDArray[np.int64]
+    loose: NDArray[np.int64]
+    place: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    loads: NDArray[np.int64]
+    item: NDArray[np.int64]
+    unit: NDArray[np.int64]
+    rest: NDArray[np.int64]
+    stack: NDArray[np.int64]
+    found: NDArray[np.int64]
+    packed: NDArray[np.int64]
+    key: NDArray[np.float64]
 
 
 @kernel
-def bins_of(packing: Packing, bin_of: NDArray[np.int64]) -> None:
+def bins_of(state: Packing, bin_of: NDArray[np.int64]) -> None:
     """Write the bin of each item, int64[N]."""
-    for b in range(packing.counts[BINS]):
-        item = packing.first[b]
+    for b in range(state.counts[BINS]):
+        item = state.first[b]
         while item >= 0:
             bin_of[item] = b
-            item = packing.after[item]
+            item = state.after[item]
 
 
 @variant(steps.descend, data=Bins)
-def _descend(data: Bins, state: Repacking, limit: int) -> bool:
+def _descend(data: Bins, state: Packing, limit: int) -> bool:
     """Descend nowhere: a start is taken as it is."""
     return True
 
 
 @variant(steps.kick, data=Bins)
-def _kick(data: Bins, state: Repacking, draws: np.uint64) -> bool:
+def _kick(data: Bins, state: Packing, draws: np.uint64) -> bool:
     """Unpack a few bins, unless there are as few as the lower bound says."""
-    packing, scratch = state.packing, state.scratch
-    counts = packing.counts
+    counts = state.counts
     if counts[BINS] <= data.least:
         return False
-    bins, draw = _choose(packing, scratch, draws)
+    bins, draw = _choose(state, draws)
     if bins < _FEWEST:
         return False
-    counts[CHOSEN], counts[ITEMS] = bins, _unpack(packing, scratch, bins, draws, draw)
+    counts[CHOSEN], counts[ITEMS] = bins, _unpack(data, state, bins, draws, draw)
     return True
 
 
 @variant(steps.local_search, data=Bins)
-def _local_search(data: Bins, state: Repacking, draws: np.uint64) -> float:
+def _local_search(data: Bins, state: Packing, draws: np.uint64) -> float:
     """Fill the bins again one by one; fewer bins are better whatever their loads."""
-    packing, scratch, capacity = state.packing, state.scratch, data.capacity
-    counts = packing.counts
+    counts = state.counts
     bins = counts[CHOSEN]
-    counts[REFILLED] = _fill(scratch, counts[ITEMS], bins, capacity)
+    counts[REFILLED] = _fill(state, counts[ITEMS], bins, data.capacity)
     if counts[REFILLED] == 0:
         return math.inf
     if counts[REFILLED] < bins:
         return -math.inf
-    return _loss(packing, scratch, bins, counts[REFILLED], capacity)
+    return _loss(state, bins, counts[REFILLED], data.capacity)
 
 
 @variant(steps.reject, data=Bins)
-def _reject(data: Bins, state: Repacking) -> None:
+def _reject(data: Bins, state: Packing) -> None:
     """Undo nothing: the packing is not overwritten before a step is accepted."""
 
 
 @variant(steps.energy, data=Bins)
-def _energy(data: Bins, state: Repacking) -> float:
-    return np.float64(state.packing.counts[BINS])
+def _energy(data: Bins, state: Packing) -> float:
+    return np.float64(state.counts[BINS])
 
 
 @variant(steps.save_best, data=Bins)
-def _save_best(data: Bins, state: Repacking) -> None:
+def _save_best(data: Bins, state: Packing) -> None:
     """Save nothing: the number of bins never rises, so the current packing is a best one."""
 
 
 @inlined
-def _choose(packing: Packing, scratch: Scratch, draws: np.uint64) -> tuple[int, int]:
+def _choose(state: Packing, draws: np.uint64) -> tuple[int, int]:
     """Choose bins to unpack, every second one among those with room left.
 
     Returns
@@ -193,7 +175,7 @@ def _choose(packing: Packing, scratch: Scratch, draws: np.uint64) -> tuple[int, 
     bins, draw : int, int
         Number of bins, and the next draw of the step.
     """
-    chosen, counts = scratch.chosen, packing.counts
+    chosen, counts = state.chosen, state.counts
     wanted = _FEWEST + np.int64(uniform(draws, 1) * (MOST - _FEWEST + 1))
     items = bins = 0
     draw = 2
@@ -201,10 +183,10 @@ def _choose(packing: Packing, scratch: Scratch, draws: np.uint64) -> tuple[int, 
         by_chance = uniform(draws, draw)
         draw += 1
         if attempt % 2 == 0 and counts[LOOSE]:
-            b = packing.loose[np.int64(by_chance * counts[LOOSE])]
+            b = state.loose[np.int64(by_chance * counts[LOOSE])]
         else:
             b = np.int64(by_chance * counts[BINS])
-        if items + packing.size[b] >= len(scratch.item):
+        if items + state.size[b] >= len(state.item):
             continue
         at = bins
         while at > 0 and chosen[at - 1] > b:
@@ -214,7 +196,7 @@ def _choose(packing: Packing, scratch: Scratch, draws: np.uint64) -> tuple[int, 
         for k in range(bins, at, -1):
             chosen[k] = chosen[k - 1]
         chosen[at] = b
-        items += packing.size[b]
+        items += state.size[b]
         bins += 1
         if bins == wanted:
             break
@@ -222,73 +204,72 @@ def _choose(packing: Packing, scratch: Scratch, draws: np.uint64) -> tuple[int, 
 
 
 @inlined
-def _unpack(packing: Packing, scratch: Scratch, bins: int, draws: np.uint64, draw: int) -> int:
+def _unpack(data: Bins, state: Packing, bins: int, draws: np.uint64, draw: int) -> int:
     """List the items of the chosen bins by falling key, and count them."""
     strength = 2.0 * _PERTURBED * uniform(draws, draw)
     items = 0
     for k in range(bins):
-        item = packing.first[scratch.chosen[k]]
+        item = state.first[state.chosen[k]]
         while item >= 0:
             draw += 1
-            key = packing.units[item] * (1.0 + strength * (uniform(draws, draw) - 0.5))
+            key = data.units[item] * (1.0 + strength * (uniform(draws, draw) - 0.5))
             at = items
-            while at > 0 and scratch.key[at - 1] < key:
-                scratch.key[at] = scratch.key[at - 1]
-                scratch.item[at] = scratch.item[at - 1]
+            while at > 0 and state.key[at - 1] < key:
+                state.key[at] = state.key[at - 1]
+                state.item[at] = state.item[at - 1]
                 at -= 1
-            scratch.key[at] = key
-            scratch.item[at] = item
+            state.key[at] = key
+            state.item[at] = item
             items += 1
-            item = packing.after[item]
+            item = state.after[item]
     for k in range(items):
-        scratch.unit[k] = packing.units[scratch.item[k]]
+        state.unit[k] = data.units[state.item[k]]
     return items
 
 
 @inlined
-def _fill(scratch: Scratch, items: int, bins: int, capacity: int) -> int:
+def _fill(state: Packing, items: int, bins: int, capacity: int) -> int:
     """Fill one bin after the other, and count them; 0 as soon as more are needed than were unpacked."""
     made = packed = 0
     while items > 0:
-        scratch.rest[items] = 0
+        state.rest[items] = 0
         for k in range(items - 1, -1, -1):
-            scratch.rest[k] = scratch.rest[k + 1] + scratch.unit[k]
+            state.rest[k] = state.rest[k + 1] + state.unit[k]
         # A step that needs more bins than it unpacked is never accepted.
-        if made + max((scratch.rest[0] - 1) // max(capacity, 1) + 1, 1) > bins:
+        if made + max((state.rest[0] - 1) // max(capacity, 1) + 1, 1) > bins:
             return 0
-        scratch.loads[made] = _search(scratch, items, capacity)
-        left = 0
-        found = 0
-        free = capacity - scratch.loads[made]
+        state.loads[made] = _search(state, items, capacity)
+        left = found = 0
+        free = capacity - state.loads[made]
         for k in range(items):
-            taken = k == scratch.found[found]
+            taken = k == state.found[found]
             if taken:
                 found += 1
-            elif scratch.unit[k] <= free:  # items without weight, which the search leaves out
+            elif state.unit[k] <= free:  # items without weight, which the search leaves out
                 taken = True
-                free -= scratch.unit[k]
-                scratch.loads[made] += scratch.unit[k]
+                free -= state.unit[k]
+                state.loads[made] += state.unit[k]
             if taken:
-                scratch.packed[packed] = scratch.item[k]
+                state.packed[packed] = state.item[k]
                 packed += 1
             else:
-                scratch.item[left] = scratch.item[k]
-                scratch.unit[left] = scratch.unit[k]
+                state.item[left] = state.item[k]
+                state.unit[left] = state.unit[k]
                 left += 1
         items = left
-        scratch.ends[made] = packed
+        state.ends[made] = packed
         made += 1
     return made
 
 
 @kernel
-def _search(scratch: Scratch, items: int, capacity: int) -> int:
+def _search(state: Packing, items: int, capacity: int) -> int:
     """Find the items that fill a bin best together with the first, minimum bin slack.
 
     Depth first over the items in their order, with each item before without it; the first branch is greedy.
     Positions of the items go to `found`, then -1; returns their load.
     """
-    unit, rest, stack, found = scratch.unit, scratch.rest, scratch.stack, scratch.found
+    unit, rest, stack, found = state.unit, state.rest, state.stack, state.found
     load: int = unit[0]
     best = load
     stack[0] = found[0] = 0
@@ -323,47 +304,46 @@ def _search(scratch: Scratch, items: int, capacity: int) -> int:
 
 
 @inlined
-def _loss(packing: Packing, scratch: Scratch, bins: int, made: int, capacity: int) -> float:
+def _loss(state: Packing, bins: int, made: int, capacity: int) -> float:
     """Sum of squared loads of the chosen bins less that of the new ones, loads as shares of the capacity."""
     before = after = 0.0
     for k in range(bins):
-        before += (packing.load[scratch.chosen[k]] / max(capacity, 1)) ** 2
+        before += (state.load[state.chosen[k]] / max(capacity, 1)) ** 2
     for k in range(made):
-        after += (scratch.loads[k] / max(capacity, 1)) ** 2
+        after += (state.loads[k] / max(capacity, 1)) ** 2
     return before - after
 
 
 @variant(steps.accept, data=Bins)
-def _accept(data: Bins, state: Repacking) -> None:
+def _accept(data: Bins, state: Packing) -> None:
     """Write the new bins over the chosen ones, and move the last bins into the gaps."""
-    packing, scratch, capacity = state.packing, state.scratch, data.capacity
-    bins, made = packing.counts[CHOSEN], packing.counts[REFILLED]
+    bins, made = state.counts[CHOSEN], state.counts[REFILLED]
     begin = np.int64(0)
     for k in range(made):
-        b, end = scratch.chosen[k], scratch.ends[k]
-        packing.first[b] = scratch.packed[begin]
+        b, end = state.chosen[k], state.ends[k]
+        state.first[b] = state.packed[begin]
         for at in range(begin, end - 1):
-            packing.after[scratch.packed[at]] = scratch.packed[at + 1]
-        packing.after[scratch.packed[end - 1]] = -1
-        packing.load[b] = scratch.loads[k]
-        packing.size[b] = end - begin
-        _mark(packing, b, scratch.loads[k] < capacity)
+            state.after[state.packed[at]] = state.packed[at + 1]
+        state.after[state.packed[end - 1]] = -1
+        state.load[b] = state.loads[k]
+        state.size[b] = end - begin
+        _mark(state, b, state.loads[k] < data.capacity)
         begin = end
     for k in range(bins - 1, made - 1, -1):  # from behind: the last bin is this one, or one that stays
-        b = scratch.chosen[k]
-        _mark(packing, b, False)
-        packing.counts[BINS] -= 1
-        last = packing.counts[BINS]
+        b = state.chosen[k]
+        _mark(state, b, False)
+        state.counts[BINS] -= 1
+        last = state.counts[BINS]
         if b != last:
-            packing.first[b] = packing.first[last]
-            packing.load[b] = packing.load[last]
-            packing.size[b] = packing.size[last]
-            _mark(packing, last, False)
-            _mark(packing, b, packing.load[b] < capacity)
+            state.first[b] = state.first[last]
+            state.load[b] = state.load[last]
+            state.size[b] = state.size[last]
+            _mark(state, last, False)
+            _mark(state, b, state.load[b] < data.capacity)
 
 
 @inlined
-def _mark(packing: Packing, b: int, is_loose: bool) -> None:
+def _mark(state: Packing, b: int, is_loose: bool) -> None:
     """Write down whether a bin has room left."""
-    if is_loose != (packing.place[b] >= 0):
-        toggle_member(packing.loose, packing.place, packing.counts, LOOSE, b)
+    if is_loose != (state.place[b] >= 0):
+        toggle_member(state.loose, state.place, state.counts, LOOSE, b)

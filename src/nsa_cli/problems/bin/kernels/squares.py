@@ -1,4 +1,4 @@
-"""Hooks of the sum of squares neighbourhood; see `nsa_cli.problems.bin.squares.operations`."""
+"""Hooks of the sum of squares neighbourhood; see `nsa_cli.problems.bin.operations`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nsa_cli.kernels.draws import LANES, uniform
 from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, score_features
-from nsa_cli.problems.bin.kernels import shared
-from nsa_cli.problems.bin.kernels.batch import SquaresBatch
+from nsa_cli.problems.bin.kernels import move
+from nsa_cli.problems.bin.kernels.move import SquaresBatch
 
 _score = score_features(3)
 
@@ -36,7 +36,7 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    packing : shared.BinLists
+    packing : move.BinLists
     back : int64[16 blocks]
         Weight that comes back from a candidate.
     there : int64[16 blocks]
@@ -49,7 +49,7 @@ class Work(NamedTuple):
         Choice of a candidate.
     """
 
-    packing: shared.BinLists
+    packing: move.BinLists
     back: NDArray[np.int64]
     there: NDArray[np.int64]
     now: NDArray[np.int64]
@@ -60,7 +60,7 @@ class Work(NamedTuple):
 @variant(hooks.load, batch=SquaresBatch)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     size = len(x)
-    shared.pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
+    move.pack_items(work.packing, x, batch.weights[row], batch.capacity[row])
     for i in range(size):
         work.back[size + i] = batch.weights[row, i]
     for b in range(size):
@@ -89,7 +89,7 @@ def _compute_features(batch: Any, policy: Any, work: Any, row: int, member: int)
         packing.seen[0, i] = work.seen[0, size + i] = weight
         packing.seen[1, i] = work.seen[1, size + i] = room
         work.seen[1, i] = -packing.needs[i] / unit
-    shared.sum_items(policy, packing, member, 0, packing.item.sums.shape[0])
+    move.sum_items(policy, packing, member, 0, packing.item.sums.shape[0])
 
 
 @inlined
@@ -133,7 +133,7 @@ def _propose(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
     heat = np.float32(0.25 * math.log(max(temperature, 1e-30)))
-    item = shared.draw_item(policy, work.packing, member, heat, uniform(at, 0), given[0])
+    item = move.draw_item(policy, work.packing, member, heat, uniform(at, 0), given[0])
 
     weight, slot, blocks = batch.weights[row, item.index], work.other, work.other.sums.shape[0]
     _fit(work, item.index, weight)
@@ -186,11 +186,11 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     packing, item, other = work.packing, action[0], action[1]
     size = len(packing.bin_of)
     source, target, weight = packing.bin_of[item], _target(packing, other), batch.weights[row, item]
-    shared.take(packing, item, weight)
-    shared.put(packing, item, target, weight)
+    move.take(packing, item, weight)
+    move.put(packing, item, target, weight)
     if other >= size:
-        shared.take(packing, other - size, work.back[other])
-        shared.put(packing, other - size, source, work.back[other])
+        move.take(packing, other - size, work.back[other])
+        move.put(packing, other - size, source, work.back[other])
     for changed in (source, target):
         _make_room(work, changed)
         hooks.update_features(batch, policy, work, row, member, changed)
@@ -205,7 +205,7 @@ def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, 
     while item >= 0:
         packing.seen[1, item] = work.seen[1, size + item] = room
         block = item // LANES
-        shared.sum_items(policy, packing, member, block, block + 1)
+        move.sum_items(policy, packing, member, block, block + 1)
         item = packing.after[item]
 
 

@@ -15,7 +15,7 @@ from nsa_cli.core.neighbourhood import Budget
 from nsa_cli.core.problem import LargeStepRun
 from nsa_cli.problems.bin.bound import bound
 from nsa_cli.problems.bin.instance import BinInstance
-from nsa_cli.problems.bin.kernels.large_step import BINS, MOST, Bins, Packing, Repacking, Scratch, bins_of
+from nsa_cli.problems.bin.kernels.large_step import MOST, Bins, Packing, bins_of
 
 #: The fewest items: fewer are in one bin, or in one each.
 _LEAST = 3
@@ -65,18 +65,18 @@ class BinLargeStep:
 
 def _run(instance: BinInstance, least: int, first: NDArray[Any]) -> LargeStepRun:
     exact = instance.exact
-    packing = pack_at(exact.units, exact.capacity, first)
+    state = pack_at(exact.units, exact.capacity, first)
 
     def read() -> Solution:
         row = np.empty(instance.size, dtype=np.int64)
-        bins_of(packing, row)
+        bins_of(state, row)
         return row
 
-    return LargeStepRun(Bins(exact.capacity, least), Repacking(packing, scratch_for(packing)), read, read)
+    return LargeStepRun(Bins(exact.units, exact.capacity, least), state, read, read)
 
 
 def pack_at(units: NDArray[np.int64], capacity: int, bin_of: NDArray[np.int64]) -> Packing:
-    """Put a chain at a packing.
+    """Put a chain at a packing; there is more room for its steps where bins have many items.
 
     Parameters
     ----------
@@ -99,13 +99,10 @@ def pack_at(units: NDArray[np.int64], capacity: int, bin_of: NDArray[np.int64]) 
     loose[: len(open_)] = open_
     place[open_] = np.arange(len(open_))
     counts = np.array([len(used), len(open_), 0, 0, 0], dtype=np.int64)
-    return Packing(units, first, after, load, count, loose, place, counts)
+    items = int(np.clip(_ROOM_FOR * size // len(used), _ITEMS, _TOO_MANY))
+    of_bins, of_items = np.zeros((3, MOST), dtype=np.int64), np.zeros((6, items + 1), dtype=np.int64)
+    lists = first, after, load, count, loose, place, counts
+    return Packing._make((*lists, *of_bins, *of_items, np.zeros(items + 1)))
 
 
-def scratch_for(packing: Packing) -> Scratch:
-    """Make room for the steps from a packing: more where its bins have many items."""
-    bins = int(packing.counts[BINS])
-    items = int(np.clip(_ROOM_FOR * len(packing.units) // bins, _ITEMS, _TOO_MANY))
-    chosen, ends, loads = np.zeros((3, MOST), dtype=np.int64)
-    item, unit, rest, stack, found, packed = np.zeros((6, items + 1), dtype=np.int64)
-    return Scratch(chosen, item, unit, rest, np.zeros(items + 1), stack, found, packed, ends, loads)
+large_step = BinLargeStep()

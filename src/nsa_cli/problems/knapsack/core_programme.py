@@ -15,28 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.clock import Clock
-from nsa_cli.problems.knapsack.order import break_solution
 
 #: States of all steps together, some hundred megabytes and a second or two; and of Python integers.
 _MOST_STATES, _MOST_LONG = 6_000_000, 300_000
 
 #: Share by which float64 bounds on integers may be off, sums of some terms included.
 _SLACK = 2.0**-48
-
-
-class CoreAnswer(NamedTuple):
-    """Result of the core programme.
-
-    Attributes
-    ----------
-    chosen : bool[N]
-        The best selection found.
-    upper : int
-        Upper bound of the value; the value of `chosen` if the programme has ended.
-    """
-
-    chosen: NDArray[np.bool_]
-    upper: int
 
 
 class _Step(NamedTuple):
@@ -76,22 +60,31 @@ class CoreProgramme:
         self.all_values = values
         self.best = known.copy()
         self.best_value = int(values[known].sum())
-        self.free, self.items, self.broken = break_solution(values, weights, capacity)
-        self.values, self.weights, self.capacity = values[self.items], weights[self.items], capacity
-        self.ratios = (self.values / self.weights).astype(np.float64)
-        prefix = slice(0, self.broken)
-        self.prefix_weight = int(self.weights[prefix].sum())
-        self.prefix_value = int(self.values[prefix].sum() + values[self.free].sum())
-        self.margin = _SLACK * (float(values.sum()) + 1.0)
-        self.reach = self._reach()
+        self.capacity, self.free = capacity, (weights == 0) & (values > 0)
+        items = np.flatnonzero((values > 0) & (weights > 0) & (weights <= capacity))
+        ratios = (values[items] / weights[items]).astype(np.float64)
+        order = np.argsort(-ratios, kind="stable")
+        self.items, self.ratios = items[order], ratios[order]
+        self.values, self.weights = values[self.items], weights[self.items]
+        self.broken = int(np.searchsorted(np.cumsum(self.weights), capacity, side="right"))
+        self.prefix_weight = int(self.weights[: self.broken].sum())
+        self.prefix_value = int(self.values[: self.broken].sum() + values[self.free].sum())
         # Ratios in floats may be out of order by a rounding error, which is far within the margin.
+        self.margin = _SLACK * (float(values.sum()) + 1.0)
 
-    def run(self, clock: Clock) -> CoreAnswer:
+    def run(self, clock: Clock) -> tuple[NDArray[np.bool_], int]:
         """Extend the states item by item until the best is proved optimal, or time or memory ends.
 
         Parameters
         ----------
         clock : Clock
+
+        Returns
+        -------
+        chosen : bool[N]
+            The best selection found.
+        upper : int
+            Upper bound of the value; the value of `chosen` if the programme has ended.
         """
         states = _States(
             np.array([self.prefix_weight], dtype=self.weights.dtype),
@@ -101,27 +94,32 @@ class CoreProgramme:
         most = _MOST_LONG if long else _MOST_STATES
         history: list[_Step] = []
         self._improve(states, history)
+        if self.broken == len(self.items):
+            return self.best, self.best_value
+        self.reach = self._reach()
         above, below, total = self.broken, self.broken - 1, 0
         while len(states.weights):
             above, below = self._next(above, +1), self._next(below, -1)
-            states, history_step = self._pruned(states, above, below)
-            history.append(history_step)
-            if not len(states.weights) or (above == len(self.items) and below < 0):
+            bounds = self._bounds(states, above, below) + self.margin
+            alive = np.flatnonzero(bounds >= self.best_value + 1)
+            states = _States(states.weights[alive], states.values[alive])
+            history.append(_Step(-1, alive.astype(np.int32), np.zeros(len(alive), dtype=bool)))
+            if not len(alive) or (above == len(self.items) and below < 0):
                 break
-            total += 2 * len(states.weights)
+            total += 2 * len(alive)
             if total > most or clock.reason():
-                return CoreAnswer(self.best, max(self.best_value, self._upper(states, above, below)))
+                return self.best, max(self.best_value, int(np.floor(bounds.max())))
             for item, step in ((above, +1), (below, -1)):
                 if 0 <= item < len(self.items):
                     states, how = self._extended(states, item, step)
                     history.append(how)
                     self._improve(states, history)
             above, below = min(above + 1, len(self.items)), max(below - 1, -1)
-        return CoreAnswer(self.best, self.best_value)
+        return self.best, self.best_value
 
     def _next(self, item: int, step: int) -> int:
         """Skip the items that the break solution's bound fixes where they are (Dembo and Hammer 1980)."""
-        if not 0 <= item < len(self.items) or self.broken == len(self.items):
+        if not 0 <= item < len(self.items):
             return len(self.items) if step > 0 else -1
         others = self.reach[item:] if step > 0 else self.reach[item::-1]
         loose = others + self.margin >= self.best_value + 1
@@ -130,8 +128,6 @@ class CoreProgramme:
 
     def _reach(self) -> NDArray[np.float64]:
         """Upper bounds of the break solution with each item toggled, float64[M]."""
-        if self.broken == len(self.items):
-            return np.zeros(len(self.items))
         step = np.where(np.arange(len(self.items)) < self.broken, -1, 1)
         room = self.capacity - self.prefix_weight - step * self.weights
         filled = room * self.ratios[self.broken]
@@ -146,14 +142,6 @@ class CoreProgramme:
         else:
             relieved = np.where(room < 0, -np.inf, room * fill)
         return np.asarray(states.values + relieved, dtype=np.float64)
-
-    def _upper(self, states: _States, above: int, below: int) -> int:
-        return int(np.floor(self._bounds(states, above, below).max() + self.margin))
-
-    def _pruned(self, states: _States, above: int, below: int) -> tuple[_States, _Step]:
-        alive = np.flatnonzero(self._bounds(states, above, below) + self.margin >= self.best_value + 1)
-        kept = _States(states.weights[alive], states.values[alive])
-        return kept, _Step(-1, alive.astype(np.int32), np.zeros(len(alive), dtype=bool))
 
     def _extended(self, states: _States, item: int, step: int) -> tuple[_States, _Step]:
         """Merge the states with those that have the item toggled; keep the Pareto-optimal ones."""

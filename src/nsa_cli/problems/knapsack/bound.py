@@ -25,7 +25,7 @@ from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, shown
 from nsa_cli.core.exact import LIMIT, Exact, total_of
-from nsa_cli.problems.knapsack.bound.core import CoreProgramme
+from nsa_cli.problems.knapsack.core_programme import CoreProgramme
 from nsa_cli.problems.knapsack.heuristics import greedy
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
@@ -37,9 +37,6 @@ _ONCE, _ITEM = 2e-4, 5e-7
 
 #: Items up to which a bound with a cardinality is worth its time: it gains less than one of them is worth.
 _CARDINALITY_UP_TO = 100_000
-
-#: Share by which float64 sums of three products may be off, and more.
-_SLACK = 2.0**-48
 
 #: Bits of sums that the core programme takes: its bounds are floats, and products of two.
 _MOST_BITS = 500
@@ -99,17 +96,15 @@ def bound(instance: KnapsackInstance, clock: Clock) -> Bound | None:
         return None
     data = _integers(instance)
     known = greedy(instance, lambda n: np.zeros(n))
-    best = _by_dual(data, known)
-    if _worth(data, known) == best.units:
-        return _made(data, best, exact=True, solution=known)
-    if max(total_of(data.values), total_of(data.weights)).bit_length() > _MOST_BITS:
-        return _made(data, best, exact=False, solution=known)
-    programme = CoreProgramme(data.values, data.weights, data.capacity, known)
-    found = programme.run(clock)
-    if found.upper <= best.units:
-        ended = found.upper == _worth(data, found.chosen)
-        best = _Dual(found.upper, "core programme" if ended else "core programme, unfinished", None)
-    return _made(data, best, exact=best.units == _worth(data, found.chosen), solution=found.chosen)
+    best, worth = _by_dual(data, known), _worth(data, known)
+    bits = max(total_of(data.values), total_of(data.weights)).bit_length()
+    if best.units > worth and bits <= _MOST_BITS:
+        known, upper = CoreProgramme(data.values, data.weights, data.capacity, known).run(clock)
+        worth = _worth(data, known)
+        if upper <= best.units:
+            best = _Dual(upper, "core programme" if upper == worth else "core programme, unfinished", None)
+    limit, (units, method, witness) = _in_file_units(data, best.units), best
+    return Bound.of(limit, "max", exact=units == worth, method=method, witness=witness, solution=known)
 
 
 def recompute(instance: KnapsackInstance, witness: Mapping[str, Any]) -> Exact:
@@ -164,11 +159,6 @@ def _in_file_units(data: _Integers, units: int) -> Exact:
     return units if data.denominator is None else Fraction(units, data.denominator)
 
 
-def _made(data: _Integers, dual: _Dual, *, exact: bool, solution: NDArray[np.bool_]) -> Bound:
-    limit = _in_file_units(data, dual.units)
-    return Bound.of(limit, "max", exact=exact, method=dual.method, witness=dual.witness, solution=solution)
-
-
 def _integers(instance: KnapsackInstance) -> _Integers:
     exact, values = instance.exact, instance.exact_values
     if exact.integers is None:
@@ -187,27 +177,13 @@ def _dual(data: _Integers, mu: Fraction, lam: Fraction, known: int | None) -> in
     """
     scale = mu.denominator * lam.denominator
     m, k = int(mu * scale), int(lam * scale)
-    taken = _gainful(data, scale, k, m)
-    gains = scale * total_of(data.values[taken]) - k * len(taken) - m * total_of(data.weights[taken])
+    values, weights = data.values, data.weights
+    if scale * int(values.max()) + m * int(weights.max()) + abs(k) >= LIMIT:
+        values, weights = values.astype(object), weights.astype(object)
+    gains = scale * values - k - m * weights
     count = 0 if lam == 0 else _most_items(data) if lam > 0 else _least_items(data, known or 0)
-    value = (gains + m * data.capacity + k * count) // scale
+    value = (total_of(gains[gains > 0]) + m * data.capacity + k * count) // scale
     return value if known is None else max(value, known)
-
-
-def _gainful(data: _Integers, scale: int, k: int, m: int) -> NDArray[np.int64]:
-    """Find the items for which ``v scale - k - m w`` is positive, int64[M], by floats where these tell."""
-    worths, costs = (_floats(x) for x in (data.values, data.weights))
-    long = max(scale, abs(k), m).bit_length() > _MOST_BITS
-    if long or object in (data.values.dtype, data.weights.dtype):
-        sure, unsure = np.zeros(len(worths), dtype=bool), np.arange(len(worths))
-    else:
-        worths, costs = worths * float(scale), costs * float(m) + float(k)
-        size = np.abs(worths) + np.abs(costs) + 2 * abs(float(k))
-        sure = worths - costs > _SLACK * size
-        unsure = np.flatnonzero(np.abs(worths - costs) <= _SLACK * size)
-    pairs = zip(data.values[unsure].tolist(), data.weights[unsure].tolist(), strict=True)
-    sure[unsure] = [v * scale - k - m * w > 0 for v, w in pairs]
-    return np.flatnonzero(sure)
 
 
 def _most_items(data: _Integers) -> int:
@@ -226,12 +202,18 @@ def _break_ratio(data: _Integers, lam: Fraction) -> Fraction:
     values, weights = _floats(data.values), _floats(data.weights)
     if lam:  # of integers only, which are not long
         values -= float(lam)
-    worthy = np.flatnonzero((values > 0) & (weights > 0))
-    order = worthy[np.argsort(-values[worthy] / weights[worthy], kind="stable")]
+    order = _by_ratio(values, weights)
     broken = int(np.searchsorted(np.cumsum(data.weights[order]), data.capacity, side="right"))
     if broken == len(order):
         return Fraction(0)
     return max(Fraction(int(data.values[order[broken]]) - lam, int(data.weights[order[broken]])), Fraction(0))
+
+
+def _by_ratio(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Items of any value by falling value per weight, int64[M]."""
+    worthy = np.flatnonzero(values > 0)
+    with np.errstate(divide="ignore"):
+        return worthy[np.argsort(-values[worthy] / weights[worthy], kind="stable")]
 
 
 def _floats(integers: NDArray[Any]) -> NDArray[np.float64]:
@@ -263,9 +245,7 @@ def _best_item_multiplier(data: _Integers, known: int | None) -> Fraction:
 
 def _fractional(values: NDArray[np.float64], weights: NDArray[np.float64], capacity: float) -> float:
     """Number of items in the fractional knapsack of these values."""
-    worthy = np.flatnonzero(values > 0)
-    with np.errstate(divide="ignore"):
-        order = worthy[np.argsort(-values[worthy] / weights[worthy], kind="stable")]
+    order = _by_ratio(values, weights)
     loads = np.cumsum(weights[order])
     whole = int(np.searchsorted(loads, capacity, side="right"))
     if whole == len(order):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
 from nsa_cli.core.operations import Action, DiscreteOperations, FeatureSet, Slot
-from nsa_cli.problems.knapsack.batch import pack
+from nsa_cli.problems.knapsack.fused import pack
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-from nsa_cli.problems.knapsack.kernels.batch import KnapsackBatch
+from nsa_cli.problems.knapsack.kernels.flip import KnapsackBatch
 
 
 class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):
@@ -22,8 +20,7 @@ class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):
             "relative": FeatureSet((Slot("item", 6),), _relative_features),
         }
 
-    def arrays(self, instances: Sequence[KnapsackInstance], unit: float | None = None) -> KnapsackBatch:
-        return pack(instances, unit)
+    arrays = staticmethod(pack)
 
     def cost(self, batch: KnapsackBatch, x: Tensor) -> Tensor:
         return -(batch.values * x).sum(1)

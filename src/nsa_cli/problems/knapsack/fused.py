@@ -1,14 +1,18 @@
-"""Batches of knapsacks as arrays, for operations and kernels."""
+"""Fused kernel of the paper's neighbourhood; its hooks are in `nsa_cli.problems.knapsack.kernels.flip`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.kernels import slots
+from nsa_cli.kernels.draws import LANES
+from nsa_cli.kernels.hooks import Fused
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
-from nsa_cli.problems.knapsack.kernels.batch import KnapsackBatch
+from nsa_cli.problems.knapsack.kernels.flip import KnapsackBatch, Paper, Relative, Work
 
 
 def pack(instances: Sequence[KnapsackInstance], unit: float | None = None) -> KnapsackBatch:
@@ -38,3 +42,25 @@ def _unit(numbers: NDArray[np.float64], unit: float | None) -> NDArray[np.float6
     size = numbers.shape[1]
     top = numbers.max(1) * ((size + 1) / size)
     return np.where(top > 0, top, 1.0)
+
+
+def workspace(x: Any) -> Work:
+    """Allocate the workspace of a thread, for one chain at a time."""
+    size = len(x)
+    padded = slots.blocks_of(size) * LANES
+    return Work(
+        slots.aligned((size,), np.bool_),
+        slots.never(padded),
+        slots.aligned((1,), np.int64),
+        slots.aligned((4, padded)),
+        slots.slot_space(size),
+    )
+
+
+fused = Fused(
+    arrays=pack,
+    workspace=workspace,
+    draws=1,
+    policies={"paper": Paper, "relative": Relative},
+    features={"paper": (5,), "relative": (6,)},
+)
