@@ -11,7 +11,7 @@ from nsa_cli.core.errors import NsaError
 from nsa_cli.problems import as_problem, find_problem
 from nsa_cli.user import UserProblem, assignment, flip, permutation, reals, reassign, subset, swap
 from nsa_cli.user.calls import MistakeError
-from nsa_cli.user.contract import faults
+from nsa_cli.contract import faults
 
 from user_problems import ALL, MAXCUT, QAP, Bowl, Jobs, Purses, Row, Teams
 

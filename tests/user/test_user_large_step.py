@@ -15,7 +15,7 @@ from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import NsaError
 from nsa_cli.problems import as_problem, find_problem
 from nsa_cli.user import UserProblem, permutation, swap
-from nsa_cli.user.contract import faults
+from nsa_cli.contract import faults
 
 
 def chains_of(problem: Any, instance: Any, count: int, seed: int = 1, threads: int = 1) -> LargeStepChains:

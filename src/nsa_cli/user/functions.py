@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -214,9 +214,3 @@ def _name(value: Any) -> bytes:
     if not known or not isinstance(belongs, ModuleType | type(None)):
         raise _UnhashableError(value)
     return f"{home} {name}".encode()
-
-
-def parameters_of(function: Callable[..., Any]) -> list[str]:
-    """List the names of a function's parameters."""
-    code = function.__code__
-    return list(code.co_varnames[: code.co_argcount])
