@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,34 +11,13 @@ from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.problems import as_problem
 from nsa_cli.user.adapter import AdaptedProblem
 from nsa_cli.user.calls import MistakeError, mistake
-from nsa_cli.user.check import (
-    FIRST,
-    State,
-    check_bound,
-    check_changes,
-    check_costs,
-    check_feasible,
-    check_features,
-    check_moved,
-    close,
-    walk,
-)
+from nsa_cli.user.check import CHECKS, FIRST, State, check_costs, close, walk
 from nsa_cli.user.fused import compiled_costs
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.problem import UserProblem
 
 #: Sizes of generated instances, and random moves on each.
 SIZES, _MOVES = (2, 3, 4, 5, 8), 40
-
-#: In the order in which they are made: each needs what those before have found right.
-CHECKS: tuple[Callable[[State], None], ...] = (
-    check_costs,
-    check_feasible,
-    check_moved,
-    check_changes,
-    check_features,
-    check_bound,
-)
 
 
 def check_problem(problem: UserProblem | type[UserProblem] | Any, size: int = 8, seed: int = 0) -> None:

@@ -5,7 +5,7 @@ Each names the case in which something is wrong, and the line to mend.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,6 +163,12 @@ def close(said: float, expected: float, *sizes: float) -> bool:
     return abs(said - expected) <= _ROUNDING * max(map(abs, (said, expected, *sizes)))
 
 
+#: In the order in which they are made: each needs what those before have found right. The first ones are made
+#: before each search, too.
+CHECKS: tuple[Callable[[State], None], ...]
+CHECKS = (check_costs, check_feasible, check_moved, check_changes, check_features, check_bound)
+
+
 def check_first_moves(instance: UserInstance) -> None:
     """Look at some moves before a search: what it would do with a wrong change is plausible nonsense.
 
@@ -172,7 +178,5 @@ def check_first_moves(instance: UserInstance) -> None:
         If a move leads to no solution, or its change of cost is wrong.
     """
     for state in walk(instance, FIRST):
-        check_costs(state)
-        check_feasible(state)
-        check_moved(state)
-        check_changes(state)
+        for check in CHECKS[:4]:
+            check(state)

@@ -43,7 +43,7 @@ _SECONDS, _MOVES = 2.0, 200
 @cache
 def owner_of(model: Model) -> kept.Owner:
     """Make the owner of the kernels that are compiled from a problem's functions."""
-    return kept.Owner(model.digest, model.is_hashed, partial(explained, model))
+    return kept.Owner(model.digest, model.hash is not None, partial(explained, model))
 
 
 def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:

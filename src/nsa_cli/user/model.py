@@ -125,20 +125,16 @@ class Model:
         return compiled(function, self._compiled, checked=checked)
 
     @cached_property
-    def digest(self) -> str:
-        """Hash of everything that is compiled, with what it looks up; drawn where that has none."""
-        return self._hash or secrets.token_hex(16)
-
-    @cached_property
-    def _hash(self) -> str | None:
+    def hash(self) -> str | None:
+        """Hash of everything that is compiled, with what it looks up; None where something has none."""
         functions = [self.functions[name] for name in sorted(self.functions)]
         steps = [getattr(choice, "steps", None) for m in self.moves for choice in m.choices]
         return digest_of(functions, self.keys, self.kind, self.moves, steps, self.cls.feature_names)
 
-    @property
-    def is_hashed(self) -> bool:
-        """Whether another process finds the same `digest`, unless something was edited."""
-        return self._hash is not None
+    @cached_property
+    def digest(self) -> str:
+        """The hash; drawn where there is none."""
+        return self.hash or secrets.token_hex(16)
 
     def _fail(self, message: str, place: str = "") -> UsageError:
         return UsageError(f"{place or self.spec}: {message}")

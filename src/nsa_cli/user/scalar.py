@@ -61,13 +61,10 @@ class Scalars:
 
     def values(self, m: MoveModel, chosen: tuple[int, ...]) -> tuple[Any, ...]:
         """Give candidates as the user's functions get them; choices not made yet are -1, or NaN of steps."""
-        found: list[Any] = []
-        for k, choice in enumerate(m.choices):
-            if k >= len(chosen):
-                found.append(np.nan if isinstance(choice, Normal) else -1)
-            else:
-                found.append(float(choice.steps[chosen[k]]) if isinstance(choice, Normal) else chosen[k])
-        return tuple(found)
+        made = zip(m.choices, chosen, strict=False)
+        found = [float(choice.steps[c]) if isinstance(choice, Normal) else c for choice, c in made]
+        rest = [np.nan if isinstance(choice, Normal) else -1 for choice in m.choices[len(chosen) :]]
+        return (*found, *rest)
 
     def count(self, m: MoveModel, k: int) -> int:
         """Count the candidates of a choice."""
