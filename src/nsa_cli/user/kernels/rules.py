@@ -66,7 +66,7 @@ class Rules(NamedTuple):
     apply: Any
 
 
-class _Choices(NamedTuple):
+class _MoveChoices(NamedTuple):
     """Choices of a type of moves.
 
     Attributes
@@ -155,7 +155,7 @@ def _switch(functions: Sequence[Any]) -> Any:
     return _inlined(either if others else only)
 
 
-def _choices_of(m: Any, tests: Sequence[Any]) -> _Choices:
+def _choices_of(m: Any, tests: Sequence[Any]) -> _MoveChoices:
     """Put together how a type of moves chooses; candidates have to pass the tests."""
     parts = [_part(s, getattr(choice, "steps", None)) for s, choice in enumerate(m.choices)]
     unpack = _unpacking(parts)
@@ -173,7 +173,7 @@ def _choices_of(m: Any, tests: Sequence[Any]) -> _Choices:
 
         return reduce(agreed, tests, _inlined(_always))
 
-    return _Choices(m.first, parts, unpack, _switch([fitting(s) for s in range(len(parts))]))
+    return _MoveChoices(m.first, parts, unpack, _switch([fitting(s) for s in range(len(parts))]))
 
 
 def _always(data: Any, x: Any, code: Any, c: Any) -> Any:
@@ -213,7 +213,7 @@ def _unpacking(parts: Sequence[Any]) -> Any:
     return _inlined(several)
 
 
-def _applying(apply: Any, choices: _Choices) -> Any:
+def _applying(apply: Any, choices: _MoveChoices) -> Any:
     unpack, count = choices.unpack, len(choices.parts)
 
     def applied(data: Any, x: Any, code: Any) -> Any:
@@ -222,7 +222,7 @@ def _applying(apply: Any, choices: _Choices) -> Any:
     return _inlined(applied)
 
 
-def _proposing(choices: _Choices) -> Any:
+def _proposing(choices: _MoveChoices) -> Any:
     """Make the uniform proposal of a type of moves, see `Rules.propose`.
 
     Where the first draw is forbidden, the digits behind its point choose among all that are allowed: so
@@ -263,7 +263,7 @@ def _proposing(choices: _Choices) -> Any:
     return _inlined(propose)
 
 
-def _looking(choices: _Choices, features: Any, width: int) -> Any:
+def _looking(choices: _MoveChoices, features: Any, width: int) -> Any:
     """Make ``look(s, data, x, counts, heat, seen, needs, code)``: allowed candidates, their features.
 
     Of those that are not, the features are 0: not what another chain has left there.
@@ -309,7 +309,7 @@ def _putting(width: int) -> Any:
     return reduce(with_one, range(width), _inlined(nothing))
 
 
-def _proposing_learnt(choices: _Choices, look: Any, network: int) -> Any:
+def _proposing_learnt(choices: _MoveChoices, look: Any, network: int) -> Any:
     """Make the proposal by networks, the first of which has a number; see `Rules.propose_learnt`."""
     first, count = choices.first, len(choices.parts)
 
@@ -337,7 +337,7 @@ def _proposing_learnt(choices: _Choices, look: Any, network: int) -> Any:
     return _called(propose)
 
 
-def _weighing(given: Any, cost: Any, apply: Any, choices: _Choices, kind: int) -> Any:
+def _weighing(given: Any, cost: Any, apply: Any, choices: _MoveChoices, kind: int) -> Any:
     """Make ``delta(data, x, code, work)``: the user's, or the difference of two costs."""
     unpack, count = choices.unpack, len(choices.parts)
 
