@@ -57,8 +57,9 @@ class UserLargeStep:
         firsts = np.array([m.first for m in self._model.moves], dtype=np.int64)
         most = max(int(_SHARE * x.shape[1]), FEWEST + 1)
         runs = []
-        for row, (scale, first) in enumerate(zip(batch.scale.tolist(), x, strict=True)):
-            moves = MoveSet(batch, row, firsts, most, scale, _ROUNDING * scale)
+        for which, scale, first in zip(batch.which, batch.scale.tolist(), x, strict=True):
+            tolerance, counts = _ROUNDING * scale, batch.counts[which]
+            moves = MoveSet(batch.data, which, counts, firsts, batch.rules, most, scale, tolerance)
             solution, before, best, spare = (np.array(first, order="C") for _ in range(4))
             scratch, numbers, weighed = np.zeros(batch.room), np.zeros(3), np.full(2, -1, np.int64)
             energies = np.full(2, np.nan)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from nsa_cli.kernels import steps
 from nsa_cli.kernels.draws import mix, uniform
 from nsa_cli.kernels.jit import inlined, uncached, variant
-from nsa_cli.user.kernels.annealing import UserArrays, data_of
-from nsa_cli.user.kernels.rules import KNOWN, NOW, THEN, kind_of_move
+from nsa_cli.user.kernels.rules import KNOWN, NOW, THEN, Rules, kind_of_move
 
 #: The fewest moves of a kick.
 FEWEST = 2
@@ -24,25 +23,31 @@ CURRENT, BEFORE = range(2)
 
 
 class MoveSet(NamedTuple):
-    """Instance as the chain on it reads it, with its moves.
+    """Instance as the chains on it read it, with its moves.
 
     Attributes
     ----------
-    batch : nsa_cli.user.kernels.annealing.UserArrays
-        The instances of all chains.
-    row : int
-        The number of the chain.
+    batch : NamedTuple
+        The data of all instances, see `nsa_cli.user.kernels.annealing.UserArrays`.
+    which : int64
+        The number of the instance among them.
+    counts : int64[C]
+        The number of candidates of each choice.
     firsts : int64[K]
-        For each type of moves, the place of its first choice among all.
+        For each type of moves, the place in `counts` of its first choice.
+    rules : nsa_cli.user.kernels.rules.Rules
+        The user's functions, compiled.
     most : int
         The most moves of a kick.
     scale, tolerance : float
         See `nsa_cli.kernels.steps`.
     """
 
-    batch: UserArrays
-    row: int
+    batch: Any
+    which: np.int64
+    counts: NDArray[np.int64]
     firsts: NDArray[np.int64]
+    rules: Rules
     most: int
     scale: float
     tolerance: float
@@ -72,15 +77,16 @@ class MoveChain(NamedTuple):
 
 
 @inlined
-def _data_of(moves: MoveSet, chain: MoveChain) -> Any:
-    return data_of(moves.batch, moves.row, chain.scratch)
+def data_of(moves: MoveSet, chain: MoveChain) -> Any:
+    """Give the data as a user's functions get them."""
+    return moves.rules.row(moves.batch, moves.which, chain.scratch)
 
 
 @uncached
 def _weigh(moves: MoveSet, chain: MoveChain, kind: int, code: Any) -> float:
     """Compute what a move adds to the cost."""
     chain.numbers[NOW], chain.numbers[KNOWN] = chain.energies[CURRENT], 1.0
-    return moves.batch.rules.delta(kind, _data_of(moves, chain), chain.x, code, chain)
+    return moves.rules.delta(kind, data_of(moves, chain), chain.x, code, chain)
 
 
 @uncached
@@ -88,7 +94,7 @@ def _make(moves: MoveSet, chain: MoveChain, kind: int, code: Any, change: float)
     """Make a move that was just weighed."""
     whole = chain.weighed[0] == code and chain.weighed[1] == kind
     chain.weighed[0] = -1
-    moves.batch.rules.apply(kind, _data_of(moves, chain), chain.x, code)
+    moves.rules.apply(kind, data_of(moves, chain), chain.x, code)
     chain.energies[CURRENT] = chain.numbers[THEN] if whole else chain.energies[CURRENT] + change
 
 
@@ -96,7 +102,7 @@ def _make(moves: MoveSet, chain: MoveChain, kind: int, code: Any, change: float)
 def _begin(moves: MoveSet, chain: MoveChain) -> None:
     """Compute the first solution's cost, unless that is known."""
     if np.isnan(chain.energies[CURRENT]):
-        chain.energies[CURRENT] = moves.batch.rules.cost(_data_of(moves, chain), chain.x)
+        chain.energies[CURRENT] = moves.rules.cost(data_of(moves, chain), chain.x)
 
 
 @uncached
@@ -105,18 +111,18 @@ def _improve(moves: MoveSet, chain: MoveChain, bits: Any) -> None:
 
     The search ends after some passes, or after one that found no improvement.
     """
-    kinds, data = moves.batch.kinds, _data_of(moves, chain)
-    counts = moves.batch.counts[moves.batch.which[moves.row]]
+    kinds = len(moves.firsts)
     for turn in range(_PASSES):
         improved = False
         for kind in range(kinds):
-            count = counts[moves.firsts[kind]]
+            count = moves.counts[moves.firsts[kind]]
             begin = np.int64(uniform(bits, kind) * count)
             for k in range(count):
                 first = begin + k
                 first -= count if first >= count else 0
                 at = mix(bits + np.uint64((turn * kinds + kind) * count + k + 1))
-                code = moves.batch.rules.propose(kind, data, chain.x, counts, first, at)
+                data = data_of(moves, chain)
+                code = moves.rules.propose(kind, data, chain.x, moves.counts, first, at)
                 if code < 0:
                     continue
                 change = _weigh(moves, chain, kind, code)
@@ -140,11 +146,11 @@ def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
         state.before[k] = state.x[k]
     state.energies[BEFORE] = state.energies[CURRENT]
     wanted = FEWEST + np.int64(uniform(draws, 1) * (data.most - FEWEST + 1))
-    counts, made = data.batch.counts[data.batch.which[data.row]], 0
+    made = 0
     for k in range(wanted):
         at = mix(draws + np.uint64(k + 1))
-        kind = kind_of_move(data.batch.kinds, at)
-        code = data.batch.rules.propose(kind, _data_of(data, state), state.x, counts, np.int64(-1), at)
+        kind = kind_of_move(len(data.firsts), at)
+        code = data.rules.propose(kind, data_of(data, state), state.x, data.counts, np.int64(-1), at)
         if code >= 0:
             _make(data, state, kind, code, _weigh(data, state, kind, code))
             made += 1

@@ -77,14 +77,14 @@ class _MoveChoices(NamedTuple):
         ``part(code, made)``, one a choice: see `_part`.
     unpack : function
         ``unpack(code, made)``: the tuple of all parts.
-    fits : function
-        ``fits(s, data, x, code, c)``: whether candidate c may be choice s, after those of a code.
+    fits : list of function
+        ``fits(data, x, code, c)``, one a choice: whether candidate c may be chosen after those of a code.
     """
 
     first: int
     parts: list[Any]
     unpack: Any
-    fits: Any
+    fits: list[Any]
 
 
 def row_of(keys: Sequence[str], owner: Any, *, scratch: bool) -> tuple[type, Function[Any]]:
@@ -173,7 +173,7 @@ def _choices_of(m: Any, tests: Sequence[Any]) -> _MoveChoices:
 
         return reduce(agreed, tests, _inlined(_always))
 
-    return _MoveChoices(m.first, parts, unpack, _switch([fitting(s) for s in range(len(parts))]))
+    return _MoveChoices(m.first, parts, unpack, [fitting(s) for s in range(len(parts))])
 
 
 def _always(data: Any, x: Any, code: Any, c: Any) -> Any:
@@ -228,39 +228,50 @@ def _proposing(choices: _MoveChoices) -> Any:
     Where the first draw is forbidden, the digits behind its point choose among all that are allowed: so
     these are as likely as each other, and no list of them is made as a rule.
     """
-    first, count, fits = choices.first, len(choices.parts), choices.fits
 
-    def choose(data: Any, x: Any, counts: Any, code: Any, s: int, at: Any) -> Any:
-        share, shift = uniform(at, first + s) * counts[first + s], s * CHOICE_BITS
-        c = np.int64(share)
-        if fits(s, data, x, code, c):
-            return code | c << shift
-        rest, open_ = share - c, 0
-        for k in range(counts[first + s]):
-            open_ += fits(s, data, x, code, np.int64(k))
-        rank = np.int64(rest * open_)
-        for k in range(counts[first + s]):
-            if fits(s, data, x, code, np.int64(k)):
-                if rank == 0:
-                    return code | np.int64(k) << shift
-                rank -= 1
-        return np.int64(-1)
+    def choosing(s: int) -> Any:
+        fits, place, shift = choices.fits[s], choices.first + s, s * CHOICE_BITS
 
-    chosen = _called(choose)
+        def choose(data: Any, x: Any, counts: Any, code: Any, at: Any) -> Any:
+            share = uniform(at, place) * counts[place]
+            c = np.int64(share)
+            if fits(data, x, code, c):
+                return code | c << shift
+            rest, open_ = share - c, 0
+            for k in range(counts[place]):
+                open_ += fits(data, x, code, np.int64(k))
+            rank = np.int64(rest * open_)
+            for k in range(counts[place]):
+                if fits(data, x, code, np.int64(k)):
+                    if rank == 0:
+                        return code | np.int64(k) << shift
+                    rank -= 1
+            return np.int64(-1)
+
+        return _called(choose)
+
+    def then(one: Any, other: Any) -> Any:
+        def both(data: Any, x: Any, counts: Any, code: Any, at: Any) -> Any:
+            chosen = one(data, x, counts, code, at)
+            return chosen if chosen < 0 else other(data, x, counts, chosen, at)
+
+        return _inlined(both)
+
+    first, *others = (choosing(s) for s in range(len(choices.parts)))
+    fits_first, rest = choices.fits[0], reduce(then, others, _inlined(_nothing_more))
 
     def propose(data: Any, x: Any, counts: Any, given: Any, at: Any) -> Any:
-        code, begin = np.int64(0), 0
-        if given >= 0:
-            if not fits(0, data, x, code, given):
-                return np.int64(-1)
-            code, begin = given, 1
-        for s in range(begin, count):
-            code = chosen(data, x, counts, code, s, at)
-            if code < 0:
-                return code
-        return code
+        if given < 0:
+            given = first(data, x, counts, np.int64(0), at)
+        elif not fits_first(data, x, np.int64(0), given):
+            return np.int64(-1)
+        return given if given < 0 else rest(data, x, counts, given, at)
 
     return _inlined(propose)
+
+
+def _nothing_more(data: Any, x: Any, counts: Any, code: Any, at: Any) -> Any:
+    return code
 
 
 def _looking(choices: _MoveChoices, features: Any, width: int) -> Any:
@@ -268,29 +279,24 @@ def _looking(choices: _MoveChoices, features: Any, width: int) -> Any:
 
     Of those that are not, the features are 0: not what another chain has left there.
     """
-    first, unpack, fits, put = choices.first, choices.unpack, choices.fits, _putting(width)
+    unpack, put = choices.unpack, _putting(width)
 
-    def seeing(s: int) -> Any:
-        part, shift = choices.parts[s], s * CHOICE_BITS
+    def looking(s: int) -> Any:
+        part, fits, place, shift = choices.parts[s], choices.fits[s], choices.first + s, s * CHOICE_BITS
 
-        def see(data: Any, x: Any, code: Any, c: Any, heat: Any, seen: Any) -> None:
-            put(features(data, x, unpack(code, s), part(c << shift, s + 1), heat), seen, c)
+        def look(data: Any, x: Any, counts: Any, heat: Any, seen: Any, needs: Any, code: Any) -> None:
+            for c in range(len(needs)):
+                needs[c] = slots.NEVER
+                if c < counts[place] and fits(data, x, code, np.int64(c)):
+                    needs[c] = slots.ALWAYS
+                    put(features(data, x, unpack(code, s), part(c << shift, s + 1), heat), seen, c)
+                else:
+                    for f in range(seen.shape[0]):
+                        seen[f, c] = 0.0
 
-        return _inlined(see)
+        return _called(look)
 
-    see = _switch([seeing(s) for s in range(len(choices.parts))])
-
-    def look(s: int, data: Any, x: Any, counts: Any, heat: Any, seen: Any, needs: Any, code: Any) -> None:
-        for c in range(len(needs)):
-            needs[c] = slots.NEVER
-            if c < counts[first + s] and fits(s, data, x, code, np.int64(c)):
-                needs[c] = slots.ALWAYS
-                see(s, data, x, code, np.int64(c), heat, seen)
-            else:
-                for f in range(seen.shape[0]):
-                    seen[f, c] = 0.0
-
-    return _called(look)
+    return _switch([looking(s) for s in range(len(choices.parts))])
 
 
 def _putting(width: int) -> Any:
