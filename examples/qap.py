@@ -39,15 +39,6 @@ class QAP(UserProblem):
     def delta(data, x, move):
         return change(data, x, move[0], move[1])
 
-    def recombine(data, x, other):
-        """Half the facilities, from one that x tells on, go where the other solution has them."""
-        for k in range(len(x) // 2):
-            i = (x[0] + k) % len(x)
-            for j in range(len(x)):
-                if x[j] == other[i]:
-                    x[i], x[j] = x[j], x[i]
-                    break
-
     def features(data, x, chosen, candidate, temperature):
         """In units of the scale, so that a policy serves instances of any size and units."""
         own = 0.0

@@ -29,8 +29,7 @@ SHOWN = (MAXCUT, QAP, FLOWSHOP, COLOURING)
 class Teams(UserProblem):
     """Put people into teams, each of whom has a cost in each team; those who are fixed stay.
 
-    Two choices of different kinds, a plain number among the data, forbidden candidates, and a move that
-    another one undoes.
+    Two choices of different kinds, a plain number among the data, and forbidden candidates.
     """
 
     name = "teams"
@@ -142,12 +141,7 @@ class Bowl(UserProblem):
         return step * (step + 2 * (x[i] - data.centre[i]))
 
 
-def _given(data, x, move):
-    i, j, amount = move
-    return j, i, amount
-
-
-@move(giver=elements, taker=elements, amount="most", reverse=_given)
+@move(giver=elements, taker=elements, amount="most")
 def transfer(data, x, move):
     giver, taker, amount = move
     x[giver] = (x[giver] - amount) % 10
@@ -160,7 +154,7 @@ def rise(data, x, move):
 
 
 class Purses(UserProblem):
-    """Coins in purses, near to what is wished for: moves of one's own, of three choices; no way back."""
+    """Coins in purses, near to what is wished for: moves of one's own, of three choices."""
 
     name = "purses"
     keys = ("wishes", "most")

@@ -42,20 +42,6 @@ def test_policies_of_own_problems_are_trained_by_both_methods(cls, tmp_path):
             file.unlink()
 
 
-def test_the_torch_reference_trains_as_kernels_do(tmp_path):
-    """The same energies of the same members, but for rounding."""
-    problem = find_problem(MAXCUT)
-    scores = []
-    for backend in ("auto", "torch"):
-        folder = tmp_path / backend
-        folder.mkdir()
-        config = EsConfig(**{**SMALL, "epochs": 1}, population=2)
-        run = Training(problem, config, 0, folder / "p.json", backend=backend, threads=1)
-        train_es(run)
-        scores.append(run.best_score)
-    assert scores[0] == pytest.approx(scores[1], rel=1e-5)
-
-
 def test_temperatures_come_from_the_moves(tmp_path):
     """Whatever the unit of the data; given ones stay."""
     found = []

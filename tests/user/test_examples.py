@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
+from nsa_cli.contract import faults
 from nsa_cli.problems import find_problem
 from nsa_cli.train.config import EsConfig
 from nsa_cli.train.es import train_es
 from nsa_cli.train.loop import Training
-from nsa_cli.user.contract import faults
 
 from user_problems import COLOURING, EXAMPLES, FLOWSHOP, MAXCUT, QAP, SHOWN
 

@@ -13,9 +13,8 @@ from types import ModuleType
 
 import pytest
 
-from nsa_cli.kernels.jit import uncached
 from nsa_cli.problems import _import_file
-from nsa_cli.user.functions import compiled, digest_of
+from nsa_cli.user.functions import digest_of
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -76,15 +75,8 @@ def test_a_second_process_compiles_nothing(picks):
     check = "import sys; from nsa_cli.cli.main import exit_code; exit_code(sys.argv[1:]); "
     check += "assert 'numba' not in sys.modules"
     folder = picks.cache.parent
-    command = [
-        sys.executable,
-        "-c",
-        check,
-        "solve",
-        folder / "values.json",
-        "-p",
-        f"{folder / 'picks.py'}:Picks",
-    ]
+    words = ("solve", folder / "values.json", "-p", f"{folder / 'picks.py'}:Picks")
+    command = [sys.executable, "-c", check, *words]
     environment = {**os.environ, "XDG_CACHE_HOME": str(picks.cache), "PYTHONPATH": str(SOURCE)}
     subprocess.run(command, env=environment, capture_output=True, check=True)
 
@@ -129,15 +121,6 @@ def test_code_with_addresses_is_made_anew(picks, how):
 
 
 @pytest.mark.slow
-def test_members_of_an_enumeration_are_values(picks):
-    """An edit once left the old code, and the search went for the worst."""
-    shared = "from enum import IntEnum\nclass Sign(IntEnum):\n    UP = 1\n"
-    problem = shared + PROBLEM.replace("total * FACTOR", "total * Sign.UP")
-    assert picks(problem)[0]["objective"] == -15
-    assert picks(problem.replace("UP = 1", "UP = -1"))[0]["objective"] == -10
-
-
-@pytest.mark.slow
 def test_files_are_private_and_what_was_garbled_is_made_again(picks):
     """A cut file, a changed one, and one that is no object at all."""
     assert picks()[0]["objective"] == -15
@@ -166,30 +149,6 @@ def test_what_there_was_no_time_to_compile_is_compiled_in_the_background(picks):
         time.sleep(1)
         result, *_ = picks(PROBLEM, PRICES, "--time-limit", "0.8")
     assert result["found_by"] != "start"
-
-
-def outer(x):
-    return inner(x) + CONSTANT
-
-
-def inner(x):
-    return 2 * x
-
-
-CONSTANT = 3
-
-
-def test_functions_are_known_by_what_they_do(monkeypatch):
-    """Not by their names and comments, but by all they refer to."""
-    begun = digest_of(outer)
-    assert begun == digest_of(outer)
-    monkeypatch.setitem(globals(), "CONSTANT", 4)
-    assert digest_of(outer) != begun
-    monkeypatch.undo()
-    monkeypatch.setitem(globals(), "inner", lambda x: 3 * x)
-    assert digest_of(outer) != begun
-    monkeypatch.undo()
-    assert digest_of(outer) == begun
 
 
 #: What a function may look up, with a number K in it; the last two are no constants.
@@ -249,8 +208,3 @@ def test_a_path_does_not_tell_what_stays(tmp_path):
         module, _ = _import_file(folder / "mine.py")
         found.add(digest_of(module.f))
     assert len(found) == 2
-
-
-def test_helpers_in_plain_python_are_compiled_too():
-    """With their constants."""
-    assert uncached(compiled(outer))(5) == 13

@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.user_problems import MAXCUT, QAP, Jobs, Teams
+from tests.user_problems import MAXCUT, Jobs, Teams
 
 import nsa_cli as nsa
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.draws import stream_keys
-from nsa_cli.core.errors import NsaError
-from nsa_cli.problems import as_problem, find_problem
-from nsa_cli.user import UserProblem, permutation, swap
-from nsa_cli.user.contract import faults
+from nsa_cli.problems import find_problem
 
 
 def chains_of(problem: Any, instance: Any, count: int, seed: int = 1, threads: int = 1) -> LargeStepChains:
@@ -74,90 +71,3 @@ def test_a_small_cut_is_solved() -> None:
     result = nsa.solve(nsa.Task(problem, instance), seed=1, method="large-step", steps=200, threads=1)
     assert (result.method, result.objective) == ("large-step", max(map(instance.objective, every)))
     assert nsa.solve(nsa.Task(problem, instance), seed=1, steps=10).method == "anneal"
-
-
-def test_a_population_comes_first_where_solutions_recombine() -> None:
-    """By steps the same whatever the chunks and threads; energies are those of the solutions."""
-    problem = find_problem(QAP)
-    instance, steps = problem.generate(14, np.random.default_rng(4)), 600
-    rng, heats, found = np.random.default_rng(0), np.geomspace(0.3, 0.03, 600), []
-    x = np.stack([problem.start()(instance, rng.random) for _ in range(2)])
-    for chunk, threads in ((steps, 1), (7, 2), (50, 2)):
-        runs = problem.large_step().runs([instance] * 2, x)
-        chains = LargeStepChains(runs, stream_keys(1, np.arange(2)), threads=threads, rows=2, steps=steps)
-        phases, start = {chains.phase}, float(chains.best_energy.min())
-        for begin in range(0, steps, chunk):
-            chains.advance(heats[begin : begin + chunk])
-            phases.add(chains.phase)
-        assert [instance.objective(b) for b in chains.best] == pytest.approx(chains.best_energy.tolist())
-        assert chains.best_energy.min() < start
-        assert chunk == steps or phases >= {"starts", "recombination"}
-        found.append((chains.best.tolist(), chains.x.tolist(), chains.accepted.tolist()))
-    assert found[0] == found[1] == found[2]
-
-
-def test_a_child_that_is_worse_is_given_up() -> None:
-    """Whatever a function does to a solution, no member of the population gets worse."""
-    problem = as_problem(Reversed)
-    instance = problem.generate(12, np.random.default_rng(5))
-    result = nsa.solve(nsa.Task(problem, instance), method="large-step", steps=300, seed=1, chains=2)
-    assert result.objective == sum(k * w for k, w in enumerate(sorted(instance.data.weights)[::-1]))
-
-
-class Reversed(UserProblem):
-    """Heavy things first; recombined, a solution is turned round, which is the worst that can be done."""
-
-    name = "reversed"
-    keys = ("weights",)
-    solution = permutation("weights")
-    moves = (swap,)
-
-    def generate(size, rng):
-        return {"weights": rng.integers(1, 100, size)}
-
-    def cost(data, x):
-        total = 0
-        for i in range(len(x)):
-            total += i * data.weights[x[i]]
-        return total
-
-    def recombine(data, x, other):
-        for i in range(len(x) // 2):
-            x[i], x[len(x) - 1 - i] = x[len(x) - 1 - i], x[i]
-
-
-def _copies(data: Any, x: Any, other: Any) -> None:
-    x[0] = other[1]
-
-
-def _robs(data: Any, x: Any, other: Any) -> None:
-    other[0], other[1] = other[1], other[0]
-
-
-def _gives(data: Any, x: Any, other: Any) -> Any:
-    return x[0]
-
-
-def _grows(data: Any, x: Any, other: Any) -> None:
-    x[3 * len(x)] = 0
-
-
-@pytest.mark.parametrize(
-    ("function", "why"),
-    [
-        (_copies, "expected a solution, got one of which"),
-        (_robs, "expected the other solution as it was"),
-        (_gives, "expected nothing, for it changes x, got"),
-        (_grows, "fails: IndexError"),
-    ],
-)
-def test_a_wrong_recombine_is_named(function: Any, why: str) -> None:
-    """Before a search as by its check, with the line of the function."""
-    problem = as_problem(type("Wrong", (Reversed,), {"recombine": function}))
-    instance = problem.generate(8, np.random.default_rng(5))
-    place = f"{__file__}:{function.__code__.co_firstlineno}: Wrong.recombine" if "fails" not in why else ""
-    with pytest.raises(NsaError) as raised:
-        nsa.solve(nsa.Task(problem, instance), method="large-step", steps=10, seed=1)
-    assert place in str(raised.value)
-    assert why in str(raised.value)
-    assert any(why in str(fault) for fault in faults(problem)[1])

@@ -24,9 +24,6 @@ from nsa_cli.solver.settings import Settings
 if TYPE_CHECKING:
     from nsa_cli.report.result import Result
 
-#: Steps enough for solutions to be recombined, by kernels of their own.
-_POPULATED = 1_000
-
 #: Seconds after which the program ends in any case.
 _LONGEST = 600
 
@@ -76,7 +73,7 @@ def _compile_later(task: Task, method: str, settings: Settings) -> None:
     settings = replace(
         settings,
         method=method,  # steps alone would ask for annealing
-        steps=Steps(_POPULATED if method == "large-step" else 2),
+        steps=Steps(2),
         time_limit=None,
         gap=None,
         target=None,

@@ -144,7 +144,7 @@ def _check_own(problem: Any, console: Console) -> None:
     model = getattr(problem, "model", None)
     if model is None:
         return
-    from nsa_cli.user.contract import faults
+    from nsa_cli.contract import faults
 
     for name, why in (("features", "what a policy sees"), ("generate", "instances to learn from")):
         if not model.learns if name == "features" else model.function(name) is None:

@@ -242,6 +242,8 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
         found = _compiled(moves, stored, size, settings, digest(policy, problem.name))
         if found is not None:
             return found
+    if not problem.built_in:
+        raise _uncompiled(problem.name, policy, settings)
     if settings.backend == "numba":
         why = "runs on a CPU only" if device != "cpu" else "has no kernel for this problem and policy"
         raise UsageError(f"numba {why}", option="backend", use={"backend": "torch"})
@@ -251,6 +253,15 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
     from nsa_cli.solver.search_torch import torch_search
 
     return torch_search(problem.name, moves, policy, settings, device)
+
+
+def _uncompiled(problem: str, policy: str, settings: Settings) -> UsageError:
+    """Make the error of an own problem that is to run as it cannot."""
+    if settings.backend == "torch":
+        why = f"the functions of {problem}, a problem of your own, run as compiled code only, got torch"
+        return UsageError(why, option="backend", use={"backend": "numba"})
+    why = f"{policy} does not fit {problem}, a problem of your own: other features, or too wide a network"
+    return UsageError(why, option="policy")
 
 
 def _compiled(

@@ -14,7 +14,7 @@ from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
-from nsa_cli.core.problem import Draws, Problem, Start
+from nsa_cli.core.problem import Problem, Start
 from nsa_cli.user.calls import MistakeError, call, mistake
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.kernels.rules import CHOICE_BITS
@@ -40,8 +40,10 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
     model : Model
     """
 
+    reversible = False
+
     def __init__(self, model: Model) -> None:
-        self.model, self.reversible = model, model.reversible
+        self.model = model
         self.choices = max(len(m.choices) for m in model.moves)
 
     def operations(self) -> UserOperations:
@@ -82,7 +84,7 @@ class AdaptedProblem(Problem[UserInstance]):
         self.name, self.sense = model.name, cls.sense  # type: ignore[misc]
         self.summary = cls.summary or model.name  # type: ignore[misc]
         self.record_keys = tuple((key,) for key in model.keys)  # type: ignore[misc]
-        self.starts = {"initial": self._initial, "paper": self._initial}  # type: ignore[misc]
+        self.starts = dict.fromkeys(("initial", "paper"), UserInstance.start)  # type: ignore[misc]
         self.neighbourhoods = (UserNeighbourhood(model),)  # type: ignore[misc]
         self.settings = (*model.keys, *Problem.settings)  # type: ignore[misc]
 
@@ -91,13 +93,10 @@ class AdaptedProblem(Problem[UserInstance]):
             raise TypeError(f"{self.model.spec}: is no file that another process could read")
         return self.model.home
 
-    def _initial(self, instance: UserInstance, draws: Draws) -> Solution:
-        return instance.start(draws)
-
     def start(self, name: str | None = None) -> Start:
         """Find a start; `uncompiled_start` is for where there is no time to compile."""
         if name == self.uncompiled_start:
-            from nsa_cli.user.descent import descent
+            from nsa_cli.user.scalar import descent
 
             return descent
         return super().start(name)
@@ -107,21 +106,18 @@ class AdaptedProblem(Problem[UserInstance]):
             if data.get(key) is None:
                 raise DataError(f"{key} is missing; {self.name} needs it")
         arrays = {key: _array(data[key], key) for key in self.model.keys}
-        instance = UserInstance(
-            **UserInstance.read_head(data),
-            model=self.model,
-            data=SimpleNamespace(**arrays, scale=1.0),
-            compiled=_compiled_cost,
-        )
-        if instance.counts.max() > 1 << CHOICE_BITS:
-            most = 1 << CHOICE_BITS
-            raise DataError(f"expected at most {most} candidates of a choice, got {instance.counts.max()}")
+        named = SimpleNamespace(**arrays, scale=1.0)
+        head = UserInstance.read_head(data)
+        instance = UserInstance(**head, model=self.model, data=named, compiled=_compiled_cost)
+        if (got := instance.counts.max()) > (most := 1 << CHOICE_BITS):
+            raise DataError(f"expected at most {most} candidates of a choice, got {got}")
         return instance
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> UserInstance:
-        function, what = self.model.function("generate"), f"{self.model.cls.__name__}.generate"
+        function = self.model.function("generate")
         if function is None:
             raise UsageError(f"{self.model.spec}: has no generate(size, rng), which draws random instances")
+        what = self.model.name_of(function)
         data = call(function, what, size, rng)
         if not isinstance(data, Mapping) or not set(self.model.keys) <= set(data):
             keys = ", ".join(self.model.keys)
@@ -136,11 +132,7 @@ class AdaptedProblem(Problem[UserInstance]):
         shapes = (np.shape(getattr(instance.data, key)) for key in self.model.keys)
         return tuple(shapes), instance.size
 
-    def bound(
-        self,
-        instance: UserInstance,
-        clock: Clock | None = None,
-    ) -> Bound | None:
+    def bound(self, instance: UserInstance, clock: Clock | None = None) -> Bound | None:
         value = instance.bound()
         return None if value is None else Bound(value=value, method=f"{self.name}.bound")
 

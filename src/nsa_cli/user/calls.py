@@ -33,31 +33,13 @@ def call(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
     MistakeError
         If it fails; names the line of the user's file.
     """
-    return attempt(lambda: function(*arguments), function.__code__.co_filename, what)
-
-
-def attempt(work: Callable[[], Any], file: str, what: str) -> Any:
-    """Do something that runs a user's code.
-
-    Parameters
-    ----------
-    work : callable
-    file : str
-        The user's.
-    what : str
-        For the message.
-
-    Raises
-    ------
-    MistakeError
-        If it fails.
-    """
     try:
         with np.errstate(divide="ignore", invalid="ignore"):  # what comes of it is looked at
-            return work()
+            return function(*arguments)
     except (NsaError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
+        file = function.__code__.co_filename
         place = line_of(error, file) or file
         if isinstance(error, ValueError) and "read-only" in str(error):
             message = f"{what}: changes the data, which are the same for all solutions; change x only"
@@ -99,6 +81,20 @@ def mistake(function: Callable[..., Any], what: str, expected: str, got: object)
     told = got if isinstance(got, str) else kind_of(got)
     hint = "; is its return missing?" if told == "None" else ""
     return MistakeError(f"{definition_of(function)}: {what}: expected {expected}, got {told}{hint}")
+
+
+def number_of(found: Any, function: Callable[..., Any], what: str, expected: str = "a number") -> Any:
+    """Give what a function returned as a plain number.
+
+    Raises
+    ------
+    MistakeError
+        If it is none; see `mistake`.
+    """
+    value = found.item() if isinstance(found, np.generic) else found
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise mistake(function, what, expected, kind_of(found))
+    return value
 
 
 def kind_of(value: object) -> str:

@@ -5,7 +5,7 @@ Each names the case in which something is wrong, and the line to mend.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from nsa_cli.core.errors import shown
 from nsa_cli.user.calls import MistakeError, mistake
 from nsa_cli.user.instance import UserInstance
+from nsa_cli.user.model import MoveModel
 from nsa_cli.user.scalar import PlainMove, Scalars
 
 #: Moves that are looked at in every run.
@@ -48,11 +49,9 @@ class State(NamedTuple):
         return self.scalars.instance
 
     @property
-    def what(self) -> str:
-        """The case in words."""
-        m = self.scalars.model.moves[self.move.kind]
-        made = ", ".join(f"{value:g}" for value in self.scalars.values(m, self.move.chosen))
-        return f"size {self.instance.size}, x = {shown(self.x.tolist(), 60)}, {m.move.name} ({made})"
+    def type(self) -> MoveModel:
+        """The type of the move."""
+        return self.scalars.model.moves[self.move.kind]
 
     def moved(self) -> Any:
         """Make the move on a copy."""
@@ -62,8 +61,10 @@ class State(NamedTuple):
 
     def wrong(self, function: Any, expected: str, got: str, mend: str = "") -> MistakeError:
         """Make the error of a function in this case."""
-        name = f"{self.scalars.model.cls.__name__}.{function.__name__}"
-        return mistake(function, name, expected, f"{got}, at {self.what}{mend}")
+        name, x = self.scalars.model.name_of(function), shown(self.x.tolist(), 60)
+        made = ", ".join(f"{value:g}" for value in self.scalars.values(self.type, self.move.chosen))
+        case = f"size {self.instance.size}, x = {x}, {self.type.move.name} ({made})"
+        return mistake(function, name, expected, f"{got}, at {case}{mend}")
 
 
 def walk(instance: UserInstance, count: int, seed: int = 0, x: Any = None) -> Iterator[State]:
@@ -80,7 +81,7 @@ def walk(instance: UserInstance, count: int, seed: int = 0, x: Any = None) -> It
 
 def check_changes(state: State) -> None:
     """`delta` is the difference of costs, by whatever `apply` does."""
-    s, m = state.scalars, state.scalars.model.moves[state.move.kind]
+    s, m = state.scalars, state.type
     if m.delta is None:
         return
     x = state.x.copy()
@@ -100,10 +101,11 @@ def check_feasible(state: State) -> None:
 
 def check_moved(state: State) -> None:
     """Moves lead to solutions; feasible they need not be, as the cost may have a penalty."""
-    m = state.scalars.model.moves[state.move.kind]
     if (why := state.instance.fault(state.moved())) is not None:
         mend = "; mend the move, or forbid it in allowed"
-        raise state.wrong(m.move.apply, "a solution after an allowed move", f"one of which {why}", mend)
+        raise state.wrong(
+            state.type.move.apply, "a solution after an allowed move", f"one of which {why}", mend
+        )
 
 
 def check_costs(state: State) -> None:
@@ -117,24 +119,9 @@ def check_costs(state: State) -> None:
         raise state.wrong(cost, "the same number each time", f"{first}, then {again}")
 
 
-def check_back(state: State) -> None:
-    """The reverse of a move leads back, and is allowed."""
-    s, m = state.scalars, state.scalars.model.moves[state.move.kind]
-    if m.move.reverse is None and not m.move.mirrored:
-        return
-    back, moved = s.reverse(state.x, state.move), state.moved()
-    function = m.move.reverse or m.move.apply
-    for k, candidate in enumerate(back.chosen):
-        if not 0 <= candidate < s.count(m, k) or not s.is_allowed(moved, m, back.chosen[:k], candidate):
-            raise state.wrong(function, "a move back that is allowed", f"the choices {back.chosen}")
-    s.apply(moved, back)
-    if not np.allclose(moved, state.x, rtol=1e-12):
-        raise state.wrong(function, "the move that leads back", f"one to {shown(moved.tolist(), 60)}")
-
-
 def check_features(state: State) -> None:
     """Features are as many finite numbers as there are names for."""
-    s, m, chosen = state.scalars, state.scalars.model.moves[state.move.kind], state.move.chosen
+    s, m, chosen = state.scalars, state.type, state.move.chosen
     if m.features is None:
         return
     names = s.model.cls.feature_names
@@ -156,38 +143,14 @@ def check_features(state: State) -> None:
 
 def check_bound(state: State) -> None:
     """No solution beats the bound."""
-    model = state.scalars.model
-    bound = model.function("bound")
-    if bound is None or (value := state.instance.bound()) is None:
-        return
-    if state.instance.violation(state.x) is not None:
+    model, value = state.scalars.model, state.instance.bound()
+    if value is None or state.instance.violation(state.x) is not None:
         return
     objective = state.instance.objective(state.x)
-    beaten = objective < value if model.cls.sense == "min" else objective > value
-    if beaten:
+    if objective < value if model.cls.sense == "min" else objective > value:
         way = "at most" if model.cls.sense == "min" else "at least"
-        raise state.wrong(
-            bound, f"{way} the objective of any solution", f"{value:g} where one has {objective:g}"
-        )
-
-
-def check_recombined(state: State) -> None:
-    """`recombine` leads to a solution, and leaves the other one alone."""
-    function = state.scalars.model.function("recombine")
-    if function is None:
-        return
-    rng = np.random.default_rng(0)
-    other = state.instance.start(lambda n: rng.random(n))
-    x, kept = state.x.copy(), other.copy()
-    state.scalars.recombine(x, other)
-    case = (
-        f"size {state.instance.size}, x = {shown(state.x.tolist(), 60)}, other = {shown(kept.tolist(), 60)}"
-    )
-    what = f"{state.scalars.model.cls.__name__}.recombine"
-    if not np.array_equal(other, kept):
-        raise mistake(function, what, "the other solution as it was", f"a change of it, at {case}")
-    if (why := state.instance.fault(x)) is not None:
-        raise mistake(function, what, "a solution", f"one of which {why}, at {case}")
+        expected = f"{way} the objective of any solution"
+        raise state.wrong(model.functions["bound"], expected, f"{value:g} where one has {objective:g}")
 
 
 def _untouched(state: State, function: Any, x: Any) -> None:
@@ -200,6 +163,12 @@ def close(said: float, expected: float, *sizes: float) -> bool:
     return abs(said - expected) <= _ROUNDING * max(map(abs, (said, expected, *sizes)))
 
 
+#: In the order in which they are made: each needs what those before have found right. The first ones are made
+#: before each search, too.
+CHECKS: tuple[Callable[[State], None], ...]
+CHECKS = (check_costs, check_feasible, check_moved, check_changes, check_features, check_bound)
+
+
 def check_first_moves(instance: UserInstance) -> None:
     """Look at some moves before a search: what it would do with a wrong change is plausible nonsense.
 
@@ -209,8 +178,5 @@ def check_first_moves(instance: UserInstance) -> None:
         If a move leads to no solution, or its change of cost is wrong.
     """
     for state in walk(instance, FIRST):
-        check_costs(state)
-        check_feasible(state)
-        check_moved(state)
-        check_changes(state)
-        check_recombined(state)
+        for check in CHECKS[:4]:
+            check(state)

@@ -1,17 +1,24 @@
-"""First compilation of a user's functions, one by one, so that an error names the function and its line."""
+"""Compilation of a user's functions: at first one by one, so that an error names the function and its line.
+
+Where compiled code has failed, the same is done in Python, which names the line.
+"""
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.errors import NsaError, UsageError, shown
 from nsa_cli.kernels import calls
 from nsa_cli.kernels.toolchain import kept
-from nsa_cli.user.calls import definition_of, line_of_name
-from nsa_cli.user.failures import owner_of
+from nsa_cli.user.calls import MistakeError, class_place, definition_of, line_of_name, shown_line
+from nsa_cli.user.check import check_changes, walk
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import Normal
@@ -20,11 +27,23 @@ from nsa_cli.user.scalar import Scalars
 #: Beginnings of the names of functions that need Python's interpreter, which kernels run without.
 _OF_PYTHON = ("Py", "_Py")
 
-#: Messages of Numba where something is allocated.
+#: Messages of Numba where something is allocated, and where data are changed.
 _ALLOCATES = ("NRT required", "Only accept returning of array passed into the function")
+_CHANGES = re.compile("read-?only|Cannot modify", re.IGNORECASE)
 
-#: Where an error is, in Numba's messages.
+#: Where an error is, in Numba's messages; colours; and beginnings of lines that say little.
 _LINE = re.compile(r'File "([^"]+)", line (\d+)')
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_BORING = re.compile("Failed in|During:|File |>>>|- Resolution|[\\^]|Overload|There are|<source|Please|$")
+
+#: Seconds that the case is sought for in which compiled code fails, and moves from each solution.
+_SECONDS, _MOVES = 2.0, 200
+
+
+@cache
+def owner_of(model: Model) -> kept.Owner:
+    """Make the owner of the kernels that are compiled from a problem's functions."""
+    return kept.Owner(model.digest, model.hash is not None, partial(explained, model))
 
 
 def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
@@ -53,61 +72,38 @@ def check_functions(model: Model, batch: Any, instance: UserInstance) -> None:
     calls.append(None)
     try:
         kept.tell(own=True)
-        _check(model, batch, x)
+        _compile_all(model, batch, x)
     finally:
         calls.pop()
     kept.note(owner_of(model), mark)
 
 
-def _check(model: Model, batch: Any, x: Any) -> None:
+def _compile_all(model: Model, batch: Any, x: Any) -> None:
     import numba
     from numba import types
 
+    number = (types.Integer, types.Float), "a real number"
+    truth = (types.Boolean, types.Integer), "True or False"
+    nothing = types.NoneType, "nothing: it changes x"
     data = batch.rules.row.py_func(batch.data, batch.which[0], np.zeros(0))
     state = (numba.typeof(data), numba.typeof(x))
-    _returned(model, "cost", model.function("cost"), state, (types.Integer, types.Float), "a real number")
-    if (recombine := model.function("recombine")) is not None:
-        both = (*state, numba.typeof(x))
-        _returned(model, "recombine", recombine, both, types.NoneType, "nothing: it changes x")
+    _returned(model, "cost", model.functions["cost"], state, *number)
     for m in model.moves:
         kinds = [types.float64 if isinstance(c, Normal) else types.int64 for c in m.choices]
-        move = numba.typeof(tuple(0.5 if k is types.float64 else np.int64(0) for k in kinds))
-        _returned(
-            model,
-            f"the move {m.move.name}",
-            m.move.apply,
-            (*state, move),
-            types.NoneType,
-            "nothing: it changes x",
-        )
+        move = (*state, numba.typeof(tuple(0.5 if k is types.float64 else np.int64(0) for k in kinds)))
+        _returned(model, f"the move {m.move.name}", m.move.apply, move, *nothing)
         if m.delta is not None:
-            _returned(model, "delta", m.delta, (*state, move), (types.Integer, types.Float), "a real number")
-        if m.move.reverse is not None:
-            given = _returned(
-                model, f"reverse of {m.move.name}", m.move.reverse, (*state, move), types.BaseTuple, "a move"
-            )
-            if len(given) != len(kinds):
-                raise _wrong(
-                    model, f"reverse of {m.move.name}", m.move.reverse, f"{len(kinds)} choices", given
-                )
+            _returned(model, "delta", m.delta, move, *number)
         for kind in dict.fromkeys(kinds):
             for allowed in m.allowed:
-                _returned(
-                    model,
-                    "allowed",
-                    allowed,
-                    (*state, move, kind),
-                    (types.Boolean, types.Integer),
-                    "True or False",
-                )
+                _returned(model, "allowed", allowed, (*move, kind), *truth)
             if m.features is not None:
-                more = (*state, move, kind, types.float64)
-                given = _returned(model, "features", m.features, more, types.BaseTuple, "a tuple of numbers")
                 wanted = model.cls.feature_names
-                if len(given) != len(wanted) or not all(
-                    isinstance(t, types.Integer | types.Float | types.Boolean) for t in given
-                ):
-                    expected = f"{len(wanted)} numbers ({', '.join(wanted)})"
+                expected = f"{len(wanted)} numbers ({', '.join(wanted)})"
+                seen = (*move, kind, types.float64)
+                given = _returned(model, "features", m.features, seen, types.BaseTuple, expected)
+                real = types.Integer | types.Float | types.Boolean
+                if len(given) != len(wanted) or not all(isinstance(part, real) for part in given):
                     raise _wrong(model, "features", m.features, expected, given)
 
 
@@ -121,10 +117,8 @@ def _returned(
     try:
         made.compile(arguments)
     except Exception as error:  # Numba's own, and whatever else its passes may trip over
-        place, why = _place_of(error, function), _reason(error)
-        raise UsageError(
-            f"{place}: {model.cls.__name__}: {name} cannot be compiled by Numba: {why}"
-        ) from None
+        why = f"{name} cannot be compiled by Numba: {_reason(error)}"
+        raise UsageError(f"{_place_of(error, function)}: {model.cls.__name__}: {why}") from None
     found = made.overloads[arguments]
     if any(called.name.startswith(_OF_PYTHON) for called in module_of(found).functions):
         place = line_of_name(function, "print") or definition_of(function)
@@ -145,34 +139,59 @@ def _wrong(model: Model, name: str, function: Any, expected: str, given: Any) ->
 def _place_of(error: Exception, function: Any) -> str:
     """Find the line of the user's file that an error is about, else where the function is defined."""
     file = function.__code__.co_filename
-    lines = [
-        line
-        for found, line in _LINE.findall(str(error))
-        if file.endswith(found.lstrip("./")) or found == file
-    ]
-    return f"{file}:{lines[-1]}" if lines else definition_of(function)
+    found = [line for named, line in _LINE.findall(str(error)) if file.endswith(named.lstrip("./"))]
+    return f"{file}:{found[-1]}" if found else definition_of(function)
 
 
 def _reason(error: Exception) -> str:
     """Cause of an error, a line of Numba's message."""
-    if any(sign in str(error) for sign in _ALLOCATES):
+    text = _COLOUR.sub("", str(error))
+    if any(sign in text for sign in _ALLOCATES):
         return "it makes an array; write a loop over numbers"
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = [" ".join(line.split()) for line in text.partition(" Raised from")[0].splitlines()]
-    boring = (
-        "Failed in",
-        "During:",
-        "File ",
-        ">>>",
-        "- Resolution",
-        "^",
-        "Overload",
-        "There are",
-        "<source",
-        "Please",
-    )
-    told = [line for line in lines if line and not line.startswith(boring)]
-    if "readonly" in text or "read-only" in text.lower() or "Cannot modify" in text:
+    if _CHANGES.search(text):
         return "it changes the data, which belong to all chains; change x only"
-    found = told[0].rstrip(".:") if told else type(error).__name__
-    return found if len(found) <= 200 else found[:199] + "…"
+    lines = (line.strip() for line in text.partition(" Raised from")[0].splitlines())
+    told = next((line for line in lines if not _BORING.match(line)), type(error).__name__)
+    return shown_line(told.rstrip(".:"))
+
+
+def explained(model: Model, arguments: Sequence[Any]) -> NsaError:
+    """Make the error of a kernel that an exception ended.
+
+    Parameters
+    ----------
+    model : Model
+    arguments : sequence
+        Of the kernel: among their parts are the data, and solutions as it left them.
+    """
+    end, parts = time.monotonic() + _SECONDS, list(_parts(arguments))
+    fields = (*model.keys, "scale")
+    data = next(part for part in parts if getattr(part, "_fields", ())[: len(fields)] == fields)
+    try:
+        for which in range(len(data.scale)):
+            keys = {key: getattr(data, key)[which] for key in model.keys}
+            instance = UserInstance(model=model, data=SimpleNamespace(**keys, scale=1.0))
+            rows = (row for part in parts if isinstance(part, np.ndarray) for row in np.atleast_2d(part))
+            for seed, x in enumerate(rows):
+                if x.dtype == model.kind.dtype and instance.wrong_form(x) is None:
+                    _look_around(instance, x.copy(), seed, end)
+    except NsaError as error:
+        return error
+    message = "compiled code fails where Python was not seen to: an index out of range, or a raise"
+    return MistakeError(f"{class_place(model.cls)}: {model.cls.__name__}: {message}")
+
+
+def _look_around(instance: UserInstance, x: Any, seed: int, end: float) -> None:
+    """Evaluate a solution, and those some random moves away, until a time by `time.monotonic`."""
+    Scalars(instance).cost(x)
+    for state in walk(instance, _MOVES, seed, x):
+        if time.monotonic() > end:
+            return
+        check_changes(state)
+        state.scalars.cost(state.moved())
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    yield value
+    for part in value if isinstance(value, tuple | list) else ():
+        yield from _parts(part)

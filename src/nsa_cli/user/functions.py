@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -37,21 +37,19 @@ def plain(function: Any) -> Any:
     return getattr(function, "py_func", function)
 
 
-def compiled(
-    function: Any, made: dict[tuple[FunctionType, bool], Any] | None = None, *, checked: bool = False
-) -> Function[Any]:
+def compiled(function: Any, made: dict[tuple[FunctionType, bool], Any], *, checked: bool) -> Function[Any]:
     """Make a function for kernels, with the functions of its own file or folder that it calls.
 
     Parameters
     ----------
     function : callable
-    made : dict, optional
+    made : dict
         Functions made before, while what they look up has the same values; added to. None stands for one
         that is being made and calls itself.
     checked : bool
         Whether an index out of range is an error: loops take up to three times as long.
     """
-    made, function = {} if made is None else made, plain(function)
+    function = plain(function)
     if (function, checked) not in made:
         made[function, checked] = None
         folder = str(Path(function.__code__.co_filename).parent)
@@ -214,9 +212,3 @@ def _name(value: Any) -> bytes:
     if not known or not isinstance(belongs, ModuleType | type(None)):
         raise _UnhashableError(value)
     return f"{home} {name}".encode()
-
-
-def parameters_of(function: Callable[..., Any]) -> list[str]:
-    """List the names of a function's parameters."""
-    code = function.__code__
-    return list(code.co_varnames[: code.co_argcount])

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import start_draws, stream_keys
-from nsa_cli.core.errors import DataError
 from nsa_cli.core.extras import check_installed
 from nsa_cli.kernels import is_compiling, slots
 from nsa_cli.kernels.draws import LANES
@@ -25,12 +24,20 @@ from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import mistake
 from nsa_cli.user.check import check_changes, check_costs, check_first_moves, close
 from nsa_cli.user.check import walk as walk_in_python
-from nsa_cli.user.compile import check_functions
-from nsa_cli.user.failures import owner_of
+from nsa_cli.user.compile import check_functions, owner_of
 from nsa_cli.user.instance import FEW, UserInstance
 from nsa_cli.user.kernels.annealing import Learnt, UserArrays, Work, walk
-from nsa_cli.user.kernels.rules import CHOICE_BITS, Rules, row_of, rules_of
+from nsa_cli.user.kernels.rules import Rules, row_of, rules_of
 from nsa_cli.user.model import Model
+
+#: Starts from which moves are sampled, and moves from each.
+_STARTS, _MOVES = 16, 16
+
+#: Seconds of moves with indices checked before a search, and turns of so many moves at most.
+_MOMENT, _TURNS = 0.1, 32
+
+#: Changes below this share of the largest are rounding errors.
+_ROUNDING = 1e-12
 
 
 def fused_of(model: Model) -> Fused:
@@ -49,7 +56,9 @@ def fused_of(model: Model) -> Fused:
         workspace=lambda x: _workspace(x, width, *most),
         draws=model.choices,
         policies={"paper": lambda *parts: Learnt(parts[:-1], parts[-1])} if width else {},
-        features={"paper": model.widths} if width else {},
+        features={"paper": (0,) * model.several + (width,) * (model.choices - model.several)}
+        if width
+        else {},
     )
 
 
@@ -60,7 +69,7 @@ def _workspace(x: Any, width: int, widest: int, room: int) -> Work:
         np.zeros(x.shape, x.dtype),
         np.zeros(x.shape, x.dtype),
         np.zeros(room),
-        np.zeros(4),
+        np.zeros(3),
         np.full(2, -1, np.int64),
         slots.never(padded),
         slots.aligned((width, padded)),
@@ -79,11 +88,6 @@ def _compiled(model: Model) -> tuple[type, Rules, Rules]:
     return made, rules_of(model, row), rules_of(model, row, checked=True)
 
 
-def _checked(batch: UserArrays, model: Model) -> UserArrays:
-    """Give a batch whose functions check indices, for `walk`."""
-    return batch._replace(rules=_compiled(model)[2])
-
-
 def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
     """Make a batch; the scale of each instance is `unit`, or the mean change of its own random moves."""
     check_installed("numba", "a problem of your own")
@@ -91,11 +95,6 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
     place = {id(i): k for k, i in enumerate(unique)}
     which = np.array([place[id(i)] for i in instances], dtype=np.int64)
     made, rules, _ = _compiled(model)
-    counts = np.stack([i.counts for i in unique])
-    if counts.max() > 1 << CHOICE_BITS:
-        raise DataError(
-            f"a choice of a move has {counts.max()} candidates; expected at most {1 << CHOICE_BITS}"
-        )
     stacks = [np.stack([getattr(i.data, key) for i in unique]) for key in model.keys]
     scales = np.ones(len(unique))
     given = scales.view()  # read-only from the start: kernels are compiled for that, too
@@ -106,7 +105,7 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
         made(*stacks, given, *room),
         which,
         scales[which],
-        counts,
+        np.stack([i.counts for i in unique]),
         len(model.moves),
         max(i.room for i in unique),
         rules,
@@ -121,22 +120,12 @@ def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | Non
     return batch._replace(scale=scales[which])
 
 
-#: Starts from which moves are sampled, and moves from each.
-_STARTS, _MOVES = 16, 16
-
-#: Seconds of moves with indices checked before a search, and turns of so many moves at most.
-_MOMENT, _TURNS = 0.1, 32
-
-#: Changes below this share of the largest are rounding errors.
-_ROUNDING = 1e-12
-
-
 def _look_around(instance: UserInstance, batch: UserArrays) -> None:
     """Make random moves with indices checked, for a moment; a search checks none, and one may kill it."""
     end = time.monotonic() + _MOMENT
     x = _starts(instance)
     for turn in range(1, _TURNS):
-        _walked(instance, batch, 0, x, turn)
+        _walked(instance.model, batch._replace(which=np.zeros(_STARTS, np.int64)), x, turn)
         if time.monotonic() > end:
             return
 
@@ -146,19 +135,20 @@ def _starts(instance: UserInstance) -> NDArray[Any]:
 
 
 def _walked(
-    instance: UserInstance, batch: UserArrays, place: int, x: NDArray[Any], turn: int = 0
+    model: Model, batch: UserArrays, x: NDArray[Any], turn: int = 0, moves: int = _MOVES
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Make some random moves from each of some solutions; see `walk` for what is returned."""
-    one = _checked(batch._replace(which=np.full(_STARTS, place)), instance.model)
-    changes, sums = np.full((_STARTS, _MOVES), np.nan), np.zeros((_STARTS, 2))
-    walk(one, _workspace(x[0], 0, 1, batch.room), x, stream_keys(turn, np.arange(_STARTS)), changes, sums)
+    """Make some random moves from each of some solutions, with indices checked; see `walk` for the rest."""
+    one, rows = batch._replace(rules=_compiled(model)[2]), len(x)
+    changes, sums = np.full((rows, moves), np.nan), np.zeros((rows, 2))
+    walk(one, _workspace(x[0], 0, 1, batch.room), x, stream_keys(turn, np.arange(rows)), changes, sums)
     return changes, sums
 
 
 def _scale_of(instance: UserInstance, batch: UserArrays, place: int) -> float:
     """Mean absolute change of cost by a random move, on walks from random starts; the same each time."""
     if not instance.scales:
-        changes, sums = _walked(instance, batch, place, _starts(instance))
+        one = batch._replace(which=np.full(_STARTS, place))
+        changes, sums = _walked(instance.model, one, _starts(instance))
         _check_sums(instance, sums)
         sizes = np.abs(changes[np.isfinite(changes)])
         sizes = sizes[sizes > _ROUNDING * sizes.max()] if len(sizes) else sizes
@@ -178,18 +168,19 @@ def _check_sums(instance: UserInstance, sums: NDArray[np.float64]) -> None:
             function, expected = instance.model.functions["cost"], "the same finite number each time"
             if delta is not None:
                 function, expected = delta, f"changes that add up to the cost, {cost:g}"
-            what = f"{instance.model.cls.__name__}.{function.__name__}"
             got = f"{by_changes:g} after {_MOVES} moves at size {instance.size}"
-            raise mistake(function, what, expected, got)
+            raise mistake(function, instance.model.name_of(function), expected, got)
+
+
+def costs_of(model: Model, batch: UserArrays, x: NDArray[Any]) -> NDArray[np.float64]:
+    """Evaluate the costs of solutions [B, …] by compiled code, float64[B]."""
+    return _walked(model, batch, x, moves=0)[1][:, 0]
 
 
 def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:
-    """Evaluate the costs of solutions by compiled code, float64[B]."""
-    one = _checked(arrays_of(instance.model, [instance] * len(solutions), 1.0), instance.model)
-    x, sums = np.stack(solutions), np.zeros((len(solutions), 2))
-    keys = np.zeros(len(solutions), np.int64)
-    walk(one, _workspace(x[0], 0, 1, one.room), x, keys, np.zeros((len(solutions), 0)), sums)
-    return sums[:, 0]
+    """Evaluate the costs of solutions of one instance by compiled code, float64[B]."""
+    batch = arrays_of(instance.model, [instance] * len(solutions), 1.0)
+    return costs_of(instance.model, batch, np.stack(solutions))
 
 
 def is_compiled(instance: UserInstance) -> bool:

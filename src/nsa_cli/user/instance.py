@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.errors import DataError, UsageError, shown
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Draws
-from nsa_cli.user.calls import call, kind_of, mistake
+from nsa_cli.user.calls import call, mistake, number_of
 from nsa_cli.user.model import Model
 from nsa_cli.user.moves import LEVELS, AnyElement, Normal
 from nsa_cli.user.solutions import count_of
@@ -48,12 +47,8 @@ class UserInstance(Instance):
     def __reduce__(self) -> Any:
         return _again, (self.model.home, self.record())
 
-    @property
-    def size(self) -> int:
-        return self._size
-
     @functools.cached_property
-    def _size(self) -> int:
+    def size(self) -> int:
         return self.count(self.model.kind.size, "solution")
 
     def count(self, count: Any, what: str) -> int:
@@ -64,27 +59,21 @@ class UserInstance(Instance):
         UsageError
             If it is no whole number from 1 on; of a key's number, `DataError`.
         """
-        if callable(count):
-            found = call(count, f"{self.model.cls.__name__}: {what}", self.data)
-        else:
-            found = count_of(count, self.data)
+        named = f"{self.model.cls.__name__}: {what}"
+        found = call(count, named, self.data) if callable(count) else count_of(count, self.data)
         number = found.item() if isinstance(found, np.generic | np.ndarray) and np.ndim(found) == 0 else found
-        if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
-            if isinstance(count, str):
-                raise DataError(
-                    f"{count}: expected a list or a whole number from 1 on, got {shown(number)}", count
-                )
-            if callable(count):
-                expected = "a whole number from 1 on"
-                raise mistake(count, f"{self.model.cls.__name__}: {what}", expected, shown(number))
-            raise UsageError(
-                f"{self.model.spec}: {what}: expected a whole number from 1 on, got {shown(number)}"
-            )
-        return int(number)
+        if isinstance(number, int) and not isinstance(number, bool) and number >= 1:
+            return number
+        if callable(count):
+            raise mistake(count, named, "a whole number from 1 on", shown(number))
+        if isinstance(count, str):
+            message = f"{count}: expected a list or a whole number from 1 on, got {shown(number)}"
+            raise DataError(message, count)
+        raise UsageError(f"{self.model.spec}: {what}: expected a whole number from 1 on, got {shown(number)}")
 
     @functools.cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Candidates of each choice in a row; see `Model.choice_names`."""
+        """Candidates of each choice in a row; see `Model.choices`."""
         model = self.model
         counts = [len(model.moves)] if model.several else []
         for m in model.moves:
@@ -97,10 +86,10 @@ class UserInstance(Instance):
                     counts.append(self.count(choice, f"moves: {m.move.name}"))
         return np.array(counts, dtype=np.int64)
 
-    def given(self, scale: float = 1.0) -> SimpleNamespace:
+    def given(self) -> SimpleNamespace:
         """Give the data as a user's functions get them, with `scratch` of this call's own."""
         room = {"scratch": np.full(self.room, np.nan)} if self.model.scratch is not None else {}
-        return SimpleNamespace(**{**vars(self.data), "scale": scale, **room})
+        return SimpleNamespace(**vars(self.data), **room)
 
     @functools.cached_property
     def room(self) -> int:
@@ -119,7 +108,7 @@ class UserInstance(Instance):
         make = model.function("start")
         if make is None:
             return model.kind.start(self.size, self.data, draws)
-        what = f"{model.cls.__name__}.start"
+        what = model.name_of(make)
         found = call(make, what, self.given(), draws)
         try:
             start = np.asarray(found)
@@ -149,18 +138,12 @@ class UserInstance(Instance):
         MistakeError
             If it fails, or is no finite number.
         """
-        function, what = self.model.functions["cost"], f"{self.model.cls.__name__}.cost"
-        found: Any = None
+        function, found = self.model.functions["cost"], None
         if self.size > FEW and self.compiled is not None:
             found = self.compiled(self, solution)
         if found is None:
-            found = call(function, what, self.given(), solution)
-        cost = found.item() if isinstance(found, np.generic) else found
-        if isinstance(cost, bool) or not isinstance(cost, int | float):
-            raise mistake(function, what, "a number", kind_of(found))
-        if not math.isfinite(cost):
-            raise mistake(function, what, "a finite number", f"{cost}")
-        return cost
+            found = call(function, self.model.name_of(function), self.given(), solution)
+        return self._finite(found, function, "a number")
 
     def bound(self) -> Number | None:
         """Bound of the objective by the user's function; None without one.
@@ -170,13 +153,16 @@ class UserInstance(Instance):
         MistakeError
             If it fails, or gives something else.
         """
-        function, what = self.model.function("bound"), f"{self.model.cls.__name__}.bound"
-        if function is None or (value := call(function, what, self.given())) is None:
+        function = self.model.function("bound")
+        if function is None or (value := call(function, self.model.name_of(function), self.given())) is None:
             return None
-        number = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(number, int | float) or isinstance(number, bool) or not math.isfinite(number):
-            raise mistake(function, what, "a finite number or None", kind_of(value))
-        return number
+        return self._finite(value, function, "a finite number or None")
+
+    def _finite(self, found: Any, function: Callable[..., Any], expected: str) -> Number:
+        value: Number = number_of(found, function, self.model.name_of(function), expected)
+        if not math.isfinite(value):
+            raise mistake(function, self.model.name_of(function), "a finite number", f"{value}")
+        return value
 
     @functools.cached_property
     def _is_whole(self) -> bool:
@@ -195,10 +181,9 @@ class UserInstance(Instance):
         check = self.model.function("check")
         if check is None:
             return None
-        what = f"{self.model.cls.__name__}.check"
-        why = call(check, what, self.given(), solution)
+        why = call(check, self.model.name_of(check), self.given(), solution)
         if why is not None and not isinstance(why, str):
-            raise mistake(check, what, "None, or a text that says why not", why)
+            raise mistake(check, self.model.name_of(check), "None, or a text that says why not", why)
         return why
 
     def wrong_form(self, x: NDArray[Any]) -> str | None:

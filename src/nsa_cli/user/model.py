@@ -14,7 +14,7 @@ from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.words import nearest
 from nsa_cli.kernels.jit import Function
 from nsa_cli.user.calls import class_place, definition_of
-from nsa_cli.user.functions import compiled, digest_of, parameters_of, plain
+from nsa_cli.user.functions import compiled, digest_of, plain
 from nsa_cli.user.kernels.rules import MOST_CHOICES
 from nsa_cli.user.moves import MoveType, values_of
 from nsa_cli.user.problem import UserProblem
@@ -25,7 +25,6 @@ FUNCTIONS = {
     "cost": ("data", "x"),
     "delta": ("data", "x", "move"),
     "allowed": ("data", "x", "chosen", "candidate"),
-    "recombine": ("data", "x", "other"),
     "features": ("data", "x", "chosen", "candidate", "temperature"),
     "generate": ("size", "rng"),
     "start": ("data", "draws"),
@@ -101,6 +100,11 @@ class Model:
         """Give a function as it was written, or None."""
         return self.functions.get(name)
 
+    def name_of(self, function: Callable[..., Any]) -> str:
+        """Name a function for messages, with the class."""
+        known = [name for name, f in self.functions.items() if f is function]
+        return f"{self.cls.__name__}.{[*known, function.__name__][0]}"
+
     @property
     def several(self) -> bool:
         """Whether there are several types of moves, the choice of which comes first."""
@@ -112,25 +116,6 @@ class Model:
         return self.moves[-1].first + len(self.moves[-1].choices)
 
     @property
-    def reversible(self) -> bool:
-        """Whether each move is known to be undone by another."""
-        return all(m.move.reverse is not None or m.move.mirrored for m in self.moves)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Number of features of each choice in a row; 0 for that of the type of move."""
-        width = len(self.cls.feature_names)
-        return (0,) * self.several + (width,) * (self.choices - self.several)
-
-    @property
-    def choice_names(self) -> tuple[str, ...]:
-        """Names of the choices in a row."""
-        names = [name for m in self.moves for name in m.move.choices]
-        if self.several:
-            names = ["move", *(f"{m.move.name} {name}" for m in self.moves for name in m.move.choices)]
-        return tuple(names)
-
-    @property
     def learns(self) -> bool:
         """Whether there are features for learnt policies."""
         return all(m.features is not None for m in self.moves)
@@ -140,20 +125,16 @@ class Model:
         return compiled(function, self._compiled, checked=checked)
 
     @cached_property
-    def digest(self) -> str:
-        """Hash of everything that is compiled, with what it looks up; drawn where that has none."""
-        return self._hash or secrets.token_hex(16)
-
-    @cached_property
-    def _hash(self) -> str | None:
+    def hash(self) -> str | None:
+        """Hash of everything that is compiled, with what it looks up; None where something has none."""
         functions = [self.functions[name] for name in sorted(self.functions)]
         steps = [getattr(choice, "steps", None) for m in self.moves for choice in m.choices]
         return digest_of(functions, self.keys, self.kind, self.moves, steps, self.cls.feature_names)
 
-    @property
-    def is_hashed(self) -> bool:
-        """Whether another process finds the same `digest`, unless something was edited."""
-        return self._hash is not None
+    @cached_property
+    def digest(self) -> str:
+        """The hash; drawn where there is none."""
+        return self.hash or secrets.token_hex(16)
 
     def _fail(self, message: str, place: str = "") -> UsageError:
         return UsageError(f"{place or self.spec}: {message}")
@@ -193,20 +174,15 @@ class Model:
                 raise self._fail(f"moves: two are called {move.name}; give them names of their own")
             names.add(move.name)
             if not isinstance(self.kind, move.kinds):
-                kinds = " or ".join(kind.__name__.lower() for kind in move.kinds)
-                raise self._fail(
-                    f"moves: {move.name} is for solutions that are {kinds}, "
-                    f"got {type(self.kind).__name__.lower()}"
-                )
+                kinds, got = " or ".join(k.__name__ for k in move.kinds), type(self.kind).__name__
+                message = f"{move.name} is for solutions that are {kinds.lower()}, got {got.lower()}"
+                raise self._fail(f"moves: {message}")
             if not 1 <= len(move.choices) <= MOST_CHOICES:
-                raise self._fail(
-                    f"moves: {move.name}: expected 1 to {MOST_CHOICES} choices, got {len(move.choices)}"
-                )
+                expected = f"expected 1 to {MOST_CHOICES} choices"
+                raise self._fail(f"moves: {move.name}: {expected}, got {len(move.choices)}")
             for choice in move.choices.values():
-                if (
-                    isinstance(values_of(choice, self.kind), str)
-                    and values_of(choice, self.kind) not in self.keys
-                ):
+                count = values_of(choice, self.kind)
+                if isinstance(count, str) and count not in self.keys:
                     raise self._fail(f"moves: {move.name}: there is no key {choice!r}")
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
@@ -229,9 +205,8 @@ class Model:
                 near = nearest(name, known)
                 hint = f"; the nearest is {near}" if near else ""
                 message = f"{self.cls.__name__}.{name}: there is no such function of a problem{hint}"
-                raise self._fail(
-                    f"{message}; begin the name of one of your own with _", definition_of(function)
-                )
+                message = f"{message}; begin the name of one of your own with _"
+                raise self._fail(message, definition_of(function))
             self._check_parameters(function, name, FUNCTIONS[known[name]])
             found[name] = function
         if "cost" not in found:
@@ -239,7 +214,7 @@ class Model:
         return found
 
     def _check_parameters(self, function: Callable[..., Any], name: str, expected: tuple[str, ...]) -> None:
-        given = parameters_of(function)
+        given = list(function.__code__.co_varnames[: function.__code__.co_argcount])
         if len(given) == len(expected):
             return
         wanted, got = f"{name}({', '.join(expected)})", f"{name}({', '.join(given)})"
@@ -263,7 +238,7 @@ class Model:
             if own["features"] is not None and not self.cls.feature_names:
                 raise self._fail("feature_names: expected a tuple of texts beside features, got none")
             allowed = tuple(f for f in (move.allowed, own["allowed"]) if f is not None)
-            if move.mirrored and isinstance(self.kind, Reals):
+            if isinstance(self.kind, Reals) and move.kinds == (Reals,):  # a ready-made step
                 allowed = (within(self.kind), *allowed)
             choices = tuple(values_of(choice, self.kind) for choice in move.choices.values())
             found.append(MoveModel(move, first, own["delta"], own["features"], allowed, choices))
@@ -284,18 +259,7 @@ def within(kind: Reals) -> Callable[..., Any]:
 
 
 def bound_of(bound: float | str) -> Callable[[Any], Any]:
-    """Make the function that gives a bound, for kernels."""
-    if isinstance(bound, str):
-        return field_of(bound)
-    number = float(bound)
-
-    def given(data: Any) -> Any:
-        return number
-
-    return given
-
-
-def field_of(key: str) -> Callable[[Any], Any]:
-    """Make the function that gives the data of a key, which is an identifier."""
-    made: Callable[[Any], Any] = eval(compile(f"lambda data: data.{key}", __file__, "eval"))
+    """Make the function that gives a bound, a number or that of a key, for kernels."""
+    text = f"data.{bound}" if isinstance(bound, str) else repr(float(bound))
+    made: Callable[[Any], Any] = eval(compile(f"lambda data: {text}", __file__, "eval"))
     return made

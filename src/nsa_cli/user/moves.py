@@ -1,9 +1,8 @@
 """Moves: what they choose, and how they change a solution; ready-made ones and those of users.
 
 Functions of moves are plain loops over numbers, which Numba compiles: ``apply(data, x, move)`` changes `x`;
-``reverse(data, x, move)`` gives the move that undoes `move`, before that is made; ``allowed(data, x, chosen,
-candidate)`` tells whether a candidate may be chosen after `chosen`, in which choices not yet made are -1.
-`move` and `chosen` are tuples of one number a choice.
+``allowed(data, x, chosen, candidate)`` tells whether a candidate may be chosen after `chosen`, in which
+choices not yet made are -1. `move` and `chosen` are tuples of one number a choice.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Normal:
 
     @property
     def steps(self) -> Any:
-        """Steps by level, float64[LEVELS]; that of level ``LEVELS - 1 - c`` undoes that of c."""
+        """Steps by level, float64[LEVELS]."""
         return self.sigma * _quantiles()
 
 
@@ -73,37 +72,28 @@ class MoveType:
     choices : mapping of str to Candidates
         In the order in which they are made; three at most.
     apply : callable
-    reverse : callable, optional
-        None where no move is known to undo another.
     allowed : callable, optional
         None if all candidates are.
     kinds : tuple of type
         Solutions that it can be made on.
-    mirrored : bool
-        Whether the last choice is a normal step, and the move is undone by the opposite one.
     """
 
     name: str
     choices: Mapping[str, Any] = field(hash=False)
     apply: Callable[..., Any]
-    reverse: Callable[..., Any] | None = None
     allowed: Callable[..., Any] | None = None
     kinds: tuple[type[SolutionKind], ...] = (SolutionKind,)
-    mirrored: bool = False
 
 
 def move(
-    *,
-    reverse: Callable[..., Any] | None = None,
-    allowed: Callable[..., Any] | None = None,
-    **choices: Candidates,
+    *, allowed: Callable[..., Any] | None = None, **choices: Candidates
 ) -> Callable[[Callable[..., Any]], MoveType]:
     """Make a move of the decorated function, which is its `apply`; named after it.
 
     Parameters
     ----------
-    reverse, allowed : callable, optional
-        See the module. Without `reverse` there is no Hastings acceptance.
+    allowed : callable, optional
+        See the module.
     **choices : int, str, callable, `elements` or `normal`
         What is chosen: one of so many (a number, a key with a list or a number, a function of the data), an
         element of the solution, or a normal step.
@@ -113,10 +103,17 @@ def move(
     >>> @move(customer=elements, route="vehicles")
     ... def relocate(data, x, move):
     ...     x[move[0]] = move[1]
+
+    Raises
+    ------
+    TypeError
+        If there is a function `reverse`, which earlier versions asked for.
     """
+    if callable(choices.get("reverse")):
+        raise TypeError("reverse: nothing asks for the way back of a move any more; leave it out")
 
     def made(apply: Callable[..., Any]) -> MoveType:
-        return MoveType(apply.__name__, choices, apply, reverse, allowed)
+        return MoveType(apply.__name__, choices, apply, allowed)
 
     return made
 
@@ -128,10 +125,6 @@ def normal(sigma: float) -> Normal:
 
 def _another(data: Any, x: Any, chosen: Any, candidate: Any) -> bool:
     return candidate != chosen[0]
-
-
-def _itself(data: Any, x: Any, move: Any) -> Any:
-    return move
 
 
 def _swap(data: Any, x: Any, move: Any) -> None:
@@ -151,10 +144,6 @@ def _insert(data: Any, x: Any, move: Any) -> None:
         for k in range(i, j, -1):
             x[k] = x[k - 1]
     x[j] = kept
-
-
-def _back(data: Any, x: Any, move: Any) -> Any:
-    return move[1], move[0]
 
 
 def _reverse(data: Any, x: Any, move: Any) -> None:
@@ -179,10 +168,6 @@ def _reassign(data: Any, x: Any, move: Any) -> None:
     x[move[0]] = move[1]
 
 
-def _old_value(data: Any, x: Any, move: Any) -> Any:
-    return move[0], x[move[0]]
-
-
 def _step(data: Any, x: Any, move: Any) -> None:
     x[move[0]] += move[1]
 
@@ -193,21 +178,19 @@ _ENDS = {"begin": elements, "end": elements}
 _ORDERS = (Permutation, Labels, Reals, Subset)
 
 #: Two elements change places: ``move`` is ``(i, j)``.
-swap = MoveType("swap", _TWO, _swap, _itself, _another, _ORDERS)
+swap = MoveType("swap", _TWO, _swap, _another, _ORDERS)
 
 #: An element goes from position i to position j, those between move up: ``(i, j)``.
-insert = MoveType("insert", _FROM_TO, _insert, _back, _another, _ORDERS)
+insert = MoveType("insert", _FROM_TO, _insert, _another, _ORDERS)
 
 #: The elements between positions i and j, these included, are reversed: ``(i, j)``.
-reverse = MoveType("reverse", _ENDS, _reverse, _itself, _another, _ORDERS)
+reverse = MoveType("reverse", _ENDS, _reverse, _another, _ORDERS)
 
 #: An element comes into the set or leaves it: ``(i,)``.
-flip = MoveType("flip", {"element": elements}, _flip, _itself, None, (Subset,))
+flip = MoveType("flip", {"element": elements}, _flip, None, (Subset,))
 
 #: An element gets another value: ``(i, value)``.
-reassign = MoveType(
-    "reassign", {"element": elements, "value": _VALUES}, _reassign, _old_value, _another_value, (Labels,)
-)
+reassign = MoveType("reassign", {"element": elements, "value": _VALUES}, _reassign, _another_value, (Labels,))
 
 
 def gaussian(sigma: float, name: str = "gaussian") -> MoveType:
@@ -222,7 +205,7 @@ def gaussian(sigma: float, name: str = "gaussian") -> MoveType:
         As in ``delta_NAME``.
     """
     choices = {"coordinate": elements, "step": Normal(float(sigma))}
-    return MoveType(name, choices, _step, None, None, (Reals,), mirrored=True)
+    return MoveType(name, choices, _step, None, (Reals,))
 
 
 def values_of(choice: Any, kind: SolutionKind) -> Any:

@@ -52,9 +52,6 @@ class UserProblem:
     allowed : function, optional
         ``allowed(data, x, chosen, candidate)``: whether a candidate leads to feasible solutions; `chosen` has
         the choices of the move made before, and -1 for others. By default all do.
-    recombine : function, optional
-        ``recombine(data, x, other)`` changes x by parts of another solution, which stays as it is: large
-        steps then begin with a population. What comes of it is improved, and given up if it is worse.
     features : function, for policies
         ``features(data, x, chosen, candidate, temperature)`` gives a tuple of numbers; ``data.scale`` is the
         mean change of cost of a random move, in whose units costs look alike for instances of any size.
@@ -75,5 +72,4 @@ class UserProblem:
     cost: ClassVar[Callable[..., Any]]
     delta: ClassVar[Callable[..., Any] | None] = None
     allowed: ClassVar[Callable[..., Any] | None] = None
-    recombine: ClassVar[Callable[..., Any] | None] = None
     features: ClassVar[Callable[..., Any] | None] = None

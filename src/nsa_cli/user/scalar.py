@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nsa_cli.user.calls import call, kind_of, mistake
+from nsa_cli.core.instance import Solution
+from nsa_cli.core.problem import Draws
+from nsa_cli.user.calls import call, mistake, number_of
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import MoveModel
-from nsa_cli.user.moves import LEVELS, Normal
+from nsa_cli.user.moves import Normal
+
+#: Draws of a candidate before all are looked at.
+_TRIES = 8
+
+#: Seconds of one start by `descent`: there is one for each chain.
+_SECONDS = 0.04
 
 
 class PlainMove(NamedTuple):
@@ -34,44 +43,28 @@ class Scalars:
     Parameters
     ----------
     instance : UserInstance
-    scale : float
-        As ``data.scale``.
     """
 
-    #: Draws of a candidate before all are looked at.
-    _tries = 8
-
-    def __init__(self, instance: UserInstance, scale: float = 1.0) -> None:
+    def __init__(self, instance: UserInstance) -> None:
         self.instance, self.model = instance, instance.model
-        self.data = instance.given(scale)
+        self.data = instance.given()
 
     def _named(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if self.model.scratch is not None:
             self.data.scratch.fill(np.nan)  # so that nobody counts on what was there
-        return call(function, f"{self.model.cls.__name__}.{function.__name__}", self.data, *arguments)
-
-    def number(self, function: Callable[..., Any], *arguments: Any) -> float:
-        """Call a function that gives a number."""
-        found = self._named(function, *arguments)
-        value = found.item() if isinstance(found, np.generic) else found
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            what = f"{self.model.cls.__name__}.{function.__name__}"
-            raise mistake(function, what, "a number", kind_of(found))
-        return value
+        return call(function, self.model.name_of(function), self.data, *arguments)
 
     def cost(self, x: Any) -> float:
         """Evaluate a solution."""
-        return self.number(self.model.functions["cost"], x)
+        cost = self.model.functions["cost"]
+        return number_of(self._named(cost, x), cost, self.model.name_of(cost))
 
     def values(self, m: MoveModel, chosen: tuple[int, ...]) -> tuple[Any, ...]:
         """Give candidates as the user's functions get them; choices not made yet are -1, or NaN of steps."""
-        found: list[Any] = []
-        for k, choice in enumerate(m.choices):
-            if k >= len(chosen):
-                found.append(np.nan if isinstance(choice, Normal) else -1)
-            else:
-                found.append(float(choice.steps[chosen[k]]) if isinstance(choice, Normal) else chosen[k])
-        return tuple(found)
+        made = zip(m.choices, chosen, strict=False)
+        found = [float(choice.steps[c]) if isinstance(choice, Normal) else c for choice, c in made]
+        rest = [np.nan if isinstance(choice, Normal) else -1 for choice in m.choices[len(chosen) :]]
+        return (*found, *rest)
 
     def count(self, m: MoveModel, k: int) -> int:
         """Count the candidates of a choice."""
@@ -94,7 +87,7 @@ class Scalars:
         m = self.model.moves[kind]
         chosen: tuple[int, ...] = ()
         for k in range(len(m.choices)):
-            tried = (int(c) for c in rng.integers(self.count(m, k), size=self._tries))
+            tried = (int(c) for c in rng.integers(self.count(m, k), size=_TRIES))
             found = next((c for c in tried if self.is_allowed(x, m, chosen, c)), None)
             if found is None:
                 every = [c for c in range(self.count(m, k)) if self.is_allowed(x, m, chosen, c)]
@@ -112,31 +105,24 @@ class Scalars:
             what = f"{self.model.cls.__name__}: the move {m.move.name}"
             raise mistake(m.move.apply, what, "nothing, for it changes x", found)
 
-    def recombine(self, x: Any, other: Any) -> None:
-        """Recombine a solution with another; `x` is changed."""
-        function = self.model.functions["recombine"]
-        if (found := self._named(function, x, other)) is not None:
-            raise mistake(
-                function, f"{self.model.cls.__name__}.recombine", "nothing, for it changes x", found
-            )
-
     def delta(self, x: Any, move: PlainMove) -> float:
         """Compute what a move adds to the cost."""
         m = self.model.moves[move.kind]
         if m.delta is not None:
-            return self.number(m.delta, x, self.values(m, move.chosen))
+            found = self._named(m.delta, x, self.values(m, move.chosen))
+            return number_of(found, m.delta, self.model.name_of(m.delta))
         moved = x.copy()
         self.apply(moved, move)
         return self.cost(moved) - self.cost(x)
 
-    def reverse(self, x: Any, move: PlainMove) -> PlainMove:
-        """Give the move that undoes one, before that is made."""
-        m = self.model.moves[move.kind]
-        if m.move.mirrored:
-            return move._replace(chosen=(*move.chosen[:-1], LEVELS - 1 - move.chosen[-1]))
-        assert m.move.reverse is not None
-        found = self._named(m.move.reverse, x, self.values(m, move.chosen))
-        if not isinstance(found, tuple) or len(found) != len(move.chosen):
-            what = f"{self.model.cls.__name__}: reverse of {m.move.name}"
-            raise mistake(m.move.reverse, what, f"a tuple of {len(move.chosen)} choices", found)
-        return move._replace(chosen=tuple(int(c) for c in found))
+
+def descent(instance: UserInstance, draws: Draws) -> Solution:
+    """Improve a random solution by random moves, for a moment, where there is no time to compile."""
+    x = instance.start(draws)
+    rng = np.random.default_rng(int(draws(1)[0] * 2**53))
+    scalars, end = Scalars(instance), time.monotonic() + _SECONDS
+    while time.monotonic() < end:
+        move = scalars.random_move(x, rng)
+        if move is not None and scalars.delta(x, move) < 0:
+            scalars.apply(x, move)
+    return x

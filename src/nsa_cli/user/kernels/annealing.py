@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.kernels import hooks, slots
-from nsa_cli.kernels.draws import at_step, uniform
+from nsa_cli.kernels.draws import at_step
 from nsa_cli.kernels.hooks import Uniform
-from nsa_cli.kernels.jit import kernel, variant
-from nsa_cli.user.kernels.rules import FORWARD, KNOWN, NOW, THEN, Rules
+from nsa_cli.kernels.jit import inlined, kernel, variant
+from nsa_cli.user.kernels.rules import KNOWN, NOW, THEN, Rules, kind_of_move
 
 
 class UserArrays(NamedTuple):
@@ -59,7 +59,7 @@ class Work(NamedTuple):
         The solution, and room for another.
     scratch : float64[R]
         See `nsa_cli.user.problem.UserProblem`.
-    numbers : float64[4]
+    numbers : float64[3]
         See `nsa_cli.user.kernels.rules.NOW`.
     weighed : int64[2]
         The move, as code and type, that leads to the cost ``numbers[THEN]``.
@@ -83,6 +83,12 @@ class Work(NamedTuple):
     slot: slots.Slots
 
 
+@inlined
+def data_of(batch: UserArrays, row: int, scratch: NDArray[np.float64]) -> Any:
+    """Give the data of a chain's instance as a user's functions get them."""
+    return batch.rules.row(batch.data, batch.which[row], scratch)
+
+
 @variant(hooks.load, batch=UserArrays)
 def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> None:
     for i in range(len(x)):
@@ -95,17 +101,9 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
 def _propose_uniformly(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    which = batch.which[row]
-    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
-    if given[0] >= 0:
-        # Both probabilities are found only where both are wanted: to know how many candidates are allowed
-        # takes a look at each.
-        chance = batch.rules.chance(given[1], data, work.x, counts, given[0])
-        return given, chance - work.numbers[FORWARD]
-    kind = np.int64(0)
-    if batch.kinds > 1:
-        kind = np.int64(uniform(at, 0) * batch.kinds)
-    code = batch.rules.propose(kind, data, work.x, counts, at)
+    data, counts = data_of(batch, row, work.scratch), batch.counts[batch.which[row]]
+    kind = kind_of_move(batch.kinds, at)
+    code = batch.rules.propose(kind, data, work.x, counts, np.int64(-1), at)
     if code < 0:
         return (np.int64(-1), np.int64(-1)), -np.inf
     return (code, kind), 0.0
@@ -115,15 +113,10 @@ def _propose_uniformly(
 def _propose_learnt(
     batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
 ) -> Any:
-    which = batch.which[row]
-    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
-    kind = np.int64(0)
-    if given[0] >= 0:
-        kind = given[1]
-    elif batch.kinds > 1:
-        kind = np.int64(uniform(at, 0) * batch.kinds)
+    data, counts = data_of(batch, row, work.scratch), batch.counts[batch.which[row]]
+    kind = kind_of_move(batch.kinds, at)
     code, log_probability = batch.rules.propose_learnt(
-        kind, data, work.x, counts, temperature, policy, member, work, at, given[0]
+        kind, data, work.x, counts, temperature, policy, member, work, at
     )
     if code < 0:
         return (np.int64(-1), np.int64(-1)), -np.inf
@@ -132,33 +125,22 @@ def _propose_learnt(
 
 @variant(hooks.energy, batch=UserArrays)
 def _energy(batch: Any, work: Any, row: int) -> float:
-    return np.float64(batch.rules.cost(batch.rules.row(batch.data, batch.which[row], work.scratch), work.x))
+    return np.float64(batch.rules.cost(data_of(batch, row, work.scratch), work.x))
 
 
 @variant(hooks.delta, batch=UserArrays)
 def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
-    data = batch.rules.row(batch.data, batch.which[row], work.scratch)
-    return batch.rules.delta(action[1], data, work.x, action[0], work)
+    return batch.rules.delta(action[1], data_of(batch, row, work.scratch), work.x, action[0], work)
 
 
 @variant(hooks.apply, batch=UserArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
-    batch.rules.apply(
-        action[1], batch.rules.row(batch.data, batch.which[row], work.scratch), work.x, action[0]
-    )
+    batch.rules.apply(action[1], data_of(batch, row, work.scratch), work.x, action[0])
     known = work.weighed[0] == action[0] and work.weighed[1] == action[1]
     if known:
         work.numbers[NOW] = work.numbers[THEN]
     work.numbers[KNOWN] = 1.0 if known else 0.0
     work.weighed[0] = -1
-
-
-@variant(hooks.reverse, batch=UserArrays)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    which = batch.which[row]
-    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
-    work.numbers[FORWARD] = batch.rules.chance(action[1], data, work.x, counts, action[0])
-    return batch.rules.reverse(action[1], data, work.x, action[0]), action[1]
 
 
 @variant(hooks.store, batch=UserArrays)
@@ -184,14 +166,13 @@ def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any, sums: A
         Written: the cost at the end, by all changes and by itself.
     """
     for row in range(len(keys)):
-        which = batch.which[row]
-        data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
+        data, counts = data_of(batch, row, work.scratch), batch.counts[batch.which[row]]
         work.numbers[KNOWN] = 0.0
         sums[row, 0] = batch.rules.cost(data, x[row])
         for k in range(changes.shape[1]):
             at = at_step(keys[row], k)
-            kind = np.int64(uniform(at, 0) * batch.kinds) if batch.kinds > 1 else np.int64(0)
-            code = batch.rules.propose(kind, data, x[row], counts, at)
+            kind = kind_of_move(batch.kinds, at)
+            code = batch.rules.propose(kind, data, x[row], counts, np.int64(-1), at)
             if code >= 0:
                 changes[row, k] = batch.rules.delta(kind, data, x[row], code, work)
                 sums[row, 0] += changes[row, k]
@@ -201,8 +182,23 @@ def walk(batch: UserArrays, work: Work, x: Any, keys: Any, changes: Any, sums: A
 
 
 @kernel
-def look(
-    batch: UserArrays, scratch: Any, x: Any, heats: Any, choice: int, codes: Any, seen: Any, needs: Any
+def move_all(batch: UserArrays, scratch: Any, x: Any, kinds: Any, codes: Any) -> None:
+    """Make a move, int64[B] and int64[B], in each of some solutions [B, N], which are changed."""
+    for row in range(len(codes)):
+        batch.rules.apply(kinds[row], data_of(batch, row, scratch), x[row], codes[row])
+
+
+@kernel
+def look_at_all(
+    batch: UserArrays,
+    scratch: Any,
+    x: Any,
+    heats: Any,
+    kind: int,
+    s: int,
+    codes: Any,
+    seen: Any,
+    needs: Any,
 ) -> None:
     """Look at the candidates of a choice, chain by chain.
 
@@ -214,8 +210,8 @@ def look(
     x : [B, N]
     heats : float64[B]
         Temperatures in normalised units.
-    choice : int
-        Counted over all types of moves.
+    kind, s : int
+        The type of the moves, and the number of the choice.
     codes : int64[B]
         Choices made before; -1 for chains that are left out.
     seen : float32[B, F, C]
@@ -224,9 +220,6 @@ def look(
         Written: `slots.ALWAYS` where a candidate is allowed.
     """
     for row in range(len(codes)):
-        which = batch.which[row]
         if codes[row] >= 0:
-            data = batch.rules.row(batch.data, which, scratch)
-            batch.rules.look(
-                choice, data, x[row], batch.counts[which], heats[row], seen[row], needs[row], codes[row]
-            )
+            data, counts = data_of(batch, row, scratch), batch.counts[batch.which[row]]
+            batch.rules.look(kind, s, data, x[row], counts, heats[row], seen[row], needs[row], codes[row])

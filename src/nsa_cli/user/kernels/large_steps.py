@@ -10,23 +10,13 @@ from numpy.typing import NDArray
 from nsa_cli.kernels import steps
 from nsa_cli.kernels.draws import mix, uniform
 from nsa_cli.kernels.jit import inlined, uncached, variant
-from nsa_cli.user.kernels.rules import KNOWN, NOW, THEN, Rules
+from nsa_cli.user.kernels.rules import KNOWN, NOW, THEN, Rules, kind_of_move
 
 #: The fewest moves of a kick.
 FEWEST = 2
 
-#: The most passes over the first choices in the local search of a chain.
+#: The most passes over the first choices in a local search.
 _PASSES = 8
-
-#: The most passes in that of a solution of a population.
-_POPULATION_PASSES = 100
-
-#: So many passes in a row without an improvement end that of a solution of a population: what is no local
-#: optimum has little to hand on (measured on quadratic assignments: 1, 5 and 15).
-_PATIENCE = 15
-
-#: Populations descend with a limit of this or more, chains with a smaller one.
-_UNLIMITED = 1 << 62
 
 #: Indices of `MoveChain.energies`.
 CURRENT, BEFORE = range(2)
@@ -72,15 +62,15 @@ class MoveChain(NamedTuple):
         The current solution, the one before the kick, the best one.
     energies : float64[2]
         The energies of the first two.
-    spare, scratch, numbers, weighed
+    spare, scratch, numbers, weighed : array
         Scratch space, see `nsa_cli.user.kernels.annealing.Work`.
     """
 
     x: NDArray[Any]
     before: NDArray[Any]
     best: NDArray[Any]
-    energies: NDArray[np.float64]
     spare: NDArray[Any]
+    energies: NDArray[np.float64]
     scratch: NDArray[np.float64]
     numbers: NDArray[np.float64]
     weighed: NDArray[np.int64]
@@ -116,14 +106,14 @@ def _begin(moves: MoveSet, chain: MoveChain) -> None:
 
 
 @uncached
-def _improve(moves: MoveSet, chain: MoveChain, bits: Any, most: int, patience: int) -> None:
+def _improve(moves: MoveSet, chain: MoveChain, bits: Any) -> None:
     """Make improving moves, each first choice of each type in turn with others at random.
 
-    The search ends after `most` passes, or after `patience` in a row that found no improvement.
+    The search ends after some passes, or after one that found no improvement.
     """
-    kinds, idle = len(moves.firsts), 0
-    for turn in range(most):
-        idle += 1
+    kinds = len(moves.firsts)
+    for turn in range(_PASSES):
+        improved = False
         for kind in range(kinds):
             count = moves.counts[moves.firsts[kind]]
             begin = np.int64(uniform(bits, kind) * count)
@@ -131,71 +121,36 @@ def _improve(moves: MoveSet, chain: MoveChain, bits: Any, most: int, patience: i
                 first = begin + k
                 first -= count if first >= count else 0
                 at = mix(bits + np.uint64((turn * kinds + kind) * count + k + 1))
-                code = moves.rules.propose_from(kind, data_of(moves, chain), chain.x, moves.counts, first, at)
+                data = data_of(moves, chain)
+                code = moves.rules.propose(kind, data, chain.x, moves.counts, first, at)
                 if code < 0:
                     continue
                 change = _weigh(moves, chain, kind, code)
                 if change < -moves.tolerance:
                     _make(moves, chain, kind, code, change)
-                    idle = 0
-        if idle == patience:
+                    improved = True
+        if not improved:
             break
-
-
-@uncached
-def _remember(chain: MoveChain) -> None:
-    """Save the current solution, to go back to."""
-    for k in range(len(chain.x)):
-        chain.before[k] = chain.x[k]
-    chain.energies[BEFORE] = chain.energies[CURRENT]
-
-
-@uncached
-def _go_back(chain: MoveChain) -> None:
-    for k in range(len(chain.x)):
-        chain.x[k] = chain.before[k]
-    chain.energies[CURRENT] = chain.energies[BEFORE]
-
-
-@variant(steps.set_solution, data=MoveSet)
-def _set_solution(data: MoveSet, state: MoveChain, solution: Any, is_optimum: bool) -> None:
-    for k in range(len(state.x)):
-        state.x[k] = solution[k]
-    state.energies[CURRENT] = data.rules.cost(data_of(data, state), state.x)
-    state.weighed[0] = -1
-
-
-@variant(steps.recombine, data=MoveSet)
-def _recombine(data: MoveSet, state: MoveChain, other: Any, draws: np.uint64) -> None:
-    _remember(state)
-    data.rules.recombine(data_of(data, state), state.x, other)
-    state.energies[CURRENT] = data.rules.cost(data_of(data, state), state.x)
-    state.weighed[0] = -1
-    _improve(data, state, mix(draws), _POPULATION_PASSES, _PATIENCE)
-    if not state.energies[CURRENT] <= state.energies[BEFORE]:  # nor a NaN
-        _go_back(state)
 
 
 @variant(steps.descend, data=MoveSet)
 def _descend(data: MoveSet, state: MoveChain, limit: int) -> bool:
     _begin(data, state)
-    if limit >= _UNLIMITED:
-        _improve(data, state, np.uint64(0), _POPULATION_PASSES, _PATIENCE)
-    else:
-        _improve(data, state, np.uint64(0), _PASSES, 1)
+    _improve(data, state, np.uint64(0))
     return True
 
 
 @variant(steps.kick, data=MoveSet)
 def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
-    x = state.x
-    _remember(state)
+    for k in range(len(state.x)):
+        state.before[k] = state.x[k]
+    state.energies[BEFORE] = state.energies[CURRENT]
     wanted = FEWEST + np.int64(uniform(draws, 1) * (data.most - FEWEST + 1))
     made = 0
     for k in range(wanted):
         at = mix(draws + np.uint64(k + 1))
-        kind = np.int64(uniform(at, 0) * len(data.firsts)) if len(data.firsts) > 1 else np.int64(0)
-        code = data.rules.propose(kind, data_of(data, state), x, data.counts, at)
+        kind = kind_of_move(len(data.firsts), at)
+        code = data.rules.propose(kind, data_of(data, state), state.x, data.counts, np.int64(-1), at)
         if code >= 0:
             _make(data, state, kind, code, _weigh(data, state, kind, code))
             made += 1
@@ -204,7 +159,7 @@ def _kick(data: MoveSet, state: MoveChain, draws: np.uint64) -> bool:
 
 @variant(steps.local_search, data=MoveSet)
 def _local_search(data: MoveSet, state: MoveChain, draws: np.uint64) -> float:
-    _improve(data, state, mix(draws), _PASSES, 1)
+    _improve(data, state, mix(draws))
     return np.float64(state.energies[CURRENT] - state.energies[BEFORE])
 
 
@@ -215,7 +170,9 @@ def _accept(data: MoveSet, state: MoveChain) -> None:
 
 @variant(steps.reject, data=MoveSet)
 def _reject(data: MoveSet, state: MoveChain) -> None:
-    _go_back(state)
+    for k in range(len(state.x)):
+        state.x[k] = state.before[k]
+    state.energies[CURRENT] = state.energies[BEFORE]
 
 
 @variant(steps.energy, data=MoveSet)
