@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import nsa_cli as nsa
 from nsa_cli.bench.benchmark import Benchmark
-from nsa_cli.bench.choose import Request
+from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import Monitor, Solver
 from nsa_cli.bench.statistics import half_width
 from nsa_cli.bench.suites import Suite

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nsa_cli.bench.benchmark import prepare
-from nsa_cli.bench.choose import Request
+from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import Monitor
 
 

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from nsa_cli.bench.benchmark import circumstances_of, prepare
-from nsa_cli.bench.choose import Request
+from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import Monitor
 
 from helpers import ended

@@ -11,7 +11,7 @@ import pytest
 import nsa_cli as nsa
 from nsa_cli.bench import runs as runs_module
 from nsa_cli.bench.benchmark import processor_share
-from nsa_cli.bench.choose import Request, choose_solvers
+from nsa_cli.bench.request import Request, choose_solvers
 from nsa_cli.bench.paper import find_contribution
 from nsa_cli.bench.runs import MeasuredRun, Rig, portions_by_seconds
 from nsa_cli.bench.solvers import Monitor, Solved, Solver, Stopped, format_budget

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
-from nsa_cli.bench.choose import DEFAULT, Request, choose_solvers
+from nsa_cli.bench.choose import DEFAULT, choose_solvers
+from nsa_cli.bench.measure import Run, measure_each, runs_from, units_of
 from nsa_cli.bench.paper import Figure, find_contribution, load_figures
-from nsa_cli.bench.runs import MeasuredRun, Portion, portions_by_seconds, portions_by_steps
+from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
 from nsa_cli.bench.summary import SummaryRow, summarise
-from nsa_cli.bench.units import MeasurePortions, known_runs, runs_from, units_of
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.io.journal import Journal
 from nsa_cli.pool import HERE, LostError, Pool, Unit
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.contribution import BenchContribution
+from nsa_cli.solver.choose import choose_device
 
 #: With this share of a processor a thread has not been kept waiting.
 _FREE = 0.8
@@ -44,50 +46,47 @@ class Benchmark:
     contribution: BenchContribution
     suites: list[Suite]
     solvers: list[list[Solver]]
-    figures: tuple[Figure, ...]
-
-    def portions(self) -> Iterator[Portion]:
-        """Give what is measured at one go each, in the order of ``runs.csv``."""
-        portions_of = portions_by_seconds if self.request.budget else portions_by_steps
-        for suite, solvers in zip(self.suites, self.solvers, strict=True):
-            yield from portions_of(suite, solvers, self.request.seeds)
+    figures: tuple[Figure, ...] = ()
 
     @cached_property
     def units(self) -> list[Unit]:
-        """The portions as units of work."""
-        return units_of(self.portions())
+        """Portions as units of work, in the order of ``runs.csv``."""
+        seeds, timed = self.request.seeds, self.request.budget is not None
+        pairs = zip(self.suites, self.solvers, strict=True)
+        return [unit for suite, some in pairs for unit in units_of(suite, some, seeds, timed=timed)]
 
-    @property
-    def size(self) -> int:
-        """Number of all runs."""
-        return sum(len(unit.payload.pairs) for unit in self.units)
-
-    def known(self, journal: Journal) -> int:
-        """Count the runs that a journal has."""
-        return sum(len(unit.payload.pairs) for unit in self.units if unit.key in journal)
+    def size(self, journal: Journal | None = None) -> int:
+        """Count all runs, or those that a journal has."""
+        return sum(unit.payload.size for unit in self.units if journal is None or unit.key in journal)
 
     def runs(
         self, monitor: Monitor, journal: Journal | None = None, pool: Pool = HERE
-    ) -> Iterator[tuple[int, list[MeasuredRun]]]:
+    ) -> Iterator[tuple[int, list[Run]]]:
         """Give what a journal has, and measure the rest; end early when asked to stop.
 
         Yields
         ------
-        tuple of int and list of MeasuredRun
+        tuple of int and list of Run
             The place of a portion, whose runs go into the journal before they are given, and the runs.
 
         Raises
         ------
+        InputError
+            If the journal has something else under the key of a portion.
         LostError
             At the end, if portions have ended the processes that measured them.
         """
-        done = [i for i, unit in enumerate(self.units) if journal is not None and unit.key in journal]
-        todo = sorted({*range(len(self.units))} - {*done})
-        for i in done:
+        known = [i for i, unit in enumerate(self.units) if journal is not None and unit.key in journal]
+        for i in known:
             assert journal is not None
-            yield i, known_runs(journal, self.units[i])
+            portion = self.units[i].payload
+            try:
+                yield i, runs_from(journal[self.units[i].key], portion)
+            except ValueError as error:
+                why = f"expected runs of {portion.suite.label}, got none: {error}"
+                raise InputError(why, str(journal.path), use={"again": None}) from None
         lost: list[str] = []
-        for i, outcome in self._measured(todo, monitor, pool):
+        for i, outcome in self._measured(sorted({*range(len(self.units))} - {*known}), monitor, pool):
             portion = self.units[i].payload
             if isinstance(outcome, LostError):
                 name = portion.suite.names[portion.places[0]]
@@ -102,16 +101,14 @@ class Benchmark:
     def _measured(self, todo: Sequence[int], monitor: Monitor, pool: Pool) -> Iterator[tuple[int, Any]]:
         """Measure portions: in order, or the longest first in several processes; give their outcomes."""
         if pool == HERE:
-            measure = MeasurePortions(1, monitor)
-            for i in todo:
-                for _, outcome in measure([self.units[i].payload], 1.0, monitor.asked_to_stop):
-                    yield i, outcome
-                if monitor.asked_to_stop():
-                    return
+            portions = [self.units[i].payload for i in todo]
+            for k, outcome in measure_each(1, monitor, portions, 1.0, monitor.asked_to_stop):
+                yield todo[k], outcome
         elif todo:
             units = [self.units[i]._replace(payload=self.units[i].payload.apart()) for i in todo]
             with pool.crew() as crew:
-                for k, outcome in crew.share(units, MeasurePortions(crew.hands), monitor.asked_to_stop):
+                do = partial(measure_each, crew.hands, Monitor())
+                for k, outcome in crew.share(units, do, monitor.asked_to_stop):
                     yield todo[k], outcome
 
     def packages(self) -> list[str]:
@@ -120,11 +117,11 @@ class Benchmark:
         peers = [solver.peer for solver in solvers if isinstance(solver, PeerSolver)]
         return sorted({peer.package for peer in peers if peer.program is None})
 
-    def rows(self, runs: Sequence[MeasuredRun]) -> list[SummaryRow]:
+    def rows(self, runs: Sequence[Run]) -> list[SummaryRow]:
         """Make the table's rows of the runs done so far."""
         return summarise(runs, self.figures, self.request.steps, self.contribution.power)
 
-    def caption(self, runs: Sequence[MeasuredRun]) -> list[str]:
+    def caption(self, runs: Sequence[Run]) -> list[str]:
         """Legend of the columns, one sentence a line."""
         caption = self._caption_by_seconds(runs) if self.request.budget else self._caption_by_steps()
         return caption + circumstances_of(runs)
@@ -156,7 +153,7 @@ class Benchmark:
             ]
         return caption
 
-    def _caption_by_seconds(self, runs: Sequence[MeasuredRun]) -> list[str]:
+    def _caption_by_seconds(self, runs: Sequence[Run]) -> list[str]:
         counts = ", ".join(f"{len(suite.tasks)} of {suite.label}" for suite in self.suites)
         references = [reference for suite in self.suites for reference in suite.references]
         known, rest = sum(reference is not None for reference in references), "the best of this table"
@@ -174,7 +171,7 @@ class Benchmark:
         return caption
 
 
-def circumstances_of(runs: Sequence[MeasuredRun]) -> list[str]:
+def circumstances_of(runs: Sequence[Run]) -> list[str]:
     """Say in sentences where times of runs do not compare with each other, or with those of one process."""
     said, processors = [], dict.fromkeys(run.processor for run in runs)
     if (most := max((run.processes for run in runs), default=1)) > 1:
@@ -193,8 +190,9 @@ def prepare(request: Request) -> Benchmark:
     Raises
     ------
     UsageError
-        If a size, a name or a file is missing, or options do not go together.
+        If a size, a name, a file or a device is missing, or options do not go together.
     """
+    request = replace(request, device=choose_device(request.device))
     suites = _suites(request)
     contribution = find_contribution(suites[0].problem)
     solvers = [choose_solvers(suite, contribution, request) for suite in suites]
@@ -204,7 +202,8 @@ def prepare(request: Request) -> Benchmark:
 
 def _suites(request: Request) -> list[Suite]:
     """Take a problem's sets, or by seconds also files and folders."""
-    first, count, references = request.what[0], request.count, request.references
+    first, count = request.what[0], request.count
+    references = None if request.references is None else Path(request.references)
     named = first in builtin_names() or first.endswith(".py") or not os.path.exists(first)
     if request.budget and (len(request.what) > 1 or not named):
         if request.sizes is not None:
@@ -219,7 +218,7 @@ def _suites(request: Request) -> list[Suite]:
     return [suite_of_size(problem, size, count, references, any_size=random) for size in request.sizes]
 
 
-def processor_share(runs: Sequence[MeasuredRun]) -> float:
+def processor_share(runs: Sequence[Run]) -> float:
     """Give the share of a processor that single-threaded solvers by seconds had; 1 if there are none."""
     ours = [run for run in runs if run.solver.threads == 1 and isinstance(run.solver.budget, float)]
     seconds = sum(run.seconds for run in ours)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from nsa_cli.bench.paper import OURS
+from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver, PeerSolver, Solver
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.errors import UsageError
@@ -16,58 +16,10 @@ from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Problem
 from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourhood_for
-from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, TemperaturesBySize, constant
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, Temperatures
 
 #: The row of `solve` without options.
 DEFAULT = "nsa-solve"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """Request for a benchmark.
-
-    Attributes
-    ----------
-    what : tuple of str
-        A problem, or files and folders.
-    sizes : tuple of int, or None
-        For a problem.
-    seeds : tuple of int
-    count : int
-        Instances of each suite, at most.
-    steps : tuple of int
-        Multiples of N, or N^2.
-    budget : tuple of float, or None
-        Seconds for each instance; None for a benchmark by steps.
-    policies : tuple of str, or None
-        Names or files; None for all that are shipped, or by seconds for the default one.
-    against : tuple of str, or None
-        Names of peers, or ``all``.
-    time_limit : float
-        Seconds for each instance, of peers beside a benchmark by steps.
-    references : Path, optional
-        Folder of reference objectives; for files, a list of them.
-    device : str
-        Of a benchmark by steps.
-    threads : int, optional
-        The same; one for each core if not given.
-    neighbourhood : str, optional
-        Of one more row of uniform proposals.
-    """
-
-    what: tuple[str, ...]
-    sizes: tuple[int, ...] | None = None
-    seeds: tuple[int, ...] = (1,)
-    count: int = 100
-    steps: tuple[int, ...] = (10,)
-    budget: tuple[float, ...] | None = None
-    policies: tuple[str, ...] | None = None
-    against: tuple[str, ...] | None = None
-    time_limit: float = 1.0
-    references: Path | None = None
-    device: str = "cpu"
-    threads: int | None = None
-    neighbourhood: str | None = None
 
 
 def choose_solvers(suite: Suite, contribution: BenchContribution, request: Request) -> list[Solver]:
@@ -78,8 +30,7 @@ def choose_solvers(suite: Suite, contribution: BenchContribution, request: Reque
     UsageError
         If a name is unknown, two policies share one, or a peer is not installed.
     """
-    chosen = choose_peers(suite.problem, contribution, request.against or ())
-    peers = [PeerSolver(name=name, paper=peer.paper, peer=peer) for name, peer in chosen]
+    peers = _peers(suite.problem, contribution.peers, request.against or ())
     if request.budget:
         heuristics = _heuristics(suite, contribution, {"greedy"})
         timed = [*_by_seconds(suite, contribution, request), *peers]
@@ -95,67 +46,60 @@ def choose_solvers(suite: Suite, contribution: BenchContribution, request: Reque
     return [default, *ours, *heuristics, *(replace(peer, budget=request.time_limit) for peer in peers)]
 
 
-def _threads(request: Request) -> dict[str, Any]:
-    return {} if request.threads is None else {"threads": request.threads}
-
-
 def _by_steps(
     problem: Problem[Any], contribution: BenchContribution, request: Request
 ) -> Iterator[NsaSolver]:
     """Annealing by the paper's protocol, one chain from its start: uniform proposals, then policies."""
     start = "paper" if "paper" in problem.starts else None
-    protocol: dict[str, Any] = {"chains": 1, "bound": False, "init": start, "device": request.device}
-    protocol |= _threads(request)
+    protocol = {"chains": 1, "bound": False, "init": start, "device": request.device} | _threads(request)
 
-    def row(
-        name: str, temperatures: TemperaturesBySize | None, paper: str | None = None, **settings: Any
-    ) -> NsaSolver:
-        settings["unit"] = None if temperatures is None else 1.0
+    def row(name: str, temperatures: Temperatures | None, paper: str | None, **settings: Any) -> NsaSolver:
+        settings = {**protocol, **settings, "unit": None if temperatures is None else 1.0}
         mode = "greedy" if settings.get("greedy") else "sampled"
-        chosen = {**protocol, **settings}
-        return NsaSolver(name=name, mode=mode, paper=paper, temperatures=temperatures, settings=chosen)
+        return NsaSolver(name=name, mode=mode, paper=paper, temperatures=temperatures, settings=settings)
 
-    uniform = partial(row, policy="uniform")
-    yield uniform("nsa-sa", contribution.paper_temperatures("sa"), OURS["sa"])
+    yield row("nsa-sa", contribution.paper_temperatures("sa"), OURS["sa"], policy="uniform")
     if contribution.tuned:
-        yield uniform("nsa-sa-tuned", contribution.tuned)
-    tuned: dict[str, TemperaturesBySize | None] = {**contribution.neighbourhoods}
+        yield row("nsa-sa-tuned", contribution.tuned, None, policy="uniform")
+    tuned: dict[str, Temperatures | None] = {**contribution.neighbourhoods}
     if request.neighbourhood is not None:
         tuned.setdefault(problem.neighbourhood(request.neighbourhood).name, None)
     for name, temperatures in tuned.items():
-        yield uniform(f"nsa-sa-{name}", temperatures, neighbourhood=name)
+        yield row(f"nsa-sa-{name}", temperatures, None, policy="uniform", neighbourhood=name)
     names = available(problem.name) if request.policies is None else request.policies
-    for policy in _policies(problem, names):
-        method = next((part for part in policy.label.split("-") if part in OURS), "")
-        temperatures, trained = contribution.paper_temperatures(method), policy.stored.trained
-        if ":" in policy.neighbourhood:  # what a temperature means changes with the number of candidates
+    for name, label, stored, neighbourhood in _policies(problem, names):
+        method = next((part for part in label.split("-") if part in OURS), "")
+        temperatures = contribution.paper_temperatures(method)
+        if ":" in neighbourhood.name:  # what a temperature means changes with the number of candidates
             temperatures = None
-        elif trained is not None:
-            temperatures = constant((trained.t_start, trained.t_end))
-        learnt = partial(row, temperatures=temperatures, paper=OURS.get(method), policy=policy.name)
-        yield learnt(f"nsa-{policy.label}")
-        if policy.stored.feature_set != "gaussian":  # whose likeliest step is no step
-            yield learnt(f"nsa-{policy.label}-greedy", greedy=True)
+        elif stored.trained is not None:
+            temperatures = (stored.trained.t_start, stored.trained.t_end)
+        yield row(f"nsa-{label}", temperatures, OURS.get(method), policy=name)
+        if stored.feature_set != "gaussian":  # whose likeliest step is no step
+            yield row(f"nsa-{label}-greedy", temperatures, OURS.get(method), policy=name, greedy=True)
+
+
+def _threads(request: Request) -> dict[str, Any]:
+    return {} if request.threads is None else {"threads": request.threads}
 
 
 def _by_seconds(suite: Suite, contribution: BenchContribution, request: Request) -> Iterator[NsaSolver]:
     """`solve` as it is, its large steps alone, learnt annealing, and uniform annealing at its best."""
-    problem = suite.problem
+    problem, names = suite.problem, request.policies
     one_chain: dict[str, Any] = {"chains": 1, "bound": False}
 
-    def row(name: str, temperatures: TemperaturesBySize | None = None, **settings: Any) -> NsaSolver:
-        chosen = {"threads": 1, "device": "cpu", **settings}
-        return NsaSolver(name=name, temperatures=temperatures, settings=chosen)
+    def row(name: str, temperatures: Temperatures | None = None, **settings: Any) -> NsaSolver:
+        settings = {"threads": 1, "device": "cpu", **settings}
+        return NsaSolver(name=name, temperatures=temperatures, settings=settings)
 
     yield row(DEFAULT)
     if problem.large_step() is not None:
         yield row("nsa-large-step", method="large-step", bound=False)
-    names = request.policies
     if names is None:
         largest = max((task.instance for task in suite.tasks), key=lambda instance: instance.size)
         names = (problem.neighbourhood().default_policy(largest),)
-    for policy in _policies(problem, names):
-        yield row(f"nsa-{policy.label}", policy=policy.name, **one_chain)
+    for name, label, *_ in _policies(problem, names):
+        yield row(f"nsa-{label}", policy=name, **one_chain)
     best: str | None = problem.default_neighbourhood
     suffix, tuned = f"-{best}", contribution.neighbourhoods.get(problem.default_neighbourhood)
     if tuned is None:
@@ -164,17 +108,10 @@ def _by_seconds(suite: Suite, contribution: BenchContribution, request: Request)
     yield row(f"nsa-sa{suffix}", tuned, policy="uniform", neighbourhood=best, **one_chain)
 
 
-class _LabelledPolicy(NamedTuple):
-    """A policy with the label of its rows."""
-
-    name: str
-    label: str
-    stored: Stored
-    neighbourhood: str
-
-
-def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_LabelledPolicy]:
-    """Find policies, and refuse damaged ones before anything runs."""
+def _policies(
+    problem: Problem[Any], names: Sequence[str]
+) -> Iterator[tuple[str, str, Stored, Neighbourhood[Any]]]:
+    """Find policies, each with the label of its rows; refuse damaged ones before anything runs."""
     seen: dict[str, str] = {}
     for name in names:
         try:
@@ -184,25 +121,18 @@ def _policies(problem: Problem[Any], names: Sequence[str]) -> Iterator[_Labelled
         if stored is None:
             continue  # uniform proposals have rows of their own
         neighbourhood = neighbourhood_for(problem, stored)
-        _check_weights(problem, stored, neighbourhood)
+        fused = neighbourhood.kernel()
+        if fused is not None and stored.feature_set in fused.policies:
+            stored.arrays(fused.features[stored.feature_set])
+        else:
+            from nsa_cli.policy.build import build
+
+            build(stored, neighbourhood.operations())
         label = Path(name).stem.removeprefix(f"{problem.name}-")
         if label in seen:
-            message = f"{seen[label]} and {name} would share a row; rename one"
-            raise UsageError(message, option="policies")
+            raise UsageError(f"{seen[label]} and {name} would share a row; rename one", option="policies")
         seen[label] = name
-        yield _LabelledPolicy(name, label, stored, neighbourhood.name)
-
-
-def _check_weights(problem: Problem[Any], stored: Stored, neighbourhood: Neighbourhood[Any]) -> None:
-    """Refuse a damaged policy: by its kernel's features, or where there is no kernel, by the reference's."""
-    fused = neighbourhood.kernel()
-    if fused is not None and stored.feature_set in fused.policies:
-        stored.arrays(fused.features[stored.feature_set])
-        return
-    operations = neighbourhood.operations()
-    from nsa_cli.policy.build import build
-
-    build(stored, operations)
+        yield name, label, stored, neighbourhood
 
 
 def _heuristics(
@@ -213,8 +143,7 @@ def _heuristics(
     Without the start ``paper``, where annealing begins.
     """
     problem, found = suite.problem, dict(contribution.heuristics)
-    seen = [problem.starts.get("paper")]
-    seen += [heuristic.solve for heuristic in found.values()]
+    seen = [problem.starts.get("paper"), *(heuristic.solve for heuristic in found.values())]
     for name, start in problem.starts.items():
         if name in starts and start not in seen:
             seen.append(start)
@@ -224,9 +153,7 @@ def _heuristics(
             yield HeuristicSolver(name=name, heuristic=heuristic, paper=heuristic.paper)
 
 
-def choose_peers(
-    problem: Problem[Any], contribution: BenchContribution, against: Sequence[str]
-) -> Iterator[tuple[str, Peer]]:
+def _peers(problem: Problem[Any], known: Mapping[str, Peer], against: Sequence[str]) -> list[PeerSolver]:
     """Find peers by their names, or by the first word: ``ortools`` is all of OR-Tools.
 
     Raises
@@ -234,29 +161,22 @@ def choose_peers(
     UsageError
         If one is unknown or not installed.
     """
-    known = contribution.peers
-    if tuple(against) == ("all",):
-        names = [name for name, peer in known.items() if peer.installed]
-        if not names:
-            packages = " ".join(
-                dict.fromkeys(peer.package for peer in known.values() if peer.program is None)
-            )
-            message = f"no peer of {problem.name} is installed; pip install {packages}"
-            raise UsageError(message, option="against")
-    else:
-        names = [name for word in against for name in _matching(word, known, problem.name)]
-    for name in dict.fromkeys(names):
-        peer = known[name]
+    names: list[str] = []
+    for word in against:
+        found = [name for name in known if name == word or name.startswith(f"{word}-")]
+        if word == "all":
+            found = [name for name, peer in known.items() if peer.installed]
+        if not found and word == "all" and known:
+            packages = dict.fromkeys(peer.package for peer in known.values() if peer.program is None)
+            why = f"no peer of {problem.name} is installed; pip install {' '.join(packages)}"
+            raise UsageError(why, option="against")
+        if not found:
+            has = ", ".join([*known, "all"]) if known else "none"
+            raise UsageError(f"{problem.name} has no peer {word!r}; it has {has}", option="against")
+        names += found
+    for peer in (known[name] for name in names):
         if not peer.installed:
             how = f"there is no program {peer.program} on the path"
             how = f"pip install {peer.package}" if peer.program is None else how
             raise UsageError(f"{peer.about}, is not installed; {how}", option="against")
-        yield name, peer
-
-
-def _matching(word: str, known: Mapping[str, Peer], problem: str) -> list[str]:
-    found = [name for name in known if name == word or name.startswith(f"{word}-")]
-    if not found:
-        has = ", ".join([*known, "all"]) if known else "none"
-        raise UsageError(f"{problem} has no peer {word!r}; it has {has}", option="against")
-    return found
+    return [PeerSolver(name=name, paper=known[name].paper, peer=known[name]) for name in dict.fromkeys(names)]

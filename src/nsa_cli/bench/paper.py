@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 from collections.abc import Iterable, Sequence
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from nsa_cli.core.problem import Problem
 from nsa_cli.problems.contribution import BenchContribution
@@ -17,6 +17,10 @@ MISPRINT = "misprint"
 
 #: Solvers of the paper that our own rows are compared with.
 OURS = {"sa": "SA", "ppo": "PPO", "es": "ES"}
+
+
+#: A figure's solver, size, steps and mode.
+Cell: TypeAlias = tuple[str, int, int | None, str]
 
 
 class Figure(NamedTuple):
@@ -53,17 +57,8 @@ class Figure(NamedTuple):
 
     @property
     def cell(self) -> Cell:
-        """Its solver, size, steps and mode."""
-        return Cell(self.solver, self.size, self.steps, self.mode)
-
-
-class Cell(NamedTuple):
-    """Key of a figure: a solver at a size, with its steps and mode."""
-
-    solver: str
-    size: int
-    steps: int | None = None
-    mode: str = ""
+        """Its place, whatever the table."""
+        return self[1:5]
 
 
 def find_contribution(problem: Problem[Any]) -> BenchContribution:
@@ -103,27 +98,20 @@ def best_figures(figures: Iterable[Figure]) -> dict[Cell, Figure]:
     for figure in figures:
         if figure.value is not None:
             groups.setdefault(figure.cell, []).append(figure)
-    return {cell: _filled(max(group, key=_trust), group) for cell, group in groups.items()}
-
-
-def _filled(figure: Figure, group: Sequence[Figure]) -> Figure:
-    same = [other for other in (figure, *group) if other.value == figure.value]
-    gaps = (f.gap_percent for f in same if f.gap_percent is not None)
-    return figure._replace(gap_percent=next(gaps, None), time=next((f.time for f in same if f.time), ""))
-
-
-def _trust(figure: Figure) -> tuple[bool, bool]:
-    return not figure.note.startswith(MISPRINT), figure.spread is not None
+    best = {}
+    for cell, group in groups.items():
+        chosen = max(group, key=lambda f: (not f.note.startswith(MISPRINT), f.spread is not None))
+        same = [chosen, *(f for f in group if f.value == chosen.value)]
+        gap = next((f.gap_percent for f in same if f.gap_percent is not None), None)
+        best[cell] = chosen._replace(gap_percent=gap, time=next((f.time for f in same if f.time), ""))
+    return best
 
 
 def published(
     figures: dict[Cell, Figure], size: int, steps: Sequence[int], taken: Iterable[Cell | None]
 ) -> list[Figure]:
     """Give the figures of a size and steps asked for that no row of ours is compared with."""
-    done, solvers = set(taken), [cell.solver for cell in figures]
-    rest = [
-        figure
-        for cell, figure in figures.items()
-        if cell not in done and cell.size == size and (cell.steps is None or cell.steps in steps)
-    ]
+    done, solvers = set(taken), [figure.solver for figure in figures.values()]
+    rest = [f for f in figures.values() if f.cell not in done and f.size == size]
+    rest = [f for f in rest if f.steps is None or f.steps in steps]
     return sorted(rest, key=lambda f: (solvers.index(f.solver), f.mode, f.steps or 0))

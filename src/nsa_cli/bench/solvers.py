@@ -7,7 +7,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import metadata
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -16,22 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.progress import Progress
-from nsa_cli.bench.paper import Cell
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import Steps
 from nsa_cli.core.task import Task
 from nsa_cli.policy.checkpoint import digest
-from nsa_cli.problems.contribution import Heuristic, Peer, TemperaturesBySize
+from nsa_cli.problems.contribution import Heuristic, Peer, Temperatures, at_size
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 
-#: Seconds of a rehearsal.
-REHEARSAL = 0.3
-
 #: Steps, or seconds for each instance; None for a solver without limit.
 Budget: TypeAlias = Steps | float | None
+
+#: Hashes a policy's file, once.
+_digest = cache(digest)
 
 
 def format_budget(budget: Budget) -> str:
@@ -41,47 +40,19 @@ def format_budget(budget: Budget) -> str:
     return f"{budget:g}s" if budget >= 1 else f"{1e3 * budget:g}ms"
 
 
-#: Hashes a policy's file, once.
-_digest = cache(digest)
-
-
 class Stopped(Exception):  # noqa: N818 - no error
     """The user asked to stop before a run was complete."""
 
 
 class Monitor(NamedTuple):
-    """The user's side of a benchmark that runs: a stop flag, and a line of status.
-
-    Attributes
-    ----------
-    asked_to_stop : callable
-    show : callable
-        Shows a text.
-    """
+    """The user's side of a benchmark that runs: a stop flag, and what shows a line of status."""
 
     asked_to_stop: Callable[[], bool] = lambda: False
     show: Callable[[str], None] = lambda _: None
 
-    def report(self, text: str) -> None:
-        """Show a text, unless asked to stop: raises `Stopped` then."""
-        if self.asked_to_stop():
-            raise Stopped
-        self.show(text)
-
-    def within(self, head: str) -> Monitor:
-        """Begin every text with `head`."""
-        return self._replace(show=lambda text: self.show(head + text))
-
 
 class Solved(NamedTuple):
-    """A solution with the steps that it took.
-
-    Attributes
-    ----------
-    solution : ndarray
-    steps : int or None
-        Of each chain.
-    """
+    """A solution, and the steps of each chain that it took."""
 
     solution: Solution
     steps: int | None = None
@@ -96,8 +67,6 @@ class Solver(ABC):
     name : str
         Ours begin with ``nsa``.
     kind : {'nsa', 'heuristic', 'peer'}
-    batched : bool
-        Whether it solves many instances side by side.
     budget : Steps, float or None
     mode : {'sampled', 'greedy', ''}
     paper : str or None
@@ -107,7 +76,6 @@ class Solver(ABC):
     """
 
     kind: ClassVar[str]
-    batched: ClassVar[bool] = False
     name: str
     budget: Budget = None
     mode: str = ""
@@ -116,7 +84,7 @@ class Solver(ABC):
 
     @abstractmethod
     def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
-        """Solve instances of one size.
+        """Solve instances of one size: ours side by side, others one by one.
 
         Raises
         ------
@@ -133,19 +101,6 @@ class Solver(ABC):
         budget = self.budget if isinstance(self.budget, float | None) else str(self.budget.plain())
         return {"kind": self.kind, "name": self.name, "budget": budget, "mode": self.mode}
 
-    def expected_seconds(self, suite: Suite, count: int) -> float:
-        """Guess the seconds that `count` instances take, for sharing them out."""
-        return count * (self.budget if isinstance(self.budget, float) else 1e-6 * suite.size)
-
-    def rehearsal(self) -> Solver:
-        """Give the same solver with a small budget, for imports and compilation."""
-        return replace(self, budget=Steps(1) if isinstance(self.budget, Steps) else REHEARSAL)
-
-    def cell(self, size: int) -> Cell | None:
-        """Give the cell of the paper's tables that the solver is compared with at a size."""
-        multiple = int(self.budget.factor) if isinstance(self.budget, Steps) else None
-        return None if self.paper is None else Cell(self.paper, size, multiple, self.mode)
-
 
 @dataclass(frozen=True, kw_only=True)
 class NsaSolver(Solver):
@@ -155,18 +110,16 @@ class NsaSolver(Solver):
     ----------
     settings : mapping
         Fields of `Settings`.
-    temperatures : callable, optional
-        First and last temperature by size; the problem's own if not given.
+    temperatures : tuple of float, or callable, optional
+        First and last temperature, or these by size; the problem's own if not given.
     """
 
     kind: ClassVar[str] = "nsa"
-    batched: ClassVar[bool] = True
     settings: Mapping[str, Any] = field(default_factory=dict)
-    temperatures: TemperaturesBySize | None = None
+    temperatures: Temperatures | None = None
 
     def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
-        size = tasks[0].instance.size
-        start, end = (None, None) if self.temperatures is None else self.temperatures(size)
+        start, end = at_size(self.temperatures, tasks[0].instance.size) or (None, None)
         by_steps = isinstance(self.budget, Steps)
         limit: dict[str, Any] = {"steps" if by_steps else "time_limit": self.budget}
         settings = Settings(seed=seed, t_start=start, t_end=end, **limit, **self.settings)
@@ -189,17 +142,9 @@ class NsaSolver(Solver):
         policy = settings.get("policy")
         return super().identity(suite) | {
             "settings": settings,
-            "temperatures": None if self.temperatures is None else [*self.temperatures(suite.size)],
+            "temperatures": at_size(self.temperatures, suite.size),
             "policy": None if policy is None else _digest(policy, suite.problem.name),
         }
-
-    def expected_seconds(self, suite: Suite, count: int) -> float:
-        if self.budget is None:  # what `solve` takes without a limit
-            return 1e-2 * suite.size * count
-        if not isinstance(self.budget, Steps):
-            return super().expected_seconds(suite, count)
-        wide = 1 if self.settings.get("policy") == "uniform" else suite.size  # a network sees all candidates
-        return 1e-7 * self.budget.of(suite.size) * count * wide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +180,7 @@ class PeerSolver(Solver):
 
     def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
         assert isinstance(self.budget, float)
-        with stdout_closed():
+        with _stdout_closed():
             return [Solved(self.peer.solve(task.instance, self.budget)) for task in tasks]
 
     def is_random(self, task: Task) -> bool:
@@ -247,7 +192,7 @@ class PeerSolver(Solver):
 
 
 @contextlib.contextmanager
-def stdout_closed() -> Iterator[None]:
+def _stdout_closed() -> Iterator[None]:
     """Send file descriptor 1 to nowhere: compiled libraries write to it, past `sys.stdout`."""
     sys.stdout.flush()
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,14 +75,13 @@ def suite_of_size(
         raise UsageError(message + ", ".join(map(str, sizes)), option="sizes")
     else:
         tasks = generate(problem, size, count, seed=_SEED)
-    names = [task.instance.name or f"{problem.name}{size}-{k}" for k, task in enumerate(tasks, 1)]
     references: list[float | None] = [None] * len(tasks)
     if folder is not None and (size in sizes or not sizes):
-        references = [*load_references(folder, problem, size)]
+        references = [*_read_array(folder, problem, size)]
     if len(references) < len(tasks):
         message = f"{len(references)} of size {size} for {len(tasks)} instances"
         raise UsageError(message, option="references", use={"count": len(references)})
-    return _suite(f"{problem.name} {size}", tasks, names, references[: len(tasks)])
+    return suite_of(f"{problem.name} {size}", tasks, references[: len(tasks)])
 
 
 def suite_of_files(paths: Sequence[str], count: int, references: Path | None) -> Suite:
@@ -103,7 +102,12 @@ def suite_of_files(paths: Sequence[str], count: int, references: Path | None) ->
         If a file cannot be read, there is no instance, or they are of several problems.
     """
     known = {} if references is None else read_references(references)
-    tasks = list(_read(paths))[:count]
+    tasks: list[Task] = []
+    for item in read_inputs(paths).items:
+        if isinstance(item, Unread):
+            raise item.error
+        tasks.append(item)
+    del tasks[count:]
     problems = sorted({task.problem.name for task in tasks})
     if len(problems) != 1:
         raise UsageError("expected files of one problem, got " + (" and ".join(problems) or "no instance"))
@@ -111,27 +115,19 @@ def suite_of_files(paths: Sequence[str], count: int, references: Path | None) ->
         if task.problem.searched(task.instance) is not task.instance:
             why = "other solvers and heuristics do not know what is required of its answers beside the usual"
             raise UsageError(f"{task.file or task.instance.name}: {why}; solve it instead")
-    names = [task.instance.name or Path(task.file or f"instance-{k}").stem for k, task in enumerate(tasks, 1)]
-    best = [known.get(name, task.instance.best_known) for name, task in zip(names, tasks, strict=True)]
-    return _suite(f"{problems[0]} files", tasks, names, best)
+    suite = suite_of(f"{problems[0]} files", tasks, [task.instance.best_known for task in tasks])
+    best = [known.get(name, value) for name, value in zip(suite.names, suite.references, strict=True)]
+    return suite._replace(references=tuple(best))
 
 
-def _suite(
-    label: str, tasks: Sequence[Task], names: Sequence[str], references: Sequence[float | None]
-) -> Suite:
+def suite_of(label: str, tasks: Sequence[Task], references: Sequence[float | None]) -> Suite:
+    """Put instances of one problem together, each with a name, and random numbers of its own."""
+    names = [task.instance.name or Path(task.file or f"{label}-{k}").stem for k, task in enumerate(tasks, 1)]
     streamed = tuple(dataclasses.replace(task, stream=k) for k, task in enumerate(tasks))
     return Suite(label, tasks[0].problem, streamed, tuple(names), tuple(references))
 
 
-def _read(paths: Sequence[str]) -> Iterator[Task]:
-    """Read files; files of a folder that are no instances are skipped."""
-    for item in read_inputs(paths).items:
-        if isinstance(item, Unread):
-            raise item.error
-        yield item
-
-
-def load_references(folder: Path, problem: Problem[Any], size: int) -> list[float]:
+def _read_array(folder: Path, problem: Problem[Any], size: int) -> list[float]:
     """Read the reference objectives of a paper set: a NumPy file, in the order of the instances.
 
     Raises

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nsa_cli.bench import statistics
+from nsa_cli.bench.measure import Run
 from nsa_cli.bench.paper import Cell, Figure, best_figures, published
-from nsa_cli.bench.runs import MeasuredRun
-from nsa_cli.bench.solvers import format_budget
-from nsa_cli.bench.suites import Suite
+from nsa_cli.bench.solvers import Solver, format_budget
 from nsa_cli.core.options import Steps
+from nsa_cli.report.text import draw
 
 #: Columns of ``runs.csv``.
 COLUMNS = (
@@ -93,50 +93,43 @@ class SummaryRow(NamedTuple):
     difference: float | None = None
 
 
-class ScoredRun(NamedTuple):
-    """A run beside the reference objective of its instance; the gap is NaN where nothing is relative to 0."""
-
-    run: MeasuredRun
-    reference: float
-    gap: float
-
-
-def score(runs: Sequence[MeasuredRun]) -> list[ScoredRun]:
+def scored(runs: Sequence[Run]) -> list[Run]:
     """Compare runs with the references of their instances, or else with the best of these runs."""
-    references: dict[tuple[str, int], float] = {}
+    best: dict[tuple[str, int], float] = {}
     for run in runs:
-        key, known = (run.suite.label, run.place), run.suite.references[run.place]
-        better = min if run.suite.problem.sense == "min" else max
-        best = better(run.objective, references.get(key, run.objective))
-        references[key] = best if known is None else known
-    pairs = ((run, references[run.suite.label, run.place]) for run in runs)
-    return [
-        ScoredRun(run, reference, statistics.relative(run.objective, reference, run.suite.problem.sense))
-        for run, reference in pairs
-    ]
+        key, better = (run.suite.label, run.place), min if run.suite.problem.sense == "min" else max
+        best[key] = better(run.objective, best.get(key, run.objective))
+    made = []
+    for run in runs:
+        known, sense = run.suite.references[run.place], run.suite.problem.sense
+        reference = best[run.suite.label, run.place] if known is None else known
+        gap = statistics.relative(run.objective, reference, sense)
+        made.append(run._replace(reference=reference, gap=gap))
+    return made
 
 
-def run_rows(runs: Sequence[MeasuredRun]) -> list[list[Any]]:
+def run_rows(runs: Sequence[Run]) -> list[list[Any]]:
     """Lay runs out under `COLUMNS`."""
     rows: list[list[Any]] = []
-    for run, reference, gap in score(runs):
+    for run in scored(runs):
         suite, solver = run.suite, run.solver
         size, name = suite.tasks[run.place].instance.size, suite.names[run.place]
         cells = [suite.problem.name, size, name, solver.name, run.seed, run.steps]
-        cells += [format_budget(solver.budget), run.objective, reference, None if np.isnan(gap) else gap]
+        cells += [format_budget(solver.budget), run.objective, run.reference]
+        cells += [None if np.isnan(run.gap) else run.gap]
         cells += [round(run.seconds, 6), round(run.cpu_seconds, 6), run.batch]
         rows.append([*cells, suite.label, solver.kind, solver.threads])
     return rows
 
 
 def summarise(
-    runs: Sequence[MeasuredRun], figures: Iterable[Figure] = (), steps: Sequence[int] = (), power: int = 1
+    runs: Sequence[Run], figures: Iterable[Figure] = (), steps: Sequence[int] = (), power: int = 1
 ) -> list[SummaryRow]:
     """Average the runs, suite by suite in the order of the solvers, then list the paper's other figures.
 
     Parameters
     ----------
-    runs : sequence of MeasuredRun
+    runs : sequence of Run
     figures : iterable of Figure
         The paper's.
     steps : sequence of int
@@ -145,35 +138,54 @@ def summarise(
         They are multiples of N, or N^2.
     """
     best, rows = best_figures(figures), list[SummaryRow]()
-    suites: dict[str, dict[tuple[str, str], list[ScoredRun]]] = {}
-    for scored in score(runs):
-        solver = scored.run.solver
-        groups = suites.setdefault(scored.run.suite.label, {})
-        groups.setdefault((solver.name, format_budget(solver.budget)), []).append(scored)
+    suites: dict[str, dict[tuple[str, str], list[Run]]] = {}
+    for run in scored(runs):
+        group = run.solver.name, format_budget(run.solver.budget)
+        suites.setdefault(run.suite.label, {}).setdefault(group, []).append(run)
     for groups in suites.values():
-        first: dict[str, list[ScoredRun]] = {}
+        first: dict[str, list[Run]] = {}
         taken: list[Cell | None] = []
-        for (_, budget), group in groups.items():
-            suite = group[0].run.suite
-            taken.append(group[0].run.solver.cell(suite.size))
+        for (_, budget), some in groups.items():
+            suite = some[0].suite
+            taken.append(_cell(some[0].solver, suite.size))
             figure = None if taken[-1] is None else best.get(taken[-1])
-            rows.append(_measured(group, first.setdefault(budget, group), figure))
-        rows += [_published(suite, figure, power) for figure in published(best, suite.size, steps, taken)]
+            rows.append(_measured(some, first.setdefault(budget, some), figure))
+        for figure in published(best, suite.size, steps, taken):
+            rows.append(
+                SummaryRow(
+                    set=suite.label,
+                    problem=suite.problem.name,
+                    size=suite.size,
+                    solver=f"{figure.solver} {figure.mode}".strip(),
+                    kind="published",
+                    budget="" if figure.steps is None else format_budget(Steps(figure.steps, power)),
+                    mode=figure.mode,
+                    **_paper_columns(figure),
+                )
+            )
     return rows
 
 
-def _measured(group: Sequence[ScoredRun], first: Sequence[ScoredRun], figure: Figure | None) -> SummaryRow:
+def _cell(solver: Solver, size: int) -> Cell | None:
+    """Give the cell of the paper's tables that a solver is compared with at a size."""
+    multiple = int(solver.budget.factor) if isinstance(solver.budget, Steps) else None
+    return None if solver.paper is None else (solver.paper, size, multiple, solver.mode)
+
+
+def _measured(runs: Sequence[Run], first: Sequence[Run], figure: Figure | None) -> SummaryRow:
     """Average the runs of a solver with its budget; `first` are those of the budget's first solver."""
-    suite, solver, sense = group[0].run.suite, group[0].run.solver, group[0].run.suite.problem.sense
-    runs = [scored.run for scored in group]
-    objectives, gaps = np.array([run.objective for run in runs]), np.array([scored.gap for scored in group])
-    places, seeds = np.array([run.place for run in runs]), np.array([run.seed for run in runs])
-    mean, seconds = float(objectives.mean()), float(np.mean([run.seconds for run in runs]))
-    paired = solver.budget is not None and first is not group and len(first) == len(group)
-    behind = gaps - [scored.gap for scored in first] if paired else np.full(len(gaps), np.nan)
-    instances, reference = len(set(places.tolist())), np.mean([scored.reference for scored in group])
-    value = None if figure is None else figure.value
-    difference = None if value is None else statistics.better_by(mean, value, sense)
+    suite, solver, sense = runs[0].suite, runs[0].solver, runs[0].suite.problem.sense
+    objectives, gaps, references, seconds, cpu_seconds = np.array(
+        [(run.objective, run.gap, run.reference, run.seconds, run.cpu_seconds) for run in runs]
+    ).T
+    places, seeds = np.array([(run.place, run.seed) for run in runs]).T
+    mean, instances = float(objectives.mean()), len(np.unique(places))
+    paired = solver.budget is not None and first is not runs and len(first) == len(runs)
+    behind = gaps - [run.gap for run in first] if paired else np.full(len(gaps), np.nan)
+    gap_of_means = statistics.relative(mean, float(references.mean()), sense)
+    difference = None
+    if figure is not None and figure.value is not None:
+        difference = figure.value - mean if sense == "min" else mean - figure.value
     return SummaryRow(
         set=suite.label,
         problem=suite.problem.name,
@@ -184,35 +196,21 @@ def _measured(group: Sequence[ScoredRun], first: Sequence[ScoredRun], figure: Fi
         mode=solver.mode,
         threads=solver.threads,
         instances=instances,
-        seeds=len(set(seeds.tolist())),
+        seeds=len(np.unique(seeds)),
         batch=runs[0].batch,
         mean=mean,
         ci95=statistics.half_width(statistics.means_by(places, objectives)),
         std_seeds=statistics.spread(statistics.means_by(seeds, objectives)),
-        gap=statistics.mean(gaps),
+        gap=statistics.known(gaps.mean()),
         gap_ci95=statistics.half_width(statistics.means_by(places, gaps)),
-        gap_of_means=statistics.mean(np.array([statistics.relative(mean, float(reference), sense)])),
-        worst=None if np.isnan(gaps).any() else float(gaps.max()),
-        behind=statistics.mean(behind),
+        gap_of_means=statistics.known(gap_of_means),
+        worst=statistics.known(gaps.max()),
+        behind=statistics.known(behind.mean()),
         behind_ci95=statistics.half_width(statistics.means_by(places, behind)),
-        seconds=seconds,
-        cpu_seconds=float(np.mean([run.cpu_seconds for run in runs])),
-        seconds_total=seconds * instances,
+        seconds=float(seconds.mean()),
+        cpu_seconds=float(cpu_seconds.mean()),
+        seconds_total=float(seconds.mean()) * instances,
         difference=difference,
-        **_paper_columns(figure),
-    )
-
-
-def _published(suite: Suite, figure: Figure, power: int) -> SummaryRow:
-    """Give the row of a figure that no row of ours is compared with."""
-    return SummaryRow(
-        set=suite.label,
-        problem=suite.problem.name,
-        size=suite.size,
-        solver=f"{figure.solver} {figure.mode}".strip(),
-        kind="published",
-        budget="" if figure.steps is None else format_budget(Steps(figure.steps, power)),
-        mode=figure.mode,
         **_paper_columns(figure),
     )
 
@@ -223,3 +221,73 @@ def _paper_columns(figure: Figure | None) -> dict[str, Any]:
     keys = ("solver", "table", "value", "spread", "time", "note")
     columns = {f"paper_{key}": getattr(figure, key) for key in keys if getattr(figure, key) != ""}
     return columns | {"paper_gap": None if figure.gap_percent is None else figure.gap_percent / 100}
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def _percent(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{100 * value:.{digits}f}"
+
+
+def _seconds(value: float | None) -> str:
+    """Three significant digits, without exponents."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 else f"{value:.6f}"
+
+
+_LEFT = ("set", "solver", "steps")
+
+#: Columns of a benchmark by steps, and by seconds; those without any text are left out.
+_BY_STEPS: dict[str, Callable[[SummaryRow], str]] = {
+    "size": lambda row: str(row.size),
+    "solver": lambda row: row.solver,
+    "steps": lambda row: row.budget,
+    "mean": lambda row: "published" if row.kind == "published" else _number(row.mean, ".4f"),
+    "± 95 %": lambda row: _number(row.ci95, ".4f"),
+    "std seeds": lambda row: _number(row.std_seeds, ".4f"),
+    "gap %": lambda row: _percent(row.gap, 3),
+    "s/instance": lambda row: _seconds(row.seconds),
+    "s total": lambda row: row.paper_time or "" if row.kind == "published" else _seconds(row.seconds_total),
+    "paper": lambda row: _number(row.paper_value, ".3f") + (row.paper_note or ""),
+    "paper %": lambda row: _percent(row.paper_gap, 2),
+    "difference": lambda row: _number(row.difference, "+.4f"),
+}
+_BY_SECONDS: dict[str, Callable[[SummaryRow], str]] = {
+    "set": lambda row: row.set,
+    "budget": lambda row: row.budget,
+    "solver": lambda row: row.solver,
+    "mean": lambda row: _number(row.mean, ".6g"),
+    "gap %": lambda row: _percent(row.gap, 4),
+    "± 95 %": lambda row: _percent(row.gap_ci95, 4),
+    "worst %": lambda row: _percent(row.worst, 4),
+    "behind %": lambda row: _percent(row.behind, 4),
+    "± ": lambda row: _percent(row.behind_ci95, 4),
+    "CPU ms": lambda row: _number(1e3 * (row.cpu_seconds or 0.0), ".3g"),
+    "ms": lambda row: _number(1e3 * (row.seconds or 0.0), ".3g"),
+}
+
+
+def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_seconds: bool) -> str:
+    """Lay rows out, with the lines of a caption below and the notes on the paper's figures after them."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    notes = dict.fromkeys(row.paper_note for row in rows if row.paper_note)
+    marks = {note: f"({k})" for k, note in enumerate(notes, 1)}
+    lines = [*caption, *(f"{mark} {note}" for note, mark in marks.items())]
+    style: dict[str, Any] = {"title_justify": "left", "title_style": "", "box": SIMPLE_HEAD}
+    style |= {"caption_justify": "left", "caption_style": "", "pad_edge": False}
+    table = Table(title=rows[0].problem, caption="\n".join(lines), **style)
+    marked = [row._replace(paper_note=row.paper_note and f" {marks[row.paper_note]}") for row in rows]
+    columns = _BY_SECONDS if by_seconds else _BY_STEPS
+    cells = {name: [cell(row) for row in marked] for name, cell in columns.items()}
+    used = {name: texts for name, texts in cells.items() if any(texts)}
+    for name in used:
+        table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=True)
+    ends = [(row.set, row.budget if by_seconds else row.kind) for row in rows]
+    for texts, end, after in zip(zip(*used.values(), strict=True), ends, [*ends[1:], ends[-1]], strict=True):
+        table.add_row(*texts, end_section=end != after)
+    return draw(table, width=160)

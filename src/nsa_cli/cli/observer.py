@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsa_cli.cli.console import Console
+from nsa_cli.cli.console import Console, say
 from nsa_cli.cli.options import check_output
-from nsa_cli.cli.progress import ProgressLine
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.task import Task
+from nsa_cli.report.progress import RunLive
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
@@ -95,7 +95,13 @@ class Observer:
     def __init__(self, extras: Extras, console: Console, tasks: list[Task], settings: Settings) -> None:
         limit = settings.time_limit
         self._console = console
-        self._line = ProgressLine(console, tasks, None if limit is None else settings.started + limit)
+        self._line = RunLive(
+            tasks,
+            None if limit is None else settings.started + limit,
+            verbose=console.verbose,
+            shown=not console.quiet,
+            lasting=say if console.verbose else None,
+        )
         self._extras, self._drawing = extras, extras.drawing(tasks)
         follows = self._drawing is not None and self._drawing.follows
         self._trace, self.looks = None, None
@@ -112,11 +118,11 @@ class Observer:
 
     def begin(self) -> None:
         """Begin the display."""
-        self._line.begin()
+        self._line.__enter__()
 
     def end(self) -> None:
         """End the display."""
-        self._line.end()
+        self._line.__exit__()
 
     def write(self, result: Result) -> None:
         """Write the curve and the picture, each whole or not at all."""

@@ -39,11 +39,6 @@ _SEPARATORS = {
 _SIGNS = {"comma": ",", "point": ".", "blank": " ", "apostrophe": "'"}
 
 
-#: One number, or a first and a last one.
-_RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
-_MOST_NUMBERS = 10_000
-
-
 @dataclass(frozen=True)
 class Steps:
     """A number of steps, in terms of the size N: ``factor * N**power``.
@@ -231,18 +226,6 @@ def parse_patience(option: str, value: Any) -> Patience | None:
         raise _unexpected(option, "steps such as 5000 or 10N, or seconds such as 2s", value) from None
 
 
-def parse_budgets(option: str, value: str) -> tuple[float, ...]:
-    """Read spans of time in seconds, sorted: ``5ms,20ms,1s``; a number alone is seconds."""
-    budgets = set()
-    for part in value.split(","):
-        found = _TIME.fullmatch(part.strip())
-        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-        if not 0.0 < seconds < math.inf:
-            raise _unexpected(option, "times above 0 as 5ms,20ms,1s", value)
-        budgets.add(seconds)
-    return tuple(sorted(budgets))
-
-
 def parse_gap(option: str, value: Any) -> float | None:
     """Read a relative gap below 1: ``1%`` or ``0.01``; or None."""
     if value is None:
@@ -298,23 +281,6 @@ def parse_sign(option: str, value: Any, signs: str) -> str | None:
         names = {there: name for name, there in _SIGNS.items()}
         raise _unexpected(option, f"one of {' '.join(names.get(s, s) for s in signs)}", value)
     return sign
-
-
-def parse_names(text: str) -> tuple[str, ...]:
-    """Read a list of names between commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def parse_numbers(option: str, text: str, minimum: int = 1) -> tuple[int, ...]:
-    """Read a list of whole numbers from `minimum` on, each once: ``50,100`` or ``1..5`` or both."""
-    numbers: list[int] = []
-    for part in text.split(","):
-        found = _RANGE.fullmatch(part.strip())
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
-        if not minimum <= first <= last < first + _MOST_NUMBERS:
-            raise _unexpected(option, f"whole numbers from {minimum} on, as 1,2,5 or 1..5", text)
-        numbers += range(first, last + 1)
-    return tuple(dict.fromkeys(numbers))
 
 
 def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, Any]:

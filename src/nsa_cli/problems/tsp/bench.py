@@ -14,7 +14,7 @@ import numpy as np
 
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References, Temperatures
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References
 from nsa_cli.problems.tsp.formats import tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.starts import integer_matrix, quick
@@ -26,13 +26,13 @@ _SHORT = 65_535
 _PATIENCE = 60.0
 
 
-def tuned(size: int) -> Temperatures:
+def tuned(size: int) -> tuple[float, float]:
     """Best temperatures with K = 10 N^2, measured on 20, 50 and 100 cities; beyond, by the spacing."""
     spacing = size**-0.5
     return (min(0.1, spacing), max(0.25 / size, 0.025 * spacing))
 
 
-def tuned_nearest(size: int) -> Temperatures:
+def tuned_nearest(size: int) -> tuple[float, float]:
     """Best temperatures between near cities, measured on 100 and 500 cities.
 
     With 300 N to 4,000 N steps from greedy tours, and 10 N^2 from random ones.

@@ -1,0 +1,149 @@
+"""What a benchmark is asked for, as typed settings, see `nsa_cli.core.setting`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.options import parse_count, parse_device, parse_flag, parse_seconds
+from nsa_cli.core.setting import SEARCH, read_settings, setting
+
+#: A number, or a range; how many a range has at most.
+_RANGE = re.compile(r"\s*([0-9]{1,18})(?:\.\.([0-9]{1,18}))?\s*")
+_MOST_NUMBERS = 10_000
+
+
+def parse_names(option: str, value: Any) -> tuple[str, ...] | None:
+    """Read names between commas, of which ``none`` are none; or None."""
+    if not isinstance(value, str):
+        return value
+    return tuple(name.strip() for name in value.split(",") if name.strip() not in ("", "none"))
+
+
+def parse_numbers(option: str, value: Any, minimum: int = 1) -> tuple[int, ...] | None:
+    """Read whole numbers from `minimum` on, each once: ``50,100`` or ``1..5`` or both; or None.
+
+    Raises
+    ------
+    UsageError
+        If they are none; so does the next one.
+    """
+    if not isinstance(value, str):
+        return value
+    numbers: list[int] = []
+    for part in value.split(","):
+        found = _RANGE.fullmatch(part)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+        if not minimum <= first <= last < first + _MOST_NUMBERS:
+            why = f"expected whole numbers from {minimum} on, as 1,2,5 or 1..5, got {shown(value)}"
+            raise UsageError(why, option=option)
+        numbers += range(first, last + 1)
+    return tuple(dict.fromkeys(numbers))
+
+
+def parse_budgets(option: str, value: Any) -> tuple[float, ...] | None:
+    """Read spans of time in seconds, sorted: ``5ms,20ms,1s``; a number alone is seconds; or None."""
+    if not isinstance(value, str):
+        return value
+    try:
+        budgets = {parse_seconds(option, part) or 0.0 for part in value.split(",")}
+    except UsageError:
+        budgets = {0.0}
+    if 0.0 in budgets:
+        raise UsageError(f"expected times above 0 as 5ms,20ms,1s, got {shown(value)}", option=option)
+    return tuple(sorted(budgets))
+
+
+def _limit(option: str, value: Any) -> float:
+    if not (seconds := parse_seconds(option, value)):
+        raise UsageError(f"expected seconds above 0, got {value}", option=option)
+    return seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Request for a benchmark; what each field means stands beside it, as the help of its option.
+
+    Raises
+    ------
+    UsageError
+        If a value cannot be, or two do not go together; names the option.
+    """
+
+    #: A problem, or files and folders.
+    what: tuple[str, ...] = ()
+    sizes: tuple[int, ...] | None = setting(
+        None, "Options", "Sizes of instances: 50,100.", metavar="SIZES", read=parse_numbers
+    )
+    budget: tuple[float, ...] | None = setting(
+        None,
+        "Options",
+        "Measure by time instead of steps: 5ms,20ms,1s an instance.",
+        metavar="TIMES",
+        read=parse_budgets,
+    )
+    steps: tuple[int, ...] = setting(
+        "10",
+        "Options",
+        "Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.",
+        metavar="FACTORS",
+        read=parse_numbers,
+    )
+    seeds: tuple[int, ...] = setting(
+        "1",
+        "Options",
+        "Runs of each instance: 1..5, or 1,2,3.",
+        metavar="SEEDS",
+        read=partial(parse_numbers, minimum=0),
+    )
+    count: int = setting(
+        100, "Options", "Instances of each size, at most.", metavar="N", read=parse_count, kind=int
+    )
+    policies: tuple[str, ...] | None = setting(
+        None,
+        "Options",
+        "Names or files, or none. Default: all shipped ones.",
+        metavar="NAMES",
+        read=parse_names,
+    )
+    neighbourhood: str | None = setting(
+        None, "Options", "Uniform proposals in this one, too: nearest:10 for tours.", metavar="NAME"
+    )
+    against: tuple[str, ...] | None = setting(
+        None,
+        "Options",
+        "Peers, other projects' solvers, by name; or all.",
+        metavar="NAMES",
+        read=parse_names,
+    )
+    time_limit: float = setting(
+        "1", "Options", "Time of a peer for each instance: 10, 500ms, 2m.", metavar="TIME", read=_limit
+    )
+    references: str | None = setting(
+        None,
+        "Options",
+        "Folder of reference objectives; for files, a list NAME : OBJECTIVE.",
+        metavar="DIR",
+    )
+    device: str = setting(
+        "auto", SEARCH, "Where to anneal by steps.", words=("auto", "cpu", "cuda"), read=parse_device
+    )
+    out: str | None = setting(
+        None, "Options", "Where runs.csv, summary.json and curves.png go.", metavar="DIR"
+    )
+    again: bool = setting(
+        False, "Options", "Measure anew what an earlier run has left in DIR.", read=parse_flag
+    )
+    #: Of each solver by steps; one for each core if not given.
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        read_settings(self)
+        if self.again and self.out is None:
+            raise UsageError("nothing is kept without a folder", option="again", use={"out": "DIR"})
+        if self.budget and self.device not in ("auto", "cpu"):
+            why = f"by seconds all solvers take turns on a CPU, got {self.device}"
+            raise UsageError(why, option="device", use={"device": "cpu"})
