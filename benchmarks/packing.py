@@ -72,10 +72,10 @@ def bins(folder: Path, count: int) -> None:
     for suite, seconds in suites:
         solver = NsaSolver(name="nsa-solve", settings={"threads": 1, "device": "cpu"}, budget=seconds)
         (runs,) = measure("bins", suite, [solver]).values()
-        used, reference = np.array([(scored.run.objective, scored.reference) for scored in runs]).T
+        used, reference = np.array([(run.objective, run.reference) for run in runs]).T
         bounds = np.array([BINS.bound(task.instance).value for task in suite.tasks])
         apart = (used < reference).sum(), (used > reference).sum(), f"{(used - reference).sum():g}"
-        spent = f"{1e3 * np.mean([scored.run.cpu_seconds for scored in runs]):.1f}"
+        spent = f"{1e3 * np.mean([run.cpu_seconds for run in runs]):.1f}"
         means = f"{used.mean():.3f}", f"{reference.mean():.3f}"
         row(suite.label, len(runs), *means, *apart, (used <= bounds).sum(), spent)
 
@@ -128,7 +128,7 @@ def knapsacks(folder: Path, count: int) -> None:
         steps = Steps(min(120 * size, 10_000))
         solver = NsaSolver(name="large-steps", settings=settings, budget=steps)
         (runs,) = measure("knapsacks", suite, [solver], timed=False).values()
-        gap, seconds = np.mean([(scored.gap, scored.run.cpu_seconds) for scored in runs], axis=0)
+        gap, seconds = np.mean([(run.gap, run.cpu_seconds) for run in runs], axis=0)
         row(size, f"{100 * gap:.5f}", f"{1e3 * seconds:.2f}")
     print()
     head("class", "n", "largest", "gap", "worst", "greedy with swaps", "s")
@@ -141,9 +141,9 @@ def knapsacks(folder: Path, count: int) -> None:
         made = [of_class(kind, size, largest, seed) for seed in range(min(count, 3))]
         suite = suite_of(f"{kind} {size} {largest}", KNAPSACKS, made)
         found, swaps, _ = measure("knapsacks", suite, solvers, timed=False).values()
-        gaps = [scored.gap for scored in found]
-        cells = np.mean(gaps), max(gaps), np.mean([scored.gap for scored in swaps])
-        seconds = np.mean([scored.run.cpu_seconds for scored in found])
+        gaps = [run.gap for run in found]
+        cells = np.mean(gaps), max(gaps), np.mean([run.gap for run in swaps])
+        seconds = np.mean([run.cpu_seconds for run in found])
         row(kind, size, largest, *(f"{100 * gap:.6f}" for gap in cells), f"{seconds:.2f}")
 
 

@@ -1,27 +1,44 @@
-"""A benchmark: solvers on suites, by steps as the paper has it, or by seconds."""
+"""A benchmark: solvers on suites, by steps as the paper has it, or by seconds; its files and its table."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import cached_property, partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nsa_cli.bench.choose import DEFAULT, choose_solvers
+from nsa_cli.bench.curves import save_curves
 from nsa_cli.bench.measure import Run, measure_each, runs_from, units_of
-from nsa_cli.bench.paper import Figure, find_contribution, load_figures
 from nsa_cli.bench.request import Request
-from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver
-from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
-from nsa_cli.bench.summary import SummaryRow, summarise
+from nsa_cli.bench.solvers import DEFAULT, Monitor, PeerSolver, Solver, choose_solvers
+from nsa_cli.bench.suites import (
+    Cell,
+    Figure,
+    Suite,
+    find_contribution,
+    load_figures,
+    suite_of_files,
+    suite_of_size,
+)
+from nsa_cli.bench.summary import COLUMNS, SummaryRow, format_rows, run_rows, summarise
 from nsa_cli.core.errors import InputError, UsageError
+from nsa_cli.core.extras import is_installed
+from nsa_cli.core.machine import cores, processor
+from nsa_cli.core.manifest import machine
+from nsa_cli.io.atomic import write_text
 from nsa_cli.io.journal import Journal
+from nsa_cli.io.json_text import dumps
+from nsa_cli.io.table import format_table
 from nsa_cli.pool import HERE, LostError, Pool, Unit
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.contribution import BenchContribution
 from nsa_cli.solver.choose import choose_device
+from nsa_cli.version import __version__
 
 #: With this share of a processor a thread has not been kept waiting.
 _FREE = 0.8
@@ -29,7 +46,7 @@ _FREE = 0.8
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark that is ready to run.
+    """A benchmark, and what it has found so far.
 
     Attributes
     ----------
@@ -38,15 +55,18 @@ class Benchmark:
     suites : list of Suite
     solvers : list of list of Solver
         By suite.
-    figures : tuple of Figure
+    figures : dict
         The paper's; none by seconds.
+    found : dict
+        Runs by the place of their unit.
     """
 
     request: Request
     contribution: BenchContribution
     suites: list[Suite]
     solvers: list[list[Solver]]
-    figures: tuple[Figure, ...] = ()
+    figures: dict[Cell, Figure] = field(default_factory=dict)
+    found: dict[int, list[Run]] = field(default_factory=dict)
 
     @cached_property
     def units(self) -> list[Unit]:
@@ -59,15 +79,15 @@ class Benchmark:
         """Count all runs, or those that a journal has."""
         return sum(unit.payload.size for unit in self.units if journal is None or unit.key in journal)
 
-    def runs(
-        self, monitor: Monitor, journal: Journal | None = None, pool: Pool = HERE
-    ) -> Iterator[tuple[int, list[Run]]]:
-        """Give what a journal has, and measure the rest; end early when asked to stop.
+    @property
+    def runs(self) -> list[Run]:
+        """Runs that are complete, in order."""
+        return [run for place in sorted(self.found) for run in self.found[place]]
 
-        Yields
-        ------
-        tuple of int and list of Run
-            The place of a portion, whose runs go into the journal before they are given, and the runs.
+    def run(self, monitor: Monitor, journal: Journal | None = None, pool: Pool = HERE) -> Iterator[None]:
+        """Take what a journal has, and measure the rest, step by step; end early when asked to stop.
+
+        What is found goes into the journal before it counts.
 
         Raises
         ------
@@ -76,17 +96,15 @@ class Benchmark:
         LostError
             At the end, if portions have ended the processes that measured them.
         """
-        known = [i for i, unit in enumerate(self.units) if journal is not None and unit.key in journal]
-        for i in known:
-            assert journal is not None
-            portion = self.units[i].payload
-            try:
-                yield i, runs_from(journal[self.units[i].key], portion)
-            except ValueError as error:
-                why = f"expected runs of {portion.suite.label}, got none: {error}"
-                raise InputError(why, str(journal.path), use={"again": None}) from None
+        for i, unit in enumerate(self.units):
+            if journal is not None and unit.key in journal:
+                try:
+                    self.found[i] = runs_from(journal[unit.key], unit.payload)
+                except ValueError as error:
+                    why = f"expected runs of {unit.payload.suite.label}, got none: {error}"
+                    raise InputError(why, str(journal.path), use={"again": None}) from None
         lost: list[str] = []
-        for i, outcome in self._measured(sorted({*range(len(self.units))} - {*known}), monitor, pool):
+        for i, outcome in self._measured(monitor, pool):
             portion = self.units[i].payload
             if isinstance(outcome, LostError):
                 name = portion.suite.names[portion.places[0]]
@@ -94,12 +112,14 @@ class Benchmark:
                 continue
             if journal is not None:
                 journal.append(self.units[i].key, outcome)
-            yield i, runs_from(outcome, portion)
+            self.found[i] = runs_from(outcome, portion)
+            yield
         if lost:
             raise LostError("; ".join(lost))
 
-    def _measured(self, todo: Sequence[int], monitor: Monitor, pool: Pool) -> Iterator[tuple[int, Any]]:
+    def _measured(self, monitor: Monitor, pool: Pool) -> Iterator[tuple[int, Any]]:
         """Measure portions: in order, or the longest first in several processes; give their outcomes."""
+        todo = sorted({*range(len(self.units))} - {*self.found})
         if pool == HERE:
             portions = [self.units[i].payload for i in todo]
             for k, outcome in measure_each(1, monitor, portions, 1.0, monitor.asked_to_stop):
@@ -111,20 +131,55 @@ class Benchmark:
                 for k, outcome in crew.share(units, do, monitor.asked_to_stop):
                     yield todo[k], outcome
 
-    def packages(self) -> list[str]:
-        """List the packages of the peers that run."""
-        solvers = [solver for solvers in self.solvers for solver in solvers]
-        peers = [solver.peer for solver in solvers if isinstance(solver, PeerSolver)]
-        return sorted({peer.package for peer in peers if peer.program is None})
+    @property
+    def rows(self) -> list[SummaryRow]:
+        """The table's rows of the runs done so far."""
+        return summarise(self.runs, self.figures, self.request.steps, self.contribution.power)
 
-    def rows(self, runs: Sequence[Run]) -> list[SummaryRow]:
-        """Make the table's rows of the runs done so far."""
-        return summarise(runs, self.figures, self.request.steps, self.contribution.power)
+    def table(self) -> str:
+        """Lay out the table; nothing where there is nothing in it."""
+        by_seconds = self.request.budget is not None
+        return format_rows(self.rows, self.caption(), by_seconds=by_seconds) if self.found else ""
 
-    def caption(self, runs: Sequence[Run]) -> list[str]:
-        """Legend of the columns, one sentence a line."""
-        caption = self._caption_by_seconds(runs) if self.request.budget else self._caption_by_steps()
-        return caption + circumstances_of(runs)
+    def write(self, folder: Path, *, last: bool = False) -> None:
+        """Write the files, each whole or not at all; at the end with the picture."""
+        if not self.found:
+            return
+        write_text(folder / "runs.csv", format_table(COLUMNS, run_rows(self.runs)))
+        about = {"command": _command(self.request), "caption": self.caption()} | self._circumstances()
+        head = [f"  {dumps(key)}: {dumps(value)}" for key, value in about.items()]
+        body = ",\n".join(f"    {dumps(row)}" for row in self.rows)
+        text = "{\n" + ",\n".join([*head, f'  "rows": [\n{body}\n  ]']) + "\n}\n"
+        write_text(folder / "summary.json", text)
+        if last and self.request.budget is not None and is_installed("matplotlib"):
+            save_curves(folder / "curves.png", self.rows)
+
+    def _circumstances(self) -> dict[str, Any]:
+        """Give date, versions, those of the peers too, and machine."""
+        peers = [solver.peer for some in self.solvers for solver in some if isinstance(solver, PeerSolver)]
+        packages = sorted({peer.package for peer in peers if peer.program is None})
+        return {
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": {"nsa-cli": __version__}
+            | {name: metadata.version(name) for name in ("numpy", *packages)},
+            "machine": machine() | {"processor": processor(), "cuda": _cuda()},
+            "threads": cores(),
+            "device": self.request.device,
+        }
+
+    def caption(self) -> list[str]:
+        """Legend of the columns, one sentence a line, and where times do not compare with each other."""
+        caption = self._caption_by_seconds() if self.request.budget else self._caption_by_steps()
+        if (most := max((run.processes for run in self.runs), default=1)) > 1:
+            caption.append(
+                f"Up to {most} processes measured at the same time: those of one machine share its memory "
+                "and caches, and their times are not those of one alone."
+            )
+        if len(processors := dict.fromkeys(run.processor for run in self.runs)) > 1:
+            caption.append(
+                f"Measured on {' and '.join(processors)}: times on one do not compare with the others."
+            )
+        return caption
 
     def _caption_by_steps(self) -> list[str]:
         problem, seeds, known = self.suites[0].problem, self.request.seeds, self.contribution.references
@@ -153,7 +208,7 @@ class Benchmark:
             ]
         return caption
 
-    def _caption_by_seconds(self, runs: Sequence[Run]) -> list[str]:
+    def _caption_by_seconds(self) -> list[str]:
         counts = ", ".join(f"{len(suite.tasks)} of {suite.label}" for suite in self.suites)
         references = [reference for suite in self.suites for reference in suite.references]
         known, rest = sum(reference is not None for reference in references), "the best of this table"
@@ -165,23 +220,10 @@ class Benchmark:
             "behind: difference to the first row of the budget, on the same instances; positive is worse.",
             "CPU ms: processor time of all threads; ms: by the clock.",
         ]
-        if (share := processor_share(runs)) < _FREE:
+        if (share := processor_share(self.runs)) < _FREE:
             busy = f"threads of ours had {100 * share:.0f} % of a processor"
             caption.append(f"The machine was busy: {busy}. Measure again.")
         return caption
-
-
-def circumstances_of(runs: Sequence[Run]) -> list[str]:
-    """Say in sentences where times of runs do not compare with each other, or with those of one process."""
-    said, processors = [], dict.fromkeys(run.processor for run in runs)
-    if (most := max((run.processes for run in runs), default=1)) > 1:
-        said.append(
-            f"Up to {most} processes measured at the same time: those of one machine share its memory and "
-            "caches, and their times are not those of one alone."
-        )
-    if len(processors) > 1:
-        said.append(f"Measured on {' and '.join(processors)}: times on one do not compare with the others.")
-    return said
 
 
 def prepare(request: Request) -> Benchmark:
@@ -196,7 +238,7 @@ def prepare(request: Request) -> Benchmark:
     suites = _suites(request)
     contribution = find_contribution(suites[0].problem)
     solvers = [choose_solvers(suite, contribution, request) for suite in suites]
-    figures = () if request.budget else load_figures(suites[0].problem)
+    figures = {} if request.budget else load_figures(suites[0].problem)
     return Benchmark(request, contribution, suites, solvers, figures)
 
 
@@ -223,3 +265,42 @@ def processor_share(runs: Sequence[Run]) -> float:
     ours = [run for run in runs if run.solver.threads == 1 and isinstance(run.solver.budget, float)]
     seconds = sum(run.seconds for run in ours)
     return sum(run.cpu_seconds for run in ours) / seconds if seconds else 1.0
+
+
+def make_folder(path: str) -> Path:
+    """Make a folder for results, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If that cannot be, or it cannot be written.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}", option="out") from None
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{path}: no permission to write", option="out")
+    return folder
+
+
+def _cuda() -> str | None:
+    """Name of the CUDA device that torch would take, if there is one."""
+    if not is_installed("torch"):
+        return None
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+
+
+def _command(request: Request) -> str:
+    """Write the command that repeats the benchmark; by seconds, as far as the clock allows."""
+    unused = {"what", "threads", "out", "again"}
+    unused |= {"steps", "time_limit", "device"} if request.budget else set()
+    words = ["nsa", "benchmark", *request.what]
+    for name in (f.name for f in fields(request) if f.name not in unused):
+        if (value := getattr(request, name)) is not None:
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words += ["--" + name.replace("_", "-"), text or "none"]
+    return shlex.join(words)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.options import parse_count, parse_device, parse_flag, parse_seconds
+from nsa_cli.core.options import parse_count, parse_device, parse_flag, parse_seconds, parse_text
 from nsa_cli.core.setting import SEARCH, read_settings, setting
 
 #: A number, or a range; how many a range has at most.
@@ -63,6 +63,10 @@ def _limit(option: str, value: Any) -> float:
     return seconds
 
 
+def _option(default: Any, metavar: str | None, read: Any, text: str, **known: Any) -> Any:
+    return setting(default, "Options", text, metavar=metavar, read=read, **known)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """Request for a benchmark; what each field means stands beside it, as the help of its option.
@@ -75,68 +79,35 @@ class Request:
 
     #: A problem, or files and folders.
     what: tuple[str, ...] = ()
-    sizes: tuple[int, ...] | None = setting(
-        None, "Options", "Sizes of instances: 50,100.", metavar="SIZES", read=parse_numbers
+    sizes: tuple[int, ...] | None = _option(None, "SIZES", parse_numbers, "Sizes of instances: 50,100.")
+    budget: tuple[float, ...] | None = _option(
+        None, "TIMES", parse_budgets, "Measure by time instead of steps: 5ms,20ms,1s an instance."
     )
-    budget: tuple[float, ...] | None = setting(
-        None,
-        "Options",
-        "Measure by time instead of steps: 5ms,20ms,1s an instance.",
-        metavar="TIMES",
-        read=parse_budgets,
+    steps: tuple[int, ...] = _option(
+        "10", "FACTORS", parse_numbers, "Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1."
     )
-    steps: tuple[int, ...] = setting(
-        "10",
-        "Options",
-        "Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.",
-        metavar="FACTORS",
-        read=parse_numbers,
+    seeds: tuple[int, ...] = _option(
+        "1", "SEEDS", partial(parse_numbers, minimum=0), "Runs of each instance: 1..5, or 1,2,3."
     )
-    seeds: tuple[int, ...] = setting(
-        "1",
-        "Options",
-        "Runs of each instance: 1..5, or 1,2,3.",
-        metavar="SEEDS",
-        read=partial(parse_numbers, minimum=0),
+    count: int = _option(100, "N", parse_count, "Instances of each size, at most.", kind=int)
+    policies: tuple[str, ...] | None = _option(
+        None, "NAMES", parse_names, "Names or files, or none. Default: all shipped ones."
     )
-    count: int = setting(
-        100, "Options", "Instances of each size, at most.", metavar="N", read=parse_count, kind=int
+    neighbourhood: str | None = _option(
+        None, "NAME", parse_text, "Uniform proposals in this one, too: nearest:10 for tours."
     )
-    policies: tuple[str, ...] | None = setting(
-        None,
-        "Options",
-        "Names or files, or none. Default: all shipped ones.",
-        metavar="NAMES",
-        read=parse_names,
+    against: tuple[str, ...] | None = _option(
+        None, "NAMES", parse_names, "Peers, other projects' solvers, by name; or all."
     )
-    neighbourhood: str | None = setting(
-        None, "Options", "Uniform proposals in this one, too: nearest:10 for tours.", metavar="NAME"
-    )
-    against: tuple[str, ...] | None = setting(
-        None,
-        "Options",
-        "Peers, other projects' solvers, by name; or all.",
-        metavar="NAMES",
-        read=parse_names,
-    )
-    time_limit: float = setting(
-        "1", "Options", "Time of a peer for each instance: 10, 500ms, 2m.", metavar="TIME", read=_limit
-    )
-    references: str | None = setting(
-        None,
-        "Options",
-        "Folder of reference objectives; for files, a list NAME : OBJECTIVE.",
-        metavar="DIR",
+    time_limit: float = _option("1", "TIME", _limit, "Time of a peer for each instance: 10, 500ms, 2m.")
+    references: str | None = _option(
+        None, "DIR", parse_text, "Folder of reference objectives; for files, a list NAME : OBJECTIVE."
     )
     device: str = setting(
         "auto", SEARCH, "Where to anneal by steps.", words=("auto", "cpu", "cuda"), read=parse_device
     )
-    out: str | None = setting(
-        None, "Options", "Where runs.csv, summary.json and curves.png go.", metavar="DIR"
-    )
-    again: bool = setting(
-        False, "Options", "Measure anew what an earlier run has left in DIR.", read=parse_flag
-    )
+    out: str | None = _option(None, "DIR", parse_text, "Where runs.csv, summary.json and curves.png go.")
+    again: bool = _option(False, None, parse_flag, "Measure anew what an earlier run has left in DIR.")
     #: Of each solver by steps; one for each core if not given.
     threads: int | None = None
 

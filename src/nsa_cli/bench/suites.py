@@ -1,22 +1,25 @@
-"""Test suites: the paper's sets, random instances or files, with reference objectives."""
+"""What is measured, and beside what: instances, their reference objectives, and the paper's figures."""
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from nsa_cli.api import Unread, generate
-from nsa_cli.bench.paper import find_contribution
 from nsa_cli.core.errors import UsageError, shown
+from nsa_cli.core.folder import find_part
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
 from nsa_cli.inputs import read_inputs
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.source import read_source
+from nsa_cli.problems.contribution import BenchContribution
 
 #: Seed of random instances, for sizes that the paper has no test set of.
 _SEED = 0
@@ -142,7 +145,7 @@ def _read_array(folder: Path, problem: Problem[Any], size: int) -> list[float]:
     try:
         array = loaded if known.key is None else loaded[known.key]
         return [float(x) for x in np.asarray(array, dtype=np.float64).reshape(-1)]
-    except (ValueError, TypeError, KeyError, IndexError, OverflowError):
+    except (ValueError, TypeError, KeyError, IndexError):
         inside = f" with an array {known.key}" if known.key else ""
         raise UsageError(f"{path}: expected a NumPy file{inside}", option="references") from None
 
@@ -165,3 +168,71 @@ def read_references(path: Path) -> dict[str, float]:
         elif line.strip():
             raise source.error(f"expected NAME : OBJECTIVE, got {shown(line)}", number)
     return known
+
+
+def find_contribution(problem: Problem[Any]) -> BenchContribution:
+    """Find the benchmark data of a problem's package; the defaults for a problem without."""
+    return find_part(problem, "bench", "contribution") or BenchContribution()
+
+
+#: Solvers of the paper that our own rows are compared with.
+OURS = {"sa": "SA", "ppo": "PPO", "es": "ES"}
+
+
+#: A figure's solver, size, steps and mode.
+Cell: TypeAlias = tuple[str, int, int | None, str]
+
+
+class Figure(NamedTuple):
+    """One cell of the paper's tables.
+
+    Attributes
+    ----------
+    table : str
+        The table's label.
+    solver : str
+    size : int
+    steps : int or None
+        Multiple of N (of N^2 for tours); None for other kinds of solvers.
+    mode : str
+        ``sampled``, ``greedy`` or empty.
+    value : float
+    spread, gap_percent : float or None
+        Mean objective, standard deviation over seeds, gap.
+    time : str
+        As printed.
+    note : str
+        Ours; begins with ``misprint`` where the figure is not this cell's.
+    """
+
+    table: str
+    solver: str
+    size: int
+    steps: int | None
+    mode: str
+    value: float
+    spread: float | None
+    gap_percent: float | None
+    time: str
+    note: str
+
+    @property
+    def cell(self) -> Cell:
+        """Its place, whatever the table."""
+        return self[1:5]
+
+
+def load_figures(problem: Problem[Any]) -> dict[Cell, Figure]:
+    """Read the paper's figures of a problem; none for a problem without."""
+    try:
+        text = (resources.files(type(problem).__module__) / "paper.csv").read_text(encoding="utf-8")
+    except (FileNotFoundError, ModuleNotFoundError, TypeError):  # a problem in one file is no package
+        return {}
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return {figure.cell: figure for figure in map(_figure, rows)}
+
+
+def _figure(row: dict[str, str]) -> Figure:
+    numbers = {key: float(row[key]) if row[key] else None for key in ("value", "spread", "gap_percent")}
+    integers = {"size": int(row["size"]), "steps": int(row["steps"]) if row["steps"] else None}
+    return Figure(**{**row, **numbers, **integers})  # type: ignore[arg-type]

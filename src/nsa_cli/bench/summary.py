@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from nsa_cli.bench import statistics
 from nsa_cli.bench.measure import Run
-from nsa_cli.bench.paper import Cell, Figure, best_figures, published
 from nsa_cli.bench.solvers import Solver, format_budget
+from nsa_cli.bench.suites import Cell, Figure, Suite
 from nsa_cli.core.options import Steps
 from nsa_cli.report.text import draw
 
@@ -21,76 +21,24 @@ COLUMNS = (
 )
 
 
-class SummaryRow(NamedTuple):
-    """One row of the table, a solver with a budget on a suite; the names are keys of ``summary.json``.
+#: One row of the table, a solver with a budget on a suite, by `KEYS`; None where there is no such thing.
+SummaryRow: TypeAlias = dict[str, Any]
 
-    Attributes
-    ----------
-    set, problem : str
-    size : int
-        The largest of the suite.
-    solver, budget, mode : str
-    kind : str
-        ``nsa``, ``heuristic``, ``peer``, or ``published``: not measured.
-    threads : int or None
-        At most; None where the solver decides.
-    instances, seeds, batch : int
-    mean : float
-        Objective, over instances and seeds.
-    ci95 : float
-        Half width of the 95 % confidence interval of the mean over instances.
-    std_seeds : float
-        Standard deviation of the seeds' means.
-    gap, gap_ci95 : float
-        Mean of the instances' gaps, relative, and its half width; positive is worse than the reference.
-    gap_of_means : float
-    worst : float
-        Largest gap.
-    behind, behind_ci95 : float
-        Mean difference to the gaps of the budget's first solver on the same instances, and its half width;
-        positive is worse.
-    seconds, cpu_seconds : float
-        An instance's.
-    seconds_total : float
-        A seed's.
-    paper_value, paper_spread, paper_gap : float
-        The gap relative, as ours.
-    paper_solver, paper_table, paper_time, paper_note : str
-    difference : float
-        To the paper's value; positive is better than the paper, whatever the sense.
-    """
-
-    set: str
-    problem: str
-    size: int
-    solver: str
-    kind: str
-    budget: str = ""
-    mode: str = ""
-    threads: int | None = None
-    instances: int | None = None
-    seeds: int | None = None
-    batch: int | None = None
-    mean: float | None = None
-    ci95: float | None = None
-    std_seeds: float | None = None
-    gap: float | None = None
-    gap_ci95: float | None = None
-    gap_of_means: float | None = None
-    worst: float | None = None
-    behind: float | None = None
-    behind_ci95: float | None = None
-    seconds: float | None = None
-    cpu_seconds: float | None = None
-    seconds_total: float | None = None
-    paper_solver: str | None = None
-    paper_table: str | None = None
-    paper_value: float | None = None
-    paper_spread: float | None = None
-    paper_gap: float | None = None
-    paper_time: str | None = None
-    paper_note: str | None = None
-    difference: float | None = None
+#: Keys of a row, as ``summary.json`` has them.
+#:
+#: ``size`` is the largest of the suite. ``kind`` is nsa, heuristic, peer, or published: not measured. Solvers
+#: without ``threads`` decide themselves. ``mean`` is over instances and seeds, ``ci95`` half the 95 %
+#: confidence interval over instances, ``std_seeds`` the standard deviation of the seeds' means. ``gap`` is
+#: the mean of the instances' gaps, relative, positive where worse than the reference; ``behind`` the mean
+#: difference to the gaps of the budget's first solver on the same instances. ``seconds`` are an instance's,
+#: ``seconds_total`` a seed's. ``difference`` is to the paper's value, positive where better than the paper.
+KEYS = (
+    *("set", "problem", "size", "solver", "kind", "budget", "mode", "threads", "instances", "seeds", "batch"),
+    *("mean", "ci95", "std_seeds", "gap", "gap_ci95", "gap_of_means", "worst", "behind", "behind_ci95"),
+    *("seconds", "cpu_seconds", "seconds_total"),
+    *("paper_solver", "paper_table", "paper_value", "paper_spread", "paper_gap", "paper_time", "paper_note"),
+    "difference",
+)
 
 
 def scored(runs: Sequence[Run]) -> list[Run]:
@@ -123,53 +71,59 @@ def run_rows(runs: Sequence[Run]) -> list[list[Any]]:
 
 
 def summarise(
-    runs: Sequence[Run], figures: Iterable[Figure] = (), steps: Sequence[int] = (), power: int = 1
+    runs: Sequence[Run], figures: Mapping[Cell, Figure], steps: Sequence[int] = (), power: int = 1
 ) -> list[SummaryRow]:
     """Average the runs, suite by suite in the order of the solvers, then list the paper's other figures.
 
     Parameters
     ----------
     runs : sequence of Run
-    figures : iterable of Figure
-        The paper's.
+    figures : mapping
+        The paper's, by solver, size, steps and mode.
     steps : sequence of int
         Multiples asked for: no others of the paper's are shown.
     power : {1, 2}
         They are multiples of N, or N^2.
     """
-    best, rows = best_figures(figures), list[SummaryRow]()
+    rows: list[SummaryRow] = []
+    order = list(dict.fromkeys(figure.solver for figure in figures.values()))
     suites: dict[str, dict[tuple[str, str], list[Run]]] = {}
     for run in scored(runs):
         group = run.solver.name, format_budget(run.solver.budget)
         suites.setdefault(run.suite.label, {}).setdefault(group, []).append(run)
     for groups in suites.values():
         first: dict[str, list[Run]] = {}
-        taken: list[Cell | None] = []
+        rest = dict(figures)
         for (_, budget), some in groups.items():
             suite = some[0].suite
-            taken.append(_cell(some[0].solver, suite.size))
-            figure = None if taken[-1] is None else best.get(taken[-1])
-            rows.append(_measured(some, first.setdefault(budget, some), figure))
-        for figure in published(best, suite.size, steps, taken):
-            rows.append(
-                SummaryRow(
-                    set=suite.label,
-                    problem=suite.problem.name,
-                    size=suite.size,
-                    solver=f"{figure.solver} {figure.mode}".strip(),
-                    kind="published",
-                    budget="" if figure.steps is None else format_budget(Steps(figure.steps, power)),
-                    mode=figure.mode,
-                    **_paper_columns(figure),
-                )
-            )
+            cell = _cell(some[0].solver, suite.size)
+            rest.pop(cell, None)
+            rows.append(_measured(some, first.setdefault(budget, some), figures.get(cell)))
+        published = [f for f in rest.values() if f.size == suite.size and f.steps in (None, *steps)]
+        for f in sorted(published, key=lambda f: (order.index(f.solver), f.mode, f.steps or 0)):
+            head = {"solver": f"{f.solver} {f.mode}".strip(), "kind": "published", "mode": f.mode}
+            budget = "" if f.steps is None else format_budget(Steps(f.steps, power))
+            rows.append(_row(suite, f, **head, budget=budget))
     return rows
 
 
-def _cell(solver: Solver, size: int) -> Cell | None:
+def _row(suite: Suite, figure: Figure | None, **found: Any) -> SummaryRow:
+    """Make a row of what is known of it, with the paper's figure beside it."""
+    row = (
+        dict.fromkeys(KEYS) | {"set": suite.label, "problem": suite.problem.name, "size": suite.size} | found
+    )
+    if figure is None:
+        return row
+    keys = ("solver", "table", "value", "spread", "time", "note")
+    paper = {f"paper_{key}": getattr(figure, key) for key in keys if getattr(figure, key) != ""}
+    gap = None if figure.gap_percent is None else figure.gap_percent / 100
+    return row | paper | {"paper_gap": gap}
+
+
+def _cell(solver: Solver, size: int) -> Cell:
     """Give the cell of the paper's tables that a solver is compared with at a size."""
     multiple = int(solver.budget.factor) if isinstance(solver.budget, Steps) else None
-    return None if solver.paper is None else (solver.paper, size, multiple, solver.mode)
+    return solver.paper or "", size, multiple, solver.mode
 
 
 def _measured(runs: Sequence[Run], first: Sequence[Run], figure: Figure | None) -> SummaryRow:
@@ -183,13 +137,10 @@ def _measured(runs: Sequence[Run], first: Sequence[Run], figure: Figure | None) 
     paired = solver.budget is not None and first is not runs and len(first) == len(runs)
     behind = gaps - [run.gap for run in first] if paired else np.full(len(gaps), np.nan)
     gap_of_means = statistics.relative(mean, float(references.mean()), sense)
-    difference = None
-    if figure is not None and figure.value is not None:
-        difference = figure.value - mean if sense == "min" else mean - figure.value
-    return SummaryRow(
-        set=suite.label,
-        problem=suite.problem.name,
-        size=suite.size,
+    difference = None if figure is None else (figure.value - mean) * (1 if sense == "min" else -1)
+    return _row(
+        suite,
+        figure,
         solver=solver.name,
         kind=solver.kind,
         budget=format_budget(solver.budget),
@@ -211,24 +162,7 @@ def _measured(runs: Sequence[Run], first: Sequence[Run], figure: Figure | None) 
         cpu_seconds=float(cpu_seconds.mean()),
         seconds_total=float(seconds.mean()) * instances,
         difference=difference,
-        **_paper_columns(figure),
     )
-
-
-def _paper_columns(figure: Figure | None) -> dict[str, Any]:
-    if figure is None:
-        return {}
-    keys = ("solver", "table", "value", "spread", "time", "note")
-    columns = {f"paper_{key}": getattr(figure, key) for key in keys if getattr(figure, key) != ""}
-    return columns | {"paper_gap": None if figure.gap_percent is None else figure.gap_percent / 100}
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
-
-
-def _percent(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{100 * value:.{digits}f}"
 
 
 def _seconds(value: float | None) -> str:
@@ -238,35 +172,33 @@ def _seconds(value: float | None) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 else f"{value:.6f}"
 
 
-_LEFT = ("set", "solver", "steps")
-
-#: Columns of a benchmark by steps, and by seconds; those without any text are left out.
-_BY_STEPS: dict[str, Callable[[SummaryRow], str]] = {
-    "size": lambda row: str(row.size),
-    "solver": lambda row: row.solver,
-    "steps": lambda row: row.budget,
-    "mean": lambda row: "published" if row.kind == "published" else _number(row.mean, ".4f"),
-    "± 95 %": lambda row: _number(row.ci95, ".4f"),
-    "std seeds": lambda row: _number(row.std_seeds, ".4f"),
-    "gap %": lambda row: _percent(row.gap, 3),
-    "s/instance": lambda row: _seconds(row.seconds),
-    "s total": lambda row: row.paper_time or "" if row.kind == "published" else _seconds(row.seconds_total),
-    "paper": lambda row: _number(row.paper_value, ".3f") + (row.paper_note or ""),
-    "paper %": lambda row: _percent(row.paper_gap, 2),
-    "difference": lambda row: _number(row.difference, "+.4f"),
+#: Columns of a benchmark by steps, and by seconds: key, form, factor. Those without any text are left out.
+_BY_STEPS = {
+    "size": ("size", "", 1),
+    "solver": ("solver", "", 1),
+    "steps": ("budget", "", 1),
+    "mean": ("mean", ".4f", 1),
+    "± 95 %": ("ci95", ".4f", 1),
+    "std seeds": ("std_seeds", ".4f", 1),
+    "gap %": ("gap", ".3f", 100),
+    "s/instance": ("seconds", "", 1),
+    "s total": ("seconds_total", "", 1),
+    "paper": ("paper_value", ".3f", 1),
+    "paper %": ("paper_gap", ".2f", 100),
+    "difference": ("difference", "+.4f", 1),
 }
-_BY_SECONDS: dict[str, Callable[[SummaryRow], str]] = {
-    "set": lambda row: row.set,
-    "budget": lambda row: row.budget,
-    "solver": lambda row: row.solver,
-    "mean": lambda row: _number(row.mean, ".6g"),
-    "gap %": lambda row: _percent(row.gap, 4),
-    "± 95 %": lambda row: _percent(row.gap_ci95, 4),
-    "worst %": lambda row: _percent(row.worst, 4),
-    "behind %": lambda row: _percent(row.behind, 4),
-    "± ": lambda row: _percent(row.behind_ci95, 4),
-    "CPU ms": lambda row: _number(1e3 * (row.cpu_seconds or 0.0), ".3g"),
-    "ms": lambda row: _number(1e3 * (row.seconds or 0.0), ".3g"),
+_BY_SECONDS = {
+    "set": ("set", "", 1),
+    "budget": ("budget", "", 1),
+    "solver": ("solver", "", 1),
+    "mean": ("mean", ".6g", 1),
+    "gap %": ("gap", ".4f", 100),
+    "± 95 %": ("gap_ci95", ".4f", 100),
+    "worst %": ("worst", ".4f", 100),
+    "behind %": ("behind", ".4f", 100),
+    "± ": ("behind_ci95", ".4f", 100),
+    "CPU ms": ("cpu_seconds", ".3g", 1e3),
+    "ms": ("seconds", ".3g", 1e3),
 }
 
 
@@ -275,19 +207,35 @@ def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_second
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    notes = dict.fromkeys(row.paper_note for row in rows if row.paper_note)
-    marks = {note: f"({k})" for k, note in enumerate(notes, 1)}
-    lines = [*caption, *(f"{mark} {note}" for note, mark in marks.items())]
+    notes = dict.fromkeys(row["paper_note"] for row in rows if row["paper_note"])
+    marks = {note: f" ({k})" for k, note in enumerate(notes, 1)}
+    lines = [*caption, *(f"{mark.strip()} {note}" for note, mark in marks.items())]
     style: dict[str, Any] = {"title_justify": "left", "title_style": "", "box": SIMPLE_HEAD}
     style |= {"caption_justify": "left", "caption_style": "", "pad_edge": False}
-    table = Table(title=rows[0].problem, caption="\n".join(lines), **style)
-    marked = [row._replace(paper_note=row.paper_note and f" {marks[row.paper_note]}") for row in rows]
-    columns = _BY_SECONDS if by_seconds else _BY_STEPS
-    cells = {name: [cell(row) for row in marked] for name, cell in columns.items()}
+    table = Table(title=rows[0]["problem"], caption="\n".join(lines), **style)
+    cells = {
+        name: [_cell_text(row, *column) for row in rows]
+        for name, column in (_BY_SECONDS if by_seconds else _BY_STEPS).items()
+    }
+    if not by_seconds:
+        for k, row in enumerate(rows):
+            cells["paper"][k] += marks.get(row["paper_note"], "")
+            cells["s/instance"][k], cells["s total"][k] = (
+                _seconds(row["seconds"]),
+                _seconds(row["seconds_total"]),
+            )
+            if row["kind"] == "published":
+                cells["mean"][k], cells["s total"][k] = "published", row["paper_time"] or ""
     used = {name: texts for name, texts in cells.items() if any(texts)}
     for name in used:
-        table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=True)
-    ends = [(row.set, row.budget if by_seconds else row.kind) for row in rows]
+        left = name in ("set", "solver", "steps")
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    ends = [(row["set"], row["budget" if by_seconds else "kind"]) for row in rows]
     for texts, end, after in zip(zip(*used.values(), strict=True), ends, [*ends[1:], ends[-1]], strict=True):
         table.add_row(*texts, end_section=end != after)
     return draw(table, width=160)
+
+
+def _cell_text(row: SummaryRow, key: str, form: str, factor: float) -> str:
+    value = row[key]
+    return "" if value is None else format(factor * value, form) if form else str(value)

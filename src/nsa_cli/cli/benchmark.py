@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from dataclasses import replace
 from typing import Annotated
 
@@ -28,42 +29,46 @@ _What = Annotated[
 ]
 
 
+#: Seconds between two writings of all files while the benchmark runs.
+_PAUSE = 5.0
+
+
 @expanded
 def benchmark(
     what: _What, request: Request, jobs: Jobs = None, cluster: Cluster = None, quiet: Quiet = False
 ) -> int:
     """Measure solvers on test sets or files. Solve as it is, annealing, heuristics, and peers if named."""
     pool, console = Pool.of(jobs, cluster), Console(quiet)
-    from nsa_cli.bench.benchmark import prepare
-    from nsa_cli.bench.results import Results
+    from nsa_cli.bench.benchmark import make_folder, prepare
     from nsa_cli.bench.solvers import Monitor
 
     with Signals() as signals, contextlib.ExitStack() as stack:
         ready = prepare(replace(request, what=tuple(what), threads=pool.threads))
-        results, journal, size = Results(ready), None, ready.size()
-        if results.folder is not None:
+        folder, journal, size, written = None, None, ready.size(), float("-inf")
+        if request.out is not None:
+            folder = make_folder(request.out)
             if request.budget and not is_installed("matplotlib"):
                 console.warn(f"no picture: it needs {how_to_install('matplotlib')}")
-            path = results.folder / "journal.jsonl"
-            journal = stack.enter_context(Journal(path, "benchmark", anew=request.again))
+            journal = Journal(folder / "journal.jsonl", "benchmark", anew=request.again)
+            stack.enter_context(journal)
             if known := ready.size(journal):
                 rest = f"{size - known} are measured" if known < size else "nothing is measured"
-                console.tell(f"{known} of {size} runs are in {path}; {rest}")
+                console.tell(f"{known} of {size} runs are in {journal.path}; {rest}")
         try:
             with Live("measuring", shown=not quiet) as live:
-                for place, runs in ready.runs(
-                    Monitor(lambda: signals.received != 0, live.tell), journal, pool
-                ):
-                    results.add(place, runs)
+                for _ in ready.run(Monitor(lambda: signals.received != 0, live.tell), journal, pool):
+                    if folder is not None and time.monotonic() > written + _PAUSE:
+                        ready.write(folder)
+                        written = time.monotonic()
                     if pool != HERE:
-                        done = len(results.runs)
-                        live.tell(f"{done} of {size} runs", done / size)
+                        live.tell(f"{len(ready.runs)} of {size} runs", len(ready.runs) / size)
         finally:
-            results.write(last=True)
-        if table := results.table():
+            if folder is not None:
+                ready.write(folder, last=True)
+        if table := ready.table():
             emit(table, None)
-        if results.complete:
+        if len(ready.runs) == size:
             return signals.exit_code
         rest = "; the same command measures the rest" if journal is not None else ""
-        say(f"interrupted: {len(results.runs)} of {size} runs are complete{rest}")
+        say(f"interrupted: {len(ready.runs)} of {size} runs are complete{rest}")
         return signals.exit_code or 1

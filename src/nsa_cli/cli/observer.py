@@ -71,9 +71,9 @@ class Extras:
         """Find the drawing for a picture of the solution; None if none is asked for."""
         if self.plot is None:
             return None
-        from nsa_cli.report.plots import drawing_of
+        from nsa_cli.report.plots import need_drawing
 
-        return drawing_of(tasks[0].problem, "plot")
+        return need_drawing(tasks[0].problem.drawing(), tasks[0].problem.name, "plot")
 
 
 class Observer:
@@ -128,10 +128,11 @@ class Observer:
         """Write the curve and the picture, each whole or not at all."""
         trace, curve = self._trace, self._extras.curve
         if self._drawing is not None and self._extras.plot is not None:
-            from nsa_cli.report.plots import save_solution
+            from nsa_cli.report.plots import solution_picture, write_picture
 
             way = None if trace is None else trace.path(result.raw)
-            save_solution(self._extras.plot, self._drawing, result.instance, result.raw, way)
+            figure = solution_picture(self._drawing, result.instance, result.raw, way)
+            write_picture(figure, self._extras.plot)
         if trace is None or curve is None:
             return
         if Path(curve).suffix.lower() == ".csv":
@@ -144,9 +145,9 @@ class Observer:
                 )
             self._console.warn(f"there is no annealing curve: {why}")
         elif Path(curve).suffix.lower() != ".csv":
-            from nsa_cli.report.plots import save_run
+            from nsa_cli.report.plots import run_picture, write_picture
 
-            save_run(curve, trace.rows(), result.instance.name, _known(result))
+            write_picture(run_picture(trace.rows(), result.instance.name, _known(result)), curve)
 
 
 def _known(result: Result) -> tuple[str, Number] | None:

@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nsa_cli.core.drawing import BLACK, BLUE, GREY, ORANGE, RED, SKY, Drawing, LearntView, number, title
+from nsa_cli.core.drawing import BLACK, BLUE, GREY, ORANGE, RED, SKY, Drawing, number, title
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.extras import how_to_install, is_installed, need
 from nsa_cli.core.instance import Instance, Number, Solution
-from nsa_cli.core.problem import Problem
 from nsa_cli.io.atomic import write_bytes
 from nsa_cli.report.trace import Row
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Formats by file name ending, with the metadata to leave out: it would differ from run to run.
@@ -76,17 +77,6 @@ def check_picture(option: str, path: str, others: Sequence[str] = ()) -> None:
         raise UsageError(f"needs {how_to_install('matplotlib')}", option=option)
 
 
-def drawing_of(problem: Problem[Any], option: str | None = None) -> Drawing[Any]:
-    """Find the drawing of a problem; `option` is named in errors.
-
-    Raises
-    ------
-    UsageError
-        If there is none.
-    """
-    return need_drawing(problem.drawing(), problem.name, option)
-
-
 def need_drawing(drawing: Drawing[Any] | None, problem: str, option: str | None = None) -> Drawing[Any]:
     """Insist on a drawing and on what it is made with; `problem` is a name, `option` is named in errors.
 
@@ -101,20 +91,7 @@ def need_drawing(drawing: Drawing[Any] | None, problem: str, option: str | None 
     return drawing
 
 
-def save(path: str | Path, shape: tuple[float, float], draw: Callable[[Figure], None]) -> None:
-    """Draw a figure and write it, in the format that the file's ending means; see `drawn`.
-
-    Parameters
-    ----------
-    path : str or Path
-        As `check_picture` wants it.
-    shape, draw
-        As for `drawn`.
-    """
-    write_figure(drawn(shape, draw), path)
-
-
-def drawn(shape: tuple[float, float], draw: Callable[[Figure], None]) -> Figure:
+def picture(shape: tuple[float, float], draw: Callable[..., None], *what: Any) -> Figure:
     """Draw a figure that a notebook shows.
 
     Parameters
@@ -122,14 +99,33 @@ def drawn(shape: tuple[float, float], draw: Callable[[Figure], None]) -> Figure:
     shape : tuple of float
         Width and height in inches.
     draw : callable
-        ``draw(figure)``, on an empty figure with constrained layout.
+        ``draw(figure, *what)``, on an empty figure with constrained layout.
+    *what
     """
-    from matplotlib import rc_context
-
-    with rc_context(_STYLE), _silence():
+    with _styled():
         figure = _notebook_figure()(figsize=shape, layout="constrained")
-        draw(figure)
+        draw(figure, *what)
     return figure
+
+
+def solution_picture(
+    drawing: Drawing[Any], instance: Instance, solution: Solution, way: Solution | None = None
+) -> Figure:
+    """Draw a solution, with the `way` that led to it where the drawing follows one."""
+    return picture(drawing.shape(instance, solution), drawing.solution, instance, solution, way)
+
+
+def write_picture(figure: Figure, path: str | Path) -> None:
+    """Write a figure in the format that the file's ending means, as `check_picture` wants it."""
+    write_bytes(path, picture_bytes(figure, Path(path).suffix.lower()))
+
+
+def picture_bytes(figure: Figure, suffix: str = ".png") -> bytes:
+    """Render a figure in the format of a file name ending."""
+    buffer = io.BytesIO()
+    with _styled():
+        figure.savefig(buffer, format=suffix[1:], metadata=_FORMATS[suffix])
+    return buffer.getvalue()
 
 
 @functools.cache
@@ -139,152 +135,93 @@ def _notebook_figure() -> type[Figure]:
 
     class NotebookFigure(Figure):  # type: ignore[misc,unused-ignore]  # checked with and without matplotlib
         def _repr_png_(self) -> bytes:
-            return figure_bytes(self)
+            return picture_bytes(self)
 
     return NotebookFigure
 
 
-def figure_bytes(figure: Figure, suffix: str = ".png") -> bytes:
-    """Render a figure in the format of a file name ending."""
+@contextlib.contextmanager
+def _styled() -> Iterator[None]:
+    """Context with our style, in which nothing is said of missing glyphs and fonts."""
     from matplotlib import rc_context
 
-    buffer = io.BytesIO()
-    with rc_context(_STYLE), _silence():
-        figure.savefig(buffer, format=suffix[1:], metadata=_FORMATS[suffix])
-    return buffer.getvalue()
-
-
-def write_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure in the format that the file's ending means, whole or not at all."""
-    write_bytes(path, figure_bytes(figure, Path(path).suffix.lower()))
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Silence warnings of missing glyphs."""
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings():
+        with rc_context(_STYLE), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             yield
     finally:
         logger.setLevel(level)
 
 
-def save_solution(
-    path: str,
-    drawing: Drawing[Any],
-    instance: Instance,
-    solution: Solution,
-    way: Solution | None = None,
-) -> None:
-    """Draw a solution into a file."""
-    write_figure(solution_figure(drawing, instance, solution, way), path)
-
-
-def solution_figure(
-    drawing: Drawing[Any], instance: Instance, solution: Solution, way: Solution | None = None
-) -> Figure:
-    """Draw a solution, with the `way` that led to it where the drawing follows one."""
-    shape = drawing.shape(instance, solution)
-    return drawn(shape, lambda figure: drawing.solution(figure, instance, solution, way))
-
-
-def save_policy(path: str, drawing: Drawing[Any], view: LearntView) -> None:
-    """Draw a policy into a file."""
-    save(path, drawing.policy_shape, lambda figure: drawing.policy(figure, view))
-
-
-def save_run(
-    path: str,
-    rows: Sequence[Row],
-    name: str | None,
-    reference: tuple[str, Number] | None,
-) -> None:
-    """Draw the annealing curve into a file: objectives, temperature and acceptance over the steps.
+def run_picture(rows: Sequence[Row], name: str | None, reference: tuple[str, Number] | None) -> Figure:
+    """Draw the annealing curve: objectives, temperature and acceptance over the steps.
 
     Parameters
     ----------
-    path : str
     rows : sequence of Row
     name : str, optional
         Of the instance.
     reference : tuple, optional
         A word and an objective to compare with: a bound, or the best known.
     """
-    save(path, _RUN_SHAPE, lambda figure: _draw_run(figure, rows, name, reference))
+    return picture(_RUN_SHAPE, _draw_run, rows, name, reference)
 
 
 def _draw_run(
     figure: Figure, rows: Sequence[Row], name: str | None, reference: tuple[str, Number] | None
 ) -> None:
     data = np.array([row[:-1] for row in rows], dtype=np.float64)
-    step, seconds, temperature, acceptance, mean, current, best = data.T
-    steps, across = step, "step of each chain"
-    if any(step[begin] == step[end] for begin, end in _phases(rows)):  # phases that take time, and no steps
-        step, across = seconds, "seconds"
+    steps, seconds, temperature, acceptance, mean, current, best = data.T
+    begins = [k for k in range(len(rows)) if k == 0 or rows[k].phase != rows[k - 1].phase]
+    phases = list(pairwise([*begins, len(rows) - 1])) if len(begins) > 1 else []
+    across, what = steps, "step of each chain"
+    if any(steps[begin] == steps[end] for begin, end in phases):  # phases that take time, and no steps
+        across, what = seconds, "seconds"
     top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(2.4, 1, 1))
-    style = {"marker": "o", "markersize": 3.5} if len(step) < 3 else {}
-    top.plot(step, mean, color=SKY, lw=1.2, label="chains, mean", **style)
-    top.plot(step, current, color=ORANGE, lw=1.0, label="chains, best at the time", **style)
-    top.plot(step, best, color=BLUE, lw=2.0, label="best so far", **style)
+    style = {"marker": "o", "markersize": 3.5} if len(rows) < 3 else {}
+    top.plot(across, mean, color=SKY, lw=1.2, label="chains, mean", **style)
+    top.plot(across, current, color=ORANGE, lw=1.0, label="chains, best at the time", **style)
+    top.plot(across, best, color=BLUE, lw=2.0, label="best so far", **style)
     if reference is not None:
         top.axhline(reference[1], color=BLACK, lw=1.0, ls=(0, (4, 3)), label=reference[0])
-    values = np.concatenate([mean, current, best])
-    if np.nanmin(values) > 0 and np.nanmax(values) > 100 * np.nanmin(values):
-        top.set_yscale("log")
-    what = f"best {number(float(f'{best[-1]:.10g}'))} after {number(steps[-1])} steps"
-    top.set(title=title(name, what), ylabel="objective (file's units)")
+    _scale(top, data[:, 4:], 100)
+    told = f"best {number(float(f'{best[-1]:.10g}'))} after {number(steps[-1])} steps"
+    top.set(title=title(name, told), ylabel="objective (file's units)")
     figure.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    middle.plot(step, temperature, color=RED, lw=1.5, **style)
+    middle.plot(across, temperature, color=RED, lw=1.5, **style)
     middle.set_ylabel("temperature\n(normalised)")
-    positive = temperature[temperature > 0]
-    if len(positive) == len(temperature) and positive.max() > 3 * positive.min():
-        middle.set_yscale("log")
-    bottom.plot(step, 100 * acceptance, color=GREY, lw=0.8, **style)
-    bottom.plot(step, 100 * _smooth(acceptance), color=BLACK, lw=1.5)
+    _scale(middle, temperature, 3)
+    bottom.plot(across, 100 * acceptance, color=GREY, lw=0.8, **style)
+    bottom.plot(across, 100 * _smooth(acceptance), color=BLACK, lw=1.5)
     bottom.set_ylim(bottom=0)
-    bottom.set(xlabel=across, ylabel="accepted\n(% of proposals)")
+    bottom.set(xlabel=what, ylabel="accepted\n(% of proposals)")
     for axes in (top, middle, bottom):
         axes.grid(True)
         axes.margins(x=0.01)
         if axes.get_yscale() == "linear":
             axes.ticklabel_format(useOffset=False)
-    _shade_phases(top, rows, step)
+    for place, (begin, end) in enumerate(phases):
+        left, right = across[begin], across[end]
+        if place % 2:
+            top.axvspan(left, right, color=GREY, alpha=0.15, lw=0)
+        where = {"xycoords": top.get_xaxis_transform(), "textcoords": "offset points"}
+        middle_of = ((left + right) / 2, 1.0)
+        top.annotate(rows[begin].phase, middle_of, (0, -3), ha="center", va="top", fontsize="small", **where)
     figure.align_ylabels()
 
 
-def _phases(rows: Sequence[Row]) -> list[tuple[int, int]]:
-    """First rows of the phases of a run and of what follows; none if there is one phase only."""
-    begins = [k for k in range(len(rows)) if k == 0 or rows[k].phase != rows[k - 1].phase]
-    return list(pairwise([*begins, len(rows) - 1])) if len(begins) > 1 else []
+def _scale(axes: Axes, values: NDArray[np.float64], wide: float) -> None:
+    """Make the axis logarithmic for values above 0 that are so wide apart."""
+    if np.nanmin(values) > 0 and np.nanmax(values) > wide * np.nanmin(values):
+        axes.set_yscale("log")
 
 
-def _shade_phases(axes: Any, rows: Sequence[Row], across: np.ndarray) -> None:
-    """Name the phases of a run at their places, float64[K], and shade every other one."""
-    for place, (begin, end) in enumerate(_phases(rows)):
-        left, right = across[begin], across[end]
-        if place % 2:
-            axes.axvspan(left, right, color=GREY, alpha=0.15, lw=0)
-        axes.annotate(
-            rows[begin].phase,
-            ((left + right) / 2, 1.0),
-            (0, -3),
-            xycoords=axes.get_xaxis_transform(),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize="small",
-        )
-
-
-def _smooth(values: np.ndarray) -> np.ndarray:
+def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Running mean over a fiftieth of the curve; rows without a number count as nothing."""
-    width = max(len(values) // 50, 1)
-    known = np.isfinite(values)
-    window = np.ones(width)
+    window, known = np.ones(max(len(values) // 50, 1)), np.isfinite(values)
     total = np.convolve(np.where(known, values, 0.0), window, "same")
     count = np.convolve(known.astype(np.float64), window, "same")
     return np.asarray(np.divide(total, count, out=np.full(len(values), np.nan), where=count > 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -169,18 +170,19 @@ class Result(Evaluation):
     drawing: Callable[[], Drawing[Any] | None] = _no_drawing
 
     def __repr__(self) -> str:
-        return f"Result({', '.join(f'{key}={value}' for key, value in self._summary())})"
+        return f"Result({', '.join(f'{key}={value}' for key, value in self._summary().items())})"
 
-    def _summary(self) -> list[tuple[str, str]]:
+    def _summary(self) -> dict[str, str]:
         """Words and numbers that say most of a result."""
-        rows: list[tuple[str, object]] = [
-            ("problem", self.problem),
-            ("name", self.instance.name),
-            ("n", self.instance.size),
-        ]
-        rows += [("objective", self.objective), ("bound", None if self.bound is None else self.bound.value)]
-        rows += [("gap", None if self.gap is None else f"{100 * self.gap:.3g}%"), ("status", self.status)]
-        return [(key, str(value)) for key, value in rows if value is not None]
+        bound = None if self.bound is None else self.bound.value
+        gap = None if self.gap is None else f"{100 * self.gap:.3g}%"
+        said: dict[str, object] = {
+            "problem": self.problem,
+            "name": self.instance.name,
+            "n": self.instance.size,
+        }
+        said |= {"objective": self.objective, "bound": bound, "gap": gap, "status": self.status}
+        return {key: str(value) for key, value in said.items() if value is not None}
 
     @property
     def solution(self) -> NDArray[Any]:
@@ -214,41 +216,35 @@ class Result(Evaluation):
         UsageError
             If matplotlib is not installed, the problem has no picture, or the file cannot be written.
         """
-        from nsa_cli.report.plots import check_picture, need_drawing, solution_figure, write_figure
+        from nsa_cli.report.plots import check_picture, need_drawing, solution_picture, write_picture
 
         if path is not None:
             check_picture("path", str(path))
-        figure = solution_figure(need_drawing(self.drawing(), self.problem), self.instance, self.raw)
+        figure = solution_picture(need_drawing(self.drawing(), self.problem), self.instance, self.raw)
         if path is not None:
-            write_figure(figure, path)
+            write_picture(figure, path)
         return figure
 
     def _repr_html_(self) -> str:
-        """Show a table, and the picture where there is one, in a notebook."""
-        rows = "".join(f"<tr><th>{key}</th><td>{html.escape(x)}</td></tr>" for key, x in self._summary())
-        return f"<div><table>{rows}</table>{self._picture()}</div>"
+        """Show a table, and the picture where it can be drawn, in a notebook."""
+        said = self._summary().items()
+        page = "".join(f"<tr><th>{key}</th><td>{html.escape(x)}</td></tr>" for key, x in said)
+        page = f"<table>{page}</table>"
+        if is_installed("matplotlib"):
+            from nsa_cli.report.plots import picture_bytes
 
-    def _picture(self) -> str:
-        """Make an HTML image of the solution; nothing without matplotlib or a drawing of the problem."""
-        if not is_installed("matplotlib") or (drawing := self.drawing()) is None:
-            return ""
-        from nsa_cli.report.plots import figure_bytes, solution_figure
-
-        try:
-            figure = solution_figure(drawing, self.instance, self.raw)
-        except UsageError:  # an instance that has no picture
-            return ""
-        data = base64.b64encode(figure_bytes(figure)).decode()
-        return f'<img alt="solution" src="data:image/png;base64,{data}">'
+            with contextlib.suppress(UsageError):  # a problem, or an instance, that has none
+                data = base64.b64encode(picture_bytes(self.plot())).decode()
+                page += f'<img alt="solution" src="data:image/png;base64,{data}">'
+        return f"<div>{page}</div>"
 
     @property
     def status(self) -> str:
         """As of an evaluation; ``time_limit`` or ``interrupted`` in place of ``feasible``."""
-        if self.violation is not None:
-            return "infeasible"
-        if self.proved and self.stop_reason != "interrupted":
-            return "optimal"
-        return self.stop_reason if self.stop_reason in ("time_limit", "interrupted") else "feasible"
+        status, reason = super().status, self.stop_reason
+        if reason == "interrupted" or (reason == "time_limit" and status != "optimal"):
+            return status if status == "infeasible" else reason
+        return status
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result under the keys of the contract; ready for strict JSON."""

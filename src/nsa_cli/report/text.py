@@ -68,15 +68,13 @@ def format_evaluations(evaluations: Sequence[Evaluation], fmt: str) -> str:
         return "".join(dumps(e.to_dict()) + "\n" for e in evaluations)
     if len(evaluations) == 1:
         return "".join(f"{key:<11}{text}\n" for key, text in _evaluation_rows(evaluations[0]))
-    from rich.table import Table
-
-    table = Table("name", "n", "status", "objective", "bound", "gap", "violation")
+    rows = []
     for e in evaluations:
         objective = "-" if e.objective is None else e.objective
         bound = "-" if e.bound is None else e.bound.value
-        cells = [e.instance.name or "-", e.instance.size, e.status, objective, bound, _percent(e.gap)]
-        table.add_row(*map(str, cells), e.violation or "")
-    return draw(table)
+        row = [e.instance.name or "-", e.instance.size, e.status, objective, bound, _percent(e.gap)]
+        rows.append([*row, e.violation or ""])
+    return _table(("name", "n", "status", "objective", "bound", "gap", "violation"), rows)
 
 
 def _json(data: dict[str, Any]) -> str:
@@ -95,48 +93,44 @@ def draw(table: Table, width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
-def _as_table(results: Sequence[Result]) -> str:
+def _table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     from rich.table import Table
 
-    if len(results) > 1:
-        table = Table("name", "n", "objective", "status", "gap", "seconds")
-        for r in results:
-            cells = [r.instance.name or "-", r.instance.size, r.objective, r.status, _percent(r.gap)]
-            table.add_row(*(str(c) for c in cells), f"{r.seconds['solve']:.2f}")
-    else:
-        table = Table(show_header=False, box=None, pad_edge=False)
-        for key, value in _rows(results[0]):
-            table.add_row(key, value)
+    table = Table(*names) if names else Table(show_header=False, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(str, row))
     return draw(table)
 
 
+def _as_table(results: Sequence[Result]) -> str:
+    if len(results) == 1:
+        return _table((), _rows(results[0]))
+    rows = []
+    for r in results:
+        cells = [r.instance.name or "-", r.instance.size, r.objective, r.status, _percent(r.gap)]
+        rows.append([*cells, f"{r.seconds['solve']:.2f}"])
+    return _table(("name", "n", "objective", "status", "gap", "seconds"), rows)
+
+
 def _rows(result: Result) -> list[tuple[str, str]]:
-    data = result.to_dict()
-    ids = data["solution"]
+    ids = result.ids
     more = f" … ({len(ids)} in all; the rest in json)" if len(ids) > _SHOWN else ""
-    own = [(key, str(value)) for key, value in result.instance.details(result.raw).items()]
-    rows = [
+    found_by = [("found by", result.found_by)] if result.found_by != "annealing" else []
+    return [
         ("problem", result.problem),
         ("name", result.instance.name or "-"),
         ("n", str(result.instance.size)),
         _objective(result),
-        *own,
+        *((key, str(value)) for key, value in result.instance.details(result.raw).items()),
         ("status", _status(result)),
-    ]
-    rows += _bound_and_gap(result)
-    if result.found_by != "annealing":
-        rows.append(("found by", result.found_by))
-    rows += [
+        *_bound_and_gap(result),
+        *found_by,
         ("seed", str(result.seed)),
         ("method", f"{result.method}, policy {result.policy}"),
-        (
-            "steps",
-            f"{result.steps} in each of {result.chains} chains, start {result.start}",
-        ),
+        ("steps", f"{result.steps} in each of {result.chains} chains, start {result.start}"),
         ("seconds", f"{result.seconds['total']:.2f} on {result.device}"),
         ("solution", _ids(ids[:_SHOWN]) + more),
     ]
-    return rows
 
 
 def _evaluation_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
