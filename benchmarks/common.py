@@ -185,17 +185,11 @@ def suite_of(
     label: str, problem: Any, instances: Sequence[Any], references: Sequence[float | None] | None = None
 ) -> Suite:
     """Put instances together, each with random numbers of its own; no reference is the best run."""
-    tasks = [nsa.Task(problem, instance) for instance in instances]
-    return suite_of_tasks(label, tasks, references or [None] * len(tasks))
+    return suite_of_tasks(label, [nsa.Task(problem, instance) for instance in instances], references)
 
 
 def measure(
-    name: str,
-    suite: Suite,
-    solvers: Sequence[Solver],
-    seeds: Sequence[int] = (1,),
-    *,
-    timed: bool = True,
+    name: str, suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int] = (1,), *, timed: bool = True
 ) -> dict[tuple[str, Any], list[Run]]:
     """Have solvers take turns as in ``nsa benchmark``; go on from the journal ``NAME.jsonl``.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nsa_cli.bench.curves import save_curves
-from nsa_cli.bench.measure import Run, measure_each, runs_from, units_of
+from nsa_cli.bench.measure import Run, measure_each, quiet, runs_from, units_of
 from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import DEFAULT, Monitor, PeerSolver, Solver, choose_solvers
 from nsa_cli.bench.suites import (
@@ -122,12 +122,12 @@ class Benchmark:
         todo = sorted({*range(len(self.units))} - {*self.found})
         if pool == HERE:
             portions = [self.units[i].payload for i in todo]
-            for k, outcome in measure_each(1, monitor, portions, 1.0, monitor.asked_to_stop):
+            for k, outcome in measure_each(1, monitor.show, portions, 1.0, monitor.asked_to_stop):
                 yield todo[k], outcome
         elif todo:
             units = [self.units[i]._replace(payload=self.units[i].payload.apart()) for i in todo]
             with pool.crew() as crew:
-                do = partial(measure_each, crew.hands, Monitor())
+                do = partial(measure_each, crew.hands, quiet)
                 for k, outcome in crew.share(units, do, monitor.asked_to_stop):
                     yield todo[k], outcome
 

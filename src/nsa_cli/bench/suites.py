@@ -78,13 +78,13 @@ def suite_of_size(
         raise UsageError(message + ", ".join(map(str, sizes)), option="sizes")
     else:
         tasks = generate(problem, size, count, seed=_SEED)
-    references: list[float | None] = [None] * len(tasks)
+    references = None
     if folder is not None and (size in sizes or not sizes):
-        references = [*_read_array(folder, problem, size)]
-    if len(references) < len(tasks):
-        message = f"{len(references)} of size {size} for {len(tasks)} instances"
-        raise UsageError(message, option="references", use={"count": len(references)})
-    return suite_of(f"{problem.name} {size}", tasks, references[: len(tasks)])
+        references = _read_array(folder, problem, size)
+        if len(references) < len(tasks):
+            why = f"{len(references)} of size {size} for {len(tasks)} instances"
+            raise UsageError(why, option="references", use={"count": len(references)})
+    return suite_of(f"{problem.name} {size}", tasks, references)
 
 
 def suite_of_files(paths: Sequence[str], count: int, references: Path | None) -> Suite:
@@ -123,11 +123,12 @@ def suite_of_files(paths: Sequence[str], count: int, references: Path | None) ->
     return suite._replace(references=tuple(best))
 
 
-def suite_of(label: str, tasks: Sequence[Task], references: Sequence[float | None]) -> Suite:
+def suite_of(label: str, tasks: Sequence[Task], references: Sequence[float | None] | None = None) -> Suite:
     """Put instances of one problem together, each with a name, and random numbers of its own."""
+    known = [None] * len(tasks) if references is None else references[: len(tasks)]
     names = [task.instance.name or Path(task.file or f"{label}-{k}").stem for k, task in enumerate(tasks, 1)]
     streamed = tuple(dataclasses.replace(task, stream=k) for k, task in enumerate(tasks))
-    return Suite(label, tasks[0].problem, streamed, tuple(names), tuple(references))
+    return Suite(label, tasks[0].problem, streamed, tuple(names), tuple(known))
 
 
 def _read_array(folder: Path, problem: Problem[Any], size: int) -> list[float]:
