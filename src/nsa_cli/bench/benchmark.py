@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -13,20 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from nsa_cli.bench.curves import save_curves
-from nsa_cli.bench.measure import Run, measure_each, quiet, runs_from, units_of
+from nsa_cli.bench.measure import Run, measure_each, runs_from, units_of
 from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import DEFAULT, Monitor, PeerSolver, Solver, choose_solvers
-from nsa_cli.bench.suites import (
-    Cell,
-    Figure,
-    Suite,
-    find_contribution,
-    load_figures,
-    suite_of_files,
-    suite_of_size,
-)
+from nsa_cli.bench.suites import Cell, Figure, Suite, find_contribution, load_figures, suites_of
 from nsa_cli.bench.summary import COLUMNS, SummaryRow, format_rows, run_rows, summarise
-from nsa_cli.core.errors import InputError, UsageError
+from nsa_cli.core.errors import InputError
 from nsa_cli.core.extras import is_installed
 from nsa_cli.core.machine import cores, processor
 from nsa_cli.core.manifest import machine
@@ -35,7 +26,6 @@ from nsa_cli.io.journal import Journal
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.table import format_table
 from nsa_cli.pool import HERE, LostError, Pool, Unit
-from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.contribution import BenchContribution
 from nsa_cli.solver.choose import choose_device
 from nsa_cli.version import __version__
@@ -57,6 +47,8 @@ class Benchmark:
         By suite.
     figures : dict
         The paper's; none by seconds.
+    about : dict
+        Date, versions and machine.
     found : dict
         Runs by the place of their unit.
     """
@@ -66,6 +58,7 @@ class Benchmark:
     suites: list[Suite]
     solvers: list[list[Solver]]
     figures: dict[Cell, Figure] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
     found: dict[int, list[Run]] = field(default_factory=dict)
 
     @cached_property
@@ -120,16 +113,15 @@ class Benchmark:
     def _measured(self, monitor: Monitor, pool: Pool) -> Iterator[tuple[int, Any]]:
         """Measure portions: in order, or the longest first in several processes; give their outcomes."""
         todo = sorted({*range(len(self.units))} - {*self.found})
+        units, stopped = [self.units[i] for i in todo], monitor.asked_to_stop
         if pool == HERE:
-            portions = [self.units[i].payload for i in todo]
-            for k, outcome in measure_each(1, monitor.show, portions, 1.0, monitor.asked_to_stop):
-                yield todo[k], outcome
+            found = measure_each(1, monitor, [unit.payload for unit in units], 1.0, stopped)
+            yield from ((todo[k], outcome) for k, outcome in found)
         elif todo:
-            units = [self.units[i]._replace(payload=self.units[i].payload.apart()) for i in todo]
+            apart = [unit._replace(payload=unit.payload.apart()) for unit in units]
             with pool.crew() as crew:
-                do = partial(measure_each, crew.hands, quiet)
-                for k, outcome in crew.share(units, do, monitor.asked_to_stop):
-                    yield todo[k], outcome
+                found = crew.share(apart, partial(measure_each, crew.hands, Monitor()), stopped)
+                yield from ((todo[k], outcome) for k, outcome in found)
 
     @property
     def rows(self) -> list[SummaryRow]:
@@ -146,26 +138,13 @@ class Benchmark:
         if not self.found:
             return
         write_text(folder / "runs.csv", format_table(COLUMNS, run_rows(self.runs)))
-        about = {"command": _command(self.request), "caption": self.caption()} | self._circumstances()
+        about = {"command": _command(self.request), "caption": self.caption()} | self.about
         head = [f"  {dumps(key)}: {dumps(value)}" for key, value in about.items()]
         body = ",\n".join(f"    {dumps(row)}" for row in self.rows)
         text = "{\n" + ",\n".join([*head, f'  "rows": [\n{body}\n  ]']) + "\n}\n"
         write_text(folder / "summary.json", text)
         if last and self.request.budget is not None and is_installed("matplotlib"):
             save_curves(folder / "curves.png", self.rows)
-
-    def _circumstances(self) -> dict[str, Any]:
-        """Give date, versions, those of the peers too, and machine."""
-        peers = [solver.peer for some in self.solvers for solver in some if isinstance(solver, PeerSolver)]
-        packages = sorted({peer.package for peer in peers if peer.program is None})
-        return {
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": {"nsa-cli": __version__}
-            | {name: metadata.version(name) for name in ("numpy", *packages)},
-            "machine": machine() | {"processor": processor(), "cuda": _cuda()},
-            "threads": cores(),
-            "device": self.request.device,
-        }
 
     def caption(self) -> list[str]:
         """Legend of the columns, one sentence a line, and where times do not compare with each other."""
@@ -235,29 +214,11 @@ def prepare(request: Request) -> Benchmark:
         If a size, a name, a file or a device is missing, or options do not go together.
     """
     request = replace(request, device=choose_device(request.device))
-    suites = _suites(request)
+    suites = suites_of(request)
     contribution = find_contribution(suites[0].problem)
     solvers = [choose_solvers(suite, contribution, request) for suite in suites]
     figures = {} if request.budget else load_figures(suites[0].problem)
-    return Benchmark(request, contribution, suites, solvers, figures)
-
-
-def _suites(request: Request) -> list[Suite]:
-    """Take a problem's sets, or by seconds also files and folders."""
-    first, count = request.what[0], request.count
-    references = None if request.references is None else Path(request.references)
-    named = first in builtin_names() or first.endswith(".py") or not os.path.exists(first)
-    if request.budget and (len(request.what) > 1 or not named):
-        if request.sizes is not None:
-            raise UsageError("is for a PROBLEM's own sets; files have their sizes", option="sizes")
-        return [suite_of_files(request.what, count, references)]
-    if len(request.what) > 1:
-        message = "several files; the paper's protocol is for a PROBLEM's own sets"
-        raise UsageError(message, use={"budget": None})
-    problem, random = find_problem(first), request.budget is not None
-    if request.sizes is None:
-        raise UsageError("expected sizes of instances, as 50,100; got none", option="sizes")
-    return [suite_of_size(problem, size, count, references, any_size=random) for size in request.sizes]
+    return Benchmark(request, contribution, suites, solvers, figures, _circumstances(request, solvers))
 
 
 def processor_share(runs: Sequence[Run]) -> float:
@@ -267,22 +228,18 @@ def processor_share(runs: Sequence[Run]) -> float:
     return sum(run.cpu_seconds for run in ours) / seconds if seconds else 1.0
 
 
-def make_folder(path: str) -> Path:
-    """Make a folder for results, before anything is computed.
-
-    Raises
-    ------
-    UsageError
-        If that cannot be, or it cannot be written.
-    """
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}", option="out") from None
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"{path}: no permission to write", option="out")
-    return folder
+def _circumstances(request: Request, solvers: Sequence[Sequence[Solver]]) -> dict[str, Any]:
+    """Give date, versions, those of the peers too, and machine."""
+    peers = [solver.peer for some in solvers for solver in some if isinstance(solver, PeerSolver)]
+    packages = sorted({peer.package for peer in peers if peer.program is None})
+    versions = {name: metadata.version(name) for name in ("numpy", *packages)}
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"nsa-cli": __version__} | versions,
+        "machine": machine() | {"processor": processor(), "cuda": _cuda()},
+        "threads": cores(),
+        "device": request.device,
+    }
 
 
 def _cuda() -> str | None:

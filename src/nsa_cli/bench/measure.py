@@ -172,22 +172,14 @@ def _turns(solvers: Sequence[Solver], place: int) -> Iterator[Solver]:
 
 
 def measure_each(
-    processes: int,
-    show: Callable[[str], None],
-    portions: Sequence[Portion],
-    _share: float,
-    stopped: Callable[[], bool],
+    processes: int, monitor: Monitor, portions: Sequence[Portion], _share: float, stopped: Callable[[], bool]
 ) -> Iterator[tuple[int, Any]]:
     """Measure portions until asked to stop, as `nsa_cli.pool.Do` has it; `processes` do so side by side."""
     for k, portion in enumerate(portions):
         try:
-            yield k, measure(portion, Monitor(stopped, show), processes)
+            yield k, measure(portion, monitor._replace(asked_to_stop=stopped), processes)
         except Stopped:
             return
-
-
-def quiet(_text: str) -> None:
-    """Show nothing, in a process that nobody looks at."""
 
 
 def measure(portion: Portion, monitor: Monitor, processes: int = 1) -> dict[str, Any]:

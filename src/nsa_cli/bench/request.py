@@ -8,19 +8,12 @@ from functools import partial
 from typing import Any
 
 from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.options import parse_count, parse_device, parse_flag, parse_seconds, parse_text
+from nsa_cli.core.options import parse_count, parse_device, parse_seconds, parse_words
 from nsa_cli.core.setting import SEARCH, read_settings, setting
 
 #: A number, or a range; how many a range has at most.
 _RANGE = re.compile(r"\s*([0-9]{1,18})(?:\.\.([0-9]{1,18}))?\s*")
 _MOST_NUMBERS = 10_000
-
-
-def parse_names(option: str, value: Any) -> tuple[str, ...] | None:
-    """Read names between commas, of which ``none`` are none; or None."""
-    if not isinstance(value, str):
-        return value
-    return tuple(name.strip() for name in value.split(",") if name.strip() not in ("", "none"))
 
 
 def parse_numbers(option: str, value: Any, minimum: int = 1) -> tuple[int, ...] | None:
@@ -48,16 +41,10 @@ def parse_budgets(option: str, value: Any) -> tuple[float, ...] | None:
     """Read spans of time in seconds, sorted: ``5ms,20ms,1s``; a number alone is seconds; or None."""
     if not isinstance(value, str):
         return value
-    try:
-        budgets = {parse_seconds(option, part) or 0.0 for part in value.split(",")}
-    except UsageError:
-        budgets = {0.0}
-    if 0.0 in budgets:
-        raise UsageError(f"expected times above 0 as 5ms,20ms,1s, got {shown(value)}", option=option)
-    return tuple(sorted(budgets))
+    return tuple(sorted({_parse_limit(option, part) for part in value.split(",")}))
 
 
-def _limit(option: str, value: Any) -> float:
+def _parse_limit(option: str, value: Any) -> float:
     if not (seconds := parse_seconds(option, value)):
         raise UsageError(f"expected seconds above 0, got {value}", option=option)
     return seconds
@@ -91,23 +78,23 @@ class Request:
     )
     count: int = _option(100, "N", parse_count, "Instances of each size, at most.", kind=int)
     policies: tuple[str, ...] | None = _option(
-        None, "NAMES", parse_names, "Names or files, or none. Default: all shipped ones."
+        None, "NAMES", parse_words, "Names or files, or none. Default: all shipped ones."
     )
     neighbourhood: str | None = _option(
-        None, "NAME", parse_text, "Uniform proposals in this one, too: nearest:10 for tours."
+        None, "NAME", None, "Uniform proposals in this one, too: nearest:10 for tours."
     )
     against: tuple[str, ...] | None = _option(
-        None, "NAMES", parse_names, "Peers, other projects' solvers, by name; or all."
+        None, "NAMES", parse_words, "Peers, other projects' solvers, by name; or all."
     )
-    time_limit: float = _option("1", "TIME", _limit, "Time of a peer for each instance: 10, 500ms, 2m.")
+    time_limit: float = _option("1", "TIME", _parse_limit, "Time of a peer for each instance: 10, 500ms, 2m.")
     references: str | None = _option(
-        None, "DIR", parse_text, "Folder of reference objectives; for files, a list NAME : OBJECTIVE."
+        None, "DIR", None, "Folder of reference objectives; for files, a list NAME : OBJECTIVE."
     )
     device: str = setting(
         "auto", SEARCH, "Where to anneal by steps.", words=("auto", "cpu", "cuda"), read=parse_device
     )
-    out: str | None = _option(None, "DIR", parse_text, "Where runs.csv, summary.json and curves.png go.")
-    again: bool = _option(False, None, parse_flag, "Measure anew what an earlier run has left in DIR.")
+    out: str | None = _option(None, "DIR", None, "Where runs.csv, summary.json and curves.png go.")
+    again: bool = _option(False, None, None, "Measure anew what an earlier run has left in DIR.")
     #: Of each solver by steps; one for each core if not given.
     threads: int | None = None
 

@@ -52,11 +52,15 @@ class Stopped(Exception):  # noqa: N818 - no error
     """The user asked to stop before a run was complete."""
 
 
+def _show_nothing(text: str) -> None:
+    pass
+
+
 class Monitor(NamedTuple):
     """The user's side of a benchmark that runs: a stop flag, and what shows a line of status."""
 
-    asked_to_stop: Callable[[], bool] = lambda: False
-    show: Callable[[str], None] = lambda _: None
+    asked_to_stop: Callable[[], bool] = bool  # which without an argument is False
+    show: Callable[[str], None] = _show_nothing
 
 
 class Solved(NamedTuple):
@@ -305,6 +309,8 @@ def _policies(
     """Find policies, each with the label of its rows; refuse damaged ones before anything runs."""
     seen: dict[str, str] = {}
     for name in names:
+        if name == "none":
+            continue
         try:
             stored = find_stored(name, problem.name)
         except UsageError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import os
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from nsa_cli.api import Unread, generate
+from nsa_cli.bench.request import Request
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.folder import find_part
 from nsa_cli.core.problem import Problem
@@ -19,6 +21,7 @@ from nsa_cli.core.task import Task
 from nsa_cli.inputs import read_inputs
 from nsa_cli.io.numbers import read_number
 from nsa_cli.io.source import read_source
+from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.contribution import BenchContribution
 
 #: Seed of random instances, for sizes that the paper has no test set of.
@@ -49,6 +52,30 @@ class Suite(NamedTuple):
     def size(self) -> int:
         """Largest size N of its instances."""
         return max(task.instance.size for task in self.tasks)
+
+
+def suites_of(request: Request) -> list[Suite]:
+    """Take a problem's sets, or by seconds also files and folders.
+
+    Raises
+    ------
+    NsaError
+        If they cannot be read, or do not go together.
+    """
+    first, count = request.what[0], request.count
+    references = None if request.references is None else Path(request.references)
+    named = first in builtin_names() or first.endswith(".py") or not os.path.exists(first)
+    if request.budget and (len(request.what) > 1 or not named):
+        if request.sizes is not None:
+            raise UsageError("is for a PROBLEM's own sets; files have their sizes", option="sizes")
+        return [suite_of_files(request.what, count, references)]
+    if len(request.what) > 1:
+        message = "several files; the paper's protocol is for a PROBLEM's own sets"
+        raise UsageError(message, use={"budget": None})
+    problem, random = find_problem(first), request.budget is not None
+    if request.sizes is None:
+        raise UsageError("expected sizes of instances, as 50,100; got none", option="sizes")
+    return [suite_of_size(problem, size, count, references, any_size=random) for size in request.sizes]
 
 
 def suite_of_size(

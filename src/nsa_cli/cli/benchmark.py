@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -39,14 +40,14 @@ def benchmark(
 ) -> int:
     """Measure solvers on test sets or files. Solve as it is, annealing, heuristics, and peers if named."""
     pool, console = Pool.of(jobs, cluster), Console(quiet)
-    from nsa_cli.bench.benchmark import make_folder, prepare
+    from nsa_cli.bench.benchmark import prepare
     from nsa_cli.bench.solvers import Monitor
 
     with Signals() as signals, contextlib.ExitStack() as stack:
         ready = prepare(replace(request, what=tuple(what), threads=pool.threads))
         folder, journal, size, written = None, None, ready.size(), float("-inf")
         if request.out is not None:
-            folder = make_folder(request.out)
+            folder = Path(request.out)
             if request.budget and not is_installed("matplotlib"):
                 console.warn(f"no picture: it needs {how_to_install('matplotlib')}")
             journal = Journal(folder / "journal.jsonl", "benchmark", anew=request.again)

@@ -56,7 +56,7 @@ class Live:
         self._told: Line = (words, None)
         self._over, self._lock = Event(), RLock()
         self._lasting = lasting
-        self._display: _Terminal | _Notebook | _Lines | None = None
+        self._display: _Terminal | _Notebook | None = None
         self._there: Line | None = None
         self._thread: Thread | None = None
         if shown and (_can_be_live() or lasting is not None):
@@ -93,13 +93,16 @@ class Live:
     def _show(self) -> None:
         if self._over.wait(_AFTER):
             return
-        self._display = display = _display(self._lasting)
-        while display is not None and not self._over.wait(display.every):
+        self._display = display = _display()
+        width, pause = (_WIDE, _LASTING) if display is None else (display.width, _EVERY)
+        while not self._over.wait(pause):
             with self._lock:
-                words, share = self.line(display.width)
-                line = words[: display.width], share
-                if line != self._there:
+                words, share = self.line(width)
+                line = words[:width], share
+                if display is not None and line != self._there:
                     display.show(*line)
+                elif display is None and self._lasting is not None:
+                    self._lasting(words)
                 self._there = line
         with self.aside():
             pass
@@ -192,7 +195,7 @@ def _can_be_live() -> bool:
     return sys.stderr.isatty() or "IPython" in sys.modules
 
 
-def _display(lasting: Callable[[str], None] | None) -> _Terminal | _Notebook | _Lines | None:
+def _display() -> _Terminal | _Notebook | None:
     if _can_be_live():
         from rich.console import Console
 
@@ -207,13 +210,11 @@ def _display(lasting: Callable[[str], None] | None) -> _Terminal | _Notebook | _
             return _Notebook()
         if sys.stderr.isatty() and console.is_interactive:
             return _Terminal(console)
-    return None if lasting is None else _Lines(lasting)
+    return None
 
 
 class _Terminal:
     """Bar of rich with words beside it."""
-
-    every = _EVERY
 
     def __init__(self, console: Any) -> None:
         from rich.progress import BarColumn, Progress, TextColumn
@@ -241,7 +242,7 @@ class _Terminal:
 class _Notebook:
     """Bar of HTML, which needs no widgets."""
 
-    every, width = _EVERY, _WORDS
+    width = _WORDS
 
     def __init__(self) -> None:
         from IPython.display import HTML, display
@@ -257,19 +258,3 @@ class _Notebook:
     def erase(self) -> None:
         """Empty it."""
         self._handle.update(self._html(""))
-
-
-class _Lines:
-    """Lines that stay."""
-
-    every, width = _LASTING, _WIDE
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-
-    def show(self, words: str, share: float | None) -> None:
-        """Say it."""
-        self._tell(words)
-
-    def erase(self) -> None:
-        """Keep what was said."""
