@@ -209,7 +209,7 @@ def heuristic(name: str, solve: Callable[[Any, Any], Any]) -> Solver:
     return HeuristicSolver(name=name, heuristic=Heuristic(solve))
 
 
-SCIPY = PeerSolver(name="SciPy", peer=Peer(scipy_qap, "scipy", "scipy", "quadratic_assignment"))
+SCIPY = PeerSolver(name="SciPy", peer=Peer(scipy_qap, "scipy", "quadratic_assignment"))
 
 EXAMPLES = {
     "qap": Example("qap.py:QAP", qap_cases, SCIPY),

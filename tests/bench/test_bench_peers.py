@@ -38,7 +38,7 @@ def solved(peer, problem, size):
     """Measure a peer on one instance of the paper's; give the instance, and the run."""
     suite = suite_of_size(nsa.find_problem(problem), size, 1)
     if not isinstance(peer, Peer):
-        peer = Peer(peer, "", "", "")
+        peer = Peer(peer, "", "")
     portion = Portion(suite, (PeerSolver(name="it", peer=peer, budget=1.0),), (0,), 1, timed=False)
     return suite.tasks[0].instance, measure(portion, Monitor())["runs"][0]
 

@@ -15,7 +15,7 @@ import pytest
 
 from nsa_cli.anneal.progress import Progress
 from nsa_cli.report import progress
-from nsa_cli.report.trace import Row
+from nsa_cli.report.plots import Row
 
 from helpers import QUICK as STEPS
 

@@ -12,7 +12,7 @@ from nsa_cli.bench.measure import Run
 from nsa_cli.bench.solvers import Solver, format_budget
 from nsa_cli.bench.suites import Cell, Figure, Suite
 from nsa_cli.core.options import Steps
-from nsa_cli.report.text import draw
+from nsa_cli.report.result import draw
 
 #: Columns of ``runs.csv``.
 COLUMNS = (

@@ -106,7 +106,7 @@ class Observer:
         follows = self._drawing is not None and self._drawing.follows
         self._trace, self.looks = None, None
         if extras.curve or follows:
-            from nsa_cli.report.trace import ROWS, Trace
+            from nsa_cli.report.plots import ROWS, Trace
 
             self._trace, self.looks = Trace(tasks[0].problem.sense, follow=follows), ROWS
 

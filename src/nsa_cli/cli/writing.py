@@ -35,7 +35,7 @@ def choose_format(fmt: str | None, output: str | None, tasks: Sequence[Task], ma
     UsageError
         If a problem has no such format, or it holds one result and there will be several.
     """
-    from nsa_cli.report.text import check_format, format_of_suffix
+    from nsa_cli.report.result import check_format, format_of_suffix
 
     apart = is_directory(output)
     if fmt is None and output not in (None, "-") and not apart:
@@ -145,7 +145,7 @@ class Writer:
 
         The file of a `known` one, which an earlier run has written, is left alone if it is as it should be.
         """
-        from nsa_cli.report.text import format_results
+        from nsa_cli.report.result import format_results
 
         if isinstance(result, NsaError):
             task = self._items[place]
@@ -198,7 +198,7 @@ class Writer:
         return dumps(self._results[place].to_dict()) + "\n"
 
     def _text(self) -> str:
-        from nsa_cli.report.text import format_results
+        from nsa_cli.report.result import format_results
 
         if self._format == "jsonl":
             return "".join(self._line(i) for i in range(len(self._items)) if self._is_known(i))

@@ -51,10 +51,8 @@ class Peer:
     ----------
     solve : callable
         ``solve(instance, seconds) -> solution``, set-up included; imports what it needs.
-    module : str
-        The module to import; empty for a program.
     package : str
-        The package to install.
+        The package to install, whose module has its name.
     about : str
         A description, one line.
     paper : str, optional
@@ -64,7 +62,6 @@ class Peer:
     """
 
     solve: Callable[[Any, float], Solution]
-    module: str
     package: str
     about: str
     paper: str | None = None
@@ -75,7 +72,7 @@ class Peer:
         """Whether it can run here."""
         if self.program is not None:
             return shutil.which(self.program) is not None
-        return importlib.util.find_spec(self.module) is not None
+        return importlib.util.find_spec(self.package.replace("-", "_")) is not None
 
 
 @dataclass(frozen=True)

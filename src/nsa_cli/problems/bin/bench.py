@@ -70,10 +70,8 @@ contribution = BenchContribution(
     neighbourhoods={"squares": (0.03, 0.001)},  # and with 100 N, on the paper's sets of 50, 100 and 200
     heuristics={"ffd": Heuristic(first_fit_decreasing, paper="FFD"), "bfd": Heuristic(best_fit_decreasing)},
     peers={
-        "ortools-cp-sat": Peer(ortools_cp_sat, "ortools", "ortools", "OR-Tools, CP-SAT from FFD"),
-        "ortools-scip": Peer(
-            ortools_scip, "ortools", "ortools", "OR-Tools, SCIP within FFD's bins", "OR-Tools SCIP"
-        ),
+        "ortools-cp-sat": Peer(ortools_cp_sat, "ortools", "OR-Tools, CP-SAT from FFD"),
+        "ortools-scip": Peer(ortools_scip, "ortools", "OR-Tools, SCIP within FFD's bins", "OR-Tools SCIP"),
     },
     references=References("bin{size}_ref.npz", "first fit decreasing", key="ffd"),
 )

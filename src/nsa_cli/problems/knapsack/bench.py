@@ -68,9 +68,9 @@ contribution = BenchContribution(
     },
     peers={
         "ortools-knapsack": Peer(
-            ortools_knapsack, "ortools", "ortools", "OR-Tools, knapsack branch and bound", "OR-Tools"
+            ortools_knapsack, "ortools", "OR-Tools, knapsack branch and bound", "OR-Tools"
         ),
-        "highs": Peer(highs, "highspy", "highspy", "HiGHS, mixed-integer programming"),
+        "highs": Peer(highs, "highspy", "HiGHS, mixed-integer programming"),
     },
     references=References("knapsack{size}_opt.npy", "the optimum"),
 )

@@ -142,16 +142,12 @@ contribution = BenchContribution(
     neighbourhoods={"nearest:10": tuned_nearest},
     heuristics={"two-opt": Heuristic(quick)},
     peers={
-        "fast-tsp": Peer(fast_tsp, "fast_tsp", "fast-tsp", "fast-tsp, local search"),
-        "ortools-routing": Peer(
-            ortools_routing, "ortools", "ortools", "OR-Tools, guided local search", "OR-Tools"
-        ),
-        "elkai": Peer(elkai, "elkai", "elkai", "LKH in a Python package, for research and academic use"),
-        "lkh": Peer(lkh, "", "LKH", "Helsgaun's LKH, for research and academic use", program="LKH"),
-        "concorde": Peer(
-            concorde, "", "concorde", "Concorde, for academic use", "Concorde", program="concorde"
-        ),
-        "pyvrp": Peer(pyvrp, "pyvrp", "pyvrp", "PyVRP, iterated local search"),
+        "fast-tsp": Peer(fast_tsp, "fast-tsp", "fast-tsp, local search"),
+        "ortools-routing": Peer(ortools_routing, "ortools", "OR-Tools, guided local search", "OR-Tools"),
+        "elkai": Peer(elkai, "elkai", "LKH in a Python package, for research and academic use"),
+        "lkh": Peer(lkh, "LKH", "Helsgaun's LKH, for research and academic use", program="LKH"),
+        "concorde": Peer(concorde, "concorde", "Concorde, for academic use", "Concorde", program="concorde"),
+        "pyvrp": Peer(pyvrp, "pyvrp", "PyVRP, iterated local search"),
     },
     references=References("tsp{size}_opt.npy", "LKH-3"),
 )
