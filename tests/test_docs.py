@@ -1,4 +1,4 @@
-"""Code blocks of the README and of the documentation run, and print what is shown.
+"""The README and the documentation: their code blocks run, and what they name is there.
 
 Blocks of a page run in order, in one folder that begins with `examples/`, and share Python's names. A mark
 above a block, ``<!-- test: … -->``, is one of: ``slow`` (only with ``-m slow``), ``needs PROGRAM``, and
@@ -13,7 +13,6 @@ above a block, ``<!-- test: … -->``, is one of: ``slow`` (only with ``-m slow`
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -21,9 +20,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -31,9 +29,9 @@ from nsa_cli.cli.main import exit_code
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(
-    r"^(?:<!-- test: (?P<mark>.+?) -->\n+)?```(?P<kind>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(?:<!-- test: (?P<mark>.+?) -->\n+)?```(?P<kind>sh|console|python)\n(?P<code>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
-RUN = ("sh", "console", "python")
 #: What a shell would do something about; without any of it a line is a call of `nsa`.
 SHELL = re.compile(r"[|<>;&$`(*\\]")
 
@@ -47,92 +45,63 @@ class Block(NamedTuple):
     mark: str
 
 
-@dataclass
-class Page:
-    """A page, its blocks, and what running them has left."""
-
-    path: Path
-    blocks: list[Block]
-    folder: Path | None = None
-    names: dict[str, Any] = field(default_factory=dict)
-    ran: set[int] = field(default_factory=set)
+def blocks_of(text):
+    places = [(text[: m.start("code")].count("\n") + 1, m) for m in FENCE.finditer(text)]
+    return [Block(line, m["kind"], m["code"], m["mark"] or "") for line, m in places]
 
 
-def pages():
-    """Read the README and all pages."""
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        text = path.read_text()
-        blocks = [
-            Block(text[: m.start("code")].count("\n") + 1, m["kind"], m["code"], m["mark"] or "")
-            for m in FENCE.finditer(text)
-            if m["kind"] in RUN
-        ]
-        yield Page(path, blocks)
-
-
-PAGES = list(pages())
-
-
-def cases():
-    """Name every block by its page and line; slow ones are marked."""
-    for page in PAGES:
-        for k, block in enumerate(page.blocks):
-            marks = [pytest.mark.slow] if block.mark == "slow" else []
-            yield pytest.param(page, k, marks=marks, id=f"{page.path.name}:{block.line}")
+PAGES = {path: path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
+BLOCKS = {path: blocks_of(text) for path, text in PAGES.items()}
+SLOW = [path for path, blocks in BLOCKS.items() if any(block.mark == "slow" for block in blocks)]
 
 
 def test_marks_are_known_and_give_reasons():
     """A block that is not run says why."""
-    for page in PAGES:
-        for block in page.blocks:
-            assert re.fullmatch(r"|slow|needs \w+|skip: \w.{9,}", block.mark), (page.path.name, block)
-    assert sum(len(page.blocks) for page in PAGES) > 40
+    every = [(path.name, block) for path, blocks in BLOCKS.items() for block in blocks]
+    assert len(every) > 40
+    for name, block in every:
+        assert re.fullmatch(r"|slow|needs \w+|skip: \w.{9,}", block.mark), (name, block)
 
 
-@pytest.mark.parametrize(("page", "k"), list(cases()))
-def test_a_block_runs(page, k, capsys, tmp_path_factory, request):
-    """After those before it on its page, which run once."""
-    block = page.blocks[k]
-    if block.mark.startswith("skip"):
-        pytest.skip(block.mark)
-    if block.mark.startswith("needs") and not shutil.which(block.mark.split()[1]):
-        pytest.skip(block.mark)
-    if page.folder is None:
-        page.folder = tmp_path_factory.mktemp(page.path.stem)
-        shutil.copytree(ROOT / "examples", page.folder / "examples", ignore=shutil.ignore_patterns("__*"))
-        (page.folder / "checkpoints").symlink_to(ROOT / "checkpoints")
-    slow_too = block.mark == "slow"
-    with contextlib.chdir(page.folder):
-        for number, other in enumerate(page.blocks[: k + 1]):
-            if number not in page.ran and (
-                not other.mark or number == k or (slow_too and other.mark == "slow")
-            ):
-                page.ran.add(number)
-                run(page, other, capsys)
+@pytest.mark.parametrize(
+    ("path", "slow"),
+    [
+        *(pytest.param(path, False, id=path.name) for path in PAGES),
+        *(pytest.param(path, True, id=f"{path.name}, slow", marks=pytest.mark.slow) for path in SLOW),
+    ],
+)
+def test_blocks_run(path, slow, capsys, tmp_path, monkeypatch):
+    """In their order; what a block leaves is there for the next."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__*"))
+    (tmp_path / "checkpoints").symlink_to(ROOT / "checkpoints")
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__docs__"}
+    for block in BLOCKS[path]:
+        needs = block.mark.removeprefix("needs ") if block.mark.startswith("needs") else None
+        if not block.mark or (slow and block.mark == "slow") or (needs and shutil.which(needs)):
+            run(f"{path}:{block.line}", block, names, capsys)
 
 
-def run(page, block, capsys):
+def run(place, block, names, capsys):
     """Run one block, and compare what it prints with what the page says."""
     if block.kind == "python":
-        code = compile("\n" * block.line + block.code, str(page.path), "exec")
-        page.names.setdefault("__name__", "__docs__")
-        exec(code, page.names)
+        exec(compile("\n" * block.line + block.code, place, "exec"), names)
         printed = capsys.readouterr().out.splitlines()
         for expected in re.findall(r"^print\(.*\)  # (\d.*)$", block.code, re.MULTILINE):
-            assert expected in printed
-    elif block.kind == "console":
-        for command, expected in transcript(block.code):
-            remark = re.search(r"# exit code (\d+)", command)
-            code, out, err = call(plain(command), capsys, table=True)
-            assert code == (int(remark[1]) if remark else 0), f"{command}\n{out}{err}"
-            if expected:
-                assert matches(expected, out) or matches(expected, err), f"{command}\n{out}{err}"
+            assert expected in printed, place
+        return
+    if block.kind == "console":
+        calls = [(plain(command), command, expected) for command, expected in transcript(block.code)]
     else:
         lines = [line for line in map(plain, block.code.splitlines()) if line]
         simple = all(line.startswith("nsa ") and not SHELL.search(line) for line in lines)
-        for command in lines if simple else [block.code]:
-            code, out, err = call(shortened(command) if simple else command, capsys)
-            assert code == 0, f"{command}\n{out}{err}"
+        calls = [(line, "", "") for line in (map(shortened, lines) if simple else [block.code])]
+    for command, remarked, expected in calls:
+        remark = re.search(r"# exit code (\d+)", remarked)
+        code, out, err = call(command, capsys, table=block.kind == "console")
+        assert code == (int(remark[1]) if remark else 0), f"{place}: {command}\n{out}{err}"
+        if expected:
+            assert matches(expected, out) or matches(expected, err), f"{place}: {command}\n{out}{err}"
 
 
 def plain(line):
@@ -220,8 +189,8 @@ def test_options_on_pages_exist():
     others = {"--index-url", "--strict", "--install-completion", "--show-completion", "--version"}
     others |= {"--standalone", "--nnodes", "--nproc-per-node", "--max-restarts"}
     others |= {"--rdzv-backend", "--rdzv-endpoint"}
-    for page in PAGES:
-        assert options_in(page.path.read_text()) - others <= options_of(), page.path.name
+    for path, text in PAGES.items():
+        assert options_in(text) - others <= options_of(), path.name
 
 
 def test_every_option_of_solve_is_on_its_page():
@@ -269,14 +238,18 @@ def test_every_field_of_a_result_is_on_its_page(tmp_path, capsys):
 
 def test_links_lead_to_files():
     """Links within the repository; the documentation's build checks those between pages again."""
-    for path in [
-        *(page.path for page in PAGES),
-        *(ROOT / "benchmarks").rglob("*.md"),
-        ROOT / "checkpoints/README.md",
-    ]:
+    for path in [*PAGES, *(ROOT / "benchmarks").rglob("*.md"), ROOT / "checkpoints/README.md"]:
         for target in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
             if "://" not in target and target not in ("commands.md", "python.md"):  # these two are made
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_the_readme_is_short_and_its_test_command_is_what_runs_before_landing():
+    """Word for word; what is not for newcomers is in the documentation."""
+    text = PAGES[ROOT / "README.md"]
+    (command,) = [line for line in text.splitlines() if line.endswith("-m pytest")]
+    assert command in (ROOT / ".ci" / "run").read_text().splitlines()
+    assert len(re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL).split()) < 700
 
 
 def test_the_way_through_the_code_names_what_is_there():

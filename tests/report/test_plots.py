@@ -32,6 +32,12 @@ def drawn(problem, instance, solution, path=None):
     return figure
 
 
+def axes_of(name, record, solution, path=None):
+    """The panel with a solution of an instance's record."""
+    problem = find_problem(name)
+    return drawn(problem, problem.from_record(record), np.array(solution), path).axes[0]
+
+
 def view_of(problem, name, size, steps):
     return plot._view(problem, name, size, steps, 0)
 
@@ -108,34 +114,38 @@ def test_a_tour_is_a_closed_line_through_all_cities():
 
 def test_a_map_of_the_globe_is_cut_where_nobody_lives():
     """Cities on both sides of 180 degrees are neighbours; degrees and minutes are degrees."""
-    problem = find_problem("tsp")
     coords = [[10.30, 179.0], [11.0, -179.0], [12.0, -178.0], [9.0, 178.0]]
-    instance = problem.from_record({"coords": coords, "edge_weight_type": "GEO"})
-    axes = drawn(problem, instance, np.array([0, 1, 2, 3])).axes[0]
-    points = np.concatenate([line.get_xydata() for line in axes.lines])
-    assert np.ptp(points[:, 0]) == pytest.approx(4.0, abs=1e-3)
-    assert points[:, 1].min() == pytest.approx(9.0, abs=1e-3)
-    assert np.isclose(points[:, 1], 10.5, atol=1e-3).any()
+    (line,) = axes_of("tsp", {"coords": coords, "edge_weight_type": "GEO"}, range(4)).lines
+    x, y = line.get_xydata().T
+    assert np.ptp(x) == pytest.approx(4.0, abs=1e-3)
+    assert y.min() == pytest.approx(9.0, abs=1e-3)
+    assert np.isclose(y, 10.5, atol=1e-3).any()
 
 
 def test_an_edge_around_the_globe_leaves_the_map_and_comes_in_again():
     """Where cities lie all around, an edge over the map's end is two, with a gap between."""
-    problem = find_problem("tsp")
     coords = [[0.0, float(x)] for x in (-170, -100, -40, 20, 80, 140)]
-    instance = problem.from_record({"coords": coords, "edge_weight_type": "GEO"})
-    (line,) = drawn(problem, instance, np.arange(6)).axes[0].lines
-    x = line.get_xdata()
-    assert np.isnan(x).sum() == 1
-    assert (np.abs(np.diff(x)) < 180).sum() == 7
+    (line,) = axes_of("tsp", {"coords": coords, "edge_weight_type": "GEO"}, range(6)).lines
+    assert np.isnan(line.get_xdata()).sum() == 1
+    assert (np.abs(np.diff(line.get_xdata())) < 180).sum() == 7
+
+
+@pytest.mark.parametrize(("metric", "unit"), [("great circle km", "km"), ("great circle m", "m")])
+def test_cities_in_decimal_degrees_are_on_a_map(metric, unit):
+    """As those of TSPLIB's GEO are: longitude to the right, and the length has its unit."""
+    coords = [[48.85, 2.35], [52.52, 13.4], [41.9, 12.5], [40.4, -3.7]]
+    axes = axes_of("tsp", {"coords": coords, "edge_weight_type": metric}, range(4))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("longitude", "latitude")
+    assert f" {unit} through" in axes.get_title()
+    low, high = axes.get_xlim()
+    assert low < -3.7 < 13.4 < high
 
 
 def test_a_matrix_is_drawn_in_the_plane_that_fits_it():
     """Distances on the map are those of the matrix, where a plane can hold them."""
-    problem = find_problem("tsp")
     places = np.array([[0, 0], [3, 0], [3, 4], [0, 4]])
     matrix = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
-    instance = problem.from_record({"matrix": matrix.tolist()})
-    (line,) = drawn(problem, instance, np.arange(4)).axes[0].lines
+    (line,) = axes_of("tsp", {"matrix": matrix.tolist()}, range(4)).lines
     x = line.get_xydata()[:4]
     found = np.hypot(*(x[:, None] - x).transpose(2, 0, 1))
     assert np.allclose(found / found.max(), matrix / matrix.max(), atol=1e-5)
@@ -143,39 +153,34 @@ def test_a_matrix_is_drawn_in_the_plane_that_fits_it():
 
 def test_a_knapsack_shows_what_is_chosen_left_and_critical():
     """Every item once; the line has the ratio of the first item that does not fit."""
-    problem = find_problem("knapsack")
-    instance = problem.from_record({"values": [6, 10, 12, 1], "weights": [1, 2, 3, 5], "capacity": 5})
-    axes = drawn(problem, instance, np.array([False, True, True, False])).axes[0]
+    record = {"values": [6, 10, 12, 1], "weights": [1, 2, 3, 5], "capacity": 5}
+    axes = axes_of("knapsack", record, [False, True, True, False])
     assert dots(axes) == [2, 2]
     (line,) = axes.lines
     (_, (x, y)) = line.get_xydata()
     assert y / x == pytest.approx(4.0)
-    roomy = problem.from_record({"values": [6], "weights": [1], "capacity": 5})
-    assert not drawn(problem, roomy, np.array([True])).axes[0].lines
+    assert not axes_of("knapsack", {"values": [6], "weights": [1], "capacity": 5}, [True]).lines
 
 
 def test_bins_are_bars_of_their_items():
     """As many boxes as items, as long as their weights, none beyond the capacity."""
-    problem = find_problem("bin")
-    instance = problem.from_record({"weights": [4, 8, 1, 4, 2, 1], "capacity": 10, "names": list("abcdef")})
-    axes = drawn(problem, instance, np.array([0, 1, 0, 0, 1, 0])).axes[0]
+    record = {"weights": [4, 8, 1, 4, 2, 1], "capacity": 10, "names": list("abcdef")}
+    axes = axes_of("bin", record, [0, 1, 0, 0, 1, 0])
     (boxes,) = axes.collections
-    widths = [np.ptp(path.vertices[:, 0]) for path in boxes.get_paths()]
-    assert widths == [4, 4, 1, 1, 8, 2]
-    assert max(path.vertices[:, 0].max() for path in boxes.get_paths()) == 10
+    corners = [path.vertices[:, 0] for path in boxes.get_paths()]
+    assert [np.ptp(x) for x in corners] == [4, 4, 1, 1, 8, 2]
+    assert max(x.max() for x in corners) == 10
     assert texts(axes) == ["a", "d", "c", "f", "b", "e"]
 
 
 def test_rosenbrocks_way_is_on_its_map():
     """From the start to the best point; without a way there is the point alone."""
-    problem = find_problem("rosenbrock")
-    instance = problem.from_record({"a": 1, "b": 100})
     way = np.linspace([-1.0, 1.0], [1.0, 1.0], 30)
-    axes = drawn(problem, instance, way[-1], way).axes[0]
+    axes = axes_of("rosenbrock", {"a": 1, "b": 100}, way[-1], way)
     assert 30 in dots(axes)
     assert axes.get_xlim()[0] < -1
     assert axes.get_xlim()[1] > 1
-    assert len(drawn(problem, instance, way[-1]).axes[0].lines) == 2
+    assert len(axes_of("rosenbrock", {"a": 1, "b": 100}, way[-1]).lines) == 2
 
 
 def test_a_run_has_three_panels_on_one_axis():
@@ -309,32 +314,15 @@ def test_a_dollar_sign_begins_no_formula():
     assert title(None, "tour") == "Tour"
 
 
-def test_a_problem_without_a_drawing_says_so():
-    """As one of a user's own."""
-    with pytest.raises(UsageError, match="no picture of maxcut"):
-        plots.need_drawing(find_problem("examples/maxcut.py:MaxCut").drawing(), "maxcut")
-
-
 def test_names_with_formulas_and_foreign_scripts_are_drawn(tmp_path, capfd):
-    """And nothing is said about a font."""
+    """And nothing is said about a font; a problem without a drawing says so."""
     record = {"coords": [[0, 0], [0, 1], [1, 0]], "ids": ["$x_{$", "日本", "c"], "name": "$\\frac{"}
     problem = find_problem("tsp")
     figure = plots.solution_picture(problem.drawing(), problem.from_record(record), np.arange(3))
     plots.write_picture(figure, tmp_path / "named.png")
     assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize(("metric", "unit"), [("great circle km", "km"), ("great circle m", "m")])
-def test_cities_in_decimal_degrees_are_on_a_map(metric, unit):
-    """As those of TSPLIB's GEO are: longitude to the right, and the length has its unit."""
-    problem = find_problem("tsp")
-    coords = [[48.85, 2.35], [52.52, 13.4], [41.9, 12.5], [40.4, -3.7]]
-    instance = problem.from_record({"coords": coords, "edge_weight_type": metric})
-    (axes,) = drawn(problem, instance, np.arange(4)).axes
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("longitude", "latitude")
-    assert f" {unit} through" in axes.get_title()
-    low, high = axes.get_xlim()
-    assert low < -3.7 < 13.4 < high
+    with pytest.raises(UsageError, match="no picture of maxcut"):
+        plots.need_drawing(find_problem("examples/maxcut.py:MaxCut").drawing(), "maxcut")
 
 
 def progress(step, accepted, best=-3.0, x=None):
