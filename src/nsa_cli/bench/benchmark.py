@@ -11,12 +11,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nsa_cli.bench.curves import save_curves
 from nsa_cli.bench.measure import Run, measure_each, runs_from, units_of
 from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import DEFAULT, Monitor, PeerSolver, Solver, choose_solvers
 from nsa_cli.bench.suites import Cell, Figure, Suite, find_contribution, load_figures, suites_of
-from nsa_cli.bench.summary import COLUMNS, SummaryRow, format_rows, run_rows, summarise
+from nsa_cli.bench.summary import COLUMNS, SummaryRow, format_rows, run_rows, save_curves, summarise
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.extras import is_installed
 from nsa_cli.core.machine import cores, processor

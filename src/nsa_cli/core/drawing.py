@@ -65,6 +65,10 @@ class LearntView(NamedTuple):
         """About the middle of the rollout's."""
         return float(self.temperatures[len(self.temperatures) // 2])
 
+    def entitle(self, figure: Figure, what: str) -> None:
+        """Write the policy's name and a description above the panels."""
+        figure.suptitle(f"{plain(self.name)}: {what}")
+
     def logits(
         self, instances: Sequence[Any], x: Solution, chosen: Sequence[int] = ()
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

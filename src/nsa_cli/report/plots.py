@@ -42,17 +42,10 @@ _STYLE: dict[str, Any] = {
     "font.size": 9.5,
     "axes.titlesize": 10.5,
     "axes.labelsize": 9.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#555555",
     "axes.grid": False,
     "axes.axisbelow": True,
     "grid.color": "#DDDDDD",
     "grid.linewidth": 0.6,
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "xtick.labelcolor": "black",
-    "ytick.labelcolor": "black",
     "legend.frameon": False,
     "legend.fontsize": 9,
     "figure.titlesize": 11.5,
@@ -60,6 +53,9 @@ _STYLE: dict[str, Any] = {
     "svg.hashsalt": "nsa",
     "svg.fonttype": "path",
     "text.usetex": False,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), "#555555"),
+    **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), "black"),
 }
 
 #: Rows of a curve: as many as a picture can show.

@@ -62,7 +62,7 @@ class BinDrawing(Drawing[BinInstance]):
         """Logits of items over weight and free capacity of their bins, and of bins for a chosen item."""
         grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
         panels = figure.subplots(1, 2, sharex=True, sharey=True)
-        figure.suptitle(f"{plain(view.name)}: temperature {view.temperature:.2g} (bins of capacity 1)")
+        view.entitle(figure, f"temperature {view.temperature:.2g} (bins of capacity 1)")
         names = ("which item to move", "which bin to move it to")
         below = ("free capacity of its bin", "free capacity of the bin")
         for axes, logits, name, free in zip(panels, _logits(view, grid), names, below, strict=True):

@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.drawing import (
-    BLACK,
-    BLUE,
-    ORANGE,
-    Drawing,
-    LearntView,
-    label_points,
-    number,
-    plain,
-    show_logits,
-    title,
-)
+from nsa_cli.core.drawing import BLACK, BLUE, ORANGE, Drawing, label_points, number, show_logits, title
 from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
@@ -26,6 +15,8 @@ from nsa_cli.problems.knapsack.order import by_ratio, ratios
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from nsa_cli.core.drawing import LearntView
 
 #: Items up to which they are named.
 _NAMED = 60
@@ -97,7 +88,7 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
             here.set_xlabel("weight $w_i$")
         pale = "; pale: does not fit" if len(panels) > 1 else ""
         what = f"logits of flipping an item, temperature {view.temperature:.2g}{pale}"
-        figure.suptitle(f"{plain(view.name)}: {what}")
+        view.entitle(figure, what)
         figure.colorbar(image, ax=axes, label="logit (higher is likelier)", shrink=0.85)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.drawing import BLACK, BLUE, GREEN, ORANGE, TIME, Drawing, LearntView, number, plain, title
+from nsa_cli.core.drawing import BLACK, BLUE, GREEN, ORANGE, TIME, Drawing, LearntView, number, title
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.rosenbrock.instance import RosenbrockInstance
 
@@ -54,7 +54,7 @@ class RosenbrockDrawing(Drawing[RosenbrockInstance]):
         left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
         steps = len(view.temperatures)
         what = f"{chains} rollouts of {steps} steps, a = {instance.a:.3g}, b = {instance.b:.3g}"
-        figure.suptitle(f"{plain(view.name)}: {what}")
+        view.entitle(figure, what)
         if dim == 2:
             _draw_map(figure, left, instance, view.x[:, 0], view.x[:, 0], bar=False)
         else:

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.drawing import (
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    SCALE,
-    Drawing,
-    LearntView,
-    label_points,
-    number,
-    plain,
-    title,
-)
+from nsa_cli.core.drawing import BLACK, BLUE, GREY, ORANGE, SCALE, Drawing, label_points, number, title
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.instance import TspInstance
@@ -29,6 +17,8 @@ from nsa_cli.problems.tsp.two_opt.batch import pack
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from nsa_cli.core.drawing import LearntView
 
 #: Cities up to which they are named.
 _NAMED = 80
@@ -78,9 +68,7 @@ class TspDrawing(Drawing[TspInstance]):
         points = view.instance.coords[tour]
         first, chosen, second = _probabilities(view, tour)
         panels = figure.subplots(1, 2)
-        figure.suptitle(
-            f"{plain(view.name)}: 2-opt on {len(tour)} random cities, temperature {view.temperature:.2g}"
-        )
+        view.entitle(figure, f"2-opt on {len(tour)} random cities, temperature {view.temperature:.2g}")
         _show(figure, panels[0], points, first, r"probability of the first city, $i$")
         what = rf"probability of the second city, $j$, given $i={chosen}$"
         _show(figure, panels[1], points, second, what, chosen)
