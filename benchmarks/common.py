@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import nsa_cli as nsa
 from nsa_cli.bench.benchmark import Benchmark
-from nsa_cli.bench.measure import Run
+from nsa_cli.bench.measure import MeasuredRun
 from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import Monitor, Solver
 from nsa_cli.bench.statistics import half_width
@@ -190,7 +190,7 @@ def suite_of(
 
 def measure(
     name: str, suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int] = (1,), *, timed: bool = True
-) -> dict[tuple[str, Any], list[Run]]:
+) -> dict[tuple[str, Any], list[MeasuredRun]]:
     """Have solvers take turns as in ``nsa benchmark``; go on from the journal ``NAME.jsonl``.
 
     Returns
@@ -203,7 +203,7 @@ def measure(
     with Journal(Path(f"{name}.jsonl"), "benchmark") as journal:
         for _ in ready.run(Monitor(), journal):
             pass
-    found: dict[tuple[str, Any], list[Run]] = {}
+    found: dict[tuple[str, Any], list[MeasuredRun]] = {}
     for run in scored(ready.runs):
         found.setdefault((run.solver.name, run.solver.budget), []).append(run)
     return found

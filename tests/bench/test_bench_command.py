@@ -10,9 +10,9 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli.bench.benchmark import Benchmark
-from nsa_cli.bench.request import parse_budgets
 from nsa_cli.bench.solvers import format_budget
 from nsa_cli.bench.summary import COLUMNS
+from nsa_cli.core.options import parse_budgets
 
 QUICK = ("--steps", "1", "--count", "3", "--policies", "none", "--device", "cpu")
 TIMED = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")

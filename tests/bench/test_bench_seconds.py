@@ -8,7 +8,7 @@ import pytest
 import nsa_cli as nsa
 from nsa_cli.bench import measure as measure_module
 from nsa_cli.bench.benchmark import processor_share
-from nsa_cli.bench.measure import Run, measure, runs_from, units_of
+from nsa_cli.bench.measure import MeasuredRun, measure, runs_from, units_of
 from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import Monitor, Solved, Solver, Stopped, choose_solvers, format_budget
 from nsa_cli.bench.suites import find_contribution, read_references, suite_of_size
@@ -123,7 +123,7 @@ def test_a_short_run_that_had_to_wait_is_repeated(monkeypatch):
 
 def test_a_busy_machine_is_said_to_be_one():
     """Budgets are by the clock: where a thread had half a processor, the figures are not what they seem."""
-    run = Run(knapsacks(), 0, Packs(name="nsa-solve", budget=1.0), 1, None, 1.0, 1.0, 0.5, 1)
+    run = MeasuredRun(knapsacks(), 0, Packs(name="nsa-solve", budget=1.0), 1, None, 1.0, 1.0, 0.5, 1)
     assert processor_share([run]) == 0.5
     assert processor_share([run._replace(solver=Packs(name="greedy"))]) == 1
     assert processor_share([]) == 1

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nsa_cli.bench.measure import Run, measure_each, runs_from, units_of
+from nsa_cli.bench.measure import MeasuredRun, measure_each, runs_from, units_of
 from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import DEFAULT, Monitor, PeerSolver, Solver, choose_solvers
 from nsa_cli.bench.suites import Cell, Figure, Suite, find_contribution, load_figures, suites_of
@@ -58,7 +58,7 @@ class Benchmark:
     solvers: list[list[Solver]]
     figures: dict[Cell, Figure] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
-    found: dict[int, list[Run]] = field(default_factory=dict)
+    found: dict[int, list[MeasuredRun]] = field(default_factory=dict)
 
     @cached_property
     def units(self) -> list[Unit]:
@@ -72,7 +72,7 @@ class Benchmark:
         return sum(unit.payload.size for unit in self.units if journal is None or unit.key in journal)
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[MeasuredRun]:
         """Runs that are complete, in order."""
         return [run for place in sorted(self.found) for run in self.found[place]]
 
@@ -220,7 +220,7 @@ def prepare(request: Request) -> Benchmark:
     return Benchmark(request, contribution, suites, solvers, figures, _circumstances(request, solvers))
 
 
-def processor_share(runs: Sequence[Run]) -> float:
+def processor_share(runs: Sequence[MeasuredRun]) -> float:
     """Give the share of a processor that single-threaded solvers by seconds had; 1 if there are none."""
     ours = [run for run in runs if run.solver.threads == 1 and isinstance(run.solver.budget, float)]
     seconds = sum(run.seconds for run in ours)

@@ -39,7 +39,7 @@ _REHEARSAL, _REHEARSALS = 0.3, 5
 _rehearsed: set[tuple[str, str, str]] = set()
 
 
-class Run(NamedTuple):
+class MeasuredRun(NamedTuple):
     """One instance solved once: a row of ``runs.csv``.
 
     Attributes
@@ -278,7 +278,7 @@ def _processor_time() -> float:
     return time.process_time() + children.children_user + children.children_system
 
 
-def runs_from(outcome: Any, portion: Portion) -> list[Run]:
+def runs_from(outcome: Any, portion: Portion) -> list[MeasuredRun]:
     """Read the runs of a portion, as `measure` gives them or a journal has kept them.
 
     Raises
@@ -286,7 +286,7 @@ def runs_from(outcome: Any, portion: Portion) -> list[Run]:
     ValueError
         If they are none.
     """
-    made: list[Run] = []
+    made: list[MeasuredRun] = []
     try:
         where = str(outcome["processor"]), int(outcome["processes"])
         pairs = product(portion.places, portion.solvers)
@@ -296,7 +296,7 @@ def runs_from(outcome: Any, portion: Portion) -> list[Run]:
             steps = None if run["steps"] is None else int(run["steps"])
             objective, wall, cpu = (float(run[name]) for name in ("objective", "seconds", "cpu_seconds"))
             measured = objective, wall, cpu, len(portion.places)
-            made.append(Run(portion.suite, place, solver, portion.seed, steps, *measured, *where))
+            made.append(MeasuredRun(portion.suite, place, solver, portion.seed, steps, *measured, *where))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(str(error)) from None
     return made

@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from nsa_cli.core.errors import UsageError, shown
-from nsa_cli.core.options import parse_count, parse_device, parse_seconds, parse_words
+from nsa_cli.core.errors import UsageError
+from nsa_cli.core.options import (
+    parse_budgets,
+    parse_count,
+    parse_device,
+    parse_limit,
+    parse_numbers,
+    parse_words,
+)
 from nsa_cli.core.setting import SEARCH, read_settings, setting
-
-#: A number, or a range; how many a range has at most.
-_RANGE = re.compile(r"\s*([0-9]{1,18})(?:\.\.([0-9]{1,18}))?\s*")
-_MOST_NUMBERS = 10_000
-
-
-def parse_numbers(option: str, value: Any, minimum: int = 1) -> tuple[int, ...] | None:
-    """Read whole numbers from `minimum` on, each once: ``50,100`` or ``1..5`` or both; or None.
-
-    Raises
-    ------
-    UsageError
-        If they are none; so does the next one.
-    """
-    if not isinstance(value, str):
-        return value
-    numbers: list[int] = []
-    for part in value.split(","):
-        found = _RANGE.fullmatch(part)
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
-        if not minimum <= first <= last < first + _MOST_NUMBERS:
-            why = f"expected whole numbers from {minimum} on, as 1,2,5 or 1..5, got {shown(value)}"
-            raise UsageError(why, option=option)
-        numbers += range(first, last + 1)
-    return tuple(dict.fromkeys(numbers))
-
-
-def parse_budgets(option: str, value: Any) -> tuple[float, ...] | None:
-    """Read spans of time in seconds, sorted: ``5ms,20ms,1s``; a number alone is seconds; or None."""
-    if not isinstance(value, str):
-        return value
-    return tuple(sorted({_parse_limit(option, part) for part in value.split(",")}))
-
-
-def _parse_limit(option: str, value: Any) -> float:
-    if not (seconds := parse_seconds(option, value)):
-        raise UsageError(f"expected seconds above 0, got {value}", option=option)
-    return seconds
 
 
 def _option(default: Any, metavar: str | None, read: Any, text: str, **known: Any) -> Any:
@@ -86,7 +54,7 @@ class Request:
     against: tuple[str, ...] | None = _option(
         None, "NAMES", parse_words, "Peers, other projects' solvers, by name; or all."
     )
-    time_limit: float = _option("1", "TIME", _parse_limit, "Time of a peer for each instance: 10, 500ms, 2m.")
+    time_limit: float = _option("1", "TIME", parse_limit, "Time of a peer for each instance: 10, 500ms, 2m.")
     references: str | None = _option(
         None, "DIR", None, "Folder of reference objectives; for files, a list NAME : OBJECTIVE."
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from nsa_cli.bench import statistics
-from nsa_cli.bench.measure import Run
+from nsa_cli.bench.measure import MeasuredRun
 from nsa_cli.bench.solvers import Solver, format_budget
 from nsa_cli.bench.suites import Cell, Figure, Suite
 from nsa_cli.core.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY
@@ -48,7 +48,7 @@ KEYS = (
 )
 
 
-def scored(runs: Sequence[Run]) -> list[Run]:
+def scored(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
     """Compare runs with the references of their instances, or else with the best of these runs."""
     best: dict[tuple[str, int], float] = {}
     for run in runs:
@@ -63,7 +63,7 @@ def scored(runs: Sequence[Run]) -> list[Run]:
     return made
 
 
-def run_rows(runs: Sequence[Run]) -> list[list[Any]]:
+def run_rows(runs: Sequence[MeasuredRun]) -> list[list[Any]]:
     """Lay runs out under `COLUMNS`."""
     rows: list[list[Any]] = []
     for run in scored(runs):
@@ -78,13 +78,13 @@ def run_rows(runs: Sequence[Run]) -> list[list[Any]]:
 
 
 def summarise(
-    runs: Sequence[Run], figures: Mapping[Cell, Figure], steps: Sequence[int] = (), power: int = 1
+    runs: Sequence[MeasuredRun], figures: Mapping[Cell, Figure], steps: Sequence[int] = (), power: int = 1
 ) -> list[SummaryRow]:
     """Average the runs, suite by suite in the order of the solvers, then list the paper's other figures.
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of MeasuredRun
     figures : mapping
         The paper's, by solver, size, steps and mode.
     steps : sequence of int
@@ -94,12 +94,12 @@ def summarise(
     """
     rows: list[SummaryRow] = []
     order = list(dict.fromkeys(figure.solver for figure in figures.values()))
-    suites: dict[str, dict[tuple[str, str], list[Run]]] = {}
+    suites: dict[str, dict[tuple[str, str], list[MeasuredRun]]] = {}
     for run in scored(runs):
         group = run.solver.name, format_budget(run.solver.budget)
         suites.setdefault(run.suite.label, {}).setdefault(group, []).append(run)
     for groups in suites.values():
-        first: dict[str, list[Run]] = {}
+        first: dict[str, list[MeasuredRun]] = {}
         rest = dict(figures)
         for (_, budget), some in groups.items():
             suite = some[0].suite
@@ -133,7 +133,7 @@ def _cell(solver: Solver, size: int) -> Cell:
     return solver.paper or "", size, multiple, solver.mode
 
 
-def _measured(runs: Sequence[Run], first: Sequence[Run], figure: Figure | None) -> SummaryRow:
+def _measured(runs: Sequence[MeasuredRun], first: Sequence[MeasuredRun], figure: Figure | None) -> SummaryRow:
     """Average the runs of a solver with its budget; `first` are those of the budget's first solver."""
     suite, solver, sense = runs[0].suite, runs[0].solver, runs[0].suite.problem.sense
     objectives, gaps, references, seconds, cpu_seconds = np.array(

@@ -39,6 +39,11 @@ _SEPARATORS = {
 _SIGNS = {"comma": ",", "point": ".", "blank": " ", "apostrophe": "'"}
 
 
+#: One number, or a first and a last one.
+_RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
+_MOST_NUMBERS = 10_000
+
+
 @dataclass(frozen=True)
 class Steps:
     """A number of steps, in terms of the size N: ``factor * N**power``.
@@ -226,6 +231,20 @@ def parse_patience(option: str, value: Any) -> Patience | None:
         raise _unexpected(option, "steps such as 5000 or 10N, or seconds such as 2s", value) from None
 
 
+def parse_limit(option: str, value: Any) -> float:
+    """Read a span of time above 0, in seconds."""
+    if not (seconds := parse_seconds(option, value)):
+        raise _unexpected(option, "seconds above 0", value)
+    return seconds
+
+
+def parse_budgets(option: str, value: Any) -> tuple[float, ...] | None:
+    """Read spans of time in seconds, sorted: ``5ms,20ms,1s``; a number alone is seconds; or None."""
+    if not isinstance(value, str):
+        return value
+    return tuple(sorted({parse_limit(option, part) for part in value.split(",")}))
+
+
 def parse_gap(option: str, value: Any) -> float | None:
     """Read a relative gap below 1: ``1%`` or ``0.01``; or None."""
     if value is None:
@@ -281,6 +300,20 @@ def parse_sign(option: str, value: Any, signs: str) -> str | None:
         names = {there: name for name, there in _SIGNS.items()}
         raise _unexpected(option, f"one of {' '.join(names.get(s, s) for s in signs)}", value)
     return sign
+
+
+def parse_numbers(option: str, value: Any, minimum: int = 1) -> tuple[int, ...] | None:
+    """Read whole numbers from `minimum` on, each once: ``50,100`` or ``1..5`` or both; or None."""
+    if not isinstance(value, str):
+        return value
+    numbers: list[int] = []
+    for part in value.split(","):
+        found = _RANGE.fullmatch(part.strip())
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+        if not minimum <= first <= last < first + _MOST_NUMBERS:
+            raise _unexpected(option, f"whole numbers from {minimum} on, as 1,2,5 or 1..5", value)
+        numbers += range(first, last + 1)
+    return tuple(dict.fromkeys(numbers))
 
 
 def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, Any]:
