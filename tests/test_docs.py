@@ -24,10 +24,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from jsonschema import Draft202012Validator
 
+import nsa_cli as nsa
 from nsa_cli.cli.main import exit_code
+from nsa_cli.io.json_text import dumps
+
+from helpers import KEYS
 
 ROOT = Path(__file__).parents[1]
+SCHEMA = json.loads((ROOT / "docs" / "result.schema.json").read_text())
+VALIDATOR = Draft202012Validator(SCHEMA)
 FENCE = re.compile(
     r"^(?:<!-- test: (?P<mark>.+?) -->\n+)?```(?P<kind>sh|console|python)\n(?P<code>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -208,32 +215,53 @@ def fields_on(heading, text):
     return {word for row in rows for word in re.findall(r"`(\w+)`", row.split(" | ")[0])}
 
 
-def test_every_field_of_a_result_is_on_its_page(tmp_path, capsys):
-    """Those of all problems, of paths and of checks, and no others."""
-    text = (ROOT / "docs" / "result.md").read_text()
+LENGTHS = [[0, 3, 9, 4], [5, 0, 2, 7], [6, 1, 0, 8], [2, 9, 3, 0]]
+RESULTS = {
+    "default tour": lambda: nsa.solve(ROOT / "examples" / "capitals.csv", seed=1),
+    "path": lambda: nsa.tsp(matrix=LENGTHS, from_city=0, to_city=2, fixed_edges=[(1, 3)], seed=1),
+    "annealed": lambda: nsa.tsp([[0, 0], [0, 4], [3, 4], [3, 0], [1, 1]], steps=100, seed=1),
+    "torch": lambda: nsa.knapsack([3, 2, 1], [1, 1, 1], 2, backend="torch", steps=20, bound=False, seed=1),
+    "adaptive": lambda: nsa.bin_packing(
+        [1, 2, 3] * 5, 4, steps=300, schedule="adaptive", bound=False, seed=1
+    ),
+    "optimal": lambda: nsa.knapsack([3, 2, 1], [1, 1, 1], 2, best_known=5),
+    "timed": lambda: nsa.rosenbrock(dim=3, time_limit=0.2, seed=1),
+    "target": lambda: nsa.rosenbrock(target=100, seed=1),
+}
+
+
+def test_results_are_as_page_and_schema_say(tmp_path, capsys):
+    """Whatever was solved, and however it ended; the page has every field, and no others."""
+    written = set()
+    for name, solved in RESULTS.items():
+        result = json.loads(dumps(solved().to_dict()))
+        assert [error.message for error in VALIDATOR.iter_errors(result)] == [], name
+        written |= result.keys()
+    assert written == SCHEMA["properties"].keys() - {"violation"}
+    text = PAGES[ROOT / "docs" / "result.md"]
     common = fields_on("## Fields", text)
     rows = re.findall(r"^\| (?:tsp|knapsack|bin|rosenbrock) \| (.*?) \|", text, re.MULTILINE)
-    told = common.union(*(re.findall(r"`(\w+)`", row) for row in rows))
-    bound = fields_on("The object `bound`", text)
-    route = {"from": 1, "to": 2, "fixed_edges": [[3, 4]], "asymmetric": True}
-    instances = [
-        {"problem": "tsp", "matrix": [[abs(i - j) + (i > j) for i in range(5)] for j in range(5)], **route},
-        {"problem": "knapsack", "values": [3, 2], "weights": [2, 1], "capacity": 2},
-        {"problem": "bin", "weights": [0.5, 0.7, 0.2]},
-        {"problem": "rosenbrock", "a": 1, "b": 10},
-    ]
-    written, (instance, solution) = set(), (tmp_path / "instance.json", tmp_path / "solution.json")
-    for record in instances:
-        instance.write_text(json.dumps(record))
-        assert exit_code(["solve", str(instance), "--time-limit", "200ms", "-o", str(solution)]) == 0
-        result = json.loads(solution.read_text())
-        assert common <= set(result)
-        assert set(result["bound"] or bound) == bound  # Rosenbrock's may have no time for one
-        written |= set(result)
-    assert written == told
+    assert written == common.union(*(re.findall(r"`(\w+)`", row) for row in rows))
+    bound = SCHEMA["properties"]["bound"]["anyOf"][1]["properties"]
+    assert bound.keys() == fields_on("The object `bound`", text)
+    instance, solution = tmp_path / "instance.json", tmp_path / "solution.json"
+    instance.write_text(json.dumps({"problem": "rosenbrock", "a": 1, "b": 10}))
+    assert exit_code(["solve", str(instance), "--time-limit", "200ms", "-o", str(solution)]) == 0
     capsys.readouterr()
     assert exit_code(["check", str(instance), str(solution), "--format", "json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) - common == fields_on("`nsa check --format json`", text)
+
+
+def test_the_schema_is_strict_enough_to_refuse():
+    """A checker that finds nothing would prove nothing; scripts may rely on what it requires."""
+    result = nsa.knapsack([3], [1], 2).to_dict()
+    Draft202012Validator.check_schema(SCHEMA)
+    wrong = {"status": "good", "n": 0, "objective": "3", "seed": True, "bound": {}, "seconds": {}}
+    for key, value in wrong.items():
+        assert not VALIDATOR.is_valid({**result, key: value}), key
+    (error,) = VALIDATOR.iter_errors({k: v for k, v in result.items() if k != "gap"})
+    assert error.message == "'gap' is a required property"
+    assert KEYS <= set(SCHEMA["required"]) <= SCHEMA["properties"].keys()
 
 
 def test_links_lead_to_files():
