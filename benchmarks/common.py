@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 
 import nsa_cli as nsa
 from nsa_cli.bench.benchmark import Benchmark
-from nsa_cli.bench.choose import Request
+from nsa_cli.bench.measure import MeasuredRun
+from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import Monitor, Solver
 from nsa_cli.bench.statistics import half_width
 from nsa_cli.bench.suites import Suite
-from nsa_cli.bench.summary import ScoredRun, score
+from nsa_cli.bench.suites import suite_of as suite_of_tasks
+from nsa_cli.bench.summary import scored
 from nsa_cli.io.journal import Journal
 from nsa_cli.problems.contribution import BenchContribution
 
@@ -183,14 +185,12 @@ def suite_of(
     label: str, problem: Any, instances: Sequence[Any], references: Sequence[float | None] | None = None
 ) -> Suite:
     """Put instances together, each with random numbers of its own; no reference is the best run."""
-    tasks = tuple(nsa.Task(problem, instance, stream=k) for k, instance in enumerate(instances))
-    names = tuple(f"{label}-{k}" for k in range(len(tasks)))
-    return Suite(label, problem, tasks, names, tuple(references or [None] * len(tasks)))
+    return suite_of_tasks(label, [nsa.Task(problem, instance) for instance in instances], references)
 
 
 def measure(
     name: str, suite: Suite, solvers: Sequence[Solver], seeds: Sequence[int] = (1,), *, timed: bool = True
-) -> dict[tuple[str, Any], list[ScoredRun]]:
+) -> dict[tuple[str, Any], list[MeasuredRun]]:
     """Have solvers take turns as in ``nsa benchmark``; go on from the journal ``NAME.jsonl``.
 
     Returns
@@ -198,11 +198,12 @@ def measure(
     dict
         Runs by solver's name and budget: seed by seed in the order of the instances.
     """
-    request = Request(what=(name,), seeds=tuple(seeds), budget=(1.0,) if timed else None)
-    ready = Benchmark(request, BenchContribution(), [suite], [[*solvers]], ())
+    request = Request(seeds=tuple(seeds), budget=(1.0,) if timed else None)
+    ready = Benchmark(request, BenchContribution(), [suite], [[*solvers]])
     with Journal(Path(f"{name}.jsonl"), "benchmark") as journal:
-        known = dict(ready.runs(Monitor(), journal))
-    found: dict[tuple[str, Any], list[ScoredRun]] = {}
-    for scored in score([run for place in sorted(known) for run in known[place]]):
-        found.setdefault((scored.run.solver.name, scored.run.solver.budget), []).append(scored)
+        for _ in ready.run(Monitor(), journal):
+            pass
+    found: dict[tuple[str, Any], list[MeasuredRun]] = {}
+    for run in scored(ready.runs):
+        found.setdefault((run.solver.name, run.solver.budget), []).append(run)
     return found

@@ -209,7 +209,7 @@ def heuristic(name: str, solve: Callable[[Any, Any], Any]) -> Solver:
     return HeuristicSolver(name=name, heuristic=Heuristic(solve))
 
 
-SCIPY = PeerSolver(name="SciPy", peer=Peer(scipy_qap, "scipy", "scipy", "quadratic_assignment"))
+SCIPY = PeerSolver(name="SciPy", peer=Peer(scipy_qap, "scipy", "quadratic_assignment"))
 
 EXAMPLES = {
     "qap": Example("qap.py:QAP", qap_cases, SCIPY),
@@ -250,7 +250,7 @@ def compare(name: str, policy: Path | None, budgets: Sequence[float], seeds: int
         runs = measure(name, suite, solvers, range(1, seeds + 1))
         gaps = {}
         for key, some in runs.items():
-            worse_by = [s.run.objective if s.reference == 0 else 100 * s.gap for s in some]
+            worse_by = [s.objective if s.reference == 0 else 100 * s.gap for s in some]
             gaps[key] = np.reshape(worse_by, (seeds, -1)).mean(axis=0)
         for budget in budgets:
             found = {solver: gaps.get((solver, budget), gaps.get((solver, None))) for solver in names}

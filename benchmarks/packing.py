@@ -68,10 +68,10 @@ def bins(folder: Path, count: int) -> None:
     for suite, seconds in suites:
         solver = NsaSolver(name="nsa-solve", settings={"threads": 1, "device": "cpu"}, budget=seconds)
         (runs,) = measure("bins", suite, [solver]).values()
-        used, reference = np.array([(scored.run.objective, scored.reference) for scored in runs]).T
+        used, reference = np.array([(run.objective, run.reference) for run in runs]).T
         bounds = np.array([BINS.bound(task.instance).value for task in suite.tasks])
         apart = (used < reference).sum(), (used > reference).sum(), f"{(used - reference).sum():g}"
-        spent = f"{1e3 * np.mean([scored.run.cpu_seconds for scored in runs]):.1f}"
+        spent = f"{1e3 * np.mean([run.cpu_seconds for run in runs]):.1f}"
         means = f"{used.mean():.3f}", f"{reference.mean():.3f}"
         row(suite.label, len(runs), *means, *apart, (used <= bounds).sum(), spent)
 
@@ -103,8 +103,8 @@ def knapsacks(_: Path, count: int) -> None:
         bounds = [float(KNAPSACKS.bound(i, Clock.of(10.0)).value) for i in made]
         suite = suite_of(f"{kind} {size} {largest}", KNAPSACKS, made, bounds)
         (runs,) = measure("knapsacks", suite, [solver]).values()
-        gaps = np.array([scored.gap for scored in runs])
-        seconds = np.mean([scored.run.cpu_seconds for scored in runs])
+        gaps = np.array([run.gap for run in runs])
+        seconds = np.mean([run.cpu_seconds for run in runs])
         cells = (f"{100 * gap:.6f}" for gap in (gaps.mean(), gaps.max()))
         row(kind, size, largest, (gaps == 0).sum(), len(gaps), *cells, f"{seconds:.2f}")
 

@@ -40,9 +40,9 @@ from common import Rows, command, head, numbers, row
 from numpy.typing import NDArray
 
 import nsa_cli as nsa
-from nsa_cli.bench.paper import find_contribution
+from nsa_cli.bench.suites import find_contribution
 from nsa_cli.problems.files import write_instances
-from nsa_cli.report.plots import save
+from nsa_cli.report.plots import picture, write_picture
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 PROBLEMS = ("tsp", "knapsack", "bin")
@@ -280,7 +280,7 @@ def main() -> None:
                 measure(rows, problem, size, number, options.most)
     table(rows)
     if options.figure:
-        save(options.figure, (13, 3.8), lambda figure: draw(rows, figure))
+        write_picture(picture((13, 3.8), lambda figure: draw(rows, figure)), options.figure)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Code blocks of the README and of the documentation run, and print what is shown.
+"""The README and the documentation: their code blocks run, and what they name is there.
 
 Blocks of a page run in order, in one folder that begins with `examples/`, and share Python's names. A mark
 above a block, ``<!-- test: … -->``, is one of: ``slow`` (only with ``-m slow``), ``needs PROGRAM``, and
@@ -13,7 +13,6 @@ above a block, ``<!-- test: … -->``, is one of: ``slow`` (only with ``-m slow`
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -21,21 +20,27 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 import typer
+from jsonschema import Draft202012Validator
 
+import nsa_cli as nsa
 from nsa_cli.cli.command import grouped
 from nsa_cli.cli.main import app, exit_code
+from nsa_cli.io.json_text import dumps
+
+from helpers import KEYS
 
 ROOT = Path(__file__).parents[1]
+SCHEMA = json.loads((ROOT / "docs" / "result.schema.json").read_text())
+VALIDATOR = Draft202012Validator(SCHEMA)
 FENCE = re.compile(
-    r"^(?:<!-- test: (?P<mark>.+?) -->\n+)?```(?P<kind>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(?:<!-- test: (?P<mark>.+?) -->\n+)?```(?P<kind>sh|console|python)\n(?P<code>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
-RUN = ("sh", "console", "python")
 #: What a shell would do something about; without any of it a line is a call of `nsa`.
 SHELL = re.compile(r"[|<>;&$`(*\\]")
 
@@ -49,92 +54,63 @@ class Block(NamedTuple):
     mark: str
 
 
-@dataclass
-class Page:
-    """A page, its blocks, and what running them has left."""
-
-    path: Path
-    blocks: list[Block]
-    folder: Path | None = None
-    names: dict[str, Any] = field(default_factory=dict)
-    ran: set[int] = field(default_factory=set)
+def blocks_of(text):
+    places = [(text[: m.start("code")].count("\n") + 1, m) for m in FENCE.finditer(text)]
+    return [Block(line, m["kind"], m["code"], m["mark"] or "") for line, m in places]
 
 
-def pages():
-    """Read the README and all pages."""
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        text = path.read_text()
-        blocks = [
-            Block(text[: m.start("code")].count("\n") + 1, m["kind"], m["code"], m["mark"] or "")
-            for m in FENCE.finditer(text)
-            if m["kind"] in RUN
-        ]
-        yield Page(path, blocks)
-
-
-PAGES = list(pages())
-
-
-def cases():
-    """Name every block by its page and line; slow ones are marked."""
-    for page in PAGES:
-        for k, block in enumerate(page.blocks):
-            marks = [pytest.mark.slow] if block.mark == "slow" else []
-            yield pytest.param(page, k, marks=marks, id=f"{page.path.name}:{block.line}")
+PAGES = {path: path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
+BLOCKS = {path: blocks_of(text) for path, text in PAGES.items()}
+SLOW = [path for path, blocks in BLOCKS.items() if any(block.mark == "slow" for block in blocks)]
 
 
 def test_marks_are_known_and_give_reasons():
     """A block that is not run says why."""
-    for page in PAGES:
-        for block in page.blocks:
-            assert re.fullmatch(r"|slow|needs \w+|skip: \w.{9,}", block.mark), (page.path.name, block)
-    assert sum(len(page.blocks) for page in PAGES) > 40
+    every = [(path.name, block) for path, blocks in BLOCKS.items() for block in blocks]
+    assert len(every) > 40
+    for name, block in every:
+        assert re.fullmatch(r"|slow|needs \w+|skip: \w.{9,}", block.mark), (name, block)
 
 
-@pytest.mark.parametrize(("page", "k"), list(cases()))
-def test_a_block_runs(page, k, capsys, tmp_path_factory, request):
-    """After those before it on its page, which run once."""
-    block = page.blocks[k]
-    if block.mark.startswith("skip"):
-        pytest.skip(block.mark)
-    if block.mark.startswith("needs") and not shutil.which(block.mark.split()[1]):
-        pytest.skip(block.mark)
-    if page.folder is None:
-        page.folder = tmp_path_factory.mktemp(page.path.stem)
-        shutil.copytree(ROOT / "examples", page.folder / "examples", ignore=shutil.ignore_patterns("__*"))
-        (page.folder / "checkpoints").symlink_to(ROOT / "checkpoints")
-    slow_too = block.mark == "slow"
-    with contextlib.chdir(page.folder):
-        for number, other in enumerate(page.blocks[: k + 1]):
-            if number not in page.ran and (
-                not other.mark or number == k or (slow_too and other.mark == "slow")
-            ):
-                page.ran.add(number)
-                run(page, other, capsys)
+@pytest.mark.parametrize(
+    ("path", "slow"),
+    [
+        *(pytest.param(path, False, id=path.name) for path in PAGES),
+        *(pytest.param(path, True, id=f"{path.name}, slow", marks=pytest.mark.slow) for path in SLOW),
+    ],
+)
+def test_blocks_run(path, slow, capsys, tmp_path, monkeypatch):
+    """In their order; what a block leaves is there for the next."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__*"))
+    (tmp_path / "checkpoints").symlink_to(ROOT / "checkpoints")
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__docs__"}
+    for block in BLOCKS[path]:
+        needs = block.mark.removeprefix("needs ") if block.mark.startswith("needs") else None
+        if not block.mark or (slow and block.mark == "slow") or (needs and shutil.which(needs)):
+            run(f"{path}:{block.line}", block, names, capsys)
 
 
-def run(page, block, capsys):
+def run(place, block, names, capsys):
     """Run one block, and compare what it prints with what the page says."""
     if block.kind == "python":
-        code = compile("\n" * block.line + block.code, str(page.path), "exec")
-        page.names.setdefault("__name__", "__docs__")
-        exec(code, page.names)
+        exec(compile("\n" * block.line + block.code, place, "exec"), names)
         printed = capsys.readouterr().out.splitlines()
         for expected in re.findall(r"^print\(.*\)  # (\d.*)$", block.code, re.MULTILINE):
-            assert expected in printed
-    elif block.kind == "console":
-        for command, expected in transcript(block.code):
-            remark = re.search(r"# exit code (\d+)", command)
-            code, out, err = call(plain(command), capsys, table=True)
-            assert code == (int(remark[1]) if remark else 0), f"{command}\n{out}{err}"
-            if expected:
-                assert matches(expected, out) or matches(expected, err), f"{command}\n{out}{err}"
+            assert expected in printed, place
+        return
+    if block.kind == "console":
+        calls = [(plain(command), command, expected) for command, expected in transcript(block.code)]
     else:
         lines = [line for line in map(plain, block.code.splitlines()) if line]
         simple = all(line.startswith("nsa ") and not SHELL.search(line) for line in lines)
-        for command in lines if simple else [block.code]:
-            code, out, err = call(shortened(command) if simple else command, capsys)
-            assert code == 0, f"{command}\n{out}{err}"
+        calls = [(line, "", "") for line in (map(shortened, lines) if simple else [block.code])]
+    for command, remarked, expected in calls:
+        remark = re.search(r"# exit code (\d+)", remarked)
+        code, out, err = call(command, capsys, table=block.kind == "console")
+        assert code == (int(remark[1]) if remark else 0), f"{place}: {command}\n{out}{err}"
+        if expected:
+            assert matches(expected, out) or matches(expected, err), f"{place}: {command}\n{out}{err}"
 
 
 def plain(line):
@@ -222,8 +198,8 @@ def test_options_on_pages_exist():
     others = {"--index-url", "--strict", "--install-completion", "--show-completion", "--version"}
     others |= {"--standalone", "--nnodes", "--nproc-per-node", "--max-restarts"}
     others |= {"--rdzv-backend", "--rdzv-endpoint"}
-    for page in PAGES:
-        assert options_in(page.path.read_text()) - others <= options_of(), page.path.name
+    for path, text in PAGES.items():
+        assert options_in(text) - others <= options_of(), path.name
 
 
 def test_every_option_of_solve_is_on_its_page():
@@ -243,44 +219,69 @@ def fields_on(heading, text):
     return {word for row in rows for word in re.findall(r"`(\w+)`", row.split(" | ")[0])}
 
 
-def test_every_field_of_a_result_is_on_its_page(tmp_path, capsys):
-    """Those of all problems, of paths and of checks, and no others."""
-    text = (ROOT / "docs" / "result.md").read_text()
+LENGTHS = [[0, 3, 9, 4], [5, 0, 2, 7], [6, 1, 0, 8], [2, 9, 3, 0]]
+RESULTS = {
+    "default tour": lambda: nsa.solve(ROOT / "examples" / "capitals.csv", seed=1),
+    "path": lambda: nsa.tsp(matrix=LENGTHS, from_city=0, to_city=2, fixed_edges=[(1, 3)], seed=1),
+    "annealed": lambda: nsa.tsp([[0, 0], [0, 4], [3, 4], [3, 0], [1, 1]], steps=100, seed=1),
+    "torch": lambda: nsa.knapsack([3, 2, 1], [1, 1, 1], 2, backend="torch", steps=20, bound=False, seed=1),
+    "adaptive": lambda: nsa.bin_packing(
+        [1, 2, 3] * 5, 4, steps=300, schedule="adaptive", bound=False, seed=1
+    ),
+    "optimal": lambda: nsa.knapsack([3, 2, 1], [1, 1, 1], 2, best_known=5),
+    "timed": lambda: nsa.rosenbrock(dim=3, time_limit=0.2, seed=1),
+    "target": lambda: nsa.rosenbrock(target=100, seed=1),
+}
+
+
+def test_results_are_as_page_and_schema_say(tmp_path, capsys):
+    """Whatever was solved, and however it ended; the page has every field, and no others."""
+    written = set()
+    for name, solved in RESULTS.items():
+        result = json.loads(dumps(solved().to_dict()))
+        assert [error.message for error in VALIDATOR.iter_errors(result)] == [], name
+        written |= result.keys()
+    assert written == SCHEMA["properties"].keys() - {"violation"}
+    text = PAGES[ROOT / "docs" / "result.md"]
     common = fields_on("## Fields", text)
     rows = re.findall(r"^\| (?:tsp|knapsack|bin|rosenbrock) \| (.*?) \|", text, re.MULTILINE)
-    told = common.union(*(re.findall(r"`(\w+)`", row) for row in rows))
-    bound = fields_on("The object `bound`", text)
-    route = {"from": 1, "to": 2, "fixed_edges": [[3, 4]], "asymmetric": True}
-    instances = [
-        {"problem": "tsp", "matrix": [[abs(i - j) + (i > j) for i in range(5)] for j in range(5)], **route},
-        {"problem": "knapsack", "values": [3, 2], "weights": [2, 1], "capacity": 2},
-        {"problem": "bin", "weights": [0.5, 0.7, 0.2]},
-        {"problem": "rosenbrock", "a": 1, "b": 10},
-    ]
-    written, (instance, solution) = set(), (tmp_path / "instance.json", tmp_path / "solution.json")
-    for record in instances:
-        instance.write_text(json.dumps(record))
-        assert exit_code(["solve", str(instance), "--time-limit", "200ms", "-o", str(solution)]) == 0
-        result = json.loads(solution.read_text())
-        assert common <= set(result)
-        assert set(result["bound"] or bound) == bound  # Rosenbrock's may have no time for one
-        written |= set(result)
-    assert written == told
+    assert written == common.union(*(re.findall(r"`(\w+)`", row) for row in rows))
+    bound = SCHEMA["properties"]["bound"]["anyOf"][1]["properties"]
+    assert bound.keys() == fields_on("The object `bound`", text)
+    instance, solution = tmp_path / "instance.json", tmp_path / "solution.json"
+    instance.write_text(json.dumps({"problem": "rosenbrock", "a": 1, "b": 10}))
+    assert exit_code(["solve", str(instance), "--time-limit", "200ms", "-o", str(solution)]) == 0
     capsys.readouterr()
     assert exit_code(["check", str(instance), str(solution), "--format", "json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) - common == fields_on("`nsa check --format json`", text)
 
 
+def test_the_schema_is_strict_enough_to_refuse():
+    """A checker that finds nothing would prove nothing; scripts may rely on what it requires."""
+    result = nsa.knapsack([3], [1], 2).to_dict()
+    Draft202012Validator.check_schema(SCHEMA)
+    wrong = {"status": "good", "n": 0, "objective": "3", "seed": True, "bound": {}, "seconds": {}}
+    for key, value in wrong.items():
+        assert not VALIDATOR.is_valid({**result, key: value}), key
+    (error,) = VALIDATOR.iter_errors({k: v for k, v in result.items() if k != "gap"})
+    assert error.message == "'gap' is a required property"
+    assert KEYS <= set(SCHEMA["required"]) <= SCHEMA["properties"].keys()
+
+
 def test_links_lead_to_files():
     """Links within the repository; the documentation's build checks those between pages again."""
-    for path in [
-        *(page.path for page in PAGES),
-        *(ROOT / "benchmarks").rglob("*.md"),
-        ROOT / "checkpoints/README.md",
-    ]:
+    for path in [*PAGES, *(ROOT / "benchmarks").rglob("*.md"), ROOT / "checkpoints/README.md"]:
         for target in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
             if "://" not in target and target not in ("commands.md", "python.md"):  # these two are made
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_the_readme_is_short_and_its_test_command_is_what_runs_before_landing():
+    """Word for word; what is not for newcomers is in the documentation."""
+    text = PAGES[ROOT / "README.md"]
+    (command,) = [line for line in text.splitlines() if line.endswith("-m pytest")]
+    assert command in (ROOT / ".ci" / "run").read_text().splitlines()
+    assert len(re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL).split()) < 700
 
 
 def test_the_way_through_the_code_names_what_is_there():

@@ -40,7 +40,7 @@ from nsa_cli.problems.files import (
 )
 from nsa_cli.problems.files import read_each as read_each_record
 from nsa_cli.problems.sets import find_set, read_set
-from nsa_cli.report.progress import Live, RunLine
+from nsa_cli.report.progress import RunLive
 from nsa_cli.report.result import Result
 from nsa_cli.solver.interrupt import Interruptible
 from nsa_cli.solver.keywords import RunOptions, SolveOptions, with_options
@@ -273,8 +273,7 @@ def _shown(
         yield on_progress
         return
     deadline = None if settings.time_limit is None else settings.started + settings.time_limit
-    line = RunLine(tasks, deadline)
-    with Live(line.line):
+    with RunLive(tasks, deadline) as line:
 
         def show(progress: Progress) -> None:
             line(progress)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
 
 from nsa_cli.bench.benchmark import prepare
-from nsa_cli.bench.choose import Request
+from nsa_cli.bench.request import Request
 from nsa_cli.bench.solvers import Monitor
+from nsa_cli.cli.main import exit_code
 
 
 @pytest.fixture(autouse=True)
@@ -19,25 +21,34 @@ def _at_the_root(monkeypatch):
 
 @pytest.fixture
 def measured():
-    """Prepare and run a small benchmark by steps: the benchmark, and its runs."""
+    """Run a small benchmark by steps; give it, with what it has found."""
 
     def run(problem, size, *, monitor=None, **wanted):
-        request = Request(
-            what=(problem,), sizes=(size,), **{"policies": (), "steps": (1,), "count": 3, **wanted}
-        )
-        ready = prepare(request)
-        return ready, [run for _, some in ready.runs(monitor or Monitor()) for run in some]
+        wanted = {"policies": (), "steps": (1,), "count": 3, **wanted}
+        ready = prepare(Request(what=(problem,), sizes=(size,), **wanted))
+        assert all(step is None for step in ready.run(monitor or Monitor()))
+        return ready
 
     return run
 
 
 @pytest.fixture
-def command(capsys, monkeypatch):
+def command(capsys):
     """Run `nsa benchmark` in this process: exit code, stdout, stderr."""
-    from nsa_cli.cli.main import exit_code
 
     def run(*arguments):
         code = exit_code(["benchmark", *map(str, arguments)])
         return code, *capsys.readouterr()
 
     return run
+
+
+@pytest.fixture
+def rows_of():
+    """Read the rows of runs.csv."""
+
+    def read(folder):
+        with (folder / "runs.csv").open() as file:
+            return list(csv.DictReader(file))
+
+    return read

@@ -1,6 +1,6 @@
 """The command: table on stdout, files in a directory, errors in one line."""
 
-import csv
+import importlib.util
 import json
 import os
 import shlex
@@ -8,11 +8,14 @@ import signal
 
 import pytest
 
+import nsa_cli as nsa
+from nsa_cli.bench.benchmark import Benchmark
+from nsa_cli.bench.solvers import format_budget
+from nsa_cli.bench.summary import COLUMNS
+from nsa_cli.core.options import parse_budgets
+
 QUICK = ("--steps", "1", "--count", "3", "--policies", "none", "--device", "cpu")
-COLUMNS = {
-    *("problem", "size", "instance", "solver", "seed", "steps", "budget"),
-    *("objective", "reference", "gap", "seconds", "cpu_seconds"),
-}
+TIMED = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")
 
 
 def test_the_table_is_the_only_output(command):
@@ -36,28 +39,59 @@ def test_problems_without_test_sets(command, problem):
     assert "paper %" not in out
 
 
-def test_files(command, tmp_path):
+def test_files(command, tmp_path, rows_of):
     """One row an instance, solver and seed; strict JSON with the table's rows and the circumstances."""
     directory = tmp_path / "a" / "b"
     code, _, _ = command("knapsack", "--sizes", "50,100", "--seeds", "1..2", *QUICK, "--out", directory)
     assert code == 0
-    with (directory / "runs.csv").open() as file:
-        runs = list(csv.DictReader(file))
-    assert set(runs[0]) >= COLUMNS
+    runs = rows_of(directory)
+    assert tuple(runs[0]) == COLUMNS
     keys = [(r["size"], r["instance"], r["solver"], r["budget"], r["seed"]) for r in runs]
     assert len(set(keys)) == len(keys)
     assert sum(k[2] == "nsa-sa" for k in keys) == 2 * 3 * 2
-    ours = {r["solver"] for r in runs if r["steps"]}
-    assert all(name.startswith("nsa") for name in ours)
+    assert all(r["solver"].startswith("nsa") for r in runs if r["steps"])
     summary = json.loads((directory / "summary.json").read_text(), parse_constant=pytest.fail)
     assert set(summary) >= {"command", "versions", "machine", "date", "threads", "device", "rows"}
     row = next(row for row in summary["rows"] if row["solver"] == "nsa-sa")
-    mine = [float(r["objective"]) for r in runs if (r["size"], r["solver"]) == ("50", "nsa-sa")]
-    assert row["mean"] == pytest.approx(sum(mine) / len(mine))
-    assert row["gap"] == pytest.approx(
-        sum(float(r["gap"]) for r in runs if (r["size"], r["solver"]) == ("50", "nsa-sa")) / len(mine)
-    )
+    mine = [r for r in runs if (r["size"], r["solver"]) == ("50", "nsa-sa")]
+    for key, column in (("mean", "objective"), ("gap", "gap")):
+        assert row[key] == pytest.approx(sum(float(r[column]) for r in mine) / len(mine))
     assert {"ci95", "std_seeds", "seconds", "paper_value", "difference"} <= set(row)
+
+
+def test_by_seconds_there_is_a_picture_too(command, tmp_path, rows_of):
+    """Every run in the table of runs, a row a solver and budget."""
+    pytest.importorskip("matplotlib")
+    code, out, err = command("knapsack", *TIMED, "--out", tmp_path)
+    assert (code, err) == (0, "")
+    assert "nsa-solve" in out
+    runs = rows_of(tmp_path)
+    assert {r["budget"] for r in runs if r["solver"] == "nsa-sa-tuned"} == {"2ms", "10ms"}
+    assert {r["budget"] for r in runs if r["solver"] == "greedy"} == {""}
+    assert all(float(r["gap"]) >= 0 and float(r["cpu_seconds"]) > 0 for r in runs)
+    summary = json.loads((tmp_path / "summary.json").read_text(), parse_constant=pytest.fail)
+    rows = {(row["solver"], row["budget"]) for row in summary["rows"]}
+    assert rows >= {("nsa-solve", "2ms"), ("nsa-sa-tuned", "10ms"), ("greedy", "")}
+    assert {row["threads"] for row in summary["rows"] if row["kind"] == "nsa"} == {1}
+    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_files_and_folders(command, tmp_path, rows_of):
+    """Instances of a folder, gaps to a list of optima; what is no instance is passed over."""
+    folder = tmp_path / "sets"
+    folder.mkdir()
+    for k, task in enumerate(nsa.generate("knapsack", 30, 2, seed=1)):
+        (folder / f"k{k}.json").write_text(json.dumps({**task.instance.record(), "name": f"k{k}"}))
+    (folder / "notes.txt").write_text("nothing")
+    (tmp_path / "best.txt").write_text("k0 : 1.0\nk1 : 1.0\n")
+    arguments = ("--budget", "2ms", "--references", tmp_path / "best.txt", "--policies", "none")
+    code, out, _ = command(folder, *arguments, "--out", tmp_path / "out")
+    assert code == 0
+    assert "2 of knapsack files" in out
+    assert {(r["instance"], r["reference"]) for r in rows_of(tmp_path / "out")} == {
+        ("k0", "1.0"),
+        ("k1", "1.0"),
+    }
 
 
 def test_the_command_in_the_summary_gives_the_same_figures(command, tmp_path):
@@ -66,32 +100,42 @@ def test_the_command_in_the_summary_gives_the_same_figures(command, tmp_path):
     first = json.loads((tmp_path / "summary.json").read_text())
     again = shlex.split(first["command"])
     assert again[:2] == ["nsa", "benchmark"]
-    command(*again[2:], "--out", tmp_path)
+    command(*again[2:], "--out", tmp_path, "--again")
     second = json.loads((tmp_path / "summary.json").read_text())
     assert second["command"] == first["command"]
-    assert [(r["solver"], r["mean"]) for r in second["rows"]] == [
-        (r["solver"], r["mean"]) for r in first["rows"]
-    ]
+    means = [[(r["solver"], r["mean"]) for r in summary["rows"]] for summary in (first, second)]
+    assert means[0] == means[1]
 
 
-def test_interrupted(command, tmp_path, monkeypatch):
+def test_interrupted(command, tmp_path, monkeypatch, rows_of):
     """Ctrl-C after the first run: its files and rows are there, the exit code is 130."""
-    from nsa_cli.bench import files
-
-    write = files.write_files
+    write = Benchmark.write
 
     def write_and_press(*arguments, **options):
         write(*arguments, **options)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(files, "write_files", write_and_press)
+    monkeypatch.setattr(Benchmark, "write", write_and_press)
     code, out, err = command("bin", "--sizes", "50", *QUICK, "--out", tmp_path)
     assert code == 130
     assert "nsa-solve" in out
     assert "nsa-sa" not in out
     assert "ffd" not in out.split("published")[0]
     assert err.count("\n") == 1
-    assert len((tmp_path / "runs.csv").read_text().splitlines()) == 4
+    assert len(rows_of(tmp_path)) == 3
+
+
+def test_budgets():
+    """Units, order, repetition; what is no time is refused by name."""
+    assert parse_budgets("budget", "1s, 5ms,0.02,5ms,1min") == (0.005, 0.02, 1.0, 60.0)
+    for seconds in (0.0005, 0.02, 1.0, 90.0):
+        assert parse_budgets("budget", format_budget(seconds)) == (seconds,)
+    for text in ("", "5 hours", "0ms", "-1s", "5ms,", "nan"):
+        with pytest.raises(nsa.UsageError, match="budget: expected seconds"):
+            parse_budgets("budget", text)
+
+
+FILES = ("examples/capitals.tsp", "examples/packing.csv")
 
 
 @pytest.mark.parametrize(
@@ -116,10 +160,21 @@ def test_interrupted(command, tmp_path, monkeypatch):
         (("rosenbrock", "--sizes", "2", "--against", "x"), "it has none"),
         (("tsp", "--sizes", "20", "--references", "/nowhere"), "tsp20_opt.npy: no such file"),
         (("rosenbrock", "--sizes", "2", "--references", "."), "has no reference files"),
-        (("tsp", "--sizes", "20", "--out", "README.md"), "--out: README.md"),
+        (
+            ("tsp", "--sizes", "20", "--out", "README.md"),
+            "README.md/journal.jsonl: cannot be written",
+        ),
+        (("tsp", "--sizes", "20", "--again"), "--again: nothing is kept without a folder; use --out DIR"),
         (("tsp", "--sizes", "20", "--device", "tpu"), "expected auto, cpu, cuda or cuda:N"),
         (("nothing", "--sizes", "20"), "there is no problem 'nothing'"),
         (("tsp",), "--sizes"),
+        (("tsp", "--budget", "5ms"), "--sizes"),
+        (("tsp", "--sizes", "20", "--budget", "soon"), "--budget: expected seconds"),
+        (("tsp", "--sizes", "20", "--budget", "1s", "--device", "cuda"), "use --device cpu"),
+        ((FILES[0], "--budget", "5ms", "--sizes", "20"), "--sizes: is for a PROBLEM's own sets"),
+        ((*FILES, "--budget", "5ms"), "files of one problem"),
+        (FILES, "use --budget"),
+        ((FILES[0], "--budget", "5ms", "--references", "nowhere"), "nowhere: no such file"),
     ],
 )
 def test_errors_are_one_line(command, arguments, words):
@@ -140,8 +195,6 @@ def test_a_damaged_reference_file_is_named(command, tmp_path):
 
 def test_a_peer_that_is_not_installed(command, monkeypatch):
     """One line that names the package to install."""
-    import importlib.util
-
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "highspy" else find(name))
     code, out, err = command("knapsack", "--sizes", "50", *QUICK, "--against", "highs")

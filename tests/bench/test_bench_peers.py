@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.bench.paper import find_contribution
-from nsa_cli.bench.runs import measure
+from nsa_cli.bench.measure import Portion, measure
 from nsa_cli.bench.solvers import Monitor, PeerSolver
-from nsa_cli.bench.suites import suite_of_size
+from nsa_cli.bench.suites import find_contribution, suite_of_size
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.errors import NsaError
 from nsa_cli.problems import builtin_names
@@ -19,26 +18,34 @@ from nsa_cli.problems.knapsack.bench import integer_values
 from nsa_cli.problems.tsp.bench import integer_matrix
 from nsa_cli.problems.tsp.instance import TspInstance
 
-PEERS = [
-    (problem, name)
+PEERS = {
+    (problem, name): peer
     for problem in builtin_names()
-    for name in find_contribution(nsa.find_problem(problem)).peers
-]
+    for name, peer in find_contribution(nsa.find_problem(problem)).peers.items()
+}
 
 #: Swig's classes are not all that new Pythons want.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 def installed(problem, name):
-    peer = find_contribution(nsa.find_problem(problem)).peers[name]
-    if not peer.installed:
-        pytest.skip(f"needs {peer.package}")
-    return peer
+    if not PEERS[problem, name].installed:
+        pytest.skip(f"needs {PEERS[problem, name].package}")
+    return PEERS[problem, name]
+
+
+def solved(peer, problem, size):
+    """Measure a peer on one instance of the paper's; give the instance, and the run."""
+    suite = suite_of_size(nsa.find_problem(problem), size, 1)
+    if not isinstance(peer, Peer):
+        peer = Peer(peer, "", "")
+    portion = Portion(suite, (PeerSolver(name="it", peer=peer, budget=1.0),), (0,), 1, timed=False)
+    return suite.tasks[0].instance, measure(portion, Monitor())["runs"][0]
 
 
 @pytest.mark.parametrize(("problem", "name"), PEERS)
-def test_peers_solve_small_instances(problem, name, capfd):
-    """Feasibly, at least as well as the best heuristic here, and without words on stdout."""
+def test_peers_solve_small_instances(problem, name):
+    """Feasibly, at least as well as the best heuristic here."""
     peer = installed(problem, name)
     for task in nsa.generate(problem, 9, 2, seed=1):
         instance = task.instance
@@ -100,15 +107,10 @@ def put_program(folder, name, monkeypatch, works=True):
 @pytest.mark.parametrize(("name", "program"), [("lkh", "LKH"), ("concorde", "concorde")])
 def test_programs_are_started_where_a_user_has_them(name, program, tmp_path, monkeypatch, capfd):
     """They get the instance as a TSPLIB file; their words go nowhere, their processor time counts."""
-    peer = find_contribution(nsa.find_problem("tsp")).peers[name]
     put_program(tmp_path, program, monkeypatch)
-    solver, suite = (
-        PeerSolver(name=name, peer=peer, budget=1.0),
-        suite_of_size(nsa.find_problem("tsp"), 20, 1),
-    )
-    (run,) = measure(solver, suite, [0], 1, Monitor())
-    assert run.objective == suite.tasks[0].instance.objective(np.arange(19, -1, -1))
-    assert run.cpu_seconds > 0.02
+    instance, run = solved(PEERS["tsp", name], "tsp", 20)
+    assert run["objective"] == instance.objective(np.arange(19, -1, -1))
+    assert run["cpu_seconds"] > 0.02
     assert capfd.readouterr() == ("", "")
 
 
@@ -119,15 +121,8 @@ def test_a_program_that_is_missing_or_gives_up_is_one_line(tmp_path, monkeypatch
     assert exit_code([*few, "--against", "concorde"]) == 2
     assert "there is no program concorde on the path" in capfd.readouterr().err
     put_program(tmp_path, "concorde", monkeypatch, works=False)
-    peer = find_contribution(nsa.find_problem("tsp")).peers["concorde"]
-    (task,) = nsa.generate("tsp", 5, 1, seed=0)
     with pytest.raises(NsaError, match="concorde ended without a tour"):
-        peer.solve(task.instance, 1.0)
-
-
-def foreign(name, solve):
-    """Make a peer of a function."""
-    return PeerSolver(name=name, peer=Peer(solve, "", "", ""), budget=1.0)
+        solved(PEERS["tsp", "concorde"], "tsp", 20)
 
 
 def test_what_libraries_print_goes_nowhere(capfd):
@@ -137,29 +132,23 @@ def test_what_libraries_print_goes_nowhere(capfd):
         os.write(1, b"banner")
         return np.arange(instance.size)
 
-    suite = suite_of_size(nsa.find_problem("bin"), 50, 2)
     print("before")
-    measure(foreign("chatty", chatty), suite, [0], 1, Monitor())
+    solved(chatty, "bin", 50)
     print("after")
     assert capfd.readouterr().out == "before\nafter\n"
 
 
 def test_an_infeasible_answer_is_named():
     """Whatever a solver says, its solution is checked."""
-    wrong = foreign("wrong", lambda instance, _: np.zeros(instance.size, dtype=int))
-    with pytest.raises(NsaError, match=r"wrong returned an infeasible solution of bin50-1: bin 1 "):
-        measure(wrong, suite_of_size(nsa.find_problem("bin"), 50, 2), [0], 1, Monitor())
+    with pytest.raises(NsaError, match=r"it returned an infeasible solution of bin50-1: bin 1 "):
+        solved(lambda instance, _: np.zeros(instance.size, dtype=int), "bin", 50)
 
 
-def test_values_are_scaled_exactly():
-    """float32 draws by 2^24, decimals by 10^9, whole numbers not at all."""
+def test_values_are_scaled_to_integers():
+    """float32 draws by 2^24, decimals by 10^9, whole numbers not at all; others to what 64 bits hold."""
     assert integer_values(np.array([0.5, 2.0**-24])) == [2**23, 1]
     assert integer_values(np.array([0.1, 0.25])) == [10**8, 25 * 10**7]
     assert integer_values(np.array([3, 4])) == [3, 4]
-
-
-def test_values_that_no_scale_fits_are_rounded_finely():
-    """The order stays, and the sums fit into 64 bits."""
     values = np.array([1 / 3, 2 / 3, 1e12])
     scaled = integer_values(values)
     assert sum(scaled) < 2**62

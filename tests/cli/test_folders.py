@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from nsa_cli.cli import overview
 from nsa_cli.inputs import read_inputs
 from nsa_cli.report import progress
 
@@ -436,7 +435,8 @@ def test_a_full_disk_is_no_reason_to_lose_answers(nsa, folder, tmp_path, monkeyp
 
 def test_progress_in_words(nsa, towns, tmp_path, monkeypatch):
     """With ``-v``, lines that stay."""
-    monkeypatch.setattr(overview, "_LASTING", 0.05)
+    monkeypatch.setattr(progress, "_AFTER", 0.0)
+    monkeypatch.setattr(progress, "_LASTING", 0.05)
     err = nsa("solve", towns, "-o", f"{tmp_path}/out/", *LONG, "-v").err
     assert re.search(r"nsa: \d+/10 done, \d+ s left\n", err), err
 

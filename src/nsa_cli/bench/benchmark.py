@@ -1,25 +1,32 @@
-"""A benchmark: solvers on suites, by steps as the paper has it, or by seconds."""
+"""A benchmark: solvers on suites, by steps as the paper has it, or by seconds; its files and its table."""
 
 from __future__ import annotations
 
-import os
+import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
-from nsa_cli.bench.choose import DEFAULT, Request, choose_solvers
-from nsa_cli.bench.paper import Figure, find_contribution, load_figures
-from nsa_cli.bench.runs import MeasuredRun, Portion, portions_by_seconds, portions_by_steps
-from nsa_cli.bench.solvers import Monitor, PeerSolver, Solver
-from nsa_cli.bench.suites import Suite, suite_of_files, suite_of_size
-from nsa_cli.bench.summary import SummaryRow, summarise
-from nsa_cli.bench.units import MeasurePortions, known_runs, runs_from, units_of
-from nsa_cli.core.errors import UsageError
+from nsa_cli.bench.measure import MeasuredRun, measure_each, runs_from, units_of
+from nsa_cli.bench.request import Request
+from nsa_cli.bench.solvers import DEFAULT, Monitor, PeerSolver, Solver, choose_solvers
+from nsa_cli.bench.suites import Cell, Figure, Suite, find_contribution, load_figures, suites_of
+from nsa_cli.bench.summary import COLUMNS, SummaryRow, format_rows, run_rows, save_curves, summarise
+from nsa_cli.core.errors import InputError
+from nsa_cli.core.extras import is_installed
+from nsa_cli.core.machine import cores, machine, processor
+from nsa_cli.io.atomic import write_text
 from nsa_cli.io.journal import Journal
+from nsa_cli.io.json_text import dumps
+from nsa_cli.io.table import format_table
 from nsa_cli.pool import HERE, LostError, Pool, Unit
-from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.contribution import BenchContribution
+from nsa_cli.solver.search import choose_device
+from nsa_cli.version import __version__
 
 #: With this share of a processor a thread has not been kept waiting.
 _FREE = 0.8
@@ -27,7 +34,7 @@ _FREE = 0.8
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark that is ready to run.
+    """A benchmark, and what it has found so far.
 
     Attributes
     ----------
@@ -36,58 +43,59 @@ class Benchmark:
     suites : list of Suite
     solvers : list of list of Solver
         By suite.
-    figures : tuple of Figure
+    figures : dict
         The paper's; none by seconds.
+    about : dict
+        Date, versions and machine.
+    found : dict
+        Runs by the place of their unit.
     """
 
     request: Request
     contribution: BenchContribution
     suites: list[Suite]
     solvers: list[list[Solver]]
-    figures: tuple[Figure, ...]
-
-    def portions(self) -> Iterator[Portion]:
-        """Give what is measured at one go each, in the order of ``runs.csv``."""
-        portions_of = portions_by_seconds if self.request.budget else portions_by_steps
-        for suite, solvers in zip(self.suites, self.solvers, strict=True):
-            yield from portions_of(suite, solvers, self.request.seeds)
+    figures: dict[Cell, Figure] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
+    found: dict[int, list[MeasuredRun]] = field(default_factory=dict)
 
     @cached_property
     def units(self) -> list[Unit]:
-        """The portions as units of work."""
-        return units_of(self.portions())
+        """Portions as units of work, in the order of ``runs.csv``."""
+        seeds, timed = self.request.seeds, self.request.budget is not None
+        pairs = zip(self.suites, self.solvers, strict=True)
+        return [unit for suite, some in pairs for unit in units_of(suite, some, seeds, timed=timed)]
+
+    def size(self, journal: Journal | None = None) -> int:
+        """Count all runs, or those that a journal has."""
+        return sum(unit.payload.size for unit in self.units if journal is None or unit.key in journal)
 
     @property
-    def size(self) -> int:
-        """Number of all runs."""
-        return sum(len(unit.payload.pairs) for unit in self.units)
+    def runs(self) -> list[MeasuredRun]:
+        """Runs that are complete, in order."""
+        return [run for place in sorted(self.found) for run in self.found[place]]
 
-    def known(self, journal: Journal) -> int:
-        """Count the runs that a journal has."""
-        return sum(len(unit.payload.pairs) for unit in self.units if unit.key in journal)
+    def run(self, monitor: Monitor, journal: Journal | None = None, pool: Pool = HERE) -> Iterator[None]:
+        """Take what a journal has, and measure the rest, step by step; end early when asked to stop.
 
-    def runs(
-        self, monitor: Monitor, journal: Journal | None = None, pool: Pool = HERE
-    ) -> Iterator[tuple[int, list[MeasuredRun]]]:
-        """Give what a journal has, and measure the rest; end early when asked to stop.
-
-        Yields
-        ------
-        tuple of int and list of MeasuredRun
-            The place of a portion, whose runs go into the journal before they are given, and the runs.
+        What is found goes into the journal before it counts.
 
         Raises
         ------
+        InputError
+            If the journal has something else under the key of a portion.
         LostError
             At the end, if portions have ended the processes that measured them.
         """
-        done = [i for i, unit in enumerate(self.units) if journal is not None and unit.key in journal]
-        todo = sorted({*range(len(self.units))} - {*done})
-        for i in done:
-            assert journal is not None
-            yield i, known_runs(journal, self.units[i])
+        for i, unit in enumerate(self.units):
+            if journal is not None and unit.key in journal:
+                try:
+                    self.found[i] = runs_from(journal[unit.key], unit.payload)
+                except ValueError as error:
+                    why = f"expected runs of {unit.payload.suite.label}, got none: {error}"
+                    raise InputError(why, str(journal.path), use={"again": None}) from None
         lost: list[str] = []
-        for i, outcome in self._measured(todo, monitor, pool):
+        for i, outcome in self._measured(monitor, pool):
             portion = self.units[i].payload
             if isinstance(outcome, LostError):
                 name = portion.suite.names[portion.places[0]]
@@ -95,39 +103,60 @@ class Benchmark:
                 continue
             if journal is not None:
                 journal.append(self.units[i].key, outcome)
-            yield i, runs_from(outcome, portion)
+            self.found[i] = runs_from(outcome, portion)
+            yield
         if lost:
             raise LostError("; ".join(lost))
 
-    def _measured(self, todo: Sequence[int], monitor: Monitor, pool: Pool) -> Iterator[tuple[int, Any]]:
+    def _measured(self, monitor: Monitor, pool: Pool) -> Iterator[tuple[int, Any]]:
         """Measure portions: in order, or the longest first in several processes; give their outcomes."""
+        todo = sorted({*range(len(self.units))} - {*self.found})
+        units, stopped = [self.units[i] for i in todo], monitor.asked_to_stop
         if pool == HERE:
-            measure = MeasurePortions(1, monitor)
-            for i in todo:
-                for _, outcome in measure([self.units[i].payload], 1.0, monitor.asked_to_stop):
-                    yield i, outcome
-                if monitor.asked_to_stop():
-                    return
+            found = measure_each(1, monitor, [unit.payload for unit in units], 1.0, stopped)
+            yield from ((todo[k], outcome) for k, outcome in found)
         elif todo:
-            units = [self.units[i]._replace(payload=self.units[i].payload.apart()) for i in todo]
+            apart = [unit._replace(payload=unit.payload.apart()) for unit in units]
             with pool.crew() as crew:
-                for k, outcome in crew.share(units, MeasurePortions(crew.hands), monitor.asked_to_stop):
-                    yield todo[k], outcome
+                found = crew.share(apart, partial(measure_each, crew.hands, Monitor()), stopped)
+                yield from ((todo[k], outcome) for k, outcome in found)
 
-    def packages(self) -> list[str]:
-        """List the packages of the peers that run."""
-        solvers = [solver for solvers in self.solvers for solver in solvers]
-        peers = [solver.peer for solver in solvers if isinstance(solver, PeerSolver)]
-        return sorted({peer.package for peer in peers if peer.program is None})
+    @property
+    def rows(self) -> list[SummaryRow]:
+        """The table's rows of the runs done so far."""
+        return summarise(self.runs, self.figures, self.request.steps, self.contribution.power)
 
-    def rows(self, runs: Sequence[MeasuredRun]) -> list[SummaryRow]:
-        """Make the table's rows of the runs done so far."""
-        return summarise(runs, self.figures, self.request.steps, self.contribution.power)
+    def table(self) -> str:
+        """Lay out the table; nothing where there is nothing in it."""
+        by_seconds = self.request.budget is not None
+        return format_rows(self.rows, self.caption(), by_seconds=by_seconds) if self.found else ""
 
-    def caption(self, runs: Sequence[MeasuredRun]) -> list[str]:
-        """Legend of the columns, one sentence a line."""
-        caption = self._caption_by_seconds(runs) if self.request.budget else self._caption_by_steps()
-        return caption + circumstances_of(runs)
+    def write(self, folder: Path, *, last: bool = False) -> None:
+        """Write the files, each whole or not at all; at the end with the picture."""
+        if not self.found:
+            return
+        write_text(folder / "runs.csv", format_table(COLUMNS, run_rows(self.runs)))
+        about = {"command": _command(self.request), "caption": self.caption()} | self.about
+        head = [f"  {dumps(key)}: {dumps(value)}" for key, value in about.items()]
+        body = ",\n".join(f"    {dumps(row)}" for row in self.rows)
+        text = "{\n" + ",\n".join([*head, f'  "rows": [\n{body}\n  ]']) + "\n}\n"
+        write_text(folder / "summary.json", text)
+        if last and self.request.budget is not None and is_installed("matplotlib"):
+            save_curves(folder / "curves.png", self.rows)
+
+    def caption(self) -> list[str]:
+        """Legend of the columns, one sentence a line, and where times do not compare with each other."""
+        caption = self._caption_by_seconds() if self.request.budget else self._caption_by_steps()
+        if (most := max((run.processes for run in self.runs), default=1)) > 1:
+            caption.append(
+                f"Up to {most} processes measured at the same time: those of one machine share its memory "
+                "and caches, and their times are not those of one alone."
+            )
+        if len(processors := dict.fromkeys(run.processor for run in self.runs)) > 1:
+            caption.append(
+                f"Measured on {' and '.join(processors)}: times on one do not compare with the others."
+            )
+        return caption
 
     def _caption_by_steps(self) -> list[str]:
         problem, seeds, known = self.suites[0].problem, self.request.seeds, self.contribution.references
@@ -156,7 +185,7 @@ class Benchmark:
             ]
         return caption
 
-    def _caption_by_seconds(self, runs: Sequence[MeasuredRun]) -> list[str]:
+    def _caption_by_seconds(self) -> list[str]:
         counts = ", ".join(f"{len(suite.tasks)} of {suite.label}" for suite in self.suites)
         references = [reference for suite in self.suites for reference in suite.references]
         known, rest = sum(reference is not None for reference in references), "the best of this table"
@@ -168,23 +197,10 @@ class Benchmark:
             "behind: difference to the first row of the budget, on the same instances; positive is worse.",
             "CPU ms: processor time of all threads; ms: by the clock.",
         ]
-        if (share := processor_share(runs)) < _FREE:
+        if (share := processor_share(self.runs)) < _FREE:
             busy = f"threads of ours had {100 * share:.0f} % of a processor"
             caption.append(f"The machine was busy: {busy}. Measure again.")
         return caption
-
-
-def circumstances_of(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Say in sentences where times of runs do not compare with each other, or with those of one process."""
-    said, processors = [], dict.fromkeys(run.processor for run in runs)
-    if (most := max((run.processes for run in runs), default=1)) > 1:
-        said.append(
-            f"Up to {most} processes measured at the same time: those of one machine share its memory and "
-            "caches, and their times are not those of one alone."
-        )
-    if len(processors) > 1:
-        said.append(f"Measured on {' and '.join(processors)}: times on one do not compare with the others.")
-    return said
 
 
 def prepare(request: Request) -> Benchmark:
@@ -193,30 +209,14 @@ def prepare(request: Request) -> Benchmark:
     Raises
     ------
     UsageError
-        If a size, a name or a file is missing, or options do not go together.
+        If a size, a name, a file or a device is missing, or options do not go together.
     """
-    suites = _suites(request)
+    request = replace(request, device=choose_device(request.device))
+    suites = suites_of(request)
     contribution = find_contribution(suites[0].problem)
     solvers = [choose_solvers(suite, contribution, request) for suite in suites]
-    figures = () if request.budget else load_figures(suites[0].problem)
-    return Benchmark(request, contribution, suites, solvers, figures)
-
-
-def _suites(request: Request) -> list[Suite]:
-    """Take a problem's sets, or by seconds also files and folders."""
-    first, count, references = request.what[0], request.count, request.references
-    named = first in builtin_names() or first.endswith(".py") or not os.path.exists(first)
-    if request.budget and (len(request.what) > 1 or not named):
-        if request.sizes is not None:
-            raise UsageError("is for a PROBLEM's own sets; files have their sizes", option="sizes")
-        return [suite_of_files(request.what, count, references)]
-    if len(request.what) > 1:
-        message = "several files; the paper's protocol is for a PROBLEM's own sets"
-        raise UsageError(message, use={"budget": None})
-    problem, random = find_problem(first), request.budget is not None
-    if request.sizes is None:
-        raise UsageError("expected sizes of instances, as 50,100; got none", option="sizes")
-    return [suite_of_size(problem, size, count, references, any_size=random) for size in request.sizes]
+    figures = {} if request.budget else load_figures(suites[0].problem)
+    return Benchmark(request, contribution, suites, solvers, figures, _circumstances(request, solvers))
 
 
 def processor_share(runs: Sequence[MeasuredRun]) -> float:
@@ -224,3 +224,38 @@ def processor_share(runs: Sequence[MeasuredRun]) -> float:
     ours = [run for run in runs if run.solver.threads == 1 and isinstance(run.solver.budget, float)]
     seconds = sum(run.seconds for run in ours)
     return sum(run.cpu_seconds for run in ours) / seconds if seconds else 1.0
+
+
+def _circumstances(request: Request, solvers: Sequence[Sequence[Solver]]) -> dict[str, Any]:
+    """Give date, versions, those of the peers too, and machine."""
+    peers = [solver.peer for some in solvers for solver in some if isinstance(solver, PeerSolver)]
+    packages = sorted({peer.package for peer in peers if peer.program is None})
+    versions = {name: metadata.version(name) for name in ("numpy", *packages)}
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"nsa-cli": __version__} | versions,
+        "machine": machine() | {"processor": processor(), "cuda": _cuda()},
+        "threads": cores(),
+        "device": request.device,
+    }
+
+
+def _cuda() -> str | None:
+    """Name of the CUDA device that torch would take, if there is one."""
+    if not is_installed("torch"):
+        return None
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+
+
+def _command(request: Request) -> str:
+    """Write the command that repeats the benchmark; by seconds, as far as the clock allows."""
+    unused = {"what", "threads", "out", "again"}
+    unused |= {"steps", "time_limit", "device"} if request.budget else set()
+    words = ["nsa", "benchmark", *request.what]
+    for name in (f.name for f in fields(request) if f.name not in unused):
+        if (value := getattr(request, name)) is not None:
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words += ["--" + name.replace("_", "-"), text or "none"]
+    return shlex.join(words)

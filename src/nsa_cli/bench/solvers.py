@@ -1,4 +1,4 @@
-"""Solvers with a budget of steps or seconds: ours, heuristics and peers."""
+"""Solvers with a budget of steps or seconds: ours, heuristics and peers; and those of a benchmark."""
 
 from __future__ import annotations
 
@@ -6,32 +6,38 @@ import contextlib
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import metadata
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.progress import Progress
-from nsa_cli.bench.paper import Cell
-from nsa_cli.bench.suites import Suite
+from nsa_cli.bench.request import Request
+from nsa_cli.bench.suites import OURS, Suite
 from nsa_cli.core.draws import start_draws, stream_keys
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
+from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import Steps
-from nsa_cli.core.problem import Task
-from nsa_cli.policy.checkpoint import digest
-from nsa_cli.problems.contribution import Heuristic, Peer, TemperaturesBySize
+from nsa_cli.core.problem import Problem, Task
+from nsa_cli.policy.checkpoint import Stored, available, digest, find_stored, neighbourhood_for
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, Temperatures, at_size
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 
-#: Seconds of a rehearsal.
-REHEARSAL = 0.3
+#: The row of `solve` without options.
+DEFAULT = "nsa-solve"
 
 #: Steps, or seconds for each instance; None for a solver without limit.
 Budget: TypeAlias = Steps | float | None
+
+#: Hashes a policy's file, once.
+_digest = cache(digest)
 
 
 def format_budget(budget: Budget) -> str:
@@ -41,47 +47,23 @@ def format_budget(budget: Budget) -> str:
     return f"{budget:g}s" if budget >= 1 else f"{1e3 * budget:g}ms"
 
 
-#: Hashes a policy's file, once.
-_digest = cache(digest)
-
-
 class Stopped(Exception):  # noqa: N818 - no error
     """The user asked to stop before a run was complete."""
 
 
+def _show_nothing(text: str) -> None:
+    pass
+
+
 class Monitor(NamedTuple):
-    """The user's side of a benchmark that runs: a stop flag, and a line of status.
+    """The user's side of a benchmark that runs: a stop flag, and what shows a line of status."""
 
-    Attributes
-    ----------
-    asked_to_stop : callable
-    show : callable
-        Shows a text.
-    """
-
-    asked_to_stop: Callable[[], bool] = lambda: False
-    show: Callable[[str], None] = lambda _: None
-
-    def report(self, text: str) -> None:
-        """Show a text, unless asked to stop: raises `Stopped` then."""
-        if self.asked_to_stop():
-            raise Stopped
-        self.show(text)
-
-    def within(self, head: str) -> Monitor:
-        """Begin every text with `head`."""
-        return self._replace(show=lambda text: self.show(head + text))
+    asked_to_stop: Callable[[], bool] = bool  # which without an argument is False
+    show: Callable[[str], None] = _show_nothing
 
 
 class Solved(NamedTuple):
-    """A solution with the steps that it took.
-
-    Attributes
-    ----------
-    solution : ndarray
-    steps : int or None
-        Of each chain.
-    """
+    """A solution, and the steps of each chain that it took."""
 
     solution: Solution
     steps: int | None = None
@@ -96,8 +78,6 @@ class Solver(ABC):
     name : str
         Ours begin with ``nsa``.
     kind : {'nsa', 'heuristic', 'peer'}
-    batched : bool
-        Whether it solves many instances side by side.
     budget : Steps, float or None
     mode : {'sampled', 'greedy', ''}
     paper : str or None
@@ -107,7 +87,6 @@ class Solver(ABC):
     """
 
     kind: ClassVar[str]
-    batched: ClassVar[bool] = False
     name: str
     budget: Budget = None
     mode: str = ""
@@ -116,7 +95,7 @@ class Solver(ABC):
 
     @abstractmethod
     def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
-        """Solve instances of one size.
+        """Solve instances of one size: ours side by side, others one by one.
 
         Raises
         ------
@@ -133,19 +112,6 @@ class Solver(ABC):
         budget = self.budget if isinstance(self.budget, float | None) else str(self.budget.plain())
         return {"kind": self.kind, "name": self.name, "budget": budget, "mode": self.mode}
 
-    def expected_seconds(self, suite: Suite, count: int) -> float:
-        """Guess the seconds that `count` instances take, for sharing them out."""
-        return count * (self.budget if isinstance(self.budget, float) else 1e-6 * suite.size)
-
-    def rehearsal(self) -> Solver:
-        """Give the same solver with a small budget, for imports and compilation."""
-        return replace(self, budget=Steps(1) if isinstance(self.budget, Steps) else REHEARSAL)
-
-    def cell(self, size: int) -> Cell | None:
-        """Give the cell of the paper's tables that the solver is compared with at a size."""
-        multiple = int(self.budget.factor) if isinstance(self.budget, Steps) else None
-        return None if self.paper is None else Cell(self.paper, size, multiple, self.mode)
-
 
 @dataclass(frozen=True, kw_only=True)
 class NsaSolver(Solver):
@@ -155,18 +121,16 @@ class NsaSolver(Solver):
     ----------
     settings : mapping
         Fields of `Settings`.
-    temperatures : callable, optional
-        First and last temperature by size; the problem's own if not given.
+    temperatures : tuple of float, or callable, optional
+        First and last temperature, or these by size; the problem's own if not given.
     """
 
     kind: ClassVar[str] = "nsa"
-    batched: ClassVar[bool] = True
     settings: Mapping[str, Any] = field(default_factory=dict)
-    temperatures: TemperaturesBySize | None = None
+    temperatures: Temperatures | None = None
 
     def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
-        size = tasks[0].instance.size
-        start, end = (None, None) if self.temperatures is None else self.temperatures(size)
+        start, end = at_size(self.temperatures, tasks[0].instance.size) or (None, None)
         by_steps = isinstance(self.budget, Steps)
         limit: dict[str, Any] = {"steps" if by_steps else "time_limit": self.budget}
         settings = Settings(seed=seed, t_start=start, t_end=end, **limit, **self.settings)
@@ -189,17 +153,9 @@ class NsaSolver(Solver):
         policy = settings.get("policy")
         return super().identity(suite) | {
             "settings": settings,
-            "temperatures": None if self.temperatures is None else [*self.temperatures(suite.size)],
+            "temperatures": at_size(self.temperatures, suite.size),
             "policy": None if policy is None else _digest(policy, suite.problem.name),
         }
-
-    def expected_seconds(self, suite: Suite, count: int) -> float:
-        if self.budget is None:  # what `solve` takes without a limit
-            return 1e-2 * suite.size * count
-        if not isinstance(self.budget, Steps):
-            return super().expected_seconds(suite, count)
-        wide = 1 if self.settings.get("policy") == "uniform" else suite.size  # a network sees all candidates
-        return 1e-7 * self.budget.of(suite.size) * count * wide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +191,7 @@ class PeerSolver(Solver):
 
     def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
         assert isinstance(self.budget, float)
-        with stdout_closed():
+        with _stdout_closed():
             return [Solved(self.peer.solve(task.instance, self.budget)) for task in tasks]
 
     def is_random(self, task: Task) -> bool:
@@ -247,7 +203,7 @@ class PeerSolver(Solver):
 
 
 @contextlib.contextmanager
-def stdout_closed() -> Iterator[None]:
+def _stdout_closed() -> Iterator[None]:
     """Send file descriptor 1 to nowhere: compiled libraries write to it, past `sys.stdout`."""
     sys.stdout.flush()
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
@@ -258,3 +214,165 @@ def stdout_closed() -> Iterator[None]:
         os.dup2(kept, 1)
         os.close(kept)
         os.close(nowhere)
+
+
+def choose_solvers(suite: Suite, contribution: BenchContribution, request: Request) -> list[Solver]:
+    """List the solvers for a suite, in the order of the table: `solve` without options is the first.
+
+    Raises
+    ------
+    UsageError
+        If a name is unknown, two policies share one, or a peer is not installed.
+    """
+    peers = _peers(suite.problem, contribution.peers, request.against or ())
+    if request.budget:
+        heuristics = _heuristics(suite, contribution, {"greedy"})
+        timed = [*_by_seconds(suite, contribution, request), *peers]
+        return [*(replace(s, budget=seconds) for seconds in request.budget for s in timed), *heuristics]
+    default = NsaSolver(name=DEFAULT, settings=_threads(request))
+    ours = [
+        replace(solver, budget=Steps(multiple, contribution.power))
+        for solver in _by_steps(suite.problem, contribution, request)
+        for multiple in request.steps
+        if multiple == 1 or solver.mode != "greedy"
+    ]
+    heuristics = _heuristics(suite, contribution, suite.problem.starts)
+    return [default, *ours, *heuristics, *(replace(peer, budget=request.time_limit) for peer in peers)]
+
+
+def _by_steps(
+    problem: Problem[Any], contribution: BenchContribution, request: Request
+) -> Iterator[NsaSolver]:
+    """Annealing by the paper's protocol, one chain from its start: uniform proposals, then policies."""
+    start = "paper" if "paper" in problem.starts else None
+    protocol = {"chains": 1, "bound": False, "init": start, "device": request.device} | _threads(request)
+
+    def row(name: str, temperatures: Temperatures | None, paper: str | None, **settings: Any) -> NsaSolver:
+        settings = {**protocol, **settings, "unit": None if temperatures is None else 1.0}
+        mode = "greedy" if settings.get("greedy") else "sampled"
+        return NsaSolver(name=name, mode=mode, paper=paper, temperatures=temperatures, settings=settings)
+
+    yield row("nsa-sa", contribution.paper_temperatures("sa"), OURS["sa"], policy="uniform")
+    if contribution.tuned:
+        yield row("nsa-sa-tuned", contribution.tuned, None, policy="uniform")
+    tuned: dict[str, Temperatures | None] = {**contribution.neighbourhoods}
+    if request.neighbourhood is not None:
+        tuned.setdefault(problem.neighbourhood(request.neighbourhood).name, None)
+    for name, temperatures in tuned.items():
+        yield row(f"nsa-sa-{name}", temperatures, None, policy="uniform", neighbourhood=name)
+    names = available(problem.name) if request.policies is None else request.policies
+    for name, label, stored, neighbourhood in _policies(problem, names):
+        method = next((part for part in label.split("-") if part in OURS), "")
+        temperatures = contribution.paper_temperatures(method)
+        if ":" in neighbourhood.name:  # what a temperature means changes with the number of candidates
+            temperatures = None
+        elif stored.trained is not None:
+            temperatures = (stored.trained.t_start, stored.trained.t_end)
+        yield row(f"nsa-{label}", temperatures, OURS.get(method), policy=name)
+        if stored.feature_set != "gaussian":  # whose likeliest step is no step
+            yield row(f"nsa-{label}-greedy", temperatures, OURS.get(method), policy=name, greedy=True)
+
+
+def _threads(request: Request) -> dict[str, Any]:
+    return {} if request.threads is None else {"threads": request.threads}
+
+
+def _by_seconds(suite: Suite, contribution: BenchContribution, request: Request) -> Iterator[NsaSolver]:
+    """`solve` as it is, its large steps alone, learnt annealing, and uniform annealing at its best."""
+    problem, names = suite.problem, request.policies
+    one_chain: dict[str, Any] = {"chains": 1, "bound": False}
+
+    def row(name: str, temperatures: Temperatures | None = None, **settings: Any) -> NsaSolver:
+        settings = {"threads": 1, "device": "cpu", **settings}
+        return NsaSolver(name=name, temperatures=temperatures, settings=settings)
+
+    yield row(DEFAULT)
+    if problem.large_step() is not None:
+        yield row("nsa-large-step", method="large-step", bound=False)
+    if names is None:
+        largest = max((task.instance for task in suite.tasks), key=lambda instance: instance.size)
+        names = (problem.neighbourhood().default_policy(largest),)
+    for name, label, *_ in _policies(problem, names):
+        yield row(f"nsa-{label}", policy=name, **one_chain)
+    best: str | None = problem.default_neighbourhood
+    suffix, tuned = f"-{best}", contribution.neighbourhoods.get(problem.default_neighbourhood)
+    if tuned is None:
+        best, tuned = None, contribution.tuned
+        suffix = "-tuned" if tuned else ""
+    yield row(f"nsa-sa{suffix}", tuned, policy="uniform", neighbourhood=best, **one_chain)
+
+
+def _policies(
+    problem: Problem[Any], names: Sequence[str]
+) -> Iterator[tuple[str, str, Stored, Neighbourhood[Any]]]:
+    """Find policies, each with the label of its rows; refuse damaged ones before anything runs."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name == "none":
+            continue
+        try:
+            stored = find_stored(name, problem.name)
+        except UsageError as error:
+            raise UsageError(error.message, option="policies") from None
+        if stored is None:
+            continue  # uniform proposals have rows of their own
+        neighbourhood = neighbourhood_for(problem, stored)
+        fused = neighbourhood.kernel()
+        if fused is not None and stored.feature_set in fused.policies:
+            stored.arrays(fused.features[stored.feature_set])
+        else:
+            from nsa_cli.policy.build import build
+
+            build(stored, neighbourhood.operations())
+        label = Path(name).stem.removeprefix(f"{problem.name}-")
+        if label in seen:
+            raise UsageError(f"{seen[label]} and {name} would share a row; rename one", option="policies")
+        seen[label] = name
+        yield name, label, stored, neighbourhood
+
+
+def _heuristics(
+    suite: Suite, contribution: BenchContribution, starts: Collection[str]
+) -> Iterator[HeuristicSolver]:
+    """The problem's heuristics, then its starts, each function once.
+
+    Without the start ``paper``, where annealing begins.
+    """
+    problem, found = suite.problem, dict(contribution.heuristics)
+    seen = [problem.starts.get("paper"), *(heuristic.solve for heuristic in found.values())]
+    for name, start in problem.starts.items():
+        if name in starts and start not in seen:
+            seen.append(start)
+            found[name] = Heuristic(start)
+    for name, heuristic in found.items():
+        if heuristic.largest is None or suite.size <= heuristic.largest:
+            yield HeuristicSolver(name=name, heuristic=heuristic, paper=heuristic.paper)
+
+
+def _peers(problem: Problem[Any], known: Mapping[str, Peer], against: Sequence[str]) -> list[PeerSolver]:
+    """Find peers by their names, or by the first word: ``ortools`` is all of OR-Tools.
+
+    Raises
+    ------
+    UsageError
+        If one is unknown or not installed.
+    """
+    names: list[str] = []
+    for word in against:
+        found = [name for name in known if name == word or name.startswith(f"{word}-")]
+        if word == "all":
+            found = [name for name, peer in known.items() if peer.installed]
+        if not found and word == "all" and known:
+            packages = dict.fromkeys(peer.package for peer in known.values() if peer.program is None)
+            why = f"no peer of {problem.name} is installed; pip install {' '.join(packages)}"
+            raise UsageError(why, option="against")
+        if not found:
+            has = ", ".join([*known, "all"]) if known else "none"
+            raise UsageError(f"{problem.name} has no peer {word!r}; it has {has}", option="against")
+        names += found
+    for peer in (known[name] for name in names):
+        if not peer.installed:
+            how = f"there is no program {peer.program} on the path"
+            how = f"pip install {peer.package}" if peer.program is None else how
+            raise UsageError(f"{peer.about}, is not installed; {how}", option="against")
+    return [PeerSolver(name=name, paper=known[name].paper, peer=known[name]) for name in dict.fromkeys(names)]

@@ -71,11 +71,6 @@ def means_by(keys: NDArray[Any], values: NDArray[np.float64]) -> NDArray[np.floa
     return np.array([values[keys == key].mean() for key in np.unique(keys)])
 
 
-def mean(values: NDArray[np.float64]) -> float | None:
-    """Mean; None if there is nothing to average, or a value is missing (NaN)."""
-    return None if len(values) == 0 or np.isnan(values).any() else float(values.mean())
-
-
-def better_by(ours: float, theirs: float, sense: Sense) -> float:
-    """Difference to another objective, positive if ours is better, whatever the sense."""
-    return theirs - ours if sense == "min" else ours - theirs
+def known(value: float) -> float | None:
+    """Give a number, and None for one that is missing (NaN)."""
+    return None if np.isnan(value) else float(value)

@@ -1,18 +1,25 @@
-"""Rows of the table: means over instances and seeds, gaps, and the paper's figures beside them."""
+"""Rows of means over instances and seeds, gaps, and the paper's figures; their table and their picture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from nsa_cli.bench import statistics
-from nsa_cli.bench.paper import Cell, Figure, best_figures, published
-from nsa_cli.bench.runs import MeasuredRun
-from nsa_cli.bench.solvers import format_budget
-from nsa_cli.bench.suites import Suite
+from nsa_cli.bench.measure import MeasuredRun
+from nsa_cli.bench.solvers import Solver, format_budget
+from nsa_cli.bench.suites import Cell, Figure, Suite
+from nsa_cli.core.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY
 from nsa_cli.core.options import Steps
+from nsa_cli.report.plots import picture, write_picture
+from nsa_cli.report.result import draw
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
 
 #: Columns of ``runs.csv``.
 COLUMNS = (
@@ -21,205 +28,288 @@ COLUMNS = (
 )
 
 
-class SummaryRow(NamedTuple):
-    """One row of the table, a solver with a budget on a suite; the names are keys of ``summary.json``.
+#: One row of the table, a solver with a budget on a suite, by `KEYS`; None where there is no such thing.
+SummaryRow: TypeAlias = dict[str, Any]
 
-    Attributes
-    ----------
-    set, problem : str
-    size : int
-        The largest of the suite.
-    solver, budget, mode : str
-    kind : str
-        ``nsa``, ``heuristic``, ``peer``, or ``published``: not measured.
-    threads : int or None
-        At most; None where the solver decides.
-    instances, seeds, batch : int
-    mean : float
-        Objective, over instances and seeds.
-    ci95 : float
-        Half width of the 95 % confidence interval of the mean over instances.
-    std_seeds : float
-        Standard deviation of the seeds' means.
-    gap, gap_ci95 : float
-        Mean of the instances' gaps, relative, and its half width; positive is worse than the reference.
-    gap_of_means : float
-    worst : float
-        Largest gap.
-    behind, behind_ci95 : float
-        Mean difference to the gaps of the budget's first solver on the same instances, and its half width;
-        positive is worse.
-    seconds, cpu_seconds : float
-        An instance's.
-    seconds_total : float
-        A seed's.
-    paper_value, paper_spread, paper_gap : float
-        The gap relative, as ours.
-    paper_solver, paper_table, paper_time, paper_note : str
-    difference : float
-        To the paper's value; positive is better than the paper, whatever the sense.
-    """
-
-    set: str
-    problem: str
-    size: int
-    solver: str
-    kind: str
-    budget: str = ""
-    mode: str = ""
-    threads: int | None = None
-    instances: int | None = None
-    seeds: int | None = None
-    batch: int | None = None
-    mean: float | None = None
-    ci95: float | None = None
-    std_seeds: float | None = None
-    gap: float | None = None
-    gap_ci95: float | None = None
-    gap_of_means: float | None = None
-    worst: float | None = None
-    behind: float | None = None
-    behind_ci95: float | None = None
-    seconds: float | None = None
-    cpu_seconds: float | None = None
-    seconds_total: float | None = None
-    paper_solver: str | None = None
-    paper_table: str | None = None
-    paper_value: float | None = None
-    paper_spread: float | None = None
-    paper_gap: float | None = None
-    paper_time: str | None = None
-    paper_note: str | None = None
-    difference: float | None = None
+#: Keys of a row, as ``summary.json`` has them.
+#:
+#: ``size`` is the largest of the suite. ``kind`` is nsa, heuristic, peer, or published: not measured. Solvers
+#: without ``threads`` decide themselves. ``mean`` is over instances and seeds, ``ci95`` half the 95 %
+#: confidence interval over instances, ``std_seeds`` the standard deviation of the seeds' means. ``gap`` is
+#: the mean of the instances' gaps, relative, positive where worse than the reference; ``behind`` the mean
+#: difference to the gaps of the budget's first solver on the same instances. ``seconds`` are an instance's,
+#: ``seconds_total`` a seed's. ``difference`` is to the paper's value, positive where better than the paper.
+KEYS = (
+    *("set", "problem", "size", "solver", "kind", "budget", "mode", "threads", "instances", "seeds", "batch"),
+    *("mean", "ci95", "std_seeds", "gap", "gap_ci95", "gap_of_means", "worst", "behind", "behind_ci95"),
+    *("seconds", "cpu_seconds", "seconds_total"),
+    *("paper_solver", "paper_table", "paper_value", "paper_spread", "paper_gap", "paper_time", "paper_note"),
+    "difference",
+)
 
 
-class ScoredRun(NamedTuple):
-    """A run beside the reference objective of its instance; the gap is NaN where nothing is relative to 0."""
-
-    run: MeasuredRun
-    reference: float
-    gap: float
-
-
-def score(runs: Sequence[MeasuredRun]) -> list[ScoredRun]:
+def scored(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
     """Compare runs with the references of their instances, or else with the best of these runs."""
-    references: dict[tuple[str, int], float] = {}
+    best: dict[tuple[str, int], float] = {}
     for run in runs:
-        key, known = (run.suite.label, run.place), run.suite.references[run.place]
-        better = min if run.suite.problem.sense == "min" else max
-        best = better(run.objective, references.get(key, run.objective))
-        references[key] = best if known is None else known
-    pairs = ((run, references[run.suite.label, run.place]) for run in runs)
-    return [
-        ScoredRun(run, reference, statistics.relative(run.objective, reference, run.suite.problem.sense))
-        for run, reference in pairs
-    ]
+        key, better = (run.suite.label, run.place), min if run.suite.problem.sense == "min" else max
+        best[key] = better(run.objective, best.get(key, run.objective))
+    made = []
+    for run in runs:
+        known, sense = run.suite.references[run.place], run.suite.problem.sense
+        reference = best[run.suite.label, run.place] if known is None else known
+        gap = statistics.relative(run.objective, reference, sense)
+        made.append(run._replace(reference=reference, gap=gap))
+    return made
 
 
 def run_rows(runs: Sequence[MeasuredRun]) -> list[list[Any]]:
     """Lay runs out under `COLUMNS`."""
     rows: list[list[Any]] = []
-    for run, reference, gap in score(runs):
+    for run in scored(runs):
         suite, solver = run.suite, run.solver
         size, name = suite.tasks[run.place].instance.size, suite.names[run.place]
         cells = [suite.problem.name, size, name, solver.name, run.seed, run.steps]
-        cells += [format_budget(solver.budget), run.objective, reference, None if np.isnan(gap) else gap]
+        cells += [format_budget(solver.budget), run.objective, run.reference]
+        cells += [None if np.isnan(run.gap) else run.gap]
         cells += [round(run.seconds, 6), round(run.cpu_seconds, 6), run.batch]
         rows.append([*cells, suite.label, solver.kind, solver.threads])
     return rows
 
 
 def summarise(
-    runs: Sequence[MeasuredRun], figures: Iterable[Figure] = (), steps: Sequence[int] = (), power: int = 1
+    runs: Sequence[MeasuredRun], figures: Mapping[Cell, Figure], steps: Sequence[int] = (), power: int = 1
 ) -> list[SummaryRow]:
     """Average the runs, suite by suite in the order of the solvers, then list the paper's other figures.
 
     Parameters
     ----------
     runs : sequence of MeasuredRun
-    figures : iterable of Figure
-        The paper's.
+    figures : mapping
+        The paper's, by solver, size, steps and mode.
     steps : sequence of int
         Multiples asked for: no others of the paper's are shown.
     power : {1, 2}
         They are multiples of N, or N^2.
     """
-    best, rows = best_figures(figures), list[SummaryRow]()
-    suites: dict[str, dict[tuple[str, str], list[ScoredRun]]] = {}
-    for scored in score(runs):
-        solver = scored.run.solver
-        groups = suites.setdefault(scored.run.suite.label, {})
-        groups.setdefault((solver.name, format_budget(solver.budget)), []).append(scored)
+    rows: list[SummaryRow] = []
+    order = list(dict.fromkeys(figure.solver for figure in figures.values()))
+    suites: dict[str, dict[tuple[str, str], list[MeasuredRun]]] = {}
+    for run in scored(runs):
+        group = run.solver.name, format_budget(run.solver.budget)
+        suites.setdefault(run.suite.label, {}).setdefault(group, []).append(run)
     for groups in suites.values():
-        first: dict[str, list[ScoredRun]] = {}
-        taken: list[Cell | None] = []
-        for (_, budget), group in groups.items():
-            suite = group[0].run.suite
-            taken.append(group[0].run.solver.cell(suite.size))
-            figure = None if taken[-1] is None else best.get(taken[-1])
-            rows.append(_measured(group, first.setdefault(budget, group), figure))
-        rows += [_published(suite, figure, power) for figure in published(best, suite.size, steps, taken)]
+        first: dict[str, list[MeasuredRun]] = {}
+        rest = dict(figures)
+        for (_, budget), some in groups.items():
+            suite = some[0].suite
+            cell = _cell(some[0].solver, suite.size)
+            rest.pop(cell, None)
+            rows.append(_measured(some, first.setdefault(budget, some), figures.get(cell)))
+        published = [f for f in rest.values() if f.size == suite.size and f.steps in (None, *steps)]
+        for f in sorted(published, key=lambda f: (order.index(f.solver), f.mode, f.steps or 0)):
+            head = {"solver": f"{f.solver} {f.mode}".strip(), "kind": "published", "mode": f.mode}
+            budget = "" if f.steps is None else format_budget(Steps(f.steps, power))
+            rows.append(_row(suite, f, **head, budget=budget))
     return rows
 
 
-def _measured(group: Sequence[ScoredRun], first: Sequence[ScoredRun], figure: Figure | None) -> SummaryRow:
+def _row(suite: Suite, figure: Figure | None, **found: Any) -> SummaryRow:
+    """Make a row of what is known of it, with the paper's figure beside it."""
+    row = (
+        dict.fromkeys(KEYS) | {"set": suite.label, "problem": suite.problem.name, "size": suite.size} | found
+    )
+    if figure is None:
+        return row
+    keys = ("solver", "table", "value", "spread", "time", "note")
+    paper = {f"paper_{key}": getattr(figure, key) for key in keys if getattr(figure, key) != ""}
+    gap = None if figure.gap_percent is None else figure.gap_percent / 100
+    return row | paper | {"paper_gap": gap}
+
+
+def _cell(solver: Solver, size: int) -> Cell:
+    """Give the cell of the paper's tables that a solver is compared with at a size."""
+    multiple = int(solver.budget.factor) if isinstance(solver.budget, Steps) else None
+    return solver.paper or "", size, multiple, solver.mode
+
+
+def _measured(runs: Sequence[MeasuredRun], first: Sequence[MeasuredRun], figure: Figure | None) -> SummaryRow:
     """Average the runs of a solver with its budget; `first` are those of the budget's first solver."""
-    suite, solver, sense = group[0].run.suite, group[0].run.solver, group[0].run.suite.problem.sense
-    runs = [scored.run for scored in group]
-    objectives, gaps = np.array([run.objective for run in runs]), np.array([scored.gap for scored in group])
-    places, seeds = np.array([run.place for run in runs]), np.array([run.seed for run in runs])
-    mean, seconds = float(objectives.mean()), float(np.mean([run.seconds for run in runs]))
-    paired = solver.budget is not None and first is not group and len(first) == len(group)
-    behind = gaps - [scored.gap for scored in first] if paired else np.full(len(gaps), np.nan)
-    instances, reference = len(set(places.tolist())), np.mean([scored.reference for scored in group])
-    value = None if figure is None else figure.value
-    difference = None if value is None else statistics.better_by(mean, value, sense)
-    return SummaryRow(
-        set=suite.label,
-        problem=suite.problem.name,
-        size=suite.size,
+    suite, solver, sense = runs[0].suite, runs[0].solver, runs[0].suite.problem.sense
+    objectives, gaps, references, seconds, cpu_seconds = np.array(
+        [(run.objective, run.gap, run.reference, run.seconds, run.cpu_seconds) for run in runs]
+    ).T
+    places, seeds = np.array([(run.place, run.seed) for run in runs]).T
+    mean, instances = float(objectives.mean()), len(np.unique(places))
+    paired = solver.budget is not None and first is not runs and len(first) == len(runs)
+    behind = gaps - [run.gap for run in first] if paired else np.full(len(gaps), np.nan)
+    gap_of_means = statistics.relative(mean, float(references.mean()), sense)
+    difference = None if figure is None else (figure.value - mean) * (1 if sense == "min" else -1)
+    return _row(
+        suite,
+        figure,
         solver=solver.name,
         kind=solver.kind,
         budget=format_budget(solver.budget),
         mode=solver.mode,
         threads=solver.threads,
         instances=instances,
-        seeds=len(set(seeds.tolist())),
+        seeds=len(np.unique(seeds)),
         batch=runs[0].batch,
         mean=mean,
         ci95=statistics.half_width(statistics.means_by(places, objectives)),
         std_seeds=statistics.spread(statistics.means_by(seeds, objectives)),
-        gap=statistics.mean(gaps),
+        gap=statistics.known(gaps.mean()),
         gap_ci95=statistics.half_width(statistics.means_by(places, gaps)),
-        gap_of_means=statistics.mean(np.array([statistics.relative(mean, float(reference), sense)])),
-        worst=None if np.isnan(gaps).any() else float(gaps.max()),
-        behind=statistics.mean(behind),
+        gap_of_means=statistics.known(gap_of_means),
+        worst=statistics.known(gaps.max()),
+        behind=statistics.known(behind.mean()),
         behind_ci95=statistics.half_width(statistics.means_by(places, behind)),
-        seconds=seconds,
-        cpu_seconds=float(np.mean([run.cpu_seconds for run in runs])),
-        seconds_total=seconds * instances,
+        seconds=float(seconds.mean()),
+        cpu_seconds=float(cpu_seconds.mean()),
+        seconds_total=float(seconds.mean()) * instances,
         difference=difference,
-        **_paper_columns(figure),
     )
 
 
-def _published(suite: Suite, figure: Figure, power: int) -> SummaryRow:
-    """Give the row of a figure that no row of ours is compared with."""
-    return SummaryRow(
-        set=suite.label,
-        problem=suite.problem.name,
-        size=suite.size,
-        solver=f"{figure.solver} {figure.mode}".strip(),
-        kind="published",
-        budget="" if figure.steps is None else format_budget(Steps(figure.steps, power)),
-        mode=figure.mode,
-        **_paper_columns(figure),
-    )
+def _seconds(value: float | None) -> str:
+    """Three significant digits, without exponents."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 else f"{value:.6f}"
 
 
-def _paper_columns(figure: Figure | None) -> dict[str, Any]:
-    if figure is None:
-        return {}
-    keys = ("solver", "table", "value", "spread", "time", "note")
-    columns = {f"paper_{key}": getattr(figure, key) for key in keys if getattr(figure, key) != ""}
-    return columns | {"paper_gap": None if figure.gap_percent is None else figure.gap_percent / 100}
+#: Columns of a benchmark by steps, and by seconds: key, form, factor. Those without any text are left out.
+_BY_STEPS = {
+    "size": ("size", "", 1),
+    "solver": ("solver", "", 1),
+    "steps": ("budget", "", 1),
+    "mean": ("mean", ".4f", 1),
+    "± 95 %": ("ci95", ".4f", 1),
+    "std seeds": ("std_seeds", ".4f", 1),
+    "gap %": ("gap", ".3f", 100),
+    "s/instance": ("seconds", "", 1),
+    "s total": ("seconds_total", "", 1),
+    "paper": ("paper_value", ".3f", 1),
+    "paper %": ("paper_gap", ".2f", 100),
+    "difference": ("difference", "+.4f", 1),
+}
+_BY_SECONDS = {
+    "set": ("set", "", 1),
+    "budget": ("budget", "", 1),
+    "solver": ("solver", "", 1),
+    "mean": ("mean", ".6g", 1),
+    "gap %": ("gap", ".4f", 100),
+    "± 95 %": ("gap_ci95", ".4f", 100),
+    "worst %": ("worst", ".4f", 100),
+    "behind %": ("behind", ".4f", 100),
+    "± ": ("behind_ci95", ".4f", 100),
+    "CPU ms": ("cpu_seconds", ".3g", 1e3),
+    "ms": ("seconds", ".3g", 1e3),
+}
+
+
+def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_seconds: bool) -> str:
+    """Lay rows out, with the lines of a caption below and the notes on the paper's figures after them."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    notes = dict.fromkeys(row["paper_note"] for row in rows if row["paper_note"])
+    marks = {note: f" ({k})" for k, note in enumerate(notes, 1)}
+    lines = [*caption, *(f"{mark.strip()} {note}" for note, mark in marks.items())]
+    style: dict[str, Any] = {"title_justify": "left", "title_style": "", "box": SIMPLE_HEAD}
+    style |= {"caption_justify": "left", "caption_style": "", "pad_edge": False}
+    table = Table(title=rows[0]["problem"], caption="\n".join(lines), **style)
+    cells = {
+        name: [_cell_text(row, *column) for row in rows]
+        for name, column in (_BY_SECONDS if by_seconds else _BY_STEPS).items()
+    }
+    if not by_seconds:
+        for k, row in enumerate(rows):
+            cells["paper"][k] += marks.get(row["paper_note"], "")
+            cells["s/instance"][k], cells["s total"][k] = (
+                _seconds(row["seconds"]),
+                _seconds(row["seconds_total"]),
+            )
+            if row["kind"] == "published":
+                cells["mean"][k], cells["s total"][k] = "published", row["paper_time"] or ""
+    used = {name: texts for name, texts in cells.items() if any(texts)}
+    for name in used:
+        left = name in ("set", "solver", "steps")
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    ends = [(row["set"], row["budget" if by_seconds else "kind"]) for row in rows]
+    for texts, end, after in zip(zip(*used.values(), strict=True), ends, [*ends[1:], ends[-1]], strict=True):
+        table.add_row(*texts, end_section=end != after)
+    return draw(table, width=160)
+
+
+def _cell_text(row: SummaryRow, key: str, form: str, factor: float) -> str:
+    value = row[key]
+    return "" if value is None else format(factor * value, form) if form else str(value)
+
+
+_COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, BLACK)
+_MARKERS = "osD^vP*X"
+
+#: Ratio of the longest to the shortest time from which on marks are at powers of ten only.
+_WIDE = 150.0
+
+#: Width and height of a panel in inches; panels side by side.
+_PANEL, _ACROSS = (4.8, 3.9), 3
+
+
+def save_curves(path: Path, rows: Sequence[SummaryRow]) -> None:
+    """Draw gap against processor time: a panel for each suite, a curve for each solver, 95 % bands."""
+    labels = list(dict.fromkeys(row["set"] for row in rows))
+    across = min(len(labels), _ACROSS)
+    down = -(-len(labels) // across)
+    shape = (_PANEL[0] * across, _PANEL[1] * down + 0.7)
+    write_picture(picture(shape, _draw, rows, labels, down, across), path)
+
+
+def _draw(figure: Picture, rows: Sequence[SummaryRow], labels: Sequence[str], down: int, across: int) -> None:
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    names = list(dict.fromkeys(row["solver"] for row in sorted(rows, key=lambda row: not row["budget"])))
+    shown: dict[str, Any] = {}
+    for k, (axes, label) in enumerate(zip(panels, labels, strict=False)):
+        _panel(axes, [row for row in rows if row["set"] == label and row["gap"] is not None], names, shown)
+        axes.set(title=label, ylabel="" if k % across else "gap (%)")
+        axes.set_xlabel("CPU time an instance" if k >= len(labels) - across else "")
+    for axes in panels[len(labels) :]:
+        axes.set_visible(False)
+    lines = -(-len(shown) // (2 * across))
+    columns = max(-(-len(shown) // lines), 1)
+    figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=columns)
+
+
+def _panel(axes: Axes, rows: Sequence[SummaryRow], names: Sequence[str], shown: dict[str, Any]) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    numbers = [(row["cpu_seconds"], 100 * row["gap"], 100 * (row["gap_ci95"] or 0.0)) for row in rows]
+    seconds, gaps, half_widths = np.array(numbers, dtype=np.float64).reshape(-1, 3).T
+    for k, name in enumerate(names):
+        mine = [i for i, row in enumerate(rows) if row["solver"] == name]
+        if not mine:
+            continue
+        x, y, half = seconds[mine], gaps[mine], half_widths[mine]
+        colour = _COLOURS[k % len(_COLOURS)] if rows[mine[0]]["budget"] else GREY
+        style = {"color": colour, "marker": _MARKERS[k % len(_MARKERS)], "markersize": 4.5, "lw": 1.6}
+        shown[name] = axes.errorbar(x, y, half if len(mine) == 1 else None, clip_on=False, **style)
+        for bar in shown[name][2]:  # the point may lie on the border, its interval not beyond
+            bar.set_clip_on(True)
+        axes.fill_between(x, y - half, y + half, color=colour, alpha=0.15, lw=0)
+    axes.set_xscale("log")
+    wide = seconds.max(initial=1e-9) / seconds.min(initial=np.inf) >= _WIDE
+    axes.xaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: format_budget(float(f"{x:.3g}"))))
+    axes.xaxis.set_minor_locator(NullLocator())
+    above = gaps[gaps > 0]
+    if len(above) and not (gaps < 0).any():  # logarithmic, but linear from the smallest gap down to 0
+        axes.set_ylim(top=1.6 * above.max())  # room for the band of the worst
+        if len(above) == len(gaps):
+            axes.set_yscale("log")
+            axes.set_ylim(bottom=above.min() / 3)
+        else:
+            axes.set_yscale("symlog", linthresh=float(above.min()))
+            axes.set_ylim(bottom=0)
+    axes.grid(True)

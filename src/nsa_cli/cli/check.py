@@ -56,7 +56,7 @@ def check(
     """Check a SOLUTION of an INSTANCE. Feasible or why not (exit code 3), exact cost, bound and gap."""
     from nsa_cli.io.source import read_source
     from nsa_cli.problems.solutions import read_answers
-    from nsa_cli.report.text import format_evaluations
+    from nsa_cli.report.result import format_evaluations
     from nsa_cli.solver.check import evaluate, pair
 
     if instance == solution == "-":

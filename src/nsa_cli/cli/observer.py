@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsa_cli.cli.console import Console
-from nsa_cli.cli.progress import ProgressLine
+from nsa_cli.cli.console import Console, say
 from nsa_cli.cli.writing import Outputs
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.problem import Task
+from nsa_cli.report.progress import RunLive
 
 if TYPE_CHECKING:
     from nsa_cli.anneal.progress import Progress
@@ -37,21 +37,28 @@ class Observer:
     """
 
     def __init__(self, outputs: Outputs, console: Console, tasks: list[Task], deadline: float | None) -> None:
-        self._console, self._line = console, ProgressLine(console, tasks, deadline)
+        self._console = console
+        self._line = RunLive(
+            tasks,
+            deadline,
+            verbose=console.verbose,
+            shown=not console.quiet,
+            lasting=say if console.verbose else None,
+        )
         self._outputs, self._drawing = outputs, outputs.drawing(tasks)
         follows = self._drawing is not None and self._drawing.follows
         self._trace, self.looks, self._told = None, None, ""
         if outputs.curve or follows:
-            from nsa_cli.report.trace import ROWS, Trace
+            from nsa_cli.report.plots import ROWS, Trace
 
             self._trace, self.looks = Trace(tasks[0].problem.sense, follow=follows), ROWS
 
     def __enter__(self) -> Observer:
-        self._line.begin()
+        self._line.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._line.end()
+        self._line.__exit__()
 
     def __call__(self, progress: Progress) -> None:
         """Record and show progress."""
@@ -62,7 +69,7 @@ class Observer:
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
         """Make room for other lines: the run is over."""
-        self._line.end()
+        self._line.__exit__()
         yield
 
     def add(self, place: int, result: Result | NsaError, *, known: bool = False) -> None:
@@ -71,10 +78,11 @@ class Observer:
             return
         self._told = f"objective {result.objective}, {result.status}: {self._outputs.output}"
         if self._drawing is not None and self._outputs.plot is not None:
-            from nsa_cli.report.plots import save_solution
+            from nsa_cli.report.plots import solution_picture, write_picture
 
             way = None if self._trace is None else self._trace.path(result.raw)
-            save_solution(self._outputs.plot, self._drawing, result.instance, result.raw, way)
+            figure = solution_picture(self._drawing, result.instance, result.raw, way)
+            write_picture(figure, self._outputs.plot)
         if self._trace is not None and self._outputs.curve is not None:
             self._write_curve(self._outputs.curve, self._trace, result)
 
@@ -90,9 +98,9 @@ class Observer:
                 )
             self._console.warn(f"there is no annealing curve: {why}")
         elif not numbers:
-            from nsa_cli.report.plots import save_run
+            from nsa_cli.report.plots import run_picture, write_picture
 
-            save_run(curve, trace.rows(), result.instance.name, _known(result))
+            write_picture(run_picture(trace.rows(), result.instance.name, _known(result)), curve)
 
     def summarise(self, **_: bool) -> None:
         """Say where the answer is, if it is in a file."""

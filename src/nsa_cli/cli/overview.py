@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextvars import copy_context
-from dataclasses import dataclass, field
-from threading import Event, RLock, Thread
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nsa_cli.cli.console import Console, say
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.problem import Task
-from nsa_cli.report.progress import Live, LiveLine, duration
+from nsa_cli.report.progress import Line, Live, duration
 
 if TYPE_CHECKING:
     from nsa_cli.report.result import Result
-
-#: Seconds between two lines that stay.
-_LASTING = 10.0
 
 #: Names in a line, at most.
 _NAMES = 5
 
 
-@dataclass
-class Overview:
+class Overview(Live):
     """Count of what is done: a live line on a terminal, lasting lines with ``-v``, and a summary.
 
     Parameters
@@ -44,114 +35,80 @@ class Overview:
         By the same clock.
     """
 
-    console: Console
-    tasks: Sequence[Task]
-    work: Sequence[float]
-    unread: int
-    began: float
-    deadline: float | None = None
-    done: int = field(default=0, init=False)
-    known: int = field(default=0, init=False)
-    optimal: int = field(default=0, init=False)
-    unfinished: int = field(default=0, init=False)
-    failed: list[int] = field(default_factory=list, init=False)
-    worst: tuple[float, int] | None = field(default=None, init=False)
-    _left: dict[int, None] = field(init=False)
-    _gained: float = field(default=0.0, init=False)
-
-    def __post_init__(self) -> None:
-        self._left = dict.fromkeys(range(len(self.tasks)))
-        self._lock, self._over = RLock(), Event()
-        self._on_terminal = sys.stderr.isatty()
-        self._live = Live(self._live_line, shown=self._on_terminal and not self.console.quiet)
-        self._thread = Thread(target=copy_context().run, args=(self._show,), name="nsa overview", daemon=True)
-        self._since = time.monotonic()
-
-    def __enter__(self) -> Overview:
-        self._live.__enter__()
-        if self.console.verbose and not (self.console.quiet or self._on_terminal):
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-        self._live.__exit__()
-
-    @contextlib.contextmanager
-    def aside(self) -> Iterator[None]:
-        """Make room for other lines."""
-        with self._lock, self._live.aside():
-            yield
+    def __init__(
+        self,
+        console: Console,
+        tasks: Sequence[Task],
+        work: Sequence[float],
+        unread: int,
+        began: float,
+        deadline: float | None = None,
+    ) -> None:
+        super().__init__(shown=not console.quiet, lasting=say if console.verbose else None)
+        self._quiet, self._tasks, self._work, self._unread = console.quiet, tasks, work, unread
+        self._began, self._deadline, self._since = began, deadline, time.monotonic()
+        self._left = dict.fromkeys(range(len(tasks)))
+        self._done = self._known = self._optimal = self._unfinished = 0
+        self._failed: list[int] = []
+        self._worst: tuple[float, int] | None = None
+        self._gained = 0.0
 
     def add(self, place: int, result: Result | NsaError, *, known: bool = False) -> None:
-        """Count a result or an error; `known` are those of an earlier run."""
-        with self._lock:
-            self._left.pop(place, None)
-            if known:
-                self.known += 1
-            else:
-                self._gained += self.work[place]
-            if isinstance(result, NsaError):
-                self.failed.append(place)
-                return
-            self.done += 1
-            self.unfinished += result.stop_reason == "interrupted"
-            self.optimal += result.status == "optimal"
-            if result.gap is not None and (self.worst is None or result.gap > self.worst[0]):
-                self.worst = result.gap, place
+        """Count a result or an error, made room for; `known` are those of an earlier run."""
+        self._left.pop(place, None)
+        self._known += known
+        self._gained += 0.0 if known else self._work[place]
+        if isinstance(result, NsaError):
+            self._failed.append(place)
+            return
+        interrupted = result.stop_reason == "interrupted"
+        self._done += not interrupted
+        self._unfinished += interrupted
+        self._optimal += result.status == "optimal"
+        if result.gap is not None and (self._worst is None or result.gap > self._worst[0]):
+            self._worst = result.gap, place
 
     def summarise(self, *, interrupted: bool, resumable: bool) -> None:
         """Print the summary, unless quiet or nothing was done."""
-        if self.console.quiet or not (interrupted or self.done or self.failed):
+        if self._quiet or not (interrupted or self._done or self._unfinished or self._failed):
             return
-        total, seconds = len(self.tasks) + self.unread, time.monotonic() - self.began
-        done = self.done - self.unfinished
-        head = f"interrupted: {done} of {total} solved" if interrupted else f"{done} of {total} solved"
-        parts = [head, f"{self.optimal} optimal"]
-        if self.worst is not None and self.worst[0] > 0:
-            parts.append(f"worst gap {100 * self.worst[0]:.3g} % ({self._name(self.worst[1])})")
-        if failed := len(self.failed) + self.unread:
-            names = f" ({self._names(self.failed)})" if self.failed else ""
+        head = f"{self._done} of {len(self._tasks) + self._unread} solved"
+        parts = [f"interrupted: {head}" if interrupted else head, f"{self._optimal} optimal"]
+        if self._worst is not None and self._worst[0] > 0:
+            parts.append(f"worst gap {100 * self._worst[0]:.3g} % ({self._names([self._worst[1]])})")
+        if failed := len(self._failed) + self._unread:
+            names = f" ({self._names(self._failed)})" if self._failed else ""
             parts.append(f"{failed} failed{names}")
-        if self.unfinished:
-            parts.append(f"{self.unfinished} ended early")
+        if self._unfinished:
+            parts.append(f"{self._unfinished} ended early")
         if self._left:
             parts.append(f"{len(self._left)} not begun or lost ({self._names([*self._left])})")
-        if self.known:
-            parts.append(f"{self.known} from an earlier run")
-        say(
-            ", ".join([*parts, duration(seconds)])
-            + ("; the same command goes on" if interrupted and resumable else "")
-        )
+        if self._known:
+            parts.append(f"{self._known} from an earlier run")
+        more = "; the same command goes on" if interrupted and resumable else ""
+        say(", ".join([*parts, duration(time.monotonic() - self._began)]) + more)
 
-    def _name(self, place: int) -> str:
-        return self.tasks[place].instance.name or self.tasks[place].file or f"number {place + 1}"
+    def line(self, width: int) -> Line:
+        """Say how many are done, how many failed, and how long the rest takes."""
+        parts = [f"{self._done}/{len(self._tasks) + self._unread} done"]
+        if failed := len(self._failed) + self._unread:
+            parts.append(f"{failed} failed")
+        if self._worst is not None and self._worst[0] > 0:
+            parts.append(f"worst gap {100 * self._worst[0]:.2f} %")
+        if (left := self._seconds_left()) is not None:
+            parts.append(f"{duration(left)} left")
+        return ", ".join(parts), 1 - len(self._left) / max(len(self._tasks), 1)
 
     def _names(self, places: Sequence[int]) -> str:
-        return ", ".join(map(self._name, places[:_NAMES])) + (", …" if len(places) > _NAMES else "")
+        tasks = [(place, self._tasks[place]) for place in places[:_NAMES]]
+        names = [task.instance.name or task.file or f"number {place + 1}" for place, task in tasks]
+        return ", ".join(names) + (", …" if len(places) > _NAMES else "")
 
     def _seconds_left(self) -> float | None:
         """Seconds until all is done at the pace so far, or the time limit is over; None if unknown."""
-        now, work = time.monotonic(), sum(self.work[i] for i in self._left)
+        now, work = time.monotonic(), sum(self._work[i] for i in self._left)
         by_pace = (now - self._since) * work / self._gained if self._gained else None
-        if self.deadline is None or not self._left:
+        if self._deadline is None or not self._left:
             return by_pace
-        by_clock = max(self.deadline - now, 0.0)
+        by_clock = max(self._deadline - now, 0.0)
         return by_clock if by_pace is None else min(by_clock, by_pace)
-
-    def _line(self) -> str:
-        parts = [f"{self.done - self.unfinished}/{len(self.tasks) + self.unread} done"]
-        failed, left = len(self.failed) + self.unread, self._seconds_left()
-        parts += [f"{failed} failed"] if failed else []
-        parts += [f"worst gap {100 * self.worst[0]:.2f} %"] if self.worst and self.worst[0] > 0 else []
-        return ", ".join([*parts, *([] if left is None else [f"{duration(left)} left"])])
-
-    def _show(self) -> None:
-        while not self._over.wait(_LASTING):
-            with self._lock:
-                say(self._line())
-
-    def _live_line(self, width: int) -> LiveLine:
-        return LiveLine(self._line()[:width], 1 - len(self._left) / max(len(self.tasks), 1))

@@ -52,7 +52,7 @@ def policy(
     seed: Annotated[int, typer.Option("--seed", help="Of the instance and of the rollout.")] = 0,
 ) -> int:
     """Draw a policy's proposals, as the paper's figures do."""
-    from nsa_cli.report.plots import check_picture, drawing_of
+    from nsa_cli.report.plots import check_picture, need_drawing, picture, write_picture
 
     check_output(output)
     check_picture("output", output)
@@ -60,11 +60,10 @@ def policy(
     from nsa_cli.problems import find_problem
 
     owner = find_problem(problem or problem_of(name))
-    drawing = drawing_of(owner)
+    drawing = need_drawing(owner.drawing(), owner.name)
     need("torch", "the picture of a policy")
-    from nsa_cli.report.plots import save_policy
-
-    save_policy(output, drawing, _view(owner, name, size, steps, parse_seed("seed", seed) or 0))
+    view = _view(owner, name, size, steps, parse_seed("seed", seed) or 0)
+    write_picture(picture(drawing.policy_shape, drawing.policy, view), output)
     return 0
 
 
@@ -82,16 +81,13 @@ def _view(owner: Problem[Any], name: str, size: int | None, steps: int | None, s
     trained = learnt.trained
     if size is None:
         size = trained.size if trained else _SIZE
-    parse_count("size", size)
-    instance = generate(owner, size, seed=seed)[0].instance
-    budget = neighbourhood.budget(instance)
-    t_start, t_end = (trained.t_start, trained.t_end) if trained else (budget.t_start, budget.t_end)
+    (task,) = generate(owner, size, seed=seed)
     steps = max(2 * size, 100) if steps is None else steps
     parse_count("steps", steps)
-    schedule = Schedule(steps, t_start, t_end)
-    done = rollout(owner, operations, instance, learnt, schedule, seed=seed, chains=_CHAINS)
-    temperature = float(done.temperature[steps // 2])
-    return LearntView(learnt.name, learnt, operations, instance, done, temperature)
+    ends = trained or neighbourhood.budget(task.instance)
+    schedule = Schedule(steps, ends.t_start, ends.t_end)
+    x, temperatures = rollout(owner, operations, task.instance, learnt, schedule, seed=seed, chains=_CHAINS)
+    return LearntView(learnt.name, learnt, operations, task.instance, x, temperatures)
 
 
 def solution(
@@ -102,18 +98,17 @@ def solution(
     reading: Reading,
 ) -> int:
     """Draw a solution of an instance, both from files."""
+    from nsa_cli.io.source import read_source
     from nsa_cli.problems.files import read_solution
-    from nsa_cli.report.plots import check_picture, drawing_of, save_solution
+    from nsa_cli.report.plots import check_picture, need_drawing, solution_picture, write_picture
 
     check_output(output)
     check_picture("output", output)
-    from nsa_cli.io.source import read_source
-
     tasks = read(instance, given.problem, given.keys(), **vars(reading))
     if len(tasks) != 1:
         raise UsageError(f"{instance}: holds {len(tasks)} instances; a picture shows one")
-    task = tasks[0]
-    drawing = drawing_of(task.problem)
+    (task,) = tasks
+    drawing = need_drawing(task.problem.drawing(), task.problem.name)
     found = read_solution(read_source(solved), task.problem, task.instance)
-    save_solution(output, drawing, task.instance, found)
+    write_picture(solution_picture(drawing, task.instance, found), output)
     return 0

@@ -19,7 +19,7 @@ from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import check_installed, need
 from nsa_cli.core.options import parse_seed
-from nsa_cli.report.progress import Live, ToldLine, duration
+from nsa_cli.report.progress import Live, duration
 
 #: Columns of the log that the progress line shows.
 _SHOWN = ("cost", "validation", "acceptance")
@@ -96,11 +96,10 @@ def train(
         chosen = choose_config(
             type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
         )
-        told = ToldLine("first epoch")
-        live = Live(told.line, shown=not console.quiet)
+        live = Live("first epoch", shown=not console.quiet)
 
         def show(row: Mapping[str, Any]) -> None:
-            told.tell(_progress(row, chosen.epochs), row["epoch"] / chosen.epochs)
+            live.tell(_progress(row, chosen.epochs), row["epoch"] / chosen.epochs)
 
         with Signals() as signals:
             run = Training(

@@ -82,7 +82,7 @@ class Outputs:
             If a problem has no such format, or it holds one result and there will be several; if a file
             cannot be written or drawn, or two outputs would be one file.
         """
-        from nsa_cli.report.text import check_format, format_of_suffix
+        from nsa_cli.report.result import check_format, format_of_suffix
 
         apart, fmt = is_directory(self.output), self.format_
         if fmt is None and self.hides and not apart:
@@ -120,9 +120,9 @@ class Outputs:
         """Find the drawing for a picture of the solution; None if none is asked for."""
         if self.plot is None:
             return None
-        from nsa_cli.report.plots import drawing_of
+        from nsa_cli.report.plots import need_drawing
 
-        return drawing_of(tasks[0].problem, "plot")
+        return need_drawing(tasks[0].problem.drawing(), tasks[0].problem.name, "plot")
 
     def journal(self, count: int) -> Path | None:
         """Find the place of the journal; None where there is none: on stdout, or for a single file or pipe.
@@ -215,7 +215,7 @@ class Writer:
 
         The file of a `known` one, which an earlier run has written, is left alone if it is as it should be.
         """
-        from nsa_cli.report.text import format_results
+        from nsa_cli.report.result import format_results
 
         if isinstance(result, NsaError):
             task = self._items[place]
@@ -268,7 +268,7 @@ class Writer:
         return dumps(self._results[place].to_dict()) + "\n"
 
     def _text(self) -> str:
-        from nsa_cli.report.text import format_results
+        from nsa_cli.report.result import format_results
 
         if self._format == "jsonl":
             return "".join(self._line(i) for i in range(len(self._items)) if self._is_known(i))

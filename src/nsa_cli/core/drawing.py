@@ -6,7 +6,8 @@ imports matplotlib: drawings get a figure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -35,24 +36,6 @@ SCALE, TIME = "viridis", "plasma"
 _NAME = 40
 
 
-class Rollout(NamedTuple):
-    """States and energies of chains at every step.
-
-    Attributes
-    ----------
-    x : [K + 1, B, …]
-        Solutions before the first step and after each.
-    energy : float64[K + 1, B]
-        In file units.
-    temperature : float64[K]
-        In normalised units.
-    """
-
-    x: NDArray[Any]
-    energy: NDArray[np.float64]
-    temperature: NDArray[np.float64]
-
-
 class LearntView(NamedTuple):
     """A policy with a rollout on one instance.
 
@@ -63,18 +46,28 @@ class LearntView(NamedTuple):
     operations : Operations
     instance : Instance
         A random one.
-    rollout : Rollout
-        Of this policy on this instance, from the paper's start.
-    temperature : float
-        About the middle of the rollout's, in normalised units.
+    x : [K + 1, B, …]
+        Solutions of chains of this policy on this instance, from the paper's start, before the first step and
+        after each.
+    temperatures : float64[K]
+        Of the steps, in normalised units.
     """
 
     name: str
     policy: Any
     operations: Operations[Any, Any]
     instance: Any
-    rollout: Rollout
-    temperature: float
+    x: NDArray[Any]
+    temperatures: NDArray[np.float64]
+
+    @property
+    def temperature(self) -> float:
+        """About the middle of the rollout's."""
+        return float(self.temperatures[len(self.temperatures) // 2])
+
+    def entitle(self, figure: Figure, what: str) -> None:
+        """Write the policy's name and a description above the panels."""
+        figure.suptitle(f"{plain(self.name)}: {what}")
 
     def logits(
         self, instances: Sequence[Any], x: Solution, chosen: Sequence[int] = ()
@@ -105,6 +98,21 @@ class LearntView(NamedTuple):
             logits = self.policy.logits(operations, batch, states, slots, temperature)
             allowed = operations.allowed(batch, states, slots)
         return logits.double().numpy(), allowed.numpy()
+
+    def logits_on(
+        self, grid: NDArray[np.float64], probe: Callable[[float, float], Any], x: Solution, *chosen: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Do so for the instances ``probe(a, b)`` of all points of a square grid.
+
+        Returns
+        -------
+        float64[G, G, M], bool[G, G, M]
+            By [b, a].
+        """
+        probes = [probe(a, b) for b, a in product(grid, repeat=2)]
+        found, allowed = self.logits(probes, x, chosen)
+        shape = len(grid), len(grid), -1
+        return found.reshape(shape), allowed.reshape(shape)
 
 
 class Drawing(Generic[InstanceT]):
@@ -235,19 +243,19 @@ def label_points(
     markers = (places[:, None] + corners).reshape(-1, 2)
     obstacles = np.concatenate([markers, axes.transData.transform(avoid)])
     window = axes.get_window_extent()
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": _LABEL, "color": "#333333"}
     for point, place, label in zip(points, places, labels, strict=True):
         text = cut(label, 18)
         # Without a canvas there are no exact sizes; 0.6 em a character errs on the wide side.
         size = pixel * np.array([0.6 * len(text) * _LABEL + 2, 1.25 * _LABEL])
         for direction in _AROUND:
-            offset, side = np.multiply(direction, radius + 2.5), np.sign(direction).astype(int)
-            low = place + offset * pixel + (side - 1) / 2 * size
+            offset, (right, up) = np.multiply(direction, radius + 2.5), np.sign(direction).astype(int)
+            low = place + offset * pixel + (np.sign(direction) - 1) / 2 * size
             box = Bbox([low, low + size])
             inside = window.contains(*box.min) and window.contains(*box.max)
             if inside and not box.padded(1).count_contains(obstacles) and not any(map(box.overlaps, taken)):
-                alignment: dict[str, Any] = {"ha": _RIGHT_TO_LEFT[side[0]], "va": _TOP_TO_BOTTOM[side[1]]}
-                style = {"textcoords": "offset points", "fontsize": _LABEL, "color": "#333333", **alignment}
-                axes.annotate(plain(text), point, offset, **style)
+                aligned = {"ha": ("center", "left", "right")[right], "va": ("center", "bottom", "top")[up]}
+                axes.annotate(plain(text), point, offset, **style, **aligned)
                 taken.append(box)
                 break
     return len(taken)
@@ -256,7 +264,3 @@ def label_points(
 #: Size of a label in points, and the directions in which it is tried around its point.
 _LABEL = 7.0
 _AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.7, 0.7), (-0.7, 0.7), (0.7, -0.7), (-0.7, -0.7))
-
-#: Alignment of a label by the sign of its direction.
-_RIGHT_TO_LEFT = {-1: "right", 0: "center", 1: "left"}
-_TOP_TO_BOTTOM = {-1: "top", 0: "center", 1: "bottom"}

@@ -234,16 +234,18 @@ def parse_patience(option: str, value: Any) -> Patience | None:
         raise _unexpected(option, "steps such as 5000 or 10N, or seconds such as 2s", value) from None
 
 
-def parse_budgets(option: str, value: str) -> tuple[float, ...]:
-    """Read spans of time in seconds, sorted: ``5ms,20ms,1s``; a number alone is seconds."""
-    budgets = set()
-    for part in value.split(","):
-        found = _TIME.fullmatch(part.strip())
-        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-        if not 0.0 < seconds < math.inf:
-            raise _unexpected(option, "times above 0 as 5ms,20ms,1s", value)
-        budgets.add(seconds)
-    return tuple(sorted(budgets))
+def parse_limit(option: str, value: Any) -> float:
+    """Read a span of time above 0, in seconds."""
+    if not (seconds := parse_seconds(option, value)):
+        raise _unexpected(option, "seconds above 0", value)
+    return seconds
+
+
+def parse_budgets(option: str, value: Any) -> tuple[float, ...] | None:
+    """Read spans of time in seconds, sorted: ``5ms,20ms,1s``; a number alone is seconds; or None."""
+    if not isinstance(value, str):
+        return value
+    return tuple(sorted({parse_limit(option, part) for part in value.split(",")}))
 
 
 def parse_gap(option: str, value: Any) -> float | None:
@@ -303,19 +305,16 @@ def parse_sign(option: str, value: Any, signs: str) -> str | None:
     return sign
 
 
-def parse_names(text: str) -> tuple[str, ...]:
-    """Read a list of names between commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def parse_numbers(option: str, text: str, minimum: int = 1) -> tuple[int, ...]:
-    """Read a list of whole numbers from `minimum` on, each once: ``50,100`` or ``1..5`` or both."""
+def parse_numbers(option: str, value: Any, minimum: int = 1) -> tuple[int, ...] | None:
+    """Read whole numbers from `minimum` on, each once: ``50,100`` or ``1..5`` or both; or None."""
+    if not isinstance(value, str):
+        return value
     numbers: list[int] = []
-    for part in text.split(","):
+    for part in value.split(","):
         found = _RANGE.fullmatch(part.strip())
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
         if not minimum <= first <= last < first + _MOST_NUMBERS:
-            raise _unexpected(option, f"whole numbers from {minimum} on, as 1,2,5 or 1..5", text)
+            raise _unexpected(option, f"whole numbers from {minimum} on, as 1,2,5 or 1..5", value)
         numbers += range(first, last + 1)
     return tuple(dict.fromkeys(numbers))
 

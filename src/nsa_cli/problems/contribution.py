@@ -10,26 +10,18 @@ import importlib.util
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Start
 
-#: First and last temperature, in normalised units.
-Temperatures: TypeAlias = tuple[float, float]
-
-#: Temperatures as a function of the size N.
-TemperaturesBySize: TypeAlias = Callable[[int], Temperatures]
+#: First and last temperature, in normalised units, or these as a function of the size N.
+Temperatures: TypeAlias = tuple[float, float] | Callable[[int], tuple[float, float]]
 
 
-def constant(temperatures: Temperatures) -> TemperaturesBySize:
-    """Give the same temperatures at every size."""
-    return partial(_constant, temperatures)
-
-
-def _constant(temperatures: Temperatures, _size: int) -> Temperatures:
-    return temperatures
+def at_size(temperatures: Temperatures | None, size: int) -> tuple[float, float] | None:
+    """Give the temperatures at a size, if there are any."""
+    return temperatures(size) if callable(temperatures) else temperatures
 
 
 @dataclass(frozen=True)
@@ -59,10 +51,8 @@ class Peer:
     ----------
     solve : callable
         ``solve(instance, seconds) -> solution``, set-up included; imports what it needs.
-    module : str
-        The module to import; empty for a program.
     package : str
-        The package to install.
+        The package to install, whose module has its name.
     about : str
         A description, one line.
     paper : str, optional
@@ -72,7 +62,6 @@ class Peer:
     """
 
     solve: Callable[[Any, float], Solution]
-    module: str
     package: str
     about: str
     paper: str | None = None
@@ -83,7 +72,7 @@ class Peer:
         """Whether it can run here."""
         if self.program is not None:
             return shutil.which(self.program) is not None
-        return importlib.util.find_spec(self.module) is not None
+        return importlib.util.find_spec(self.package.replace("-", "_")) is not None
 
 
 @dataclass(frozen=True)
@@ -115,7 +104,7 @@ class BenchContribution:
         The paper's numbers of steps are 1, 2, 5, 10 times N, or N^2.
     temperatures : mapping
         The paper's temperatures by method: ``sa``, ``ppo``, ``es``.
-    tuned : callable, optional
+    tuned : tuple of float, or callable, optional
         Best temperatures of uniform proposals at K = 10 N (10 N^2).
     neighbourhoods : mapping
         The same in the problem's other neighbourhoods, by name.
@@ -127,14 +116,13 @@ class BenchContribution:
     """
 
     power: Literal[1, 2] = 1
-    temperatures: Mapping[str, Temperatures] = field(default_factory=dict)
-    tuned: TemperaturesBySize | None = None
-    neighbourhoods: Mapping[str, TemperaturesBySize] = field(default_factory=dict)
+    temperatures: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    tuned: Temperatures | None = None
+    neighbourhoods: Mapping[str, Temperatures] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
     peers: Mapping[str, Peer] = field(default_factory=dict)
     references: References | None = None
 
-    def paper_temperatures(self, method: str) -> TemperaturesBySize | None:
+    def paper_temperatures(self, method: str) -> Temperatures | None:
         """Give the paper's temperatures of a method, or those of ``sa``; None without a paper."""
-        found = self.temperatures.get(method, self.temperatures.get("sa"))
-        return None if found is None else constant(found)
+        return self.temperatures.get(method, self.temperatures.get("sa"))

@@ -1,10 +1,12 @@
-"""A solution evaluated exactly, and the result of a solve: the same evaluation with how it came about."""
+"""A solution evaluated exactly, the result of a solve: the same with how it came about, and both as text."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import html
-from collections.abc import Callable, Mapping
+import io
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +15,23 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.bound import Bound, relative_gap
 from nsa_cli.core.drawing import Drawing
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.exact import Exact
 from nsa_cli.core.extras import is_installed
 from nsa_cli.core.instance import Instance, Number, Solution
+from nsa_cli.core.problem import Problem
+from nsa_cli.io.json_text import dumps
+from nsa_cli.io.table import format_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.table import Table
+
+
+_PROVED = "optimal: the bound proves it"
+
+#: Ids of a solution in a table, at most.
+_SHOWN = 60
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -169,18 +181,19 @@ class Result(Evaluation):
     drawing: Callable[[], Drawing[Any] | None] = _no_drawing
 
     def __repr__(self) -> str:
-        return f"Result({', '.join(f'{key}={value}' for key, value in self._summary())})"
+        return f"Result({', '.join(f'{key}={value}' for key, value in self._summary().items())})"
 
-    def _summary(self) -> list[tuple[str, str]]:
+    def _summary(self) -> dict[str, str]:
         """Words and numbers that say most of a result."""
-        rows: list[tuple[str, object]] = [
-            ("problem", self.problem),
-            ("name", self.instance.name),
-            ("n", self.instance.size),
-        ]
-        rows += [("objective", self.objective), ("bound", None if self.bound is None else self.bound.value)]
-        rows += [("gap", None if self.gap is None else f"{100 * self.gap:.3g}%"), ("status", self.status)]
-        return [(key, str(value)) for key, value in rows if value is not None]
+        bound = None if self.bound is None else self.bound.value
+        gap = None if self.gap is None else f"{100 * self.gap:.3g}%"
+        said: dict[str, object] = {
+            "problem": self.problem,
+            "name": self.instance.name,
+            "n": self.instance.size,
+        }
+        said |= {"objective": self.objective, "bound": bound, "gap": gap, "status": self.status}
+        return {key: str(value) for key, value in said.items() if value is not None}
 
     @property
     def solution(self) -> NDArray[Any]:
@@ -214,41 +227,35 @@ class Result(Evaluation):
         UsageError
             If matplotlib is not installed, the problem has no picture, or the file cannot be written.
         """
-        from nsa_cli.report.plots import check_picture, need_drawing, solution_figure, write_figure
+        from nsa_cli.report.plots import check_picture, need_drawing, solution_picture, write_picture
 
         if path is not None:
             check_picture("path", str(path))
-        figure = solution_figure(need_drawing(self.drawing(), self.problem), self.instance, self.raw)
+        figure = solution_picture(need_drawing(self.drawing(), self.problem), self.instance, self.raw)
         if path is not None:
-            write_figure(figure, path)
+            write_picture(figure, path)
         return figure
 
     def _repr_html_(self) -> str:
-        """Show a table, and the picture where there is one, in a notebook."""
-        rows = "".join(f"<tr><th>{key}</th><td>{html.escape(x)}</td></tr>" for key, x in self._summary())
-        return f"<div><table>{rows}</table>{self._picture()}</div>"
+        """Show a table, and the picture where it can be drawn, in a notebook."""
+        said = self._summary().items()
+        page = "".join(f"<tr><th>{key}</th><td>{html.escape(x)}</td></tr>" for key, x in said)
+        page = f"<table>{page}</table>"
+        if is_installed("matplotlib"):
+            from nsa_cli.report.plots import picture_bytes
 
-    def _picture(self) -> str:
-        """Make an HTML image of the solution; nothing without matplotlib or a drawing of the problem."""
-        if not is_installed("matplotlib") or (drawing := self.drawing()) is None:
-            return ""
-        from nsa_cli.report.plots import figure_bytes, solution_figure
-
-        try:
-            figure = solution_figure(drawing, self.instance, self.raw)
-        except UsageError:  # an instance that has no picture
-            return ""
-        data = base64.b64encode(figure_bytes(figure)).decode()
-        return f'<img alt="solution" src="data:image/png;base64,{data}">'
+            with contextlib.suppress(UsageError):  # a problem, or an instance, that has none
+                data = base64.b64encode(picture_bytes(self.plot())).decode()
+                page += f'<img alt="solution" src="data:image/png;base64,{data}">'
+        return f"<div>{page}</div>"
 
     @property
     def status(self) -> str:
         """As of an evaluation; ``time_limit`` or ``interrupted`` in place of ``feasible``."""
-        if self.violation is not None:
-            return "infeasible"
-        if self.proved and self.stop_reason != "interrupted":
-            return "optimal"
-        return self.stop_reason if self.stop_reason in ("time_limit", "interrupted") else "feasible"
+        status, reason = super().status, self.stop_reason
+        if reason == "interrupted" or (reason == "time_limit" and status != "optimal"):
+            return status if status == "infeasible" else reason
+        return status
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result under the keys of the contract; ready for strict JSON."""
@@ -271,3 +278,160 @@ class Result(Evaluation):
             "seconds": {key: round(value, 6) for key, value in self.seconds.items()},
             "manifest": dict(self.manifest),
         }
+
+
+def solution_formats(problem: Problem[Any]) -> list[str]:
+    """Names of the formats that a problem's results can be written in."""
+    return ["json", "jsonl", "table", "csv", *(f.name for f in problem.solution_formats)]
+
+
+def format_of_suffix(problem: Problem[Any], suffix: str) -> str | None:
+    """Find the format of a file name ending."""
+    own = {s: f.name for f in problem.solution_formats for s in f.suffixes}
+    return {**own, ".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".txt": "table"}.get(suffix)
+
+
+def check_format(problem: Problem[Any], fmt: str, count: int) -> None:
+    """Refuse a format before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If the problem has no such format, or the format holds one result and there will be several.
+    """
+    if fmt not in solution_formats(problem):
+        known = ", ".join(solution_formats(problem))
+        raise UsageError(f"expected one of {known} for {problem.name}, got {shown(fmt)}", option="format")
+    if count > 1 and fmt not in ("json", "jsonl", "table"):
+        raise UsageError(f"{fmt} holds one solution, got {count}", option="format", use={"format": "jsonl"})
+
+
+def format_results(problem: Problem[Any], results: Sequence[Result], fmt: str) -> str:
+    """Write results as text; see `check_format`."""
+    if fmt == "jsonl" or (fmt == "json" and len(results) > 1):
+        return "".join(dumps(r.to_dict()) + "\n" for r in results)
+    if fmt == "table":
+        return _as_table(results)
+    (result,) = results
+    if fmt == "json":
+        return _json(result.to_dict())
+    if fmt == "csv":
+        return format_table(*result.instance.table(result.raw))
+    (write,) = (f.write for f in problem.solution_formats if f.name == fmt and f.write)
+    return write(result.instance, result.raw)
+
+
+def format_evaluations(evaluations: Sequence[Evaluation], fmt: str) -> str:
+    """Write evaluations as ``text`` or ``json`` (a line each if several)."""
+    if fmt == "json":
+        return "".join(dumps(e.to_dict()) + "\n" for e in evaluations)
+    if len(evaluations) == 1:
+        return "".join(f"{key:<11}{text}\n" for key, text in _evaluation_rows(evaluations[0]))
+    rows = []
+    for e in evaluations:
+        objective = "-" if e.objective is None else e.objective
+        bound = "-" if e.bound is None else e.bound.value
+        row = [e.instance.name or "-", e.instance.size, e.status, objective, bound, _percent(e.gap)]
+        rows.append([*row, e.violation or ""])
+    return _table(("name", "n", "status", "objective", "bound", "gap", "violation"), rows)
+
+
+def _json(data: dict[str, Any]) -> str:
+    """Write one object with one key a line."""
+    lines = [f"  {dumps(key)}: {dumps(value)}" for key, value in data.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def draw(table: Table, width: int = 100) -> str:
+    """Render a Rich table as plain text; names are no markup."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    Console(file=out, width=width, no_color=True, highlight=False, markup=False, emoji=False).print(table)
+    # Rich pads the last column with blanks.
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    from rich.table import Table
+
+    table = Table(*names) if names else Table(show_header=False, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(str, row))
+    return draw(table)
+
+
+def _as_table(results: Sequence[Result]) -> str:
+    if len(results) == 1:
+        return _table((), _rows(results[0]))
+    rows = []
+    for r in results:
+        cells = [r.instance.name or "-", r.instance.size, r.objective, r.status, _percent(r.gap)]
+        rows.append([*cells, f"{r.seconds['solve']:.2f}"])
+    return _table(("name", "n", "objective", "status", "gap", "seconds"), rows)
+
+
+def _rows(result: Result) -> list[tuple[str, str]]:
+    ids = result.ids
+    more = f" … ({len(ids)} in all; the rest in json)" if len(ids) > _SHOWN else ""
+    found_by = [("found by", result.found_by)] if result.found_by != "annealing" else []
+    return [
+        ("problem", result.problem),
+        ("name", result.instance.name or "-"),
+        ("n", str(result.instance.size)),
+        _objective(result),
+        *((key, str(value)) for key, value in result.instance.details(result.raw).items()),
+        ("status", _status(result)),
+        *_bound_and_gap(result),
+        *found_by,
+        ("seed", str(result.seed)),
+        ("method", f"{result.method}, policy {result.policy}"),
+        ("steps", f"{result.steps} in each of {result.chains} chains, start {result.start}"),
+        ("seconds", f"{result.seconds['total']:.2f} on {result.device}"),
+        ("solution", _ids(ids[:_SHOWN]) + more),
+    ]
+
+
+def _evaluation_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+    instance = evaluation.instance
+    rows = [("instance", f"{instance.name or '-'} ({evaluation.problem}, n = {instance.size})")]
+    if evaluation.objective is None:
+        return [*rows, ("feasible", f"no: {evaluation.violation}")]
+    rows += [("feasible", "yes"), _objective(evaluation), *_bound_and_gap(evaluation)]
+    if evaluation.bound is not None:
+        rows.append(("status", _PROVED if evaluation.proved else "feasible"))
+    return [*rows, *(("remark", remark) for remark in evaluation.remarks)]
+
+
+def _objective(evaluation: Evaluation) -> tuple[str, str]:
+    better = "smaller" if evaluation.sense == "min" else "larger"
+    return "objective", f"{evaluation.objective} ({better} is better)"
+
+
+def _bound_and_gap(evaluation: Evaluation) -> list[tuple[str, str]]:
+    rows, best = [], evaluation.instance.best_known
+    if (bound := evaluation.bound) is not None:
+        rows.append(("bound", f"{bound.value} ({bound.method}, {bound.seconds:.2f} s)"))
+    if evaluation.gap is not None:
+        to = "bound" if best is None else f"best known {best}"
+        rows.append(("gap", f"{_percent(evaluation.gap)} to the {to}"))
+    return rows
+
+
+def _status(result: Result) -> str:
+    if result.violation is not None:
+        return f"infeasible: {result.violation}"
+    if result.stop_reason == result.status == "optimal":
+        return _PROVED
+    return f"{result.status} (stopped by {result.stop_reason})"
+
+
+def _ids(ids: Sequence[Any]) -> str:
+    """Join ids: numbers by blanks, names by commas, lists by bars."""
+    if any(isinstance(x, list) for x in ids):
+        return " | ".join(_ids(x) for x in ids)
+    return (", " if any(isinstance(x, str) for x in ids) else " ").join(str(x) for x in ids)
+
+
+def _percent(gap: float | None) -> str:
+    return "-" if gap is None else f"{100 * gap:.3f} %"

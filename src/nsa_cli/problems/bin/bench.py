@@ -7,17 +7,7 @@ import numpy as np
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing
 from nsa_cli.problems.bin.instance import BinInstance
-from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References, Temperatures
-
-
-def tuned(_size: int) -> Temperatures:
-    """Best temperatures with K = 10 N, measured on random instances of 50 and 200 items."""
-    return (0.2, 0.05)
-
-
-def tuned_by_squares(_size: int) -> Temperatures:
-    """Best temperatures with K = 10 N and 100 N, measured on the paper's sets of 50, 100 and 200 items."""
-    return (0.03, 0.001)
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References
 
 
 def ortools_cp_sat(instance: BinInstance, seconds: float) -> Solution:
@@ -76,14 +66,12 @@ def _packing(inside: list[list[float]]) -> Solution:
 
 contribution = BenchContribution(
     temperatures={"sa": (1.0, 0.1), "ppo": (1.0, 0.1), "es": (0.1, 1e-4)},
-    tuned=tuned,
-    neighbourhoods={"squares": tuned_by_squares},
+    tuned=(0.2, 0.05),  # measured on random instances of 50 and 200 items
+    neighbourhoods={"squares": (0.03, 0.001)},  # and with 100 N, on the paper's sets of 50, 100 and 200
     heuristics={"ffd": Heuristic(first_fit_decreasing, paper="FFD"), "bfd": Heuristic(best_fit_decreasing)},
     peers={
-        "ortools-cp-sat": Peer(ortools_cp_sat, "ortools", "ortools", "OR-Tools, CP-SAT from FFD"),
-        "ortools-scip": Peer(
-            ortools_scip, "ortools", "ortools", "OR-Tools, SCIP within FFD's bins", "OR-Tools SCIP"
-        ),
+        "ortools-cp-sat": Peer(ortools_cp_sat, "ortools", "OR-Tools, CP-SAT from FFD"),
+        "ortools-scip": Peer(ortools_scip, "ortools", "OR-Tools, SCIP within FFD's bins", "OR-Tools SCIP"),
     },
     references=References("bin{size}_ref.npz", "first fit decreasing", key="ffd"),
 )

@@ -62,7 +62,7 @@ class BinDrawing(Drawing[BinInstance]):
         """Logits of items over weight and free capacity of their bins, and of bins for a chosen item."""
         grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
         panels = figure.subplots(1, 2, sharex=True, sharey=True)
-        figure.suptitle(f"{plain(view.name)}: temperature {view.temperature:.2g} (bins of capacity 1)")
+        view.entitle(figure, f"temperature {view.temperature:.2g} (bins of capacity 1)")
         names = ("which item to move", "which bin to move it to")
         below = ("free capacity of its bin", "free capacity of the bin")
         for axes, logits, name, free in zip(panels, _logits(view, grid), names, below, strict=True):
@@ -120,23 +120,18 @@ def _logits(view: LearntView, grid: NDArray[np.float64]) -> tuple[NDArray[np.flo
     float64[G, G], float64[G, G]
         Of the item and of the bin, by [free capacity, weight]; nan where there is no such state.
     """
-    weight, free = np.meshgrid(grid, grid)
-    rows = [_probe(view.instance, w, f) for w, f in zip(weight.ravel(), free.ravel(), strict=True)]
-    packing = np.arange(rows[0].size)
+    others = np.round(np.resize(view.instance.weights, max(view.instance.size, 3)), 4)
+
+    def probe(weight: float, free: float) -> BinInstance:
+        content = [weight, max(round(1 - weight - free, 4), 0.0), round(1 - free, 4)]
+        return BinInstance(weights=np.append(content, others[3:]))
+
+    packing = np.arange(len(others))
     packing[1:3] = 0, 1
-    item, _ = view.logits(rows, packing)
-    target, fits = view.logits(rows, packing, [0])
-    there = weight + free <= 1 + 1e-9
-    return (
-        np.where(there, item[:, 0].reshape(there.shape), np.nan),
-        np.where(fits[:, 1], target[:, 1], np.nan).reshape(there.shape),
-    )
-
-
-def _probe(instance: BinInstance, weight: float, free: float) -> BinInstance:
-    weights = np.round(np.resize(instance.weights, max(instance.size, 3)), 4)
-    weights[:3] = weight, max(round(1 - weight - free, 4), 0.0), round(1 - free, 4)
-    return BinInstance(weights=weights)
+    item, _ = view.logits_on(grid, probe, packing)
+    target, fits = view.logits_on(grid, probe, packing, 0)
+    there = grid + grid[:, None] <= 1 + 1e-9
+    return np.where(there, item[..., 0], np.nan), np.where(fits[..., 1], target[..., 1], np.nan)
 
 
 drawing = BinDrawing()

@@ -56,13 +56,6 @@ def bin_packing(
     >>> nsa.bin_packing([6, 5, 4, 5], 10).solution.tolist()
     [0, 1, 0, 1]
     """
-    keys = {
-        "problem": "bin",
-        "sizes": sizes,
-        "capacity": capacity,
-        "copies": copies,
-        "names": names,
-        "name": name,
-        "best_known": best_known,
-    }
+    keys = {"problem": "bin", "sizes": sizes, "capacity": capacity, "copies": copies}
+    keys |= {"names": names, "name": name, "best_known": best_known}
     return solve_keys(keys, ("sizes",), options)

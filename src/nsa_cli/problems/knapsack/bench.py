@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References, Temperatures
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References
 from nsa_cli.problems.knapsack.heuristics import greedy_stop, random_search
 from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
@@ -14,7 +14,7 @@ from nsa_cli.problems.knapsack.instance import KnapsackInstance
 _SCALES = (1, 2**24, 10**9)
 
 
-def tuned(size: int) -> Temperatures:
+def tuned(size: int) -> tuple[float, float]:
     """Best temperatures with K = 10 N, measured on random instances of 50 and 200 items; flat beyond."""
     return (0.25, 0.13) if size < 100 else (0.4, 0.1)
 
@@ -68,9 +68,9 @@ contribution = BenchContribution(
     },
     peers={
         "ortools-knapsack": Peer(
-            ortools_knapsack, "ortools", "ortools", "OR-Tools, knapsack branch and bound", "OR-Tools"
+            ortools_knapsack, "ortools", "OR-Tools, knapsack branch and bound", "OR-Tools"
         ),
-        "highs": Peer(highs, "highspy", "highspy", "HiGHS, mixed-integer programming"),
+        "highs": Peer(highs, "highspy", "HiGHS, mixed-integer programming"),
     },
     references=References("knapsack{size}_opt.npy", "the optimum"),
 )

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.drawing import (
-    BLACK,
-    BLUE,
-    ORANGE,
-    Drawing,
-    LearntView,
-    label_points,
-    number,
-    plain,
-    show_logits,
-    title,
-)
+from nsa_cli.core.drawing import BLACK, BLUE, ORANGE, Drawing, label_points, number, show_logits, title
 from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.knapsack.heuristics import by_ratio, ratios
@@ -26,6 +15,8 @@ from nsa_cli.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from nsa_cli.core.drawing import LearntView
 
 #: Items up to which they are named.
 _NAMED = 60
@@ -35,6 +26,9 @@ _GRID = 49
 
 #: Free capacities of the panels: everything fits, and hardly anything does.
 _ROOMS = (1.0, 0.15)
+
+#: States of the item.
+_STATES = ("outside, $x_i=0$", "in the knapsack, $x_i=1$")
 
 
 class KnapsackDrawing(Drawing[KnapsackInstance]):
@@ -75,28 +69,26 @@ class KnapsackDrawing(Drawing[KnapsackInstance]):
         """Logits of an item over its weight and value, for both states; with much room, and with little."""
         grid = np.round(np.linspace(0.01, 0.99, _GRID), 4)
         panels = [[_logits(view, grid, taken, room) for taken in (False, True)] for room in _ROOMS]
-        if all(np.allclose(a.logits, b.logits, atol=1e-4) for a, b in zip(*panels, strict=True)):
+        if all(np.allclose(a[0], b[0], atol=1e-4) for a, b in zip(*panels, strict=True)):
             panels = panels[:1]  # a policy that does not see the free capacity
             figure.set_size_inches(9.0, 4.6)
         axes = figure.subplots(len(panels), 2, sharex=True, sharey=True, squeeze=False)
-        every = np.stack([panel.logits for row in panels for panel in row])
+        every = np.stack([logits for row in panels for logits, _ in row])
         for i, row in enumerate(panels):
-            for j, panel in enumerate(row):
-                image = show_logits(axes[i, j], grid, panel.logits, vmin=every.min(), vmax=every.max())
-                veil = np.where(panel.allowed, np.nan, 1.0)  # pale where the item may not be flipped
+            free = min(_ROOMS[i], float(view.instance.capacity))  # few items have little room at most
+            room = f"; free capacity {free:.3g}" if len(panels) > 1 else ""
+            axes[i, 0].set_ylabel("value $v_i$")
+            for here, (logits, allowed), state in zip(axes[i], row, _STATES, strict=True):
+                image = show_logits(here, grid, logits, vmin=every.min(), vmax=every.max())
+                veil = np.where(allowed, np.nan, 1.0)  # pale where the item may not be flipped
                 style = {"cmap": "Greys_r", "vmin": 0, "vmax": 1, "alpha": 0.65, "rasterized": True}
-                axes[i, j].pcolormesh(grid, grid, veil, **style)
-                state = "in the knapsack, $x_i=1$" if j else "outside, $x_i=0$"
-                free = min(_ROOMS[i], float(view.instance.capacity))  # few items have little room at most
-                room = f"; free capacity {free:.3g}" if len(panels) > 1 else ""
-                axes[i, j].set_title(f"item {state}{room}")
+                here.pcolormesh(grid, grid, veil, **style)
+                here.set_title(f"item {state}{room}")
         for here in axes[-1]:
             here.set_xlabel("weight $w_i$")
-        for here in axes[:, 0]:
-            here.set_ylabel("value $v_i$")
         pale = "; pale: does not fit" if len(panels) > 1 else ""
         what = f"logits of flipping an item, temperature {view.temperature:.2g}{pale}"
-        figure.suptitle(f"{plain(view.name)}: {what}")
+        view.entitle(figure, what)
         figure.colorbar(image, ax=axes, label="logit (higher is likelier)", shrink=0.85)
 
 
@@ -107,41 +99,29 @@ def critical_ratio(instance: KnapsackInstance) -> float | None:
     return float(ratios(instance)[order[over[0]]]) if len(over) else None
 
 
-class _Panel(NamedTuple):
-    """Logits by [value, weight], and where the item may be flipped."""
+def _logits(
+    view: LearntView, grid: NDArray[np.float64], taken: bool, room: float
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Ask the policy about one item of every weight and value: logits by [value, weight], where it may flip.
 
-    logits: NDArray[np.float64]
-    allowed: NDArray[np.bool_]
-
-
-def _logits(view: LearntView, grid: NDArray[np.float64], taken: bool, room: float) -> _Panel:
-    """Ask the policy about one item of every weight and value.
-
-    The other items are those of the random instance; as many of them are taken as leave the room wanted.
+    The other items are those of the random instance; as many of them are taken, and stretched, as leave the
+    room wanted.
     """
-    weight, value = np.meshgrid(grid, grid)
     instance: KnapsackInstance = view.instance
-    chosen = np.zeros(instance.size, dtype=bool)
-    count = max(min(round(2 * float(instance.capacity)), instance.size - 1), 1)
-    chosen[1 : count + 1], chosen[0] = True, taken
-    pairs = zip(weight.ravel(), value.ravel(), strict=True)
-    logits, allowed = view.logits([_probe(instance, chosen, w, v, room) for w, v in pairs], chosen)
-    return _Panel(logits[:, 0].reshape(weight.shape), allowed[:, 0].reshape(weight.shape))
+    capacity, chosen = round(float(instance.capacity), 6), np.zeros(instance.size, dtype=bool)
+    others = slice(1, 1 + max(min(round(2 * float(instance.capacity)), instance.size - 1), 1))
+    chosen[others] = True
+    chosen[0] = taken
 
+    def probe(weight: float, value: float) -> KnapsackInstance:
+        weights, values = np.round(instance.weights, 6), instance.values.copy()
+        load = max(capacity - room - taken * weight, 0.0)
+        weights[others] = np.floor(1e6 * load / (others.stop - 1)) / 1e6
+        weights[0], values[0] = weight, value
+        return KnapsackInstance(values=values, weights=weights, capacity=capacity)
 
-def _probe(
-    instance: KnapsackInstance, chosen: NDArray[np.bool_], weight: float, value: float, room: float
-) -> KnapsackInstance:
-    """The instance with its first item replaced, and the chosen others stretched to leave a free capacity."""
-    weights, values = np.round(instance.weights, 6), instance.values.copy()
-    others = chosen.copy()
-    others[0] = False
-    capacity = round(float(instance.capacity), 6)
-    load = capacity - room - (weight if chosen[0] else 0.0)
-    if others.any():
-        weights[others] = np.floor(1e6 * max(load, 0.0) / others.sum()) / 1e6
-    weights[0], values[0] = weight, value
-    return KnapsackInstance(values=values, weights=weights, capacity=capacity)
+    logits, allowed = view.logits_on(grid, probe, chosen)
+    return logits[..., 0], allowed[..., 0]
 
 
 drawing = KnapsackDrawing()

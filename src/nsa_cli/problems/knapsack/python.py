@@ -57,14 +57,6 @@ def knapsack(
     >>> nsa.knapsack([60, 100, 120], [10, 20, 30], 50).solution.tolist()
     [1, 2]
     """
-    keys = {
-        "problem": "knapsack",
-        "values": values,
-        "weights": weights,
-        "capacity": capacity,
-        "copies": copies,
-        "names": names,
-        "name": name,
-        "best_known": best_known,
-    }
-    return solve_keys(keys, ("weights",), options)
+    keys = {"problem": "knapsack", "values": values, "weights": weights, "capacity": capacity}
+    others = {"copies": copies, "names": names, "name": name, "best_known": best_known}
+    return solve_keys(keys | others, ("weights",), options)

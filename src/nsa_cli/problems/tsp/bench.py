@@ -9,12 +9,13 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References, Temperatures
+from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References
 from nsa_cli.problems.tsp.formats import tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.starts import integer_matrix, quick
@@ -26,13 +27,13 @@ _SHORT = 65_535
 _PATIENCE = 60.0
 
 
-def tuned(size: int) -> Temperatures:
+def tuned(size: int) -> tuple[float, float]:
     """Best temperatures with K = 10 N^2, measured on 20, 50 and 100 cities; beyond, by the spacing."""
     spacing = size**-0.5
     return (min(0.1, spacing), max(0.25 / size, 0.025 * spacing))
 
 
-def tuned_nearest(size: int) -> Temperatures:
+def tuned_nearest(size: int) -> tuple[float, float]:
     """Best temperatures between near cities, measured on 100 and 500 cities.
 
     With 300 N to 4,000 N steps from greedy tours, and 10 N^2 from random ones.
@@ -103,65 +104,35 @@ def concorde(instance: TspInstance, seconds: float) -> Solution:
     Raises
     ------
     NsaError
-        If it ends without a tour.
+        If it ends without a tour; so does the next one.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        _write(instance, Path(folder) / "in.tsp")
-        _run("concorde", ["-x", "-s", "1", "-o", "out.txt", "in.tsp"], folder, seconds)
-        numbers = _words("concorde", Path(folder) / "out.txt")
-        return np.array(numbers[1:], dtype=np.int64)
+    words = _run(["concorde", "-x", "-s", "1", "-o", "out", "in.tsp"], instance, seconds).split()
+    return np.array(words[1:], dtype=np.int64)
 
 
 def lkh(instance: TspInstance, seconds: float) -> Solution:
-    """Lin-Kernighan by Helsgaun: one run within the limit, with its usual parameters.
-
-    Raises
-    ------
-    NsaError
-        If it ends without a tour.
-    """
-    parameters = {
-        "PROBLEM_FILE": "in.tsp",
-        "OUTPUT_TOUR_FILE": "out.tour",
-        "RUNS": 1,
-        "SEED": 1,
-        "TIME_LIMIT": f"{seconds:g}",
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        _write(instance, Path(folder) / "in.tsp")
-        text = "".join(f"{key} = {value}\n" for key, value in parameters.items())
-        (Path(folder) / "in.par").write_text(text, encoding="ascii")
-        _run("LKH", ["in.par"], folder, seconds)
-        words = _words("LKH", Path(folder) / "out.tour", after="TOUR_SECTION", until="-1")
-        return np.array(words, dtype=np.int64) - 1
+    """Lin-Kernighan by Helsgaun: one run within the limit, with its usual parameters."""
+    parameters = "PROBLEM_FILE = in.tsp\nOUTPUT_TOUR_FILE = out\nRUNS = 1\nSEED = 1\n"
+    text = _run(["LKH", "in.par"], instance, seconds, f"{parameters}TIME_LIMIT = {seconds:g}\n")
+    words = text.partition("TOUR_SECTION")[2].partition("-1")[0].split()
+    return np.array(words, dtype=np.int64) - 1
 
 
-def _write(instance: TspInstance, path: Path) -> None:
-    matrix = TspInstance(name="it", edge_weight_type="EXPLICIT", matrix=integer_matrix(instance))
-    path.write_text(tsplib.write(matrix), encoding="ascii")
-
-
-def _run(program: str, arguments: list[str], folder: str, seconds: float) -> None:
-    try:
-        subprocess.run(
-            [program, *arguments],
-            cwd=folder,
-            timeout=seconds + _PATIENCE,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-        )
-    except subprocess.TimeoutExpired:
-        raise NsaError(f"{program} did not end within {seconds + _PATIENCE:g} s") from None
-
-
-def _words(program: str, path: Path, after: str = "", until: str = "") -> list[str]:
-    """Read a program's output, between two words if they are given."""
-    if not path.is_file():
-        raise NsaError(f"{program} ended without a tour")
-    text = path.read_text(encoding="ascii", errors="replace")
-    words = text[text.find(after) + len(after) :].split()
-    return words[: words.index(until)] if until and until in words else words
+def _run(command: list[str], instance: TspInstance, seconds: float, parameters: str = "") -> str:
+    """Start a program on an instance, in a folder of its own; give what it writes to the file ``out``."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        matrix = TspInstance(name="it", edge_weight_type="EXPLICIT", matrix=integer_matrix(instance))
+        (folder / "in.tsp").write_text(tsplib.write(matrix), encoding="ascii")
+        (folder / "in.par").write_text(parameters, encoding="ascii")
+        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True}
+        try:
+            subprocess.run(command, cwd=folder, timeout=seconds + _PATIENCE, check=False, **pipes)
+        except subprocess.TimeoutExpired:
+            raise NsaError(f"{command[0]} did not end within {seconds + _PATIENCE:g} s") from None
+        if not (folder / "out").is_file():
+            raise NsaError(f"{command[0]} ended without a tour")
+        return (folder / "out").read_text(encoding="ascii", errors="replace")
 
 
 contribution = BenchContribution(
@@ -171,16 +142,12 @@ contribution = BenchContribution(
     neighbourhoods={"nearest:10": tuned_nearest},
     heuristics={"two-opt": Heuristic(quick)},
     peers={
-        "fast-tsp": Peer(fast_tsp, "fast_tsp", "fast-tsp", "fast-tsp, local search"),
-        "ortools-routing": Peer(
-            ortools_routing, "ortools", "ortools", "OR-Tools, guided local search", "OR-Tools"
-        ),
-        "elkai": Peer(elkai, "elkai", "elkai", "LKH in a Python package, for research and academic use"),
-        "lkh": Peer(lkh, "", "LKH", "Helsgaun's LKH, for research and academic use", program="LKH"),
-        "concorde": Peer(
-            concorde, "", "concorde", "Concorde, for academic use", "Concorde", program="concorde"
-        ),
-        "pyvrp": Peer(pyvrp, "pyvrp", "pyvrp", "PyVRP, iterated local search"),
+        "fast-tsp": Peer(fast_tsp, "fast-tsp", "fast-tsp, local search"),
+        "ortools-routing": Peer(ortools_routing, "ortools", "OR-Tools, guided local search", "OR-Tools"),
+        "elkai": Peer(elkai, "elkai", "LKH in a Python package, for research and academic use"),
+        "lkh": Peer(lkh, "LKH", "Helsgaun's LKH, for research and academic use", program="LKH"),
+        "concorde": Peer(concorde, "concorde", "Concorde, for academic use", "Concorde", program="concorde"),
+        "pyvrp": Peer(pyvrp, "pyvrp", "PyVRP, iterated local search"),
     },
     references=References("tsp{size}_opt.npy", "LKH-3"),
 )

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.drawing import (
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    SCALE,
-    Drawing,
-    LearntView,
-    label_points,
-    number,
-    plain,
-    title,
-)
+from nsa_cli.core.drawing import BLACK, BLUE, GREY, ORANGE, SCALE, Drawing, label_points, number, title
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.tsp.distances import MEASURES
@@ -29,6 +17,8 @@ from nsa_cli.problems.tsp.two_opt.batch import pack
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from nsa_cli.core.drawing import LearntView
 
 #: Cities up to which they are named.
 _NAMED = 80
@@ -43,26 +33,21 @@ class TspDrawing(Drawing[TspInstance]):
     policy_shape = (10.0, 4.8)
 
     def shape(self, instance: TspInstance, solution: Solution) -> tuple[float, float]:
-        points, stretch = _map(instance)
+        points, stretch, _ = _map(instance)
         (left, low), (right, high) = _frame(points, stretch)
         return 7.0, 6.4 * stretch * (high - low) / (right - left) + 1.0
 
     def solution(
         self, figure: Figure, instance: TspInstance, solution: Solution, path: Solution | None = None
     ) -> None:
-        axes = figure.subplots()
-        points, stretch = _map(instance)
-        size = instance.size
-        route = instance.route
+        axes, route, size = figure.subplots(), instance.route, instance.size
+        points, stretch, on_globe = _map(instance)
         line = points[solution if route.open else np.append(solution, solution[0])]
         fine = min(1.0, (100 / size) ** 0.5)
-        on_globe = _on_globe(instance) is not None
         style = {"color": BLUE, "lw": max(1.8 * fine, 0.5), "zorder": 1, "solid_joinstyle": "round"}
-        for part in _lines(line, around=on_globe):
-            axes.plot(*part.T, **style)
+        axes.plot(*_cut(line, on_globe).T, **style)
         for fixed in route.fixed:
-            for part in _lines(points[list(fixed)], around=on_globe):
-                axes.plot(*part.T, **style | {"color": ORANGE})
+            axes.plot(*_cut(points[list(fixed)], on_globe).T, **style | {"color": ORANGE})
         axes.scatter(*points.T, s=max(26 * fine**2, 1.5), color=BLACK, zorder=2, linewidths=0)
         length = number(instance.objective(solution))
         unit = "" if not on_globe else " m" if instance.measure == "HAVERSINE_M" else " km"
@@ -71,7 +56,7 @@ class TspDrawing(Drawing[TspInstance]):
         axes.set_title(title(instance.name, f"{what} of length {length}{unit} through {cities}"))
         (left, low), (right, high) = _frame(points, stretch)
         axes.set(xlim=(left, right), ylim=(low, high), aspect=stretch)
-        _name_axes(axes, instance)
+        _name_axes(axes, instance, on_globe)
         if size <= _NAMED:
             label_points(axes, points, instance.cities.ids, avoid=_edges(line))
 
@@ -79,13 +64,11 @@ class TspDrawing(Drawing[TspInstance]):
         """First-city and second-city probabilities on a random instance, half-way through a rollout."""
         if view.policy.feature_set == "nearest":
             raise UsageError(f"{view.name}: there is no picture of a policy for candidate lists")
-        tour = view.rollout.x[len(view.rollout.temperature) // 2, 0]
+        tour = view.x[len(view.temperatures) // 2, 0]
         points = view.instance.coords[tour]
         first, chosen, second = _probabilities(view, tour)
         panels = figure.subplots(1, 2)
-        figure.suptitle(
-            f"{plain(view.name)}: 2-opt on {len(tour)} random cities, temperature {view.temperature:.2g}"
-        )
+        view.entitle(figure, f"2-opt on {len(tour)} random cities, temperature {view.temperature:.2g}")
         _show(figure, panels[0], points, first, r"probability of the first city, $i$")
         what = rf"probability of the second city, $j$, given $i={chosen}$"
         _show(figure, panels[1], points, second, what, chosen)
@@ -93,27 +76,18 @@ class TspDrawing(Drawing[TspInstance]):
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
 
 
-def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float]:
-    """Places to draw the cities at, float64[N, 2], and the height of a unit of y in units of x."""
-    if instance.coords is None and instance.display is None:
-        return pack([instance]).points[0].astype(np.float64), 1.0
-    if (degrees := _on_globe(instance)) is not None:
-        latitude, longitude = degrees
-        longitude = _together(longitude)
-        middle = np.radians((latitude.min() + latitude.max()) / 2)
-        return np.stack([longitude, latitude], 1), float(1 / max(np.cos(middle), 0.1))
-    places = instance.display if instance.coords is None else instance.coords
-    assert places is not None
-    return places[:, :2].astype(np.float64), 1.0
-
-
-def _on_globe(instance: TspInstance) -> NDArray[np.float64] | None:
-    """Latitudes and longitudes in degrees, float64[2, N], where lengths are along great circles."""
+def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float, bool]:
+    """Places of the cities, float64[N, 2]; the height of a unit of y in units of x; whether on a globe."""
     if instance.edge_weight_type == "GEO":
-        return np.degrees(instance.measured).T
-    if instance.places is not None and MEASURES[instance.measure or ""].on_globe:
-        return instance.places.T.astype(np.float64)
-    return None
+        latitude, longitude = np.degrees(instance.measured).T
+    elif instance.places is not None and MEASURES[instance.measure or ""].on_globe:
+        latitude, longitude = instance.places.T.astype(np.float64)
+    elif (places := instance.display if instance.coords is None else instance.coords) is not None:
+        return places[:, :2].astype(np.float64), 1.0, False
+    else:
+        return pack([instance]).points[0].astype(np.float64), 1.0, False
+    middle = np.radians((latitude.min() + latitude.max()) / 2)
+    return np.stack([_together(longitude), latitude], 1), float(1 / max(np.cos(middle), 0.1)), True
 
 
 def _frame(points: NDArray[np.float64], stretch: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -126,18 +100,15 @@ def _frame(points: NDArray[np.float64], stretch: float) -> tuple[NDArray[np.floa
     return (low + high - sides) / 2, (low + high + sides) / 2
 
 
-def _lines(closed: NDArray[np.float64], *, around: bool) -> list[NDArray[np.float64]]:
-    """The tour as lines: one, or on a globe more, where an edge leaves the map and comes in again."""
-    if not around:
-        return [closed]
-    turns = np.round(np.diff(closed[:, 0]) / 360)
-    lines, first = [], 0
-    for i in np.flatnonzero(turns).tolist():
-        turn = np.array([360 * turns[i], 0.0])
-        lines.append(np.append(closed[first : i + 1], closed[i + 1 : i + 2] - turn, axis=0))
-        lines.append(np.stack([closed[i] + turn, closed[i + 1]]))
-        first = i + 1
-    return [*lines, closed[first:]]
+def _cut(line: NDArray[np.float64], on_globe: bool) -> NDArray[np.float64]:
+    """The line with a gap, nan, wherever on a globe an edge leaves the map and comes in again."""
+    if not on_globe:
+        return line
+    turns = np.round(np.diff(line[:, 0]) / 360)
+    (over,) = np.nonzero(turns)
+    turn = np.stack([360 * turns[over], np.zeros(len(over))], 1)
+    ends = np.stack([line[over + 1] - turn, np.full_like(turn, np.nan), line[over] + turn], 1)
+    return np.insert(line, np.repeat(over + 1, 3), ends.reshape(-1, 2), axis=0)
 
 
 def _edges(closed: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -155,8 +126,9 @@ def _together(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((longitude - west_end) % 360 + west_end)
 
 
-def _name_axes(axes: Axes, instance: TspInstance) -> None:
-    if _on_globe(instance) is not None:
+def _name_axes(axes: Axes, instance: TspInstance, on_globe: bool) -> None:
+    coords = instance.coords
+    if on_globe:
         from matplotlib.ticker import MaxNLocator
 
         for axis in (axes.xaxis, axes.yaxis):
@@ -165,14 +137,13 @@ def _name_axes(axes: Axes, instance: TspInstance) -> None:
         axes.xaxis.set_major_formatter(lambda x, _: _degrees((x + 180) % 360 - 180, "E", "W"))
         axes.yaxis.set_major_formatter(lambda y, _: _degrees(y, "N", "S"))
         axes.grid(True)
-    elif instance.coords is None and instance.display is None:
+    elif coords is None and instance.display is None:
         axes.set(xlabel="cities in the plane that reproduces the matrix's lengths best", xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
     else:
-        coords = instance.coords
-        seen = ", seen along z" if coords is not None and coords.shape[1] > 2 else ""
-        shown = coords is None and instance.places is None
-        unit = "display data of the file" if shown else f"file's units{seen}"
+        unit = "file's units, seen along z" if coords is not None and coords.shape[1] > 2 else "file's units"
+        if coords is None and instance.places is None:
+            unit = "display data of the file"
         axes.set(xlabel=f"x ({unit})", ylabel="y")
 
 
@@ -189,11 +160,12 @@ def _probabilities(
 
     def of(*chosen: int) -> NDArray[np.float64]:
         logits, allowed = (rows[0] for rows in view.logits([view.instance], tour, chosen))
-        if not allowed.any():
-            message = f"expected at least 4 cities, which have moves to show, got {len(tour)}"
-            raise UsageError(message, option="size")
         weights = np.exp(np.where(allowed, logits - logits[allowed].max(), -np.inf))
         return np.where(allowed, weights / weights.sum(), np.nan)
+
+    if len(tour) < 4:
+        why = f"expected at least 4 cities, which have moves to show, got {len(tour)}"
+        raise UsageError(why, option="size")
 
     first = of()
     likeliest = int(np.nanargmax(first))
@@ -214,16 +186,15 @@ def _show(
     known = np.argsort(shares)[: np.isfinite(shares).sum()]  # the likeliest on top
     fine = min(1.0, 40 / len(points))
     area, named = 110 * fine + 10, np.arange(len(points))
-    style: dict[str, Any] = {"s": area, "edgecolors": BLACK, "zorder": 2}
-    colours: dict[str, Any] = {"c": shares[known], "cmap": SCALE, "vmin": 0, "linewidths": 0.6}
-    dots = axes.scatter(*points[known].T, label="city", **style, **colours)
+    style: dict[str, Any] = {"s": area, "edgecolors": BLACK, "linewidths": 0.6, "zorder": 2}
+    coloured: dict[str, Any] = {"c": shares[known], "cmap": SCALE, "vmin": 0, "label": "city"}
+    dots = axes.scatter(*points[known].T, **style, **coloured)
     if chosen is not None:
         named = np.delete(named, chosen)
-        left_out = named[np.isnan(shares[named])]
-        hollow: dict[str, Any] = {"facecolors": "white", "linewidths": 0.9, "linestyle": ":"}
-        axes.scatter(*points[left_out].T, label="no candidate", **style, **hollow)
-        star: dict[str, Any] = {"marker": "*", "color": ORANGE, "s": 330 * fine + 30, "zorder": 3}
-        axes.scatter(*points[chosen], label="first city, $i$", **style | star)
+        hollow = style | {"facecolors": "white", "linewidths": 0.9, "linestyle": ":"}
+        axes.scatter(*points[named[np.isnan(shares[named])]].T, label="no candidate", **hollow)
+        star = style | {"marker": "*", "color": ORANGE, "s": 330 * fine + 30, "zorder": 3, "linewidths": None}
+        axes.scatter(*points[chosen], label="first city, $i$", **star)
     square = (-0.06, 1.06)
     axes.set(title=what, aspect="equal", xlim=square, ylim=square, xlabel="x", ylabel="y")
     figure.colorbar(dots, ax=axes, shrink=0.75, label="probability")

@@ -66,17 +66,7 @@ def tsp(
     >>> nsa.tsp([[0, 0], [3, 4], [0, 4], [3, 0]]).objective
     14.0
     """
-    keys = {
-        "problem": "tsp",
-        "coords": coords,
-        "matrix": matrix,
-        "edge_weight_type": edge_weight_type,
-        "open": open_path or None,
-        "from": from_city,
-        "to": to_city,
-        "fixed_edges": fixed_edges,
-        "names": names,
-        "name": name,
-        "best_known": best_known,
-    }
+    keys = {"problem": "tsp", "coords": coords, "matrix": matrix, "edge_weight_type": edge_weight_type}
+    keys |= {"open": open_path or None, "from": from_city, "to": to_city, "fixed_edges": fixed_edges}
+    keys |= {"names": names, "name": name, "best_known": best_known}
     return solve_keys(keys, ("coords", "matrix"), options)
