@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nsa_cli.io.numbers import read_all, read_number
+from nsa_cli.io.tokens import read_all, read_number
 
 #: What numbers are made of, and nearly.
 PIECES = st.sampled_from(

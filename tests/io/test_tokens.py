@@ -9,8 +9,7 @@ import pytest
 
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.record import Source
-from nsa_cli.io.numbers import read_number
-from nsa_cli.io.tokens import shape, split_lines, to_count, to_number
+from nsa_cli.io.tokens import read_number, shape, split_lines, to_count, to_number
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
 from nsa_cli.inputs import read_inputs
-from nsa_cli.io.numbers import read_number
 from nsa_cli.io.source import read_source
+from nsa_cli.io.tokens import read_number
 
 #: Seed of random instances, for sizes that the paper has no test set of.
 _SEED = 0

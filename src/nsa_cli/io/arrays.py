@@ -1,4 +1,4 @@
-"""Binary data sets: .npy, .npz, and pickles of plain data, whose code never runs.
+"""Arrays in memory and in binary files: .npy, .npz, and pickles of plain data, whose code never runs.
 
 A pickle is a small program. Here only the operations that build lists, tuples, texts and numbers are let
 through, any other is refused by name before anything runs.
@@ -10,11 +10,12 @@ import io
 import pickle
 import re
 import zipfile
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.errors import InputError, shown
+from nsa_cli.core.errors import DataError, InputError, shown
 from nsa_cli.core.limits import largest_unpacked
 
 _NPY, _ZIP = b"\x93NUMPY", b"PK\x03\x04"
@@ -150,3 +151,46 @@ def _check_plain(value: Any, most: int) -> None:
         if most < 0:
             raise ValueError("lists that repeat or hold themselves")
         open_ += (x for x in item if type(x) not in (int, float))
+
+
+# --- data in memory ----------------------------------------------------------------------------------
+
+#: Types of what lists may hold as it is.
+_VALUES = {int, float, str, bool, type(None)}
+
+
+def plain_data(value: Any, key: str = "data") -> Any:
+    """Turn arrays, and whatever can be one (tensors, series), into lists; mappings and sequences within, too.
+
+    Parameters
+    ----------
+    value : object
+    key : str
+        Its name, for messages.
+
+    Raises
+    ------
+    DataError
+        If it cannot be an array, or a mapping has keys that are no names.
+    """
+    if type(value) in _VALUES:
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        if odd := [name for name in value if not isinstance(name, str)]:
+            raise DataError(f"{key}: expected names as keys, got {shown(odd[0])}", key)
+        return {name: plain_data(inner, name) for name, inner in value.items()}
+    if hasattr(value, "tocsr"):  # as SciPy has them
+        advice = "of distances give an array, with infinity where there is no edge; of other data toarray()"
+        raise DataError(f"{key}: expected an array, got a sparse matrix; {advice}", key)
+    if hasattr(value, "__array__"):
+        try:
+            return np.asarray(value).tolist()
+        except Exception as error:  # of the library that made it
+            raise DataError(f"{key}: cannot be made an array: {shown(error, 120)}", key) from None
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+        if set(map(type, value)) <= _VALUES:
+            return list(value)
+        return [plain_data(inner, key) for inner in value]
+    return value

@@ -11,7 +11,8 @@ import numpy as np
 
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
-from nsa_cli.problems.vocabulary import candidates, recognise, vocabulary
+from nsa_cli.io.arrays import plain_data
+from nsa_cli.problems.vocabulary import axes_of, candidates, recognise, vocabulary
 
 #: Keys of any data set beside its problem's, with their axes: one number an instance.
 _EVERYWHERE = {"best_known": 0}
@@ -64,7 +65,7 @@ def read_arrays(source: Source, problem: Problem[Any] | None) -> list[Record]:
 
 def _unnamed(source: Source, given: Problem[Any] | None) -> tuple[Problem[Any], dict[str, Any]]:
     """Choose the problem by the number of axes; a plain list of numbers needs the user's word."""
-    depth = _depth(source.arrays)
+    depth = axes_of(source.arrays)
     for problem in candidates(given):
         for key, axes in list(problem.arrays.items())[:1]:
             if depth in (axes, axes + 1) and (axes > 1 or given is not None):
@@ -86,18 +87,9 @@ def _is_square(arrays: Any) -> bool:
     return square and not np.diagonal(array, axis1=-2, axis2=-1).any()
 
 
-def _depth(value: Any) -> int:
-    """Count the axes of an array or of nested lists, by their first elements."""
-    if isinstance(value, np.ndarray):
-        return value.ndim
-    if not isinstance(value, list | tuple):
-        return 0
-    return 1 + (_depth(value[0]) if value else 0)
-
-
 def _count(source: Source, key: str, value: Any, axes: int) -> int | None:
     """Count the instances of an array; None if it is one instance's, or all instances'."""
-    depth = _depth(value)
+    depth = axes_of(value)
     if depth == axes:
         return None
     column = isinstance(value, np.ndarray) and axes == 0 and depth == 2 and value.shape[1] == 1
@@ -111,15 +103,8 @@ def _count(source: Source, key: str, value: Any, axes: int) -> int | None:
 def _record(
     source: Source, problem: Problem[Any], arrays: Mapping[str, Any], name: str | None = None
 ) -> Record:
-    data = {key: _plain(value, problem.arrays.get(key, 0)) for key, value in arrays.items()}
-    data |= {} if name is None else {"name": name}
+    data = {} if name is None else {"name": name}
+    for key, value in arrays.items():
+        single = problem.arrays.get(key, 0) == 0 and np.size(value) == 1
+        data[key] = np.asarray(value).item() if single else plain_data(value, key)
     return Record({"problem": problem.name, **data}, source)
-
-
-def _plain(value: Any, axes: int) -> Any:
-    """Turn arrays into lists, and a number that is an array into the number."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.item() if axes == 0 and value.size == 1 else value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(x, axes) for x in value] if _depth(value) > 1 else list(value)
-    return value

@@ -12,7 +12,7 @@ from nsa_cli.core.instance import IdSet, Instance, Number, Solution
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
 from nsa_cli.io import json_text, table
-from nsa_cli.io.numbers import read_number
+from nsa_cli.io.tokens import read_number
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,7 @@ from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.record import Locate, Record, Source, locator
 from nsa_cli.core.words import nearest
-from nsa_cli.io.numbers import read_all, read_number
-from nsa_cli.io.tokens import to_count, to_number, to_numbers
+from nsa_cli.io.tokens import read_all, read_number, to_count, to_number, to_numbers
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.instance import TspInstance
 
