@@ -227,19 +227,20 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
     InputError
         If a column is needed and missing, or holds what it should not.
     """
-    headers, source, cells = table.headers or [], table.source, dict[str, Any]()
+    headers, source, places = table.headers or [], table.source, dict[str, int]()
     for at, header in enumerate(headers):
-        column = table.columns[at] if table.rows else ()
-        if header == "-" or source.reading.leaves_out(header) or (column and not any(column)):
+        empty = table.rows and not any(table.columns[at])
+        if header == "-" or source.reading.leaves_out(header) or empty:
             continue
-        if header in cells:
+        if header in places:
             raise source.error(f"two columns are called {shown(header)}; expected one", table.first)
         if not header:
             raise source.error(f"column {at + 1} has no header", table.first, use={"columns": None})
-        cells[header] = column
+        places[header] = at
     if not table.rows:
         raise source.error("has a header but no rows", table.first)
     if problem is None:
+        cells: dict[str, Any] = {word: table.columns[at] for word, at in places.items()}
         problem = recognise(Record(cells, source, locator({}, table.first)))
     words = vocabulary(problem)
     _refuse_solution(table, words)
@@ -249,13 +250,17 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
         remark = f"line {line} is read as the number of items and the capacity {capacity}"
         notes, note_lines = {"capacity": capacity, **notes}, {"capacity": line, **note_lines}
         table = replace(table, rows=table.rows[1:], lines=lines, remarks=(*table.remarks, remark))
-        cells = {word: column[1:] for word, column in cells.items()}
-    notes = {"problem": problem.name, **notes}
-    record = Record(notes, source, locator(note_lines, table.lines), remarks=table.remarks)
+    keys = {word: words.key_of(word, 1, words.columns) for word in places}
+    for word in places.keys() & notes.keys():
+        if (key := keys[word]) is not None:  # the names of elements beside that of the instance
+            places[key], keys[key] = places.pop(word), key
+    record = Record({"problem": problem.name, **notes}, source, locator(note_lines, table.lines))
+    record = replace(record, remarks=table.remarks)
+    cells = {word: table.columns[at] for word, at in places.items()}
     record = spread(record, Columns(cells, lambda _: table.first, table.lines.__getitem__), problem)
-    for word in cells:
-        if (key := words.key_of(word, 1, words.columns)) is not None:
-            record.data[word] = table.values(headers.index(word), words.columns[key])
+    for word, at in places.items():
+        if (key := keys[word]) is not None:
+            record.data[word] = table.values(at, words.columns[key])
         elif isinstance(text := record.data[word], str):
             record.data[word] = _value(table, words, word, text)
     record = understood(record, problem)
