@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Iterable
 
@@ -18,6 +19,7 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(","))
 
 
+@functools.lru_cache(10_000)
 def squeezed(word: str) -> str:
     """Cut a word to lower-case letters and digits: ``City ID``, ``city_id`` and ``CityId`` are one.
 

@@ -41,12 +41,15 @@ def read_arrays(data: bytes, name: str) -> Any:
             return _plain(np.load(io.BytesIO(data), allow_pickle=False), name)
         if data.startswith(_ZIP):
             return _archive(data, name)
-        value = _unpickle(data, name)
+        value = _unpickle(data)
         if value is None:
             raise InputError("is a pickle of nothing; expected an instance", name)
         return value
     except InputError:
         raise
+    except _RefusedError as error:
+        what = f"is a pickle with more than lists of numbers in it ({shown(str(error), 80)})"
+        raise InputError(f"{what}; nothing of it was run; give json or npz", name) from None
     except MemoryError:
         raise InputError("claims more numbers than there is memory for", name) from None
     except Exception as error:  # what a damaged archive makes its readers raise is listed nowhere
@@ -93,7 +96,7 @@ _OPERATIONS = re.compile(
 )
 
 
-def _unpickle(data: bytes, name: str) -> Any:
+def _unpickle(data: bytes) -> Any:
     """Read a pickle of plain data.
 
     Its operations are looked through first, which checks all lengths that it claims; then Python's reader
@@ -105,10 +108,10 @@ def _unpickle(data: bytes, name: str) -> Any:
     for operation, argument, _ in pickletools.genops(data):
         count += 1
         if not _OPERATIONS.fullmatch(operation.name):
-            raise _refusal(f"operation {operation.name}", name)
+            raise _RefusedError(f"operation {operation.name}")
         if operation.name.endswith("PUT") and not int(argument or 0) < len(data):
             raise ValueError("a place beyond the end of its memory")  # which would be allocated
-    value = _PlainUnpickler(data, name).load()
+    value = _PlainUnpickler(io.BytesIO(data)).load()
     _check_plain(value, 2 * count + len(data) + 100)
     return value
 
@@ -116,21 +119,13 @@ def _unpickle(data: bytes, name: str) -> Any:
 class _PlainUnpickler(pickle.Unpickler):
     """Python's reader of pickles, of which nothing has a name."""
 
-    def __init__(self, data: bytes, name: str) -> None:
-        super().__init__(io.BytesIO(data))
-        self._name = name
-
     def find_class(self, module: str, attribute: str) -> Any:
         """Refuse what a pickle would call."""
-        raise _refusal(f"{module}.{attribute}", self._name)
+        raise _RefusedError(f"{module}.{attribute}")
 
 
-def _refusal(what: str, name: str) -> InputError:
-    return InputError(
-        f"is a pickle with more than lists of numbers in it ({shown(what, 80)}); nothing of it was run; "
-        "give json or npz",
-        name,
-    )
+class _RefusedError(Exception):
+    """More than plain data in a pickle."""
 
 
 def _check_plain(value: Any, most: int) -> None:

@@ -35,11 +35,15 @@ def read_source(path: str | Path, reading: Reading | None = None) -> Source:
     InputError
         If there is no such file, it cannot be read, is empty or too large, or holds neither text nor arrays.
     """
-    data = read_bytes(path)
-    suffixes = [s.lower() for s in Path(path).suffixes if s.lower() != ".gz"]
-    name, suffix = (STDIN, "") if str(path) == "-" else (str(path), suffixes[-1] if suffixes else "")
-    source = decode(data, name, suffix)
+    name = STDIN if str(path) == "-" else str(path)
+    source = decode(read_bytes(path), name, suffix_of(path))
     return source if reading is None else replace(source, reading=reading)
+
+
+def suffix_of(path: str | Path) -> str:
+    """Give the ending of a file's name, in lower case, without that of compression."""
+    suffixes = [suffix for suffix in map(str.lower, Path(path).suffixes) if suffix != ".gz"]
+    return suffixes[-1] if suffixes else ""
 
 
 def read_bytes(path: str | Path, most: int | None = None) -> bytes:

@@ -321,16 +321,14 @@ def _shape(table: Table, signs: Signs | None = None) -> Table:
 def _join_names(rows: list[list[str]]) -> None:
     """Join the words of a name between blanks, where that makes all rows equally long."""
     width = min(map(len, rows))
-    joined = []
-    for row in rows:
-        extra = len(row) - width
+    joined = [row.copy() for row in rows]
+    for row in joined:
         words = [i for i, cell in enumerate(row) if read_number(cell) is None]
-        if not extra:
-            joined.append(row)
-        elif len(words) == extra + 1 and words == list(range(words[0], words[0] + len(words))):
-            joined.append([*row[: words[0]], " ".join(row[i] for i in words), *row[words[-1] + 1 :]])
-        else:
+        if len(row) == width:
+            continue
+        if not words or words != [*range(words[0], words[0] + len(row) - width + 1)]:
             return
+        row[words[0] : words[-1] + 1] = [" ".join(row[i] for i in words)]
     rows[:] = joined
 
 

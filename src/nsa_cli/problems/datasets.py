@@ -49,32 +49,27 @@ def read_arrays(source: Source, problem: Problem[Any] | None) -> list[Record]:
     if len(several) > 1:
         sizes = ", ".join(f"{key} {count}" for key, count in counts.items() if count is not None)
         raise source.error(f"expected arrays of equally many instances, got {sizes}")
-    whole = {key: arrays[name] for key, name in names.items()}
-    if not several:
-        return [_record(source, problem, whole)]
-    return [
-        _record(
-            replace(source, name=f"{source.name}[{i + 1}]"),
-            problem,
-            {key: x if counts[key] is None else x[i] for key, x in whole.items()},
-            f"{PurePath(source.name).name.split('.')[0]}-{i + 1}",
-        )
-        for i in range(several.pop())
-    ]
+    stem, records = PurePath(source.name).name.split(".")[0], []
+    for i in range(1, max(several, default=1) + 1):
+        data: dict[str, Any] = {"problem": problem.name, **({"name": f"{stem}-{i}"} if several else {})}
+        for key, name in names.items():
+            value = arrays[name] if counts[key] is None else arrays[name][i - 1]
+            single = axes[key] == 0 and np.size(value) == 1
+            data[key] = np.asarray(value).item() if single else plain_data(value, key)
+        records.append(Record(data, replace(source, name=f"{source.name}[{i}]") if several else source))
+    return records
 
 
 def _unnamed(source: Source, given: Problem[Any] | None) -> tuple[Problem[Any], dict[str, Any]]:
     """Choose the problem by the number of axes; a plain list of numbers needs the user's word."""
     depth = axes_of(source.arrays)
     for problem in candidates(given):
-        for key, axes in list(problem.arrays.items())[:1]:
-            if depth in (axes, axes + 1) and (axes > 1 or given is not None):
-                square = "matrix" in problem.arrays and _is_square(source.arrays)
-                return problem, {"matrix" if square else key: source.arrays}
-    raise source.other(
-        f"cannot tell the problem: expected named arrays (.npz), got one without a name, of {depth} axes",
-        use={"problem": None},
-    )
+        key, axes = next(iter(problem.arrays.items()), ("", -2))
+        if depth in (axes, axes + 1) and (axes > 1 or given is not None):
+            square = "matrix" in problem.arrays and _is_square(source.arrays)
+            return problem, {"matrix" if square else key: source.arrays}
+    message = f"expected named arrays (.npz), got one without a name, of {depth} axes"
+    raise source.other(f"cannot tell the problem: {message}", use={"problem": None})
 
 
 def _is_square(arrays: Any) -> bool:
@@ -98,13 +93,3 @@ def _count(source: Source, key: str, value: Any, axes: int) -> int | None:
     if len(value) == 0:
         raise source.error(f"{key}: holds no instances")
     return len(value)
-
-
-def _record(
-    source: Source, problem: Problem[Any], arrays: Mapping[str, Any], name: str | None = None
-) -> Record:
-    data = {} if name is None else {"name": name}
-    for key, value in arrays.items():
-        single = problem.arrays.get(key, 0) == 0 and np.size(value) == 1
-        data[key] = np.asarray(value).item() if single else plain_data(value, key)
-    return Record({"problem": problem.name, **data}, source)

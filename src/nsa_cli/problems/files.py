@@ -79,12 +79,11 @@ def read_instances(
     InputError
         If no problem's format fits, or the data make no instance; with file and line.
     """
-    pairs = []
-    for found in read_each(read_records(source, problem), problem, settings):
-        if isinstance(found, Unread):
-            raise found.error
-        pairs.append((found.problem, found.instance))
-    return pairs
+    found = read_each(read_records(source, problem), problem, settings)
+    for one in found:
+        if isinstance(one, Unread):
+            raise one.error
+    return [(one.problem, one.instance) for one in found if isinstance(one, Found)]
 
 
 def read_each(
@@ -160,9 +159,8 @@ def _settled(record: Record, problem: Problem[Any], settings: Mapping[str, Any])
 
 def setting_key(problem: Problem[Any], word: str) -> str | None:
     """Find the key of a record that a setting means."""
-    among = {*problem.settings, *problem.keys, *(key for keys in problem.record_keys for key in keys)}
-    among |= {column.key for column in problem.columns} | set(problem.arrays)
-    return vocabulary(problem).key_of(word, None, among)
+    key = vocabulary(problem).key_of(word, None)
+    return None if key == "problem" else key
 
 
 def check_settings(problems: Sequence[Problem[Any]], settings: Mapping[str, Any]) -> None:
@@ -180,12 +178,11 @@ def check_settings(problems: Sequence[Problem[Any]], settings: Mapping[str, Any]
             continue
         if own is not None:
             raise UsageError(f"{lacking[0].name} has none", option=own)
-        near = nearest(
-            word, [w for key in lacking[0].settings for w in (key, *lacking[0].words.get(key, ()))]
-        )
+        keys = lacking[0].settings
+        near = nearest(word, [spelt for key in keys for spelt in vocabulary(lacking[0]).spelt[key]])
         hint = "" if near is None else f"; the nearest is {near}"
-        known = ", ".join(lacking[0].settings)
-        raise UsageError(f"{lacking[0].name} has no {word!r}; it has {known}{hint}", option="set")
+        message = f"{lacking[0].name} has no {word!r}; it has {', '.join(keys)}{hint}"
+        raise UsageError(message, option="set")
 
 
 def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record | InputError]:

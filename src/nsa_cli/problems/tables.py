@@ -147,23 +147,22 @@ def _spread_objects(
 ) -> Record:
     """Add the values of elements to a record, a list a word; words may be written otherwise in each row."""
     names: dict[str, str] = {}
-    spelt: dict[str, str] = {}
-    columns: dict[str, list[Any]] = {}
-    first: dict[str, int] = {}
+    columns: dict[str, Any] = {}
     for i, row in enumerate(rows):
         for word, value in row.items():
             if value is None or record.source.reading.leaves_out(word):
                 continue
-            if word not in names:
-                names[word] = name = spelt.setdefault(squeezed(word), word)
-                columns.setdefault(name, [None] * len(rows))
-                first.setdefault(name, i)
-            name = names[word]
-            if columns[name][i] is not None:
+            name = names.setdefault(squeezed(word), word)
+            column = columns.get(name) or columns.setdefault(name, [None] * len(rows))
+            if column[i] is not None:
                 message = f"{shown(name)} and {shown(word)} are in one object; expected one of them"
                 raise record.source.error(message, row_line(i))
-            columns[name][i] = value
-    return spread(record, Columns({**columns}, lambda word: row_line(first.get(word, 0)), row_line), problem)
+            column[i] = value
+
+    def head_line(word: str) -> int | None:
+        return row_line(next((i for i, value in enumerate(columns[word]) if value is not None), 0))
+
+    return spread(record, Columns(columns, head_line, row_line), problem)
 
 
 def _lists(value: JsonValue, problem: Problem[Any] | None) -> Sequence[Record]:
@@ -213,7 +212,7 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
             raise table.source.other(f"cannot tell the problem: {message}", table.first, use=use)
         headers = _header(table, problem)
         table = replace(table, headers=headers)
-        if len(_required(problem)) > 1 and problem.sense == "max":
+        if len(headers) > 1 and problem.sense == "max":
             remark = f"without a header the columns are read as {', '.join(headers)}"
             table = replace(table, remarks=(*table.remarks, remark))
     return _with_header(table, problem)
@@ -310,10 +309,6 @@ def _refuse_solution(table: Table, words: Vocabulary) -> None:
 # --- without a header --------------------------------------------------------------------------------
 
 
-def _required(problem: Problem[Any]) -> tuple[str, ...]:
-    return problem.column_sets[0] if problem.column_sets else ()
-
-
 def _capacity_in_first(table: Table, problem: Problem[Any]) -> int | float | None:
     """Read a first line with the number of items and the capacity, in any order; None if it is none."""
     if "capacity" not in problem.settings or len(table.rows) < 3:
@@ -322,7 +317,7 @@ def _capacity_in_first(table: Table, problem: Problem[Any]) -> int | float | Non
     count, width = len(table.rows) - 1, len(table.rows[0])
     if len(numbers) != 2 or None in numbers or count not in numbers or not all(table.rows[1][:2]):
         return None
-    if width > len(_required(problem)) and any(_counts_up(table, at) for at in (0, width - 1)):
+    if width > len(problem.column_sets[0]) and any(_counts_up(table, at) for at in (0, width - 1)):
         return None  # a column of ids that goes on in the first line
     return next((x for x in numbers if x != count), count)
 
@@ -345,7 +340,7 @@ def _header(table: Table, problem: Problem[Any]) -> list[str]:
             got = shown(cell) if (cell := table.rows[faults[0]][at]) else "an empty cell"
             message = f"no header, and column {at + 1} has numbers and {got}; cannot tell what it is"
             raise table.source.error(message, table.lines[faults[0]], use={"columns": None})
-    wanted = [columns[key].headers[0] for key in _required(problem)]
+    wanted = [columns[key].headers[0] for key in next(iter(problem.column_sets), ())]
     if len(texts) > ("names" in columns) or not len(wanted) <= len(numbers) <= len(wanted) + 1:
         message = f"no header, {len(numbers)} columns of numbers and {len(texts)} of text"
         message += f"; {problem.name} needs {', '.join(wanted)}"
@@ -437,13 +432,9 @@ def _distance(table: Table, cell: str) -> int | float | str | None:
 def _is_square_of_distances(cells: list[list[int | float | str | None]]) -> bool:
     """Tell a square of numbers with a zero or empty diagonal, and of few rows equal halves, too."""
     size = len(cells)
-    return all(
-        (not cells[i][i] or isinstance(cells[i][i], str))
-        and all(
-            i == j or (cells[i][j] is not None and (size > 3 or cells[i][j] == cells[j][i]))
-            for j in range(size)
-        )
-        for i in range(size)
+    halves = ((cells[i][j], cells[j][i]) for i in range(size) for j in range(i))
+    return all(not row[i] or isinstance(row[i], str) for i, row in enumerate(cells)) and all(
+        None not in pair and (size > 3 or pair[0] == pair[1]) for pair in halves
     )
 
 

@@ -297,13 +297,11 @@ def recognise(record: Record, settings: Mapping[str, Any] = {}) -> Problem[Any]:
     """
     data, source = {**record.data, **settings}, record.source
     if (name := data.get("problem")) is not None:
-        if name in builtin_names():
-            return find_problem(name)
-        for problem in all_problems():
+        known = all_problems() if name not in builtin_names() else [find_problem(name)]
+        for problem in known:
             if problem.name == name:
                 return problem
-        known = ", ".join(p.name for p in all_problems())
-        message = f"problem: expected one of {known}, got {shown(name)}"
+        message = f"problem: expected one of {', '.join(p.name for p in known)}, got {shown(name)}"
         raise source.error(message, record.locate("problem", None))
     fitting = [p for p in all_problems() if has_keys(data, p)]
     if fitting:
