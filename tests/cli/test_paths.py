@@ -47,14 +47,10 @@ def written(tmp_path, name, content):
 @pytest.mark.parametrize(
     ("name", "content", "options"),
     [
-        ("a.csv", SQUARE, ("--open",)),
-        ("a.csv", SQUARE, ("--set", "open=true")),
-        ("a.csv", SQUARE, ("--set", "closed=false")),
-        ("a.csv", SQUARE, ("--from", "A")),
-        ("a.csv", SQUARE, ("--to", "D")),
-        ("a.csv", "# open = true\n" + SQUARE, ()),
-        ("a.csv", "# from = A\n" + SQUARE, ()),
-        ("a.json", OBJECT | {"open": True}, ()),
+        *(("a.csv", SQUARE, ("--open",)), ("a.csv", SQUARE, ("--set", "open=true"))),
+        *(("a.csv", SQUARE, ("--set", "closed=false")), ("a.csv", SQUARE, ("--from", "A"))),
+        *(("a.csv", SQUARE, ("--to", "D")), ("a.csv", "# open = true\n" + SQUARE, ())),
+        *(("a.csv", "# from = A\n" + SQUARE, ()), ("a.json", OBJECT | {"open": True}, ())),
         ("a.json", OBJECT | {"round_trip": False, "start": "A"}, ()),
         ("a.json", OBJECT | {"start": "A", "end": "D"}, ()),
         ("a.json", OBJECT | {"open tour": "yes"}, ()),
@@ -77,10 +73,7 @@ def test_ends_are_kept(nsa, tmp_path):
     answer = nsa("solve", path, "--seed", 1, *ends).json
     assert answer["objective"] == pytest.approx(20 + 200**0.5)
     assert (answer["from"], answer["to"], answer["solution"][0], answer["solution"][-1]) == (
-        "A",
-        "C",
-        "A",
-        "C",
+        *("A", "C", "A", "C"),
     )
     config = written(tmp_path, "c.yaml", "from: A\nto: C\nseed: 1\n")
     assert nsa("solve", path, "--config", config).json["solution"] == answer["solution"]

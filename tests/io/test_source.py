@@ -155,10 +155,8 @@ def test_what_has_no_end_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     "data",
     [
-        gzip.compress(b" " * 10**8),
-        gzip.compress(b"[" + b"1," * 10**7 + b"1]"),
-        gzip.compress(gzip.compress(b"\n" * 10**8)),
-        npz(weights=np.zeros(10**7)),
+        *(gzip.compress(b" " * 10**8), gzip.compress(b"[" + b"1," * 10**7 + b"1]")),
+        *(gzip.compress(gzip.compress(b"\n" * 10**8)), npz(weights=np.zeros(10**7))),
     ],
     ids=["blanks", "numbers", "twice", "arrays"],
 )
@@ -184,11 +182,8 @@ REPEATED = np.arange(10**5, dtype=float).reshape(-1, 2)
 @pytest.mark.parametrize(
     "data",
     [
-        head((10**9, 0, 2)),
-        head((10**9,), "<U0"),
-        head((10**12, 2)) + bytes(160),
-        pickle.dumps([REPEATED] * 200_000, 4),
-        pickle.dumps([np.zeros((10**9, 0, 2))] * 2, 4),
+        *(head((10**9, 0, 2)), head((10**9,), "<U0"), head((10**12, 2)) + bytes(160)),
+        *(pickle.dumps([REPEATED] * 200_000, 4), pickle.dumps([np.zeros((10**9, 0, 2))] * 2, 4)),
         pickle.dumps(np.zeros((0, 10**9)), 2),
     ],
     ids=["no numbers", "no width", "not there", "repeated", "empty in a list", "empty"],

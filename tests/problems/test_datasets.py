@@ -92,19 +92,10 @@ def test_lists_of_numbers_need_the_problem() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (
-            npz(locs=LOCS, depot=LOCS[:, 0], demand=LOCS[:, :, 0]),
-            r"'depot' .* is not supported; an answer without it would be wrong",
-        ),
+        (npz(locs=LOCS, depot=LOCS[:, 0], demand=LOCS[:, :, 0]), r"'depot' .* is not supported; an answer"),
         (npz(x=LOCS), r"'x' is not understood, .*; tsp understands .*coords, matrix;"),
-        (
-            npz(values=[1, 2], capacity=3),
-            r"cannot tell the problem from the keys 'values, capacity'; expected \(bin: weights",
-        ),
-        (
-            npz(values=[[1, 2]], weights=[[1, 2], [3, 4]], capacity=3),
-            r"expected arrays of equally many instances, got values 1, weights 2",
-        ),
+        (npz(values=[1, 2], capacity=3), r"cannot tell the problem from the keys 'values, capacity';"),
+        (npz(values=[[1, 2]], weights=[[1, 2], [3, 4]], capacity=3), r"expected arrays of equally many"),
         (npz(locs=LOCS[None]), r"coords: expected an array of 2 or 3 axes, got 4"),
         (npz(locs=LOCS[:0]), r"expected numbers, got an array of the shape \(0, "),
         (npy(LOCS[:, :, :1]), r"set\.x\[1\]: coords, element 1: expected 2 numbers, got 1"),

@@ -42,9 +42,7 @@ MATRIX = [[0, 12, 20], [12, 0, 9], [20, 9, 0]]
 @pytest.mark.parametrize(
     "text",
     [
-        "A 0 0\nB 3 4\nC 0 4\n",
-        "3\nA 0 0\nB 3 4\nC 0 4\n",
-        "name x y\nA 0 0\nB 3 4\nC 0 4\n",
+        *("A 0 0\nB 3 4\nC 0 4\n", "3\nA 0 0\nB 3 4\nC 0 4\n", "name x y\nA 0 0\nB 3 4\nC 0 4\n"),
         "3\nname x y\nA 0 0\nB 3 4\nC 0 4\n",
         '[{"name": "A", "x": 0, "y": 0}, {"name": "B", "x": 3, "y": 4}, {"name": "C", "x": 0, "y": 4}]',
         '{"name": "A", "x": 0, "y": 0}\n{"name": "B", "x": 3, "y": 4}\n\n{"name": "C", "x": 0, "y": 4}\n',
@@ -66,10 +64,8 @@ def test_named_cities_in_many_forms(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("0,12,20\n12,0,9\n20,9,0\n", False),
-        ("0 12 20\n12 0 9\n20 9 0\n", False),
-        ("3\n0 12 20\n12 0 9\n20 9 0\n", False),
-        ("[[0, 12, 20], [12, 0, 9], [20, 9, 0]]", False),
+        *(("0,12,20\n12,0,9\n20,9,0\n", False), ("0 12 20\n12 0 9\n20 9 0\n", False)),
+        *(("3\n0 12 20\n12 0 9\n20 9 0\n", False), ("[[0, 12, 20], [12, 0, 9], [20, 9, 0]]", False)),
         ('{"distance_matrix": [[0, 12, 20], [12, 0, 9], [20, 9, 0]], "symmetric": true}', False),
         (",A,B,C\nA,0,12,20\nB,12,0,9\nC,20,9,0\n", True),
         ("from/to;A;B;C\nA;-;12;20\nB;12;-;9\nC;20;9;-\n", True),
@@ -113,10 +109,7 @@ def test_great_circles_between_decimal_degrees() -> None:
 @pytest.mark.parametrize(
     ("metric", "kind"),
     [
-        ("euclidean", None),
-        ("manhattan", "MAN_2D"),
-        ("chebyshev", "MAX_2D"),
-        ("euc_2d", "EUC_2D"),
+        *(("euclidean", None), ("manhattan", "MAN_2D"), ("chebyshev", "MAX_2D"), ("euc_2d", "EUC_2D")),
         ("great circle", "HAVERSINE_KM"),
     ],
 )
