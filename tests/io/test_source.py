@@ -20,11 +20,7 @@ import pytest
 from nsa_cli.core.errors import InputError
 from nsa_cli.io.source import decode, read_source
 
-
-def npz(**arrays: object) -> bytes:
-    out = io.BytesIO()
-    np.savez_compressed(out, **arrays)
-    return out.getvalue()
+from helpers import npz
 
 
 def test_reads_a_file_with_its_name_and_suffix(tmp_path: Path) -> None:
@@ -156,7 +152,7 @@ def test_what_has_no_end_is_refused(monkeypatch):
     "data",
     [
         *(gzip.compress(b" " * 10**8), gzip.compress(b"[" + b"1," * 10**7 + b"1]")),
-        *(gzip.compress(gzip.compress(b"\n" * 10**8)), npz(weights=np.zeros(10**7))),
+        *(gzip.compress(gzip.compress(b"\n" * 10**8)), npz(np.savez_compressed, weights=np.zeros(10**7))),
     ],
     ids=["blanks", "numbers", "twice", "arrays"],
 )

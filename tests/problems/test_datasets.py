@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 from typing import Any
 
@@ -14,24 +13,14 @@ from nsa_cli.io.source import decode
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances
 
+from helpers import npy, npz
+
 LOCS = np.random.default_rng(0).random((3, 5, 2))
 
 
 def read(data: bytes, problem: str | None = None, **settings: Any) -> list[tuple[str, Any]]:
     found = read_instances(decode(data, "d/set.x", ""), find_problem(problem) if problem else None, settings)
     return [(owner.name, instance) for owner, instance in found]
-
-
-def npz(**arrays: Any) -> bytes:
-    out = io.BytesIO()
-    np.savez(out, **arrays)
-    return out.getvalue()
-
-
-def npy(array: Any) -> bytes:
-    out = io.BytesIO()
-    np.save(out, array)
-    return out.getvalue()
 
 
 @pytest.mark.parametrize(

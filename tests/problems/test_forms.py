@@ -19,6 +19,8 @@ from nsa_cli.problems.files import Found, Unread, check_settings, read_each, rea
 from nsa_cli.problems.tsp.measures import EARTH
 from nsa_cli.problems.vocabulary import vocabulary
 
+from helpers import npy
+
 
 def found(text: str, suffix: str = "", problem: str | None = None, **options: Any) -> list[Found | Unread]:
     """Read a text; options are settings and what is said of its form."""
@@ -82,11 +84,7 @@ def test_distances_in_many_forms(text: str, names: bool) -> None:
 
 def test_arrays_that_are_square_are_distances() -> None:
     """A matrix without a name is not taken for coordinates."""
-    import io
-
-    out = io.BytesIO()
-    np.save(out, np.array(MATRIX))
-    records = read_records(decode(out.getvalue(), "f.npy", ".npy"))
+    records = read_records(decode(npy(np.array(MATRIX)), "f.npy", ".npy"))
     ((_, instance, _),) = read_each(records)  # type: ignore[misc]
     assert instance.record()["matrix"] == MATRIX
 
