@@ -28,6 +28,14 @@ def att(dx, dy):
     return half_up(real) + (half_up(real) < real)
 
 
+def geo(a, b):
+    """Measure kilometres between degrees and minutes, by the formulas of TSPLIB's documentation."""
+    degrees = [[int(x) + 5 * (x - int(x)) / 3 for x in place] for place in (a, b)]
+    (lat_a, lon_a), (lat_b, lon_b) = ([3.141592 * x / 180 for x in place] for place in degrees)
+    q1, q2, q3 = math.cos(lon_a - lon_b), math.cos(lat_a - lat_b), math.cos(lat_a + lat_b)
+    return int(6378.388 * math.acos(0.5 * ((1 + q1) * q2 - (1 - q1) * q3)) + 1)
+
+
 METRICS = {
     "EUC_2D": lambda dx, dy: half_up(math.hypot(dx, dy)),
     "CEIL_2D": lambda dx, dy: math.ceil(math.hypot(dx, dy)),
@@ -55,11 +63,12 @@ def solved(nsa, tmp_path, text, *options, name="f.tsp"):
     return nsa("solve", path, *QUICK, *options)
 
 
-@pytest.mark.parametrize("kind", list(METRICS))
+@pytest.mark.parametrize("kind", [*METRICS, "GEO"])
 def test_every_metric_rounds_as_the_library_does(nsa, tmp_path, kind):
     """Half up and never half to even; the convention is in the result."""
-    metric = METRICS[kind]
-    best = shortest(6, lambda i, j: metric(POINTS[i][0] - POINTS[j][0], POINTS[i][1] - POINTS[j][1]))
+    metric = METRICS.get(kind)
+    between = geo if metric is None else lambda a, b: metric(a[0] - b[0], a[1] - b[1])
+    best = shortest(6, lambda i, j: between(POINTS[i], POINTS[j]))
     result = solved(nsa, tmp_path, tsp(kind, POINTS)).json
     assert (result["objective"], type(result["objective"])) == (best, int)
     assert kind in result["distance"]

@@ -150,14 +150,6 @@ def test_integers_are_integers(numbers: list[int], capacity: float) -> None:
     )
 
 
-@given(st.integers(1, 200))
-def test_equal_tenths_fill_a_bin(count: int) -> None:
-    """Any number of weights 0.1 fits into exactly that many tenths, and one more does not."""
-    exact = exact_weights(floats(*[0.1] * (count + 1)), count / 10)
-    assert exact.fits(range(count))
-    assert not exact.fits(range(count + 1))
-
-
 @given(st.lists(st.integers(-(10**9), 10**9), max_size=20), st.integers(0, 6))
 def test_decimals_sum_as_on_paper(units: list[int], digits: int) -> None:
     """The sum of what a file writes is the number that a person would write below it."""
