@@ -14,7 +14,7 @@ import pytest
 from nsa_cli.core.errors import InputError, NsaError, UsageError
 from nsa_cli.core.instance import Instance
 from nsa_cli.io.source import decode, read_source
-from nsa_cli.problems import builtin_names, find_problem
+from nsa_cli.problems import all_problems, builtin_names, find_problem
 from nsa_cli.problems.files import instance_formats, read_instances, read_solution, write_instances
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -270,3 +270,8 @@ def test_solutions_refused(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read_solution(decode(text.encode(), "s", ""), problem, instance)
     assert str(caught.value) == message
+
+
+def test_every_problem_is_tested() -> None:
+    """A new problem needs records here."""
+    assert {problem.name for problem in all_problems()} == set(RECORDS)

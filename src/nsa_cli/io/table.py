@@ -159,16 +159,13 @@ class Table:
 
 
 def looks_like_table(source: Source) -> bool:
-    """Recognise a table by its suffix, ``sep=``, delimiters in its first line, or numbers between blanks."""
-    lines = _first_rows(source.text.split("\n", _HEAD)[:_HEAD])
-    first = lines[0] if lines else ""
+    """Recognise a table by its suffix, a separator of its cells, or a word above a number."""
+    rows = _first_rows(source.text.split("\n", _HEAD)[:_HEAD])
     return (
         source.suffix in (".csv", ".tsv")
         or bool(source.reading.of_tables)
-        or first.lower().startswith("sep=")
-        or any(delimiter in first for delimiter in _DELIMITERS)
-        or re.fullmatch(r"\s*[A-Za-z_]+\s*\n\s*\S*[0-9]\S*\s*", "\n".join(lines[:2])) is not None
-        or _is_blank_separated(lines)
+        or (bool(rows) and _delimiter(source, rows) is not None)
+        or re.fullmatch(r"\s*[A-Za-z_]+\s*\n\s*\S*[0-9]\S*\s*", "\n".join(rows[:2])) is not None
     )
 
 
@@ -202,7 +199,7 @@ def read_table(source: Source) -> Table:
     notes = {m[1]: Note(m[3], i, m[2] == "=") for i, m in found if m is not None}
     delimiter = ","
     if begin < len(lines):
-        delimiter = _delimiter(source, lines[begin:], begin + 1)
+        delimiter = _delimiter(source, _first_rows(lines[begin : begin + _HEAD])) or ","
         begin += lines[begin].lower().startswith("sep=")
     rows, at = _rows(source, lines[begin:], begin, delimiter)
     if not rows:
@@ -263,20 +260,18 @@ def _plain_rows(lines: list[str], delimiter: str) -> list[list[str]] | None:
     return rows if all(map(any, rows)) else None
 
 
-def _delimiter(source: Source, lines: Sequence[str], number: int) -> str:
-    line = lines[0]
-    if line.lower().startswith("sep="):
-        if line[4:5] not in _DELIMITERS:
-            raise source.error(f"sep=: expected ; , | or a tab after it, got {shown(line[4:])}", number)
-        return line[4]
+def _delimiter(source: Source, rows: Sequence[str]) -> str | None:
+    """Find the sign between the cells of the first rows; None if there is none."""
+    if rows[0].lower().startswith("sep="):
+        if rows[0][4:5] in _DELIMITERS:
+            return rows[0][4]
+        line = source.text.split("\n").index(rows[0]) + 1
+        raise source.error(f"sep=: expected ; , | or a tab after it, got {shown(rows[0][4:])}", line)
     if source.reading.separator is not None:
         return source.reading.separator
-    head = _first_rows(lines[:_HEAD])
-    found = next((d for d in _DELIMITERS if d in head[0]), None)
-    commas_in_numbers = found == "," and all(re.search(r"[0-9],[0-9]+\s+[-+]?[0-9]", row) for row in head)
-    if (found is None or commas_in_numbers) and _is_blank_separated(head):
-        return " "
-    return found or ","
+    found = next((sign for sign in _DELIMITERS if sign in rows[0]), None)
+    commas_in_numbers = found == "," and all(re.search(r"[0-9],[0-9]+\s+[-+]?[0-9]", row) for row in rows)
+    return " " if (found is None or commas_in_numbers) and _is_blank_separated(rows) else found
 
 
 def _counted(table: Table) -> Table:
