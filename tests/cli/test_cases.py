@@ -5,8 +5,6 @@ They run where their folder lies beside the checkout; small copies of their form
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 QUICK = ("--seed", 1, "--steps", 300, "--chains", 2)
@@ -41,6 +39,8 @@ CASES = [
     ("b01.json", (), 2, None),
     ("b07.json", (), 4, None),
     ("p08_c.txt", (), 19, [3, 4]),
+    ("t31.atsp", (), 11, None),
+    ("t39.tsp", (), 48, None),
 ]
 
 
@@ -50,32 +50,6 @@ def test_cases_have_their_right_answers(nsa, shared, name, options, objective, s
     result = nsa("solve", shared / "cases" / name, *options, "--seed", 1, "--time-limit", 5).json
     assert result["objective"] == objective
     assert solution is None or sorted(result["solution"]) == solution
-
-
-def test_ids_of_the_file_are_those_of_the_answer(nsa, shared):
-    """A column CityId that begins at 0 is one of ids."""
-    result = nsa("solve", shared / "cases" / "second" / "c01.csv", *QUICK).json
-    assert sorted(result["solution"]) == [0, 1, 2, 3, 4]
-    result = nsa("solve", shared / "cases" / "second" / "c19.csv", *QUICK).json
-    assert sorted(result["solution"]) == ["Portland", "Portland (2)", "Salem", "Salem (2)"]
-
-
-def test_a_first_line_is_said_to_be_one(nsa, shared):
-    """The order of the columns below it is asked for."""
-    path = shared / "cases" / "second" / "c15.csv"
-    for options in (("-p", "knapsack"), ("-p", "knapsack", "--capacity", 9)):
-        done = nsa("solve", path, *options)
-        assert (done.code, done.out) == (2, "")
-        assert re.search("line 1 is read as the number of items and the capacity 9", done.err)
-        assert done.err.endswith("; use --columns value,weight\n")
-
-
-def test_tables_without_a_header_name_their_separator(nsa, shared):
-    """Where the problem cannot be told."""
-    for name in ("c03.txt", "c03c.txt"):
-        done = nsa("solve", shared / "cases" / "second" / name)
-        assert done.code == 2
-        assert "a table separated by blanks with no header; use --problem" in done.err
 
 
 # --- ids of other programs -----------------------------------------------------------------------------

@@ -172,9 +172,3 @@ def test_tables_and_bare_lists_have_edges_that_are_not_there(nsa, tmp_path, mark
     bare = written(tmp_path, "m.json", json.dumps(rows).replace('"null"', "null"))
     for path in (table, bare):
         assert nsa("solve", path, "--seed", 1).json["objective"] == 11
-
-
-def test_cases_of_public_reports(nsa, shared):
-    """A directed matrix and a fixed edge."""
-    assert nsa("solve", shared / "cases" / "t31.atsp", "--seed", 1).json["objective"] == 11
-    assert nsa("solve", shared / "cases" / "t39.tsp", "--seed", 1).json["objective"] == 48
