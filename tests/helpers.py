@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ def child_of_rank(parent: int, rank: int) -> int:
     raise AssertionError(f"no rank {rank} among the children of {parent}")
 
 
-def npz(save: Callable[..., None] = np.savez, /, **arrays: Any) -> bytes:
+def npz(save: Any = np.savez, /, **arrays: Any) -> bytes:
     """Write arrays as NumPy's archive."""
     out = io.BytesIO()
     save(out, **arrays)

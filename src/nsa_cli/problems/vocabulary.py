@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, NoReturn
 
@@ -270,7 +271,11 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
     bound = vocabulary(problem).bind(record.data, fail, record.source.reading)
     if list(bound) == list(record.data) == list(bound.values()):
         return record
-    return record.revised({key: record.data[word] for key, word in bound.items()}, bound)
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        return record.locate(bound.get(key or "", key), index)
+
+    return replace(record, data={key: record.data[word] for key, word in bound.items()}, locate=locate)
 
 
 # --- which problem -----------------------------------------------------------------------------------
