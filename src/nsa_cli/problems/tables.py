@@ -7,7 +7,7 @@ where they can, and the user where they cannot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
 
@@ -226,35 +226,25 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
     InputError
         If a column is needed and missing, or holds what it should not.
     """
-    headers, source, places = table.headers or [], table.source, dict[str, int]()
-    for at, header in enumerate(headers):
-        empty = table.rows and not any(table.columns[at])
-        if header == "-" or source.reading.leaves_out(header) or empty:
-            continue
-        if header in places:
-            raise source.error(f"two columns are called {shown(header)}; expected one", table.first)
-        if not header:
-            raise source.error(f"column {at + 1} has no header", table.first, use={"columns": None})
-        places[header] = at
-    if not table.rows:
-        raise source.error("has a header but no rows", table.first)
+    places, source = _places(table), table.source
     if problem is None:
         cells: dict[str, Any] = {word: table.columns[at] for word, at in places.items()}
         problem = recognise(Record(cells, source, locator({}, table.first)))
     words = vocabulary(problem)
     _refuse_solution(table, words)
-    notes, note_lines = _notes(table, words)
+    notes, lines = _notes(table, words)
     if source.reading.columns and (capacity := _capacity_in_first(table, problem)) is not None:
-        line, *lines = table.lines
+        line = table.lines[0]
         remark = f"line {line} is read as the number of items and the capacity {capacity}"
-        notes, note_lines = {"capacity": capacity, **notes}, {"capacity": line, **note_lines}
-        table = replace(table, rows=table.rows[1:], lines=lines, remarks=(*table.remarks, remark))
+        notes, lines = {"capacity": capacity, **notes}, {"capacity": line, **lines}
+        remarks = (*table.remarks, remark)
+        table = replace(table, rows=table.rows[1:], lines=table.lines[1:], remarks=remarks)
     keys = {word: words.key_of(word, 1, words.columns) for word in places}
     for word in places.keys() & notes.keys():
         if (key := keys[word]) is not None:  # the names of elements beside that of the instance
             places[key], keys[key] = places.pop(word), key
-    record = Record({"problem": problem.name, **notes}, source, locator(note_lines, table.lines))
-    record = replace(record, remarks=table.remarks)
+    notes = {"problem": problem.name, **notes}
+    record = Record(notes, source, locator(lines, table.lines), remarks=table.remarks)
     cells = {word: table.columns[at] for word, at in places.items()}
     record = spread(record, Columns(cells, lambda _: table.first, table.lines.__getitem__), problem)
     for word, at in places.items():
@@ -263,14 +253,37 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
         elif isinstance(text := record.data[word], str):
             record.data[word] = _value(table, words, word, text)
     record = understood(record, problem)
-    needed = [keys for keys in problem.column_sets if set(keys) <= words.columns.keys()]
-    if needed and not any(set(keys) <= record.data.keys() for keys in needed):
-        best = max(needed, key=lambda keys: len(set(keys) & record.data.keys()))
-        lacking = words.columns[next(key for key in best if key not in record.data)].headers[0]
-        got = shown(", ".join(headers), 80)
-        message = f"no column {lacking!r}, which {problem.name} needs; the header has {got}"
-        raise source.error(message, table.first)
+    _check_columns(table, problem, record.data.keys())
     return record
+
+
+def _places(table: Table) -> dict[str, int]:
+    """Find the column of each header, without those that are empty or left out."""
+    places: dict[str, int] = {}
+    for at, header in enumerate(table.headers or []):
+        empty = table.rows and not any(table.columns[at])
+        if header == "-" or table.source.reading.leaves_out(header) or empty:
+            continue
+        if header in places:
+            raise table.source.error(f"two columns are called {shown(header)}; expected one", table.first)
+        if not header:
+            raise table.source.error(f"column {at + 1} has no header", table.first, use={"columns": None})
+        places[header] = at
+    if not table.rows:
+        raise table.source.error("has a header but no rows", table.first)
+    return places
+
+
+def _check_columns(table: Table, problem: Problem[Any], there: Set[str]) -> None:
+    """Check that the columns which a table of a problem needs are there."""
+    headers = {column.key: column.headers[0] for column in problem.columns}
+    needed = [keys for keys in problem.column_sets if set(keys) <= headers.keys()]
+    if needed and not any(set(keys) <= there for keys in needed):
+        best = max(needed, key=lambda keys: len(set(keys) & there))
+        lacking = headers[next(key for key in best if key not in there)]
+        got = shown(", ".join(table.headers or []), 80)
+        message = f"no column {lacking!r}, which {problem.name} needs; the header has {got}"
+        raise table.source.error(message, table.first)
 
 
 def _notes(table: Table, words: Vocabulary) -> tuple[dict[str, Any], dict[str, int]]:
