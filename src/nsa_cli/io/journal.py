@@ -68,7 +68,8 @@ class Journal:
                     raise OSError(errno.EINVAL, "is no file that keeps what is written")
                 if not anew:
                     self._read(head)
-                self._file.truncate(self._end)
+                if self.path.stat().st_size > self._end:
+                    self._file.truncate(self._end)
                 if self._end == 0:
                     self._write(head)
         except BaseException:
