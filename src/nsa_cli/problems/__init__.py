@@ -169,9 +169,10 @@ def _import_file(file: Path) -> tuple[ModuleType, dict[str, bytes]]:
     sys.modules[spec.name] = module
     folder, text = file.resolve().parent, file.read_bytes()
     texts = {str(file.resolve()): text}
-    before, written = set(sys.modules), sys.dont_write_bytecode
+    before, written, beside = set(sys.modules), sys.dont_write_bytecode, str(folder)
+    known = beside in map(os.path.realpath, sys.path)  # as where the command is run, modules are everybody's
     importlib.invalidate_caches()
-    sys.path.append(str(folder))
+    sys.path.append(beside)
     sys.dont_write_bytecode = True
     try:
         exec(compile(text, str(spec.origin), "exec"), module.__dict__)
@@ -181,9 +182,9 @@ def _import_file(file: Path) -> tuple[ModuleType, dict[str, bytes]]:
             raise UsageError(f"{place}: needs {how_to_install('torch')}") from None
         raise UsageError(f"{place}: cannot be imported: {reason(error)}") from error
     finally:
-        sys.path.remove(str(folder))
+        sys.path[:] = [place for place in sys.path if place is not beside]
         sys.dont_write_bytecode = written
-        for name in set(sys.modules) - before:
+        for name in () if known else set(sys.modules) - before:
             source = Path(getattr(sys.modules[name], "__file__", None) or "/")
             top = folder / name.partition(".")[0]
             if source == top.with_suffix(".py") or source.is_relative_to(top):
