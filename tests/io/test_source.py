@@ -95,19 +95,17 @@ def test_binary_is_refused(data: bytes) -> None:
         decode(data, "f", "")
 
 
-def test_a_missing_file_and_a_directory_are_told_apart(tmp_path: Path) -> None:
-    """Each says in one line what the path is."""
-    with pytest.raises(InputError, match="no such file"):
-        read_source(tmp_path / "none.tsp")
-    with pytest.raises(InputError, match="is a directory; give a file in it"):
-        read_source(tmp_path)
-
-
-@pytest.mark.parametrize("path", ["a\0b", "x" * 300])
-def test_an_impossible_name_is_refused(path: str) -> None:
-    """A name that no file can have is an error of the input."""
-    with pytest.raises(InputError, match="cannot be read: "):
-        read_source(path)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        *(("none.tsp", "no such file"), (".", "is a directory; give a file in it")),
+        *(("a\0b", "cannot be read: "), ("x" * 300, "cannot be read: ")),
+    ],
+)
+def test_what_is_no_file_is_said(tmp_path: Path, name: str, message: str) -> None:
+    """Each in one line: what is not there, a directory, and names that no file can have."""
+    with pytest.raises(InputError, match=message):
+        read_source(tmp_path / name)
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path):
