@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 from collections.abc import Sequence
@@ -61,3 +62,17 @@ def child_of_rank(parent: int, rank: int) -> int:
         if f"\0RANK={rank}\0" in Path(f"/proc/{child}/environ").read_text():
             return int(child)
     raise AssertionError(f"no rank {rank} among the children of {parent}")
+
+
+def npz(save: Any = np.savez, /, **arrays: Any) -> bytes:
+    """Write arrays as NumPy's archive."""
+    out = io.BytesIO()
+    save(out, **arrays)
+    return out.getvalue()
+
+
+def npy(array: Any) -> bytes:
+    """Write an array as NumPy's file."""
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()

@@ -14,7 +14,7 @@ def words_table():
     lines = ["| problem | key | words |", "|---|---|---|"]
     for problem in all_problems():
         words = vocabulary(problem)
-        for key, spelt in words.spellings().items():
+        for key, spelt in words.spelt.items():
             others = ", ".join(f"`{word}`" for word in spelt if word != key)
             lines.append(f"| {problem.name} | `{key}` | {others} |")
     return "\n".join(lines)

@@ -28,18 +28,19 @@ from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem, Task
 from nsa_cli.core.reading import Reading, ReadingOptions
 from nsa_cli.core.record import Record, Source
-from nsa_cli.io.plain import plain_data
+from nsa_cli.io.arrays import plain_data
 from nsa_cli.io.source import read_source
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import (
     Unread,
     check_settings,
     data_records,
+    find_set,
     read_records,
+    read_set,
     read_solution,
 )
 from nsa_cli.problems.files import read_each as read_each_record
-from nsa_cli.problems.sets import find_set, read_set
 from nsa_cli.report.progress import RunLive
 from nsa_cli.report.result import Result
 from nsa_cli.solver.interrupt import Interruptible

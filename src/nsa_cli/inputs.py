@@ -6,7 +6,6 @@ import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from nsa_cli.api import Unread, read_each
@@ -14,7 +13,7 @@ from nsa_cli.core.errors import InputError, NsaError
 from nsa_cli.core.problem import Problem, Task
 from nsa_cli.core.reading import ReadingOptions
 from nsa_cli.core.record import OtherTextError
-from nsa_cli.io.source import read_source
+from nsa_cli.io.source import read_source, suffix_of
 from nsa_cli.problems import builtin_names, declared, find_problem
 
 #: Endings of files that are meant as instances, beside those of the problems' own formats.
@@ -118,12 +117,11 @@ def _files(path: str) -> list[str]:
 
 def _nothing(path: str, files: Sequence[str]) -> InputError:
     """Make the error of a folder or a pattern that stands for no instance."""
-    if not os.path.isdir(path):
-        what = "no file matches this pattern" if not files else "no file that matches holds an instance"
-    elif not os.access(path, os.R_OK | os.X_OK):
-        what = "cannot be read: no permission"
+    if os.path.isdir(path):
+        readable = os.access(path, os.R_OK | os.X_OK)
+        what = "is a directory that holds no instance" if readable else "cannot be read: no permission"
     else:
-        what = "is a directory that holds no instance"
+        what = "no file that matches holds an instance" if files else "no file matches this pattern"
     return InputError(f"{what}{'; there is ' if files else ''}{named(files)}", path)
 
 
@@ -139,8 +137,7 @@ def _source_of(item: Unread) -> str:
 
 def _is_meant(path: str, problem: Problem[Any] | None) -> bool:
     """Tell whether a file that cannot be read is meant as an instance: by its ending, or by its text."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-    suffix = suffixes[-1] if suffixes else ""
+    suffix = suffix_of(path)
     formats = [fmt for _, fmt in declared("formats", problem)]
     if suffix in _DATA or any(suffix in fmt.suffixes for fmt in formats):
         return True

@@ -58,16 +58,10 @@ def test_several_answers_and_warnings(nsa, instance, tmp_path):
     done = nsa("solve", path, path, "--seed", 1, "--steps", 20, "--format", "table")
     assert (done.code, STEERING.search(done.out)) == (0, None)
     for arguments in (
-        ("solve", other),
-        ("solve", "\x1b[31m"),
-        ("solve", path, "--init", "\x1b[31m"),
-        ("solve", path, "--policy", "\x1b[31m"),
-        ("solve", path, "--set", "\x1b[31m=1"),
-        ("solve", path, "--instance", "\x1b[31m"),
-        ("solve", path, "-o", "\x1b[31m/x"),
-        ("generate", "\x1b[31m", "--size", 3),
-        ("\x1b[31m",),
-        ("solve", path, "--\x1b[31m"),
+        *(("solve", other), ("solve", "\x1b[31m"), ("solve", path, "--init", "\x1b[31m")),
+        *(("solve", path, "--policy", "\x1b[31m"), ("solve", path, "--set", "\x1b[31m=1")),
+        *(("solve", path, "--instance", "\x1b[31m"), ("solve", path, "-o", "\x1b[31m/x")),
+        *(("generate", "\x1b[31m", "--size", 3), ("\x1b[31m",), ("solve", path, "--\x1b[31m")),
     ):
         done = nsa(*arguments)
         assert done.code == 2

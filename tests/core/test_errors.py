@@ -10,13 +10,9 @@ from nsa_cli.io.json_text import ascii_only, dumps, loads
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("Zoë 😀 a\u00a0b", "Zoë 😀 a\u00a0b"),
-        ("\x1b[31mred", r"\x1b[31mred"),
-        ("a\nb\tc\x07", r"a\nb\tc\x07"),
-        ("\x9b31m\x7f", r"\x9b31m\x7f"),
-        ("ab\u202edc", r"ab\u202edc"),
-        ("b\udce9r", r"b\xe9r"),
-        ("\ud800", r"\ud800"),
+        *(("Zoë 😀 a\u00a0b", "Zoë 😀 a\u00a0b"), ("\x1b[31mred", r"\x1b[31mred")),
+        *(("a\nb\tc\x07", r"a\nb\tc\x07"), ("\x9b31m\x7f", r"\x9b31m\x7f"), ("ab\u202edc", r"ab\u202edc")),
+        *(("b\udce9r", r"b\xe9r"), ("\ud800", r"\ud800")),
     ],
 )
 def test_what_steers_a_terminal_is_shown_as_an_escape(text, shown):

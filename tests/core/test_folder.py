@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from nsa_cli.core.folder import find_part
-from nsa_cli.problems import builtin_names, find_problem
 
 
 def test_a_part_of_the_package_of_a_base_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,14 +33,3 @@ def test_a_part_of_the_package_of_a_base_is_found(tmp_path: Path, monkeypatch: p
     for name in ("parent", "child", "lonely"):
         for module in [m for m in sys.modules if m.partition(".")[0] == name]:
             monkeypatch.delitem(sys.modules, module)
-
-
-@pytest.mark.parametrize("name", builtin_names())
-def test_built_in_problems_have_operations_kernels_and_pictures(name: str) -> None:
-    """Each neighbourhood has its own, made once."""
-    problem = find_problem(name)
-    assert problem.drawing() is not None
-    for neighbourhood in problem.neighbourhoods:
-        operations, kernel = neighbourhood.operations(), neighbourhood.kernel()
-        assert kernel is not None
-        assert type(neighbourhood.operations()) is type(operations)

@@ -24,22 +24,9 @@ from nsa_cli.core.options import (
 @pytest.mark.parametrize(
     ("text", "steps"),
     [
-        ("20000", 20000),
-        (" 2_000 ", 2000),
-        ("0", 0),
-        ("1e6", 1_000_000),
-        ("2.5E3", 2500),
-        (1e6, 1_000_000),
-        ("10N", 500),
-        ("10n", 500),
-        ("N2", 2500),
-        ("10N2", 25000),
-        ("10N^2", 25000),
-        ("10*N**2", 25000),
-        ("0.5N", 25),
-        ("2N3", 250000),
-        (7, 7),
-        (np.int64(7), 7),
+        *(("20000", 20000), (" 2_000 ", 2000), ("0", 0), ("1e6", 1_000_000), ("2.5E3", 2500)),
+        *((1e6, 1_000_000), ("10N", 500), ("10n", 500), ("N2", 2500), ("10N2", 25000), ("10N^2", 25000)),
+        *(("10*N**2", 25000), ("0.5N", 25), ("2N3", 250000), (7, 7), (np.int64(7), 7)),
     ],
 )
 def test_steps_are_read_in_terms_of_the_size(text, steps):
@@ -62,17 +49,23 @@ def test_other_steps_are_refused(text):
 @pytest.mark.parametrize(
     ("text", "patience"),
     [
-        ("5000", Patience(Steps(5000))),
-        ("10N", Patience(Steps(10.0, 1))),
-        (40, Patience(Steps(40))),
-        ("2s", Patience(seconds=2.0)),
-        (".5 s", Patience(seconds=0.5)),
+        *(("5000", Patience(Steps(5000))), ("10N", Patience(Steps(10.0, 1))), (40, Patience(Steps(40)))),
+        *(("2s", Patience(seconds=2.0)), (".5 s", Patience(seconds=0.5))),
     ],
 )
 def test_patience_is_steps_or_seconds(text, patience):
     """An ``s`` behind the number makes it seconds."""
     assert parse_patience("no_improvement", text) == patience
     assert parse_patience("no_improvement", patience.plain()) == patience
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("500ms", 0.5), ("2m", 120), ("1h", 3600), (".5s", 0.5), ("3", 3), (3, 3), (None, None)],
+)
+def test_times_have_units(text, seconds):
+    """Seconds without one."""
+    assert parse_seconds("time_limit", text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -86,24 +79,17 @@ def test_gaps_are_shares_or_per_cents(text, value):
 @pytest.mark.parametrize(
     ("parse", "bad"),
     [
-        (parse_chains, "many"),
-        (parse_chains, 0),
-        (parse_count, "0"),
-        (parse_count, 1.5),
-        (parse_gap, "-1%"),
-        (parse_gap, "near"),
-        (parse_number, float("nan")),
-        (parse_number, "soon"),
-        (parse_patience, "s"),
-        (parse_patience, "soon"),
-        (parse_seconds, -1),
-        (parse_seconds, float("inf")),
-        (parse_seed, -1),
-        (parse_seed, 2**63),
-        (parse_seed, True),
-        (parse_temperature, "hot"),
-        (parse_temperature, float("nan")),
-        (parse_temperature, -1.0),
+        *((parse_chains, "many"), (parse_chains, 0), (parse_count, "0"), (parse_count, 1.5)),
+        *((parse_gap, "-1%"), (parse_gap, "near"), (parse_number, float("nan")), (parse_number, "soon")),
+        *((parse_patience, "s"), (parse_patience, "soon"), (parse_seconds, -1)),
+        *(
+            (parse_seconds, float("inf")),
+            (parse_seconds, "nan"),
+            (parse_seed, -1),
+            (parse_seed, 2**63),
+            (parse_seed, True),
+        ),
+        *((parse_temperature, "hot"), (parse_temperature, float("nan")), (parse_temperature, -1.0)),
         (parse_text, 5),
         (lambda option, value: parse_choice(option, value, ("a", "b")), "c"),
     ],

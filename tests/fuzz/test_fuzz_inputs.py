@@ -40,42 +40,10 @@ QUICK = ("--steps", "20", "--chains", "1", "--seed", "1", "--threads", "1", "--t
 
 #: Values that are likely to hit a weak place, wherever they stand.
 HOSTILE: list[Any] = [
-    *(
-        None,
-        True,
-        False,
-        0,
-        -1,
-        1,
-        2,
-        3,
-        0.5,
-        -0.0,
-        1e-320,
-        1e308,
-        -1e308,
-        2**53 + 1,
-        2**63,
-        10**400,
-        -(10**400),
-    ),
-    *(
-        "",
-        "x",
-        "1",
-        "-1",
-        "1e400",
-        "1e999999999",
-        "1/0",
-        "7/3",
-        "nan",
-        "\x1b[31m",
-        "[red]",
-        "\ud800",
-        "é" * 300,
-    ),
+    *(None, True, False, 0, -1, 1, 2, 3, 0.5, -0.0, 1e-320, 1e308, -1e308, 2**53 + 1, 2**63),
+    *(10**400, -(10**400), "", "x", "1", "-1", "1e400", "1e999999999", "1/0", "7/3", "nan"),
+    *("\x1b[31m", "[red]", "\ud800", "é" * 300, "tsp", "bin", "knapsack", "rosenbrock", "paper", "uniform"),
     *([], {}, [[]], [0], [1, 2], [[1], [2]], ["a"], [None], {"a": 1}, [[[[[[1]]]]]]),
-    *("tsp", "bin", "knapsack", "rosenbrock", "paper", "uniform"),
 ]
 
 INSTANCES = {
@@ -122,9 +90,8 @@ def _another(part: Any, rng: random.Random) -> Any:
     if isinstance(part, dict) and part and how:
         key = rng.choice(list(part))
         rest = {k: v for k, v in part.items() if k != key}
-        return {1: rest, 2: {**rest, rng.choice("abcx"): part[key]}, 3: {**part, key: rng.choice(HOSTILE)}}[
-            how
-        ]
+        others = {**rest, rng.choice("abcx"): part[key]}, {**part, key: rng.choice(HOSTILE)}
+        return (rest, *others)[how - 1]
     if isinstance(part, int | float) and not isinstance(part, bool) and how == 1:
         return rng.choice([-part, part + 1, part * 10**9, part / 3 if abs(part) < 1e300 else part, str(part)])
     return rng.choice(HOSTILE)
@@ -135,11 +102,8 @@ def as_text(value: Any, rng: random.Random) -> bytes:
     text = json.dumps(value)
     if rng.random() < 0.2:
         i = rng.randrange(len(text) + 1)
-        text = (
-            text[:i]
-            + rng.choice(["", "[", "}", ",", '"', "\\", "NaN", "\0", "1e999", "\n", "\x1b"])
-            + text[i + 1 :]
-        )
+        piece = rng.choice(["", "[", "}", ",", '"', "\\", "NaN", "\0", "1e999", "\n", "\x1b"])
+        text = text[:i] + piece + text[i + 1 :]
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -220,25 +184,8 @@ TABLES = {
     "knapsack": ["item,value,weight\n2,2.5,2\n", "2\n", "0 1\n"],
     "rosenbrock": ["coordinate,value\n1,0.5\n2,0.25\n", "0.5 0.25\n"],
 }
-PIECES = [
-    "\n",
-    " ",
-    ",",
-    ";",
-    "-1",
-    "9" * 30,
-    "1e400",
-    "nan",
-    "x",
-    "\x1b",
-    "\0",
-    "#",
-    "|",
-    '"',
-    "EOF",
-    "TYPE",
-    "\t",
-]
+SIGNS = ', ; -1 1e400 nan x # | " EOF TYPE'
+PIECES = ["\n", " ", "\x1b", "\0", "\t", "9" * 30, *SIGNS.split()]
 
 
 @counted()
@@ -250,9 +197,8 @@ def test_tours_and_plain_solutions(count, seed):
         text = rng.choice(TABLES[name])
         for _ in range(rng.choice([1, 1, 2, 4])):
             a, b = sorted(rng.randrange(len(text) + 1) for _ in range(2))
-            text = rng.choice(
-                [text[:a] + rng.choice(PIECES) + text[a:], text[:a] + text[b:], text[:b] + text[a:]]
-            )
+            more = text[:a] + rng.choice(PIECES) + text[a:]
+            text = rng.choice([more, text[:a] + text[b:], text[:b] + text[a:]])
         path = Path(rng.choice(["s.txt", "s.tour", "s.csv"]))
         path.write_text(text)
         run(["check", f"{name}.json", str(path)])
@@ -272,50 +218,21 @@ def test_policies(count, seed):
         run(["solve", f"{problem}.json", "--policy", "p.json", *QUICK, "-q"])
 
 
-CONFIG = {
-    "steps": "10N",
-    "seed": 1,
-    "chains": 1,
-    "time_limit": 2,
-    "init": "greedy",
-    "no_bound": True,
+CONFIG = {"steps": "10N", "seed": 1, "chains": 1, "time_limit": 2, "init": "greedy", "no_bound": True} | {
     "set": {"name": "n"},
     "format": "json",
     "t_start": 1,
     "policy": "uniform",
     "acceptance": "metropolis",
 }
-TRAINING = {
-    "size": 5,
-    "steps": 3,
-    "problems": 2,
-    "epochs": 1,
-    "population": 2,
-    "validation_problems": 2,
-    "validation_size": 5,
-    "validate_every": 1,
-    "mixed_sizes": [4],
-    "features": "paper",
-    "unit": 1.0,
-    "validation_steps": "2N",
-    "hidden": 16,
-    "learning_rate": 1e-2,
-    "fitness": "best",
-    "sigma": 0.1,
-}
+TRAINING = (
+    {"size": 5, "steps": 3, "problems": 2, "epochs": 1, "population": 2, "hidden": 16, "sigma": 0.1}
+    | {"validation_problems": 2, "validation_size": 5, "validate_every": 1, "validation_steps": "2N"}
+    | {"mixed_sizes": [4], "features": "paper", "unit": 1.0, "learning_rate": 1e-2, "fitness": "best"}
+)
 YAML = [
-    "!!int ''",
-    "!!float ''",
-    "!!bool x",
-    "!!timestamp x",
-    "&a [*a]",
-    "[[[[",
-    "{",
-    "'",
-    "? x",
-    "- ",
-    "!!python/none",
-    "9" * 5000,
+    *("!!int ''", "!!float ''", "!!bool x", "!!timestamp x", "!!python/none", "&a [*a]"),
+    *("[[[[", "{", "'", "? x", "- ", "9" * 5000),
 ]
 
 
@@ -367,9 +284,8 @@ def test_training_states(count, seed):
                 torch.save(_changed_state(state, rng), path)
             else:
                 at = rng.randrange(len(whole))
-                path.write_bytes(
-                    whole[:at] + bytes([rng.randrange(256)]) * rng.choice([0, 1, 3]) + whole[at + 1 :]
-                )
+                piece = bytes([rng.randrange(256)]) * rng.choice([0, 1, 3])
+                path.write_bytes(whole[:at] + piece + whole[at + 1 :])
             log.write_bytes(rng.choice([rows, rows, b"", rows[: rng.randrange(len(rows))], b"\xff\n1,2\n"]))
             run([*command, "--epochs", "2", "--resume"])
 
@@ -377,10 +293,8 @@ def test_training_states(count, seed):
 def _changed_state(state: Any, rng: random.Random) -> Any:
     def another(part: Any) -> Any:
         if isinstance(part, torch.Tensor) and rng.random() < 0.7:
-            flat = part.reshape(-1)
-            return rng.choice(
-                [part * float("nan"), part.double(), flat[:1], part.new_zeros(()), flat.expand(2, -1)]
-            )
+            flat, nan = part.reshape(-1), float("nan")
+            return rng.choice([part * nan, part.double(), flat[:1], part.new_zeros(()), flat.expand(2, -1)])
         return rng.choice([x for x in HOSTILE if x != "\ud800"])
 
     return replaced(state, rng.choice(list(places(state))), another)
@@ -399,9 +313,8 @@ def test_references(count, seed):
         ):
             a, b = sorted(rng.randrange(len(data) + 1) for _ in range(2))
             piece = rng.choice([b"", b"\n", b",", b"nan", b"\0", b"1e999", b"\xff", b":", b'"', b"9" * 5000])
-            Path(name).write_bytes(
-                rng.choice([data[:a] + piece + data[a:], data[:a] + data[b:], data[:a] + piece])
-            )
+            new = rng.choice([data[:a] + piece + data[a:], data[:a] + data[b:], data[:a] + piece])
+            Path(name).write_bytes(new)
             one_line(read)
 
 
@@ -422,34 +335,13 @@ NUMBERS = "-1 0 1 2 3 0.5 nan inf -inf 1e400 10N 2N2 1% 2s 1ms 50MB"
 NAMES = "auto uniform greedy paper squares nearest:2 cpu cuda:9 torch numba anneal large-step linear adaptive"
 FORMS = "json table csv tour es ppo best tsp bin x é a=1 = a=[[[ name=x threshold hastings"
 PATHS = ". / /dev/null nowhere/x out.json out.csv"
-VALUES = [
-    *NUMBERS.split(),
-    *NAMES.split(),
-    *FORMS.split(),
-    *PATHS.split(),
-    *(f"{name}.json" for name in INSTANCES),
-]
+VALUES = [*f"{NUMBERS} {NAMES} {FORMS} {PATHS}".split(), *(f"{name}.json" for name in INSTANCES)]
 VALUES += ["", " ", "\x1b[31m", "\udce9", "x" * 300, "a=" + "[" * 5000, "9" * 5000, "--", "-", "0" * 30]
 
 #: Options that wait for a terminal, change the user's shell, or are no small work.
 UNTRIED = {
-    "--install-completion",
-    "--show-completion",
-    "--size",
-    "--count",
-    "--epochs",
-    "-n",
-    "--sizes",
-    "--budget",
-}
-UNTRIED |= {
-    "--steps",
-    "--seeds",
-    "--against",
-    "--chains",
-    "--threads",
-    "--no-improvement",
-    "--preset",
+    *("--install-completion", "--show-completion", "--size", "--count", "--epochs", "-n", "--sizes"),
+    *("--budget", "--steps", "--seeds", "--against", "--chains", "--threads", "--no-improvement", "--preset"),
 }
 
 #: Beginnings of command lines that are little work whatever follows.
@@ -478,10 +370,8 @@ def test_command_lines(count, seed):
         options = [o for p in commands[name].params for o in p.opts if o.startswith("-") and o not in UNTRIED]
         for _ in range(rng.choice([0, 1, 1, 2, 3])):
             at = rng.randrange(1, len(words) + 1)
-            new = rng.choice(
-                [[rng.choice(options)], [rng.choice(options), rng.choice(VALUES)], [rng.choice(VALUES)]]
-            )
-            words[at:at] = new
+            option, value = rng.choice(options), rng.choice(VALUES)
+            words[at:at] = rng.choice([[option], [option, value], [value]])
         if "-" in words:
             continue  # standard input
         run(words)

@@ -14,6 +14,13 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.io.atomic import write_text
 
 
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    path = tmp_path / "a"
+    path.write_text("old")
+    return path
+
+
 def test_writes_utf_8_and_leaves_nothing_else(tmp_path: Path) -> None:
     """One file comes out, no temporary one stays."""
     write_text(tmp_path / "a.json", '"ö"\n')
@@ -31,22 +38,13 @@ def test_a_new_file_has_the_usual_mode(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o644
 
 
-def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
-    """Permissions given to the old file hold for the new one."""
-    path = tmp_path / "a"
-    path.write_text("old")
-    path.chmod(0o640)
-    write_text(path, "new")
-    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", 0o640)
-
-
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    """The target of a link is replaced, not the link."""
-    (tmp_path / "target").write_text("old")
-    (tmp_path / "link").symlink_to("target")
+def test_a_replaced_file_keeps_its_mode_and_its_links(tmp_path: Path, old: Path) -> None:
+    """Permissions given to the old file hold for the new one; the target of a link is replaced."""
+    old.chmod(0o640)
+    (tmp_path / "link").symlink_to("a")
     write_text(tmp_path / "link", "new")
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target").read_text() == "new"
+    assert (old.read_text(), stat.S_IMODE(old.stat().st_mode)) == ("new", 0o640)
 
 
 def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
@@ -56,24 +54,22 @@ def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
     assert path.read_text() == "x"
 
 
-def test_a_failure_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the last step fails, the old file is there and no temporary one is."""
+def test_a_failure_keeps_the_old_file(tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the last step fails, or half a character cannot be written; no temporary file is there."""
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    path = tmp_path / "a"
-    path.write_text("old")
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_text(old, "\ud800")
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(UsageError, match=r"a: cannot be written: No space left on device$"):
-        write_text(path, "new")
-    assert path.read_text() == "old"
+        write_text(old, "new")
+    assert old.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_file_may_be_writable_in_a_directory_that_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_may_be_writable_where_none_can_be_made(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no temporary file may be made, a file that may be written is written."""
 
     def refuse_new(path: Path, mode: str = "r", **more: Any) -> Any:
@@ -81,13 +77,11 @@ def test_a_file_may_be_writable_in_a_directory_that_is_not(
             raise PermissionError(13, "Permission denied")
         return open(path, mode, **more)
 
-    path = tmp_path / "a"
-    path.write_text("old")
     monkeypatch.setattr(Path, "open", refuse_new)
-    write_text(path, "new")
-    assert path.read_text() == "new"
+    write_text(old, "new")
+    assert old.read_text() == "new"
     with pytest.raises(UsageError, match="b: cannot be written: Permission denied"):
-        write_text(tmp_path / "b", "new")
+        write_text(old.with_name("b"), "new")
 
 
 def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
@@ -103,32 +97,11 @@ def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
-@pytest.mark.parametrize("make", ["directory", "no parent", "parent is a file", "zero byte"])
-def test_what_cannot_be_written_is_one_line(tmp_path: Path, make: str) -> None:
-    """Every reason is a usage error of one line."""
-    (tmp_path / "file").write_text("")
-    path = {
-        "directory": tmp_path,
-        "no parent": tmp_path / "none" / "a",
-        "parent is a file": tmp_path / "file" / "a",
-        "zero byte": tmp_path / "a\0b",
-    }[make]
+@pytest.mark.parametrize("name", [".", "none/a", "a/a", "a\0b", "/dev/full"])
+def test_what_cannot_be_written_is_one_line(old: Path, name: str) -> None:
+    """A directory, no parent, a file as parent, a zero byte, a full device: a usage error of one line."""
+    if name == "/dev/full" and not os.path.exists(name):
+        pytest.skip("this system has no full device")
     with pytest.raises(UsageError) as caught:
-        write_text(path, "x")
+        write_text(old.parent / name, "x" * 100_000)
     assert "\n" not in str(caught.value)
-
-
-def test_text_that_is_no_utf_8_keeps_the_old_file(tmp_path: Path) -> None:
-    """Half a character cannot be written, and does not cost the old file."""
-    path = tmp_path / "a"
-    path.write_text("old")
-    with pytest.raises(UsageError, match="cannot be written"):
-        write_text(path, "\ud800")
-    assert path.read_text() == "old"
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
-def test_a_full_device_is_an_error() -> None:
-    """Text that did not arrive is not reported as written."""
-    with pytest.raises(UsageError, match="/dev/full: cannot be written"):
-        write_text("/dev/full", "x" * 100_000)

@@ -20,11 +20,7 @@ import pytest
 from nsa_cli.core.errors import InputError
 from nsa_cli.io.source import decode, read_source
 
-
-def npz(**arrays: object) -> bytes:
-    out = io.BytesIO()
-    np.savez_compressed(out, **arrays)
-    return out.getvalue()
+from helpers import npz
 
 
 def test_reads_a_file_with_its_name_and_suffix(tmp_path: Path) -> None:
@@ -66,20 +62,15 @@ def test_gzip_is_told_by_its_content(tmp_path: Path, name: str) -> None:
     assert (source.text, source.suffix) == ("NAME : x\n", ".tsp")
 
 
-@pytest.mark.parametrize("keep", [2, 9, 15, 24, -8, -1])
-def test_cut_gzip_is_refused(keep: int) -> None:
-    """Gzip data that end early are damaged, wherever they end."""
-    data = gzip.compress(b"1 2 3 4 5 6 7 8\n")
+PACKED = gzip.compress(b"1 2 3 4 5 6 7 8\n")
+CHANGED = PACKED[:-8] + bytes([PACKED[-8] ^ 1]) + PACKED[-7:]
+
+
+@pytest.mark.parametrize("data", [*(PACKED[:keep] for keep in (2, 9, 15, 24, -8, -1)), CHANGED])
+def test_damaged_gzip_is_refused(data: bytes) -> None:
+    """Wherever it ends early, or if its checksum is wrong."""
     with pytest.raises(InputError, match=r"^f: damaged gzip data: "):
-        decode(data[:keep], "f", "")
-
-
-def test_changed_gzip_is_refused() -> None:
-    """Gzip data whose checksum is wrong are damaged."""
-    data = bytearray(gzip.compress(b"1 2 3\n"))
-    data[-8] ^= 1
-    with pytest.raises(InputError, match="damaged gzip data"):
-        decode(bytes(data), "f", "")
+        decode(data, "f", "")
 
 
 @pytest.mark.parametrize(
@@ -104,19 +95,17 @@ def test_binary_is_refused(data: bytes) -> None:
         decode(data, "f", "")
 
 
-def test_a_missing_file_and_a_directory_are_told_apart(tmp_path: Path) -> None:
-    """Each says in one line what the path is."""
-    with pytest.raises(InputError, match="no such file"):
-        read_source(tmp_path / "none.tsp")
-    with pytest.raises(InputError, match="is a directory; give a file in it"):
-        read_source(tmp_path)
-
-
-@pytest.mark.parametrize("path", ["a\0b", "x" * 300])
-def test_an_impossible_name_is_refused(path: str) -> None:
-    """A name that no file can have is an error of the input."""
-    with pytest.raises(InputError, match="cannot be read: "):
-        read_source(path)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        *(("none.tsp", "no such file"), (".", "is a directory; give a file in it")),
+        *(("a\0b", "cannot be read: "), ("x" * 300, "cannot be read: ")),
+    ],
+)
+def test_what_is_no_file_is_said(tmp_path: Path, name: str, message: str) -> None:
+    """Each in one line: what is not there, a directory, and names that no file can have."""
+    with pytest.raises(InputError, match=message):
+        read_source(tmp_path / name)
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path):
@@ -155,10 +144,8 @@ def test_what_has_no_end_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     "data",
     [
-        gzip.compress(b" " * 10**8),
-        gzip.compress(b"[" + b"1," * 10**7 + b"1]"),
-        gzip.compress(gzip.compress(b"\n" * 10**8)),
-        npz(weights=np.zeros(10**7)),
+        *(gzip.compress(b" " * 10**8), gzip.compress(b"[" + b"1," * 10**7 + b"1]")),
+        *(gzip.compress(gzip.compress(b"\n" * 10**8)), npz(np.savez_compressed, weights=np.zeros(10**7))),
     ],
     ids=["blanks", "numbers", "twice", "arrays"],
 )
@@ -184,11 +171,8 @@ REPEATED = np.arange(10**5, dtype=float).reshape(-1, 2)
 @pytest.mark.parametrize(
     "data",
     [
-        head((10**9, 0, 2)),
-        head((10**9,), "<U0"),
-        head((10**12, 2)) + bytes(160),
-        pickle.dumps([REPEATED] * 200_000, 4),
-        pickle.dumps([np.zeros((10**9, 0, 2))] * 2, 4),
+        *(head((10**9, 0, 2)), head((10**9,), "<U0"), head((10**12, 2)) + bytes(160)),
+        *(pickle.dumps([REPEATED] * 200_000, 4), pickle.dumps([np.zeros((10**9, 0, 2))] * 2, 4)),
         pickle.dumps(np.zeros((0, 10**9)), 2),
     ],
     ids=["no numbers", "no width", "not there", "repeated", "empty in a list", "empty"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 from typing import Any
 
@@ -14,24 +13,14 @@ from nsa_cli.io.source import decode
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.files import read_instances
 
+from helpers import npy, npz
+
 LOCS = np.random.default_rng(0).random((3, 5, 2))
 
 
 def read(data: bytes, problem: str | None = None, **settings: Any) -> list[tuple[str, Any]]:
     found = read_instances(decode(data, "d/set.x", ""), find_problem(problem) if problem else None, settings)
     return [(owner.name, instance) for owner, instance in found]
-
-
-def npz(**arrays: Any) -> bytes:
-    out = io.BytesIO()
-    np.savez(out, **arrays)
-    return out.getvalue()
-
-
-def npy(array: Any) -> bytes:
-    out = io.BytesIO()
-    np.save(out, array)
-    return out.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -92,19 +81,10 @@ def test_lists_of_numbers_need_the_problem() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (
-            npz(locs=LOCS, depot=LOCS[:, 0], demand=LOCS[:, :, 0]),
-            r"'depot' .* is not supported; an answer without it would be wrong",
-        ),
+        (npz(locs=LOCS, depot=LOCS[:, 0], demand=LOCS[:, :, 0]), r"'depot' .* is not supported; an answer"),
         (npz(x=LOCS), r"'x' is not understood, .*; tsp understands .*coords, matrix;"),
-        (
-            npz(values=[1, 2], capacity=3),
-            r"cannot tell the problem from the keys 'values, capacity'; expected \(bin: weights",
-        ),
-        (
-            npz(values=[[1, 2]], weights=[[1, 2], [3, 4]], capacity=3),
-            r"expected arrays of equally many instances, got values 1, weights 2",
-        ),
+        (npz(values=[1, 2], capacity=3), r"cannot tell the problem from the keys 'values, capacity';"),
+        (npz(values=[[1, 2]], weights=[[1, 2], [3, 4]], capacity=3), r"expected arrays of equally many"),
         (npz(locs=LOCS[None]), r"coords: expected an array of 2 or 3 axes, got 4"),
         (npz(locs=LOCS[:0]), r"expected numbers, got an array of the shape \(0, "),
         (npy(LOCS[:, :, :1]), r"set\.x\[1\]: coords, element 1: expected 2 numbers, got 1"),

@@ -65,11 +65,7 @@ def test_a_lonely_file_is_what_it_seems(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "text", "message"),
     [
-        (
-            "c",
-            "10\n20\n",
-            r"q01_c\.txt:2: expected one capacity, got 2$",
-        ),
+        ("c", "10\n20\n", r"q01_c\.txt:2: expected one capacity, got 2$"),
         ("w", "6\nx\n4\n", r"q01_w\.txt:2: weight: expected a number, got 'x'$"),
         ("w", "6\n5\n-4\n", r"q01_w\.txt:3: weights, element 3: expected a number >= 0, got -4$"),
         ("p", "1\n\n-2\n3\n", r"q01_p\.txt:3: values, element 2: expected a number >= 0, got -2$"),

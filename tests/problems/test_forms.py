@@ -19,6 +19,8 @@ from nsa_cli.problems.files import Found, Unread, check_settings, read_each, rea
 from nsa_cli.problems.tsp.distances import EARTH
 from nsa_cli.problems.vocabulary import vocabulary
 
+from helpers import npy
+
 
 def found(text: str, suffix: str = "", problem: str | None = None, **options: Any) -> list[Found | Unread]:
     """Read a text; options are settings and what is said of its form."""
@@ -28,10 +30,15 @@ def found(text: str, suffix: str = "", problem: str | None = None, **options: An
     return read_each(read_records(source, owner), owner, options)
 
 
-def record_of(text: str, suffix: str = "", problem: str | None = None, **options: Any) -> dict[str, Any]:
+def read_one(text: str, suffix: str = "", problem: str | None = None, **options: Any) -> Found:
     (one,) = found(text, suffix, problem, **options)
     if isinstance(one, Unread):
         raise one.error
+    return one
+
+
+def record_of(text: str, suffix: str = "", problem: str | None = None, **options: Any) -> dict[str, Any]:
+    one = read_one(text, suffix, problem, **options)
     return {key: value for key, value in one.instance.record().items() if key != "problem"}
 
 
@@ -42,9 +49,7 @@ MATRIX = [[0, 12, 20], [12, 0, 9], [20, 9, 0]]
 @pytest.mark.parametrize(
     "text",
     [
-        "A 0 0\nB 3 4\nC 0 4\n",
-        "3\nA 0 0\nB 3 4\nC 0 4\n",
-        "name x y\nA 0 0\nB 3 4\nC 0 4\n",
+        *("A 0 0\nB 3 4\nC 0 4\n", "3\nA 0 0\nB 3 4\nC 0 4\n", "name x y\nA 0 0\nB 3 4\nC 0 4\n"),
         "3\nname x y\nA 0 0\nB 3 4\nC 0 4\n",
         '[{"name": "A", "x": 0, "y": 0}, {"name": "B", "x": 3, "y": 4}, {"name": "C", "x": 0, "y": 4}]',
         '{"name": "A", "x": 0, "y": 0}\n{"name": "B", "x": 3, "y": 4}\n\n{"name": "C", "x": 0, "y": 4}\n',
@@ -66,10 +71,8 @@ def test_named_cities_in_many_forms(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("0,12,20\n12,0,9\n20,9,0\n", False),
-        ("0 12 20\n12 0 9\n20 9 0\n", False),
-        ("3\n0 12 20\n12 0 9\n20 9 0\n", False),
-        ("[[0, 12, 20], [12, 0, 9], [20, 9, 0]]", False),
+        *(("0,12,20\n12,0,9\n20,9,0\n", False), ("0 12 20\n12 0 9\n20 9 0\n", False)),
+        *(("3\n0 12 20\n12 0 9\n20 9 0\n", False), ("[[0, 12, 20], [12, 0, 9], [20, 9, 0]]", False)),
         ('{"distance_matrix": [[0, 12, 20], [12, 0, 9], [20, 9, 0]], "symmetric": true}', False),
         (",A,B,C\nA,0,12,20\nB,12,0,9\nC,20,9,0\n", True),
         ("from/to;A;B;C\nA;-;12;20\nB;12;-;9\nC;20;9;-\n", True),
@@ -86,11 +89,7 @@ def test_distances_in_many_forms(text: str, names: bool) -> None:
 
 def test_arrays_that_are_square_are_distances() -> None:
     """A matrix without a name is not taken for coordinates."""
-    import io
-
-    out = io.BytesIO()
-    np.save(out, np.array(MATRIX))
-    records = read_records(decode(out.getvalue(), "f.npy", ".npy"))
+    records = read_records(decode(npy(np.array(MATRIX)), "f.npy", ".npy"))
     ((_, instance, _),) = read_each(records)  # type: ignore[misc]
     assert instance.record()["matrix"] == MATRIX
 
@@ -98,8 +97,7 @@ def test_arrays_that_are_square_are_distances() -> None:
 def test_great_circles_between_decimal_degrees() -> None:
     """A quarter of a meridian; metres are a thousand times kilometres; GEO stays TSPLIB's."""
     text = "city,latitude,longitude\nNorth,90,0\nNull,0,0\n"
-    (one,) = found(text, ".csv")
-    assert isinstance(one, Found)
+    one = read_one(text, ".csv")
     instance = one.instance
     assert instance.objective(np.array([0, 1])) == pytest.approx(math.pi * EARTH)
     assert instance.details(np.array([0, 1]))["distance"] == "great circle (km, real)"
@@ -113,10 +111,7 @@ def test_great_circles_between_decimal_degrees() -> None:
 @pytest.mark.parametrize(
     ("metric", "kind"),
     [
-        ("euclidean", None),
-        ("manhattan", "MAN_2D"),
-        ("chebyshev", "MAX_2D"),
-        ("euc_2d", "EUC_2D"),
+        *(("euclidean", None), ("manhattan", "MAN_2D"), ("chebyshev", "MAX_2D"), ("euc_2d", "EUC_2D")),
         ("great circle", "HAVERSINE_KM"),
     ],
 )
@@ -129,8 +124,7 @@ def test_metrics_by_any_name(metric: str, kind: str | None) -> None:
 def test_real_lengths_of_other_metrics() -> None:
     """Of decimals Manhattan lengths are not rounded, unless TSPLIB's type asks for it."""
     text = '{"coords": [[0, 0], [1.5, 2.25]], "metric": "manhattan"}'
-    (one,) = found(text)
-    assert isinstance(one, Found)
+    one = read_one(text)
     assert one.instance.objective(np.array([0, 1])) == 7.5
     assert record_of(json.dumps(one.instance.record()))["edge_weight_type"] == "MANHATTAN"
 
@@ -149,8 +143,7 @@ def test_a_third_coordinate_is_one() -> None:
 
 def test_degrees_that_are_no_minutes_are_questioned() -> None:
     """GEO is degrees and minutes; 48.85 would have 85 of them."""
-    (one,) = found('{"coords": [[48.85, 2.35], [40, 3]], "edge_weight_type": "GEO"}')
-    assert isinstance(one, Found)
+    one = read_one('{"coords": [[48.85, 2.35], [40, 3]], "edge_weight_type": "GEO"}')
     (remark,) = one.instance.remarks()
     assert "48.85 would have 85 minutes" in remark
 
@@ -226,8 +219,7 @@ def test_a_column_that_counts_is_an_id() -> None:
 
 def test_cities_of_one_name_are_numbered() -> None:
     """As items are; ids stay ids, no two alike."""
-    (one,) = found("id,name,x,y\n7,Portland,0,0\n9,Portland,3,4\n", ".csv")
-    assert isinstance(one, Found)
+    one = read_one("id,name,x,y\n7,Portland,0,0\n9,Portland,3,4\n", ".csv")
     instance = one.instance
     assert instance.to_ids(np.array([0, 1])) == ["Portland", "Portland (2)"]
     assert instance.from_ids([9, 7]).tolist() == [1, 0]
@@ -273,8 +265,7 @@ def test_settings_are_understood_as_keys_are() -> None:
 def test_headers_of_tsplib_that_are_not_tsplibs() -> None:
     """Are left out with a warning, unless they are misspelt or make another problem."""
     text = "NAME: a\nMADE_BY: us\nDIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 3 4\n"
-    (one,) = found(text)
-    assert isinstance(one, Found)
+    one = read_one(text)
     assert one.remarks == ("MADE_BY in line 2 is no TSPLIB keyword: left out",)
     for line, message in (
         ("DIMENSON: 2", "f:2: there is no TSPLIB keyword 'DIMENSON'; the nearest is DIMENSION"),
@@ -314,6 +305,6 @@ def test_no_word_means_two_things() -> None:
     for problem in all_problems():
         words = vocabulary(problem)
         for key in [*words.columns, *problem.words]:
-            for word in words.words(key):
+            for word in words.spelt[key]:
                 axes = 1 if key in words.columns else problem.arrays.get(key, 0)
                 assert words.key_of(word, axes) == key, (problem.name, word)

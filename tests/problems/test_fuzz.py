@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import pickle
 import random
@@ -11,6 +10,7 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +22,8 @@ from nsa_cli.core.errors import NsaError
 from nsa_cli.io.source import decode
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import instance_formats, read_instances, read_solution, write_instances
+
+from helpers import npy, npz
 
 #: Seconds that a short text may take, far above what any takes.
 PATIENCE = 3.0
@@ -71,18 +73,6 @@ VALID = [
 ]
 
 
-def npz(**arrays: object) -> bytes:
-    out = io.BytesIO()
-    np.savez(out, **arrays)
-    return out.getvalue()
-
-
-def npy(array: object) -> bytes:
-    out = io.BytesIO()
-    np.save(out, array)
-    return out.getvalue()
-
-
 _LOCS = np.arange(12, dtype=float).reshape(2, 3, 2) / 8
 
 #: A valid data set of every binary form.
@@ -103,26 +93,16 @@ capacity names a b dim x0 solution copies profits bin_capacity locs"""
 
 NUMBERS = """nan NaN Infinity -inf 1e400 -1e200 1e150 5e-324 -1 -0 0 1_0 0x1 1D3 12345678901234567890 ٣ ²
 9007199254740993 99999999999 0.1 1,5 1.000,5"""
-SIGNS = (
-    """true null [] {} [[ ]] { } [ ] : , ; | # = - . ( ) " \\ é 😀 "name" "weights" "ids": "\\ud800" \\u"""
-)
+SIGNS = r"""true null [] {} [[ ]] { } [ ] : , ; | # = - . ( ) " \ é 😀 "name" "weights" "ids": "\ud800" \u"""
 WORDS = """EOF TYPE DIMENSION TOUR_SECTION NODE_COORD_SECTION: FIXED_EDGES_SECTION EXPLICIT ATSP EUC_3D XRAY1
 sep=; #1 -----"""
 BLANKS = "\0,\r,\n,\n\n,\t,\x0b,\x0c,\x1a,\x1b,\x85,\u2028,\ufeff,\ud7ff"
 
 #: What is likely to hit a weak place when it is put somewhere.
 PIECES = [
-    *NUMBERS.split(),
-    *SIGNS.split(),
-    *WORDS.split(),
-    *KEYS.split(),
+    *f"{NUMBERS} {SIGNS} {WORDS} {KEYS}".split(),
     *BLANKS.split(","),
-    "9" * 50,
-    "9" * 4500,
-    "[" * 1200,
-    "(" * 300,
-    " " * 300,
-    "1 " * 300,
+    *("9" * 50, "9" * 4500, "[" * 1200, "(" * 300, " " * 300, "1 " * 300),
 ]
 
 
@@ -132,18 +112,11 @@ def mutated(text: str, rng: random.Random) -> bytes:
         i, j = sorted(rng.randrange(len(text) + 1) for _ in range(2))
         lines = text.split("\n")
         k = rng.randrange(len(lines))
-        text = [
-            lambda t=text, i=i: t[:i] + rng.choice(PIECES) + t[i:],
-            lambda t=text, i=i, j=j: t[:i] + rng.choice(PIECES) + t[min(j, i + 8) :],
-            lambda t=text, i=i, j=j: t[:i] + t[j:],
-            lambda t=text, i=i, j=j: t[:j] + t[i:j] + t[j:],
-            lambda t=text, i=i: t[:i],
-            lambda ls=lines, k=k: "\n".join(ls[:k] + ls[k + 1 :]),
-            lambda ls=lines, k=k: "\n".join([*ls[: k + 1], *ls[k:]]),
-            lambda t=text: t.replace(
-                *rng.sample(["1", "2", "3", " ", "\n", ",", ".", ";", ":", "[", "]"], 2)
-            ),
-        ][rng.randrange(8)]()
+        piece, signs = rng.choice(PIECES), rng.sample("123 \n,.;:[]", 2)
+        put = text[:i] + piece + text[i:], text[:i] + piece + text[min(j, i + 8) :]
+        cut = text[:i] + text[j:], text[:j] + text[i:j] + text[j:], text[:i]
+        by_line = "\n".join(lines[:k] + lines[k + 1 :]), "\n".join([*lines[: k + 1], *lines[k:]])
+        text = rng.choice([*put, *cut, *by_line, text.replace(*signs)])
     data = text.encode("utf-8", "surrogatepass")
     if data and rng.random() < 0.1:
         at = rng.randrange(len(data))
@@ -160,16 +133,11 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
         data = gzip.decompress(data)
     for _ in range(rng.choice([1, 1, 2, 4])):
         i, j = sorted(rng.randrange(len(data) + 1) for _ in range(2))
-        operation = bytes([rng.choice(b"(cRbio02PQ.\x81\x93\x94")])
-        any_byte, call, length = bytes([rng.randrange(256)]), b"cos\nsystem\n", struct.pack("<Q", 2**40)
-        piece = rng.choice([operation, any_byte, call, length])
-        data = [
-            lambda d=data, i=i, p=piece: d[:i] + p + d[i + len(p) :],
-            lambda d=data, i=i, p=piece: d[:i] + p + d[i:],
-            lambda d=data, i=i, j=j: d[:i] + d[min(j, i + 8) :],
-            lambda d=data, i=i, j=j: d[:j] + d[i:j] + d[j:],
-            lambda d=data, i=i: d[:i],
-        ][rng.choice([0, 0, 0, 1, 2, 3, 4])]()
+        operation, byte = bytes([rng.choice(b"(cRbio02PQ.\x81\x93\x94")]), bytes([rng.randrange(256)])
+        piece = rng.choice([operation, byte, b"cos\nsystem\n", struct.pack("<Q", 2**40)])
+        over, into = data[:i] + piece + data[i + len(piece) :], data[:i] + piece + data[i:]
+        cut = data[:i] + data[min(j, i + 8) :], data[:j] + data[i:j] + data[j:], data[:i]
+        data = rng.choice([over, over, over, into, *cut])
     return gzip.compress(data) if rng.random() < 0.1 else data
 
 
@@ -205,12 +173,8 @@ def usable(problem, instance) -> None:
     """An instance that was read is finite and can be written and read again."""
     if instance.size > 10_000:
         return
-    if problem.name in ("tsp", "knapsack", "bin"):
-        solution = {
-            "tsp": lambda n: np.arange(n),
-            "knapsack": lambda n: np.zeros(n, dtype=bool),
-            "bin": lambda n: np.arange(n),
-        }[problem.name](instance.size)
+    if problem.name != "rosenbrock":
+        solution = np.zeros(instance.size, dtype=bool) if problem.sense == "max" else np.arange(instance.size)
         assert np.isfinite(float(instance.objective(solution)))
         assert instance.violation(solution) is None
         assert instance.from_ids(instance.to_ids(solution)).tolist() == solution.tolist()
@@ -265,18 +229,16 @@ def test_what_is_damaged_was_whole(data: bytes) -> None:
         assert read_instances(decode(data, "f", ""))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_changed_files(seed: int) -> None:
+def at_length(few: int, many: int) -> list[Any]:
+    """Seeds and numbers of inputs: few among the quick tests, many in a study."""
+    quick = [(seed, few) for seed in range(5)]
+    return quick + [pytest.param(seed, many, marks=pytest.mark.study) for seed in range(100, 110)]
+
+
+@pytest.mark.parametrize(("seed", "count"), at_length(400, 10_000))
+def test_changed_files(seed: int, count: int) -> None:
     """A valid file with a few faults is read or refused in one line."""
-    for data, suffix in mutants(400, seed):
-        check(data, suffix)
-
-
-@pytest.mark.study
-@pytest.mark.parametrize("seed", range(100, 110))
-def test_a_hundred_thousand_changed_files(seed: int) -> None:
-    """The same at length: ten times 10,000 inputs."""
-    for data, suffix in mutants(10_000, seed):
+    for data, suffix in mutants(count, seed):
         check(data, suffix)
 
 
@@ -288,33 +250,23 @@ SETS = [
 ]
 
 
-def check_sets(count: int, seed: int, folder: Path) -> None:
-    """Change files of a set and read it from any of them."""
+@pytest.mark.parametrize(("seed", "count"), at_length(60, 2000))
+def test_changed_sets_of_files(seed: int, count: int, tmp_path: Path) -> None:
+    """Instances in several files, some of them changed or gone, read from any of them."""
     rng = random.Random(seed)
     for i in range(count):
         files = SETS[i % len(SETS)]
-        for old in folder.iterdir():
+        for old in tmp_path.iterdir():
             old.unlink()
         for name, text in files.items():
             data = mutated(text, rng) if rng.random() < 0.4 else text.encode()
             if rng.random() < 0.95:
-                (folder / name).write_bytes(data)
+                (tmp_path / name).write_bytes(data)
         try:
-            for task in nsa.read(folder / rng.choice(list(files)), rng.choice([None, "bin", "knapsack"])):
+            for task in nsa.read(tmp_path / rng.choice(list(files)), rng.choice([None, "bin", "knapsack"])):
                 usable(task.problem, task.instance)
         except NsaError as error:
             one_line(error)
-
-
-def test_changed_sets_of_files(tmp_path: Path) -> None:
-    """Instances in several files, some of them changed or gone."""
-    check_sets(300, 0, tmp_path)
-
-
-@pytest.mark.study
-def test_many_changed_sets_of_files(tmp_path: Path) -> None:
-    """The same at length."""
-    check_sets(20_000, 1, tmp_path)
 
 
 TOKENS = st.one_of(

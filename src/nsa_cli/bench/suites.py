@@ -18,8 +18,8 @@ from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.folder import find_part
 from nsa_cli.core.problem import Problem, Task
 from nsa_cli.inputs import read_inputs
-from nsa_cli.io.numbers import read_number
 from nsa_cli.io.source import read_source
+from nsa_cli.io.tokens import read_number
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.contribution import BenchContribution
 

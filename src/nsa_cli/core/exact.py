@@ -76,8 +76,6 @@ def exact_weights(weights: NDArray[np.int64] | NDArray[np.float64], capacity: in
     capacity : int or float
         Finite and non-negative.
     """
-    if isinstance(capacity, np.generic):
-        capacity = capacity.item()
     numbers = [*weights.tolist(), capacity]
     if weights.dtype == np.int64:
         return _in_units([*numbers[:-1], math.floor(capacity)])  # whole weights leave the rest of it empty

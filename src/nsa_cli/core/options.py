@@ -27,7 +27,7 @@ _STEPS = re.compile(r"(\d{1,18})|(\d{1,18}(?:\.\d{1,18})?)?\s*\*?\s*[nN](?:\s*(?
 _SCIENTIFIC = re.compile(r"\d{1,18}(?:\.\d{0,18})?[eE]\+?\d{1,2}")
 _TIME = re.compile(r"(\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})\s*(us|ms|s|min|m|h)?")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, None: 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
-_SEPARATORS = {
+_SIGNS = {
     "tab": "\t",
     "\\t": "\t",
     "blank": " ",
@@ -35,8 +35,8 @@ _SEPARATORS = {
     "comma": ",",
     "semicolon": ";",
     "bar": "|",
+    "point": ".",
 }
-_SIGNS = {"comma": ",", "point": ".", "blank": " ", "apostrophe": "'"}
 
 
 #: One number, or a first and a last one.
@@ -288,21 +288,18 @@ def parse_words(option: str, value: Any) -> tuple[str, ...] | None:
     return tuple(word.strip() for word in words)
 
 
-def parse_separator(option: str, value: Any) -> str | None:
-    """Read what separates the cells of a table, as itself or by name; or None."""
-    sign = _SEPARATORS.get(value, value) if isinstance(value, str) else value
-    if sign not in (None, *_SEPARATORS.values()):
-        raise _unexpected(option, "one of ; , | tab or blank", value)
-    return sign
-
-
-def parse_sign(option: str, value: Any, signs: str) -> str | None:
+def parse_sign(option: str, value: Any, signs: Sequence[str]) -> str | None:
     """Read one of some signs, as itself or by name; or None."""
     sign = _SIGNS.get(value, value) if isinstance(value, str) else value
-    if sign is not None and (not isinstance(sign, str) or len(sign) != 1 or sign not in signs):
-        names = {there: name for name, there in _SIGNS.items()}
+    if sign is not None and sign not in tuple(signs):
+        names = {"\t": "tab", " ": "blank"}
         raise _unexpected(option, f"one of {' '.join(names.get(s, s) for s in signs)}", value)
     return sign
+
+
+def parse_separator(option: str, value: Any) -> str | None:
+    """Read what separates the cells of a table, as itself or by name; or None."""
+    return parse_sign(option, value, ";,|\t ")
 
 
 def parse_numbers(option: str, value: Any, minimum: int = 1) -> tuple[int, ...] | None:

@@ -7,7 +7,7 @@ from a record, whose lines then tell where an error is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -94,14 +94,6 @@ class Record:
     locate: Locate = field(default_factory=locator)
     sources: Mapping[str, Source] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
-
-    def revised(self, data: dict[str, Any], names: Mapping[str, str]) -> Record:
-        """Give other data; errors in a key point to the place of its name in this record."""
-
-        def locate(key: str | None, index: int | None) -> int | None:
-            return self.locate(names.get(key or "", key), index)
-
-        return replace(self, data=data, locate=locate)
 
     def build(self, make: Callable[[dict[str, Any]], T]) -> T:
         """Call ``make(data)``; its errors point into the file.

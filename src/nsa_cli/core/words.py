@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Iterable
-from itertools import islice
-
-from nsa_cli.core.errors import shown
 
 #: Texts that stand for no number, as between cities without an edge.
 NO_NUMBER = ("inf", "+inf", "infinity", "null", "none", "∞")
@@ -15,15 +13,13 @@ NO_NUMBER = ("inf", "+inf", "infinity", "null", "none", "∞")
 #: Units that a header may end in after an underscore.
 _UNIT = re.compile(r"_(kg|g|lb|lbs|t|mm|cm|m|km|mi|ft|in|l|eur|usd|gbp|deg|degrees)$")
 
-#: Words that near ones are looked for, at most: a file may have thousands that are not understood.
-_LOOKED_AT = 100
-
 
 def listed(text: str) -> tuple[str, ...]:
     """Split a text of words, which may have blanks in them, at commas."""
     return tuple(word.strip() for word in text.split(","))
 
 
+@functools.lru_cache(10_000)
 def squeezed(word: str) -> str:
     """Cut a word to lower-case letters and digits: ``City ID``, ``city_id`` and ``CityId`` are one.
 
@@ -43,13 +39,3 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
         by_form.setdefault(squeezed(there), there)
     found = difflib.get_close_matches(squeezed(word)[:60], by_form, 1, cutoff)
     return by_form[found[0]] if found else None
-
-
-def misspellings(words: Iterable[str], known: Iterable[str], cutoff: float = 0.7) -> str:
-    """Say of two of some words, at most, to which known one each is near; nothing if none is."""
-    known, said = list(known), []
-    for word in islice(dict.fromkeys(words), _LOOKED_AT):
-        near = nearest(word, known, cutoff)
-        if near is not None and squeezed(near) != squeezed(word):
-            said.append(f"; the nearest word to {shown(word)} is {near!r}")
-    return "".join(said[:2])

@@ -1,4 +1,4 @@
-"""Binary data sets: .npy, .npz, and pickles of plain data, whose code never runs.
+"""Arrays in memory and in binary files: .npy, .npz, and pickles of plain data, whose code never runs.
 
 A pickle is a small program. Here only the operations that build lists, tuples, texts and numbers are let
 through, any other is refused by name before anything runs.
@@ -10,11 +10,12 @@ import io
 import pickle
 import re
 import zipfile
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.errors import InputError, shown
+from nsa_cli.core.errors import DataError, InputError, shown
 from nsa_cli.core.machine import largest_unpacked
 
 _NPY, _ZIP = b"\x93NUMPY", b"PK\x03\x04"
@@ -40,12 +41,15 @@ def read_arrays(data: bytes, name: str) -> Any:
             return _plain(np.load(io.BytesIO(data), allow_pickle=False), name)
         if data.startswith(_ZIP):
             return _archive(data, name)
-        value = _unpickle(data, name)
+        value = _unpickle(data)
         if value is None:
             raise InputError("is a pickle of nothing; expected an instance", name)
         return value
     except InputError:
         raise
+    except _RefusedError as error:
+        what = f"is a pickle with more than lists of numbers in it ({shown(str(error), 80)})"
+        raise InputError(f"{what}; nothing of it was run; give json or npz", name) from None
     except MemoryError:
         raise InputError("claims more numbers than there is memory for", name) from None
     except Exception as error:  # what a damaged archive makes its readers raise is listed nowhere
@@ -92,7 +96,7 @@ _OPERATIONS = re.compile(
 )
 
 
-def _unpickle(data: bytes, name: str) -> Any:
+def _unpickle(data: bytes) -> Any:
     """Read a pickle of plain data.
 
     Its operations are looked through first, which checks all lengths that it claims; then Python's reader
@@ -104,10 +108,10 @@ def _unpickle(data: bytes, name: str) -> Any:
     for operation, argument, _ in pickletools.genops(data):
         count += 1
         if not _OPERATIONS.fullmatch(operation.name):
-            raise _refusal(f"operation {operation.name}", name)
+            raise _RefusedError(f"operation {operation.name}")
         if operation.name.endswith("PUT") and not int(argument or 0) < len(data):
             raise ValueError("a place beyond the end of its memory")  # which would be allocated
-    value = _PlainUnpickler(data, name).load()
+    value = _PlainUnpickler(io.BytesIO(data)).load()
     _check_plain(value, 2 * count + len(data) + 100)
     return value
 
@@ -115,21 +119,13 @@ def _unpickle(data: bytes, name: str) -> Any:
 class _PlainUnpickler(pickle.Unpickler):
     """Python's reader of pickles, of which nothing has a name."""
 
-    def __init__(self, data: bytes, name: str) -> None:
-        super().__init__(io.BytesIO(data))
-        self._name = name
-
     def find_class(self, module: str, attribute: str) -> Any:
         """Refuse what a pickle would call."""
-        raise _refusal(f"{module}.{attribute}", self._name)
+        raise _RefusedError(f"{module}.{attribute}")
 
 
-def _refusal(what: str, name: str) -> InputError:
-    return InputError(
-        f"is a pickle with more than lists of numbers in it ({shown(what, 80)}); nothing of it was run; "
-        "give json or npz",
-        name,
-    )
+class _RefusedError(Exception):
+    """More than plain data in a pickle."""
 
 
 def _check_plain(value: Any, most: int) -> None:
@@ -150,3 +146,46 @@ def _check_plain(value: Any, most: int) -> None:
         if most < 0:
             raise ValueError("lists that repeat or hold themselves")
         open_ += (x for x in item if type(x) not in (int, float))
+
+
+# --- data in memory ----------------------------------------------------------------------------------
+
+#: Types of what lists may hold as it is.
+_VALUES = {int, float, str, bool, type(None)}
+
+
+def plain_data(value: Any, key: str = "data") -> Any:
+    """Turn arrays, and whatever can be one (tensors, series), into lists; mappings and sequences within, too.
+
+    Parameters
+    ----------
+    value : object
+    key : str
+        Its name, for messages.
+
+    Raises
+    ------
+    DataError
+        If it cannot be an array, or a mapping has keys that are no names.
+    """
+    if type(value) in _VALUES:
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        if odd := [name for name in value if not isinstance(name, str)]:
+            raise DataError(f"{key}: expected names as keys, got {shown(odd[0])}", key)
+        return {name: plain_data(inner, name) for name, inner in value.items()}
+    if hasattr(value, "tocsr"):  # as SciPy has them
+        advice = "of distances give an array, with infinity where there is no edge; of other data toarray()"
+        raise DataError(f"{key}: expected an array, got a sparse matrix; {advice}", key)
+    if hasattr(value, "__array__"):
+        try:
+            return np.asarray(value).tolist()
+        except Exception as error:  # of the library that made it
+            raise DataError(f"{key}: cannot be made an array: {shown(error, 120)}", key) from None
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+        if set(map(type, value)) <= _VALUES:
+            return list(value)
+        return [plain_data(inner, key) for inner in value]
+    return value

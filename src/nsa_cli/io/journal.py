@@ -55,8 +55,9 @@ class Journal:
 
     def __init__(self, path: str | Path, kind: str, *, anew: bool = False) -> None:
         self.path = Path(path)
-        self._places: dict[str, tuple[int, int]] = {}
+        self._lines: dict[str, bytes] = {}
         self._end = 0
+        head = _line({"journal": kind, "form": 1})
         with self._named():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("a+b", buffering=0)
@@ -65,7 +66,6 @@ class Journal:
             with self._named():
                 if not self.path.is_file():
                     raise OSError(errno.EINVAL, "is no file that keeps what is written")
-                head = _line({"journal": kind, "form": 1})
                 if not anew:
                     self._read(head)
                 if self.path.stat().st_size > self._end:
@@ -83,16 +83,14 @@ class Journal:
         self.close()
 
     def __contains__(self, key: str) -> bool:
-        return key in self._places
+        return key in self._lines
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._lines)
 
     def __getitem__(self, key: str) -> Any:
         """Read the outcome of a unit; of several under one key the last."""
-        place, length = self._places[key]
-        self._file.seek(place)
-        return json.loads(self._file.read(length))["outcome"]
+        return json.loads(self._lines[key])["outcome"]
 
     def append(self, key: str, outcome: Any) -> None:
         """Write the outcome of a unit, strict JSON; it is in the file when this returns.
@@ -102,10 +100,10 @@ class Journal:
         UsageError
             If it cannot be written; the journal is then as it was.
         """
-        place = self._end
+        line = _line({"key": key, "outcome": outcome})
         with self._named():
-            self._write(_line({"key": key, "outcome": outcome}))
-        self._places[key] = (place, self._end - place)
+            self._write(line)
+        self._lines[key] = line
 
     def close(self, *, remove: bool = False) -> None:
         """Close the journal; remove the file if it has served its purpose."""
@@ -129,32 +127,22 @@ class Journal:
             )
 
     def _read(self, head: bytes) -> None:
-        """Find the lines; what follows the last line break is left out."""
+        """Read the lines; what follows the last line break is left out."""
+        expected = head.decode().strip()
         with open(self.path, "rb") as file:
             for number, line in enumerate(file, 1):
                 whole = line.endswith(b"\n")
-                if number == 1 and line != head and (whole or not head.startswith(line)):
-                    raise self._strange(f"expected {head.decode().strip()}", line, number)
+                key = _key(line)
+                if not (head.startswith(line) if number == 1 else key is not None or not whole):
+                    got = shown(line[:60].decode("utf-8", "backslashreplace"))
+                    message = f"expected {expected}, got {got}; move the file away, or give another folder"
+                    raise InputError(message, str(self.path), number)
                 if not whole:
                     break
-                if number > 1:
-                    self._places[self._key(line, number)] = (self._end, len(line))
+                if key is not None:
+                    self._lines[key] = line
                 self._end += len(line)
-
-    def _key(self, line: bytes, number: int) -> str:
-        try:
-            read = json.loads(line)
-        except (ValueError, RecursionError):
-            read = None
-        if not isinstance(read, dict) or set(read) != {"key", "outcome"} or not isinstance(read["key"], str):
-            raise self._strange('expected {"key": …, "outcome": …}', line, number)
-        return read["key"]
-
-    def _strange(self, expected: str, line: bytes, number: int) -> InputError:
-        got = shown(line[:60].decode("utf-8", "backslashreplace"))
-        return InputError(
-            f"{expected}, got {got}; move the file away, or give another folder", str(self.path), number
-        )
+                expected = '{"key": …, "outcome": …}'
 
     def _write(self, data: bytes) -> None:
         """Append all of it, or nothing."""
@@ -180,3 +168,13 @@ class Journal:
 
 def _line(data: Mapping[str, Any]) -> bytes:
     return (dumps(data) + "\n").encode()
+
+
+def _key(line: bytes) -> str | None:
+    """Read the key of a line; None if it is none of a unit."""
+    try:
+        read = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    fits = isinstance(read, dict) and set(read) == {"key", "outcome"} and isinstance(read["key"], str)
+    return read["key"] if fits else None

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import gzip
 import io
 import os
-import select
 import stat
 import sys
 import time
 import zlib
 from dataclasses import replace
+from io import FileIO
 from pathlib import Path
 
 from nsa_cli.core.errors import InputError
@@ -36,11 +35,15 @@ def read_source(path: str | Path, reading: Reading | None = None) -> Source:
     InputError
         If there is no such file, it cannot be read, is empty or too large, or holds neither text nor arrays.
     """
-    data = read_bytes(path)
-    suffixes = [s.lower() for s in Path(path).suffixes if s.lower() != ".gz"]
-    name, suffix = (STDIN, "") if str(path) == "-" else (str(path), suffixes[-1] if suffixes else "")
-    source = decode(data, name, suffix)
+    name = STDIN if str(path) == "-" else str(path)
+    source = decode(read_bytes(path), name, suffix_of(path))
     return source if reading is None else replace(source, reading=reading)
+
+
+def suffix_of(path: str | Path) -> str:
+    """Give the ending of a file's name, in lower case, without that of compression."""
+    suffixes = [suffix for suffix in map(str.lower, Path(path).suffixes) if suffix != ".gz"]
+    return suffixes[-1] if suffixes else ""
 
 
 def read_bytes(path: str | Path, most: int | None = None) -> bytes:
@@ -60,76 +63,41 @@ def read_bytes(path: str | Path, most: int | None = None) -> bytes:
     name = STDIN if str(path) == "-" else str(path)
     if not name:
         raise InputError("expected the name of a file, got nothing", "''")
+    limit = largest_file() if most is None else most
+    pieces: list[bytes] = []
+    size = 0
     try:
-        if name == STDIN:
-            data = _read_stdin(most)
-        else:
-            # A pipe is opened without waiting for the other end, which may never come.
-            file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-            try:
-                data = _read(file, name, most)
-            finally:
-                os.close(file)
+        with contextlib.nullcontext(sys.stdin.buffer) if name == STDIN else _opened(path) as file:
+            pipe = name != STDIN and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
+            until = time.monotonic() + _NOBODY if pipe else 0.0
+            while (piece := file.read(_PIECE)) != b"" or (not pieces and time.monotonic() < until):
+                if not piece:  # None: somebody has the pipe open, and has written nothing yet
+                    time.sleep(0.02)
+                    continue
+                pieces.append(piece)
+                if (size := size + len(piece)) > limit:
+                    raise _too_large(size, limit, name, most)
     except FileNotFoundError:
         raise InputError("no such file", name) from None
     except IsADirectoryError:
         raise InputError("is a directory; give a file in it", name) from None
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+    except (OSError, ValueError, AttributeError) as error:  # a zero byte in the name; no standard input
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
-    return data
+    if pipe and not pieces:
+        raise InputError("is a pipe that nobody writes to", name)
+    return b"".join(pieces)
 
 
-def _read_stdin(most: int | None) -> bytes:
-    """Read standard input, which may be replaced by something that is no file."""
-    try:
-        file = sys.stdin.fileno()
-    except (AttributeError, OSError):
-        limit = largest_file() if most is None else most
-        data = sys.stdin.buffer.read(limit + 1)
-        _check_size(len(data), limit, STDIN, most)
-        return data
-    return _read(file, STDIN, most)
+def _opened(path: str | Path) -> FileIO:
+    """Open a file; a pipe without waiting for its other end, which may never come."""
+    return open(path, "rb", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
 
 
-def _read(file: int, name: str, most: int | None) -> bytes:
-    limit = largest_file() if most is None else most
-    status = os.fstat(file)
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    _check_size(status.st_size if stat.S_ISREG(status.st_mode) else 0, limit, name, most)
-    pieces, size, began = [], 0, time.monotonic()
-    waiting = stat.S_ISFIFO(status.st_mode) and name != STDIN
-    while True:
-        piece = _piece(file)
-        if piece:
-            pieces.append(piece)
-            size += len(piece)
-            _check_size(size, limit, name, most)
-        elif piece is None:
-            waiting = False  # there is someone who has written nothing yet
-            select.select([file], [], [])
-        elif waiting and not pieces:
-            if time.monotonic() >= began + _NOBODY:
-                raise InputError("is a pipe that nobody writes to", name)
-            time.sleep(0.02)
-        else:
-            return b"".join(pieces)
-
-
-def _piece(file: int) -> bytes | None:
-    """Read some bytes; none at the end, None if there are none yet."""
-    with contextlib.suppress(BlockingIOError):
-        return os.read(file, _PIECE)
-    return None
-
-
-def _check_size(size: int, limit: int, name: str, most: int | None) -> None:
-    if size <= limit:
-        return
+def _too_large(size: int, limit: int, name: str, most: int | None) -> InputError:
     if most is not None:
-        raise InputError(f"is too large: expected at most {most} bytes", name)
+        return InputError(f"is too large: expected at most {most} bytes", name)
     needed = f"{-(-size * BYTES_A_BYTE // 10**9)} GB, more than half of this machine's memory"
-    raise InputError(f"is more than {limit // 10**6} MB, and reading it may take {needed}", name)
+    return InputError(f"is more than {limit // 10**6} MB, and reading it may take {needed}", name)
 
 
 def decode(data: bytes, name: str, suffix: str) -> Source:

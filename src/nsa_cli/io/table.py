@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Column
-from nsa_cli.core.record import Record, Source, locator
-from nsa_cli.io.numbers import read_all, read_number
+from nsa_cli.core.record import Source
+from nsa_cli.io.tokens import read_all, read_number, without_remark
 
 _NOTE = re.compile(r"#\s*([A-Za-z_0-9 ]+?)\s*([:=])\s*(.*)")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
@@ -42,50 +42,28 @@ class Signs(NamedTuple):
     decimal: str = "."
     thousands: str = ""
 
-    def read(self, text: str) -> int | float | None:
+    def read(self, cell: str) -> int | float | None:
         """Read a cell; None if it is no number.
 
         Groups of three digits after a blank or an apostrophe are thousands in any case.
         """
-        value = read_number(text) if self.decimal == "." else None
-        if value is None and _SIGNED.fullmatch(text) and (found := _pattern(*self).fullmatch(text)):
-            whole = re.sub(r"[^-+0-9]", "", found["whole"])
-            fraction = "" if found["fraction"] is None else f".{found['fraction']}"
-            value = read_number(whole + fraction + (found["power"] or ""))
-        return value
-
-    def read_all(self, cells: Sequence[str]) -> list[int | float] | None:
-        """Read many cells; None if one is no number."""
-        values = None
-        if self.decimal == ".":
-            values = read_all(cells)
-        elif not self.thousands and not any("." in cell for cell in cells):
-            values = read_all([cell.replace(self.decimal, ".") for cell in cells])
-        if values is not None:
-            return values
-        values = []
-        for cell in cells:
-            if (value := self.read(cell)) is None:
-                return None
-            values.append(value)
-        return values
+        if self.decimal == "." and (value := read_number(cell)) is not None:
+            return value
+        if not _SIGNED.fullmatch(cell) or not _pattern(*self).fullmatch(cell):
+            return None
+        return read_number(re.sub(f"[{self.thousands}{_BLANKS}]", "", cell).replace(self.decimal, "."))
 
 
 #: What a number with any signs consists of.
 _BLANKS = "' \u00a0\u202f\u2009\u2019"
-_SIGNED = re.compile(rf"[-+]?[0-9.,_{_BLANKS}]{{1,60}}(e[-+]?[0-9]{{1,4}})?", re.IGNORECASE)
+_SIGNED = re.compile(rf"[-+]?[0-9.,{_BLANKS}]{{1,60}}(e[-+]?[0-9]{{1,4}})?", re.IGNORECASE)
 
 
 @functools.cache
 def _pattern(decimal: str, thousands: str) -> re.Pattern[str]:
     """Compile the form of numbers with some signs."""
-    sign = f"[{re.escape(thousands + _BLANKS)}]"
-    grouped = rf"[1-9][0-9]{{0,2}}(?P<sign>{sign})[0-9]{{3}}(?:(?P=sign)[0-9]{{3}})*"
-    return re.compile(
-        rf"(?P<whole>[-+]?(?:{grouped}|[0-9]*))(?:{re.escape(decimal)}(?P<fraction>[0-9]*))?"
-        r"(?P<power>e[-+]?[0-9]+)?",
-        re.IGNORECASE,
-    )
+    groups = rf"[1-9][0-9]{{0,2}}(?P<sign>[{thousands}{_BLANKS}])[0-9]{{3}}(?:(?P=sign)[0-9]{{3}})*"
+    return re.compile(rf"[-+]?(?:{groups}|[0-9]*)(?:[{decimal}][0-9]*)?(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 
 
 class Note(NamedTuple):
@@ -153,21 +131,41 @@ class Table:
     def numbers(self, at: int) -> list[int | float] | None:
         """Read a column, once; None if one of its cells is no number."""
         if at not in self._numbers:
-            self._numbers[at] = self.signs.read_all(self.columns[at])
+            decimal, cells = self.signs.decimal, self.columns[at]
+            plain = decimal == "." or not (self.signs.thousands or any("." in cell for cell in cells))
+            values = read_all([cell.replace(decimal, ".") for cell in cells]) if plain else None
+            if values is None:
+                values = [x for x in map(self.number, cells) if x is not None]
+            self._numbers[at] = values if len(values) == len(cells) else None
         return self._numbers[at]
+
+    def values(self, at: int, column: Column) -> Sequence[int | float | str]:
+        """Read a column of numbers, or one of names, which stay text unless all of them are integers.
+
+        Raises
+        ------
+        InputError
+            If a cell is empty, or holds no number where it should.
+        """
+        if not column.text and (numbers := self.numbers(at)) is not None:
+            return numbers
+        cells = self.columns[at]
+        for cell, line in zip(cells, self.lines, strict=True):
+            if not cell or not (column.text or self.number(cell) is not None):
+                what = "expected a name" if column.text else f"{column.headers[0]}: expected a number"
+                raise self.source.error(f"{what}, got {shown(cell) if cell else 'an empty cell'}", line)
+        whole = all(map(_PLAIN_INTEGER.fullmatch, cells))
+        return [int(cell) if whole else cell for cell in cells]
 
 
 def looks_like_table(source: Source) -> bool:
-    """Recognise a table by its suffix, ``sep=``, delimiters in its first line, or numbers between blanks."""
-    lines = _first_rows(source.text.split("\n", _HEAD)[:_HEAD])
-    first = lines[0] if lines else ""
+    """Recognise a table by its suffix, a separator of its cells, or a word above a number."""
+    rows = _first_rows(source.text.split("\n", _HEAD)[:_HEAD])
     return (
         source.suffix in (".csv", ".tsv")
         or bool(source.reading.of_tables)
-        or first.lower().startswith("sep=")
-        or any(delimiter in first for delimiter in _DELIMITERS)
-        or re.fullmatch(r"\s*[A-Za-z_]+\s*\n\s*\S*[0-9]\S*\s*", "\n".join(lines[:2])) is not None
-        or _is_blank_separated(lines)
+        or (bool(rows) and _delimiter(source, rows) is not None)
+        or re.fullmatch(r"\s*[A-Za-z_]+\s*\n\s*\S*[0-9]\S*\s*", "\n".join(rows[:2])) is not None
     )
 
 
@@ -179,7 +177,7 @@ def _first_rows(lines: Sequence[str]) -> list[str]:
 
 def _is_blank_separated(lines: Sequence[str]) -> bool:
     """Tell rows of several words, among which are numbers in all but the first, from prose."""
-    rows = [line.partition(" #")[0].split() for line in lines[1:]]
+    rows = [without_remark(line).split() for line in lines[1:]]
     return bool(rows) and all(len(row) > 1 and any(map(_has_digit, row)) for row in rows)
 
 
@@ -201,7 +199,7 @@ def read_table(source: Source) -> Table:
     notes = {m[1]: Note(m[3], i, m[2] == "=") for i, m in found if m is not None}
     delimiter = ","
     if begin < len(lines):
-        delimiter = _delimiter(source, lines[begin:], begin + 1)
+        delimiter = _delimiter(source, _first_rows(lines[begin : begin + _HEAD])) or ","
         begin += lines[begin].lower().startswith("sep=")
     rows, at = _rows(source, lines[begin:], begin, delimiter)
     if not rows:
@@ -230,7 +228,7 @@ def _rows(source: Source, lines: list[str], before: int, delimiter: str) -> tupl
     rows: list[list[str]] = []
     at: list[int] = []
     if delimiter == " ":
-        lines = [_without_remark(line).replace("\t", " ").strip() for line in lines]
+        lines = [without_remark(line).replace("\t", " ").strip() for line in lines]
     elif (plain := _plain_rows(lines, delimiter)) is not None:
         return plain, list(range(before + 1, before + 1 + len(plain)))
     reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
@@ -262,24 +260,18 @@ def _plain_rows(lines: list[str], delimiter: str) -> list[list[str]] | None:
     return rows if all(map(any, rows)) else None
 
 
-def _without_remark(line: str) -> str:
-    return re.split(r"(?:^|(?<=\s))#", line, maxsplit=1)[0]
-
-
-def _delimiter(source: Source, lines: Sequence[str], number: int) -> str:
-    line = lines[0]
-    if line.lower().startswith("sep="):
-        if line[4:5] not in _DELIMITERS:
-            raise source.error(f"sep=: expected ; , | or a tab after it, got {shown(line[4:])}", number)
-        return line[4]
+def _delimiter(source: Source, rows: Sequence[str]) -> str | None:
+    """Find the sign between the cells of the first rows; None if there is none."""
+    if rows[0].lower().startswith("sep="):
+        if rows[0][4:5] in _DELIMITERS:
+            return rows[0][4]
+        line = source.text.split("\n").index(rows[0]) + 1
+        raise source.error(f"sep=: expected ; , | or a tab after it, got {shown(rows[0][4:])}", line)
     if source.reading.separator is not None:
         return source.reading.separator
-    head = _first_rows(lines[:_HEAD])
-    found = next((d for d in _DELIMITERS if d in head[0]), None)
-    commas_in_numbers = found == "," and all(re.search(r"[0-9],[0-9]+\s+[-+]?[0-9]", row) for row in head)
-    if (found is None or commas_in_numbers) and _is_blank_separated(head):
-        return " "
-    return found or ","
+    found = next((sign for sign in _DELIMITERS if sign in rows[0]), None)
+    commas_in_numbers = found == "," and all(re.search(r"[0-9],[0-9]+\s+[-+]?[0-9]", row) for row in rows)
+    return " " if (found is None or commas_in_numbers) and _is_blank_separated(rows) else found
 
 
 def _counted(table: Table) -> Table:
@@ -314,8 +306,8 @@ def _shape(table: Table, signs: Signs | None = None) -> Table:
                 use={"separator": ";"} if width == 1 else {},
             )
         del cells[width:]
-    found, remark = _signs(table) if signs is None else (signs, None)
-    table = replace(table, signs=found, remarks=(remark,) if remark else ())
+    found, remarks = (signs, ()) if signs else _signs(table)
+    table = replace(table, signs=found, remarks=remarks)
     if any(table.number(cell) is not None for cell in rows[0]):
         return table
     return replace(table, headers=rows[0], rows=rows[1:], lines=at[1:])
@@ -324,16 +316,14 @@ def _shape(table: Table, signs: Signs | None = None) -> Table:
 def _join_names(rows: list[list[str]]) -> None:
     """Join the words of a name between blanks, where that makes all rows equally long."""
     width = min(map(len, rows))
-    joined = []
-    for row in rows:
-        extra = len(row) - width
+    joined = [row.copy() for row in rows]
+    for row in joined:
         words = [i for i, cell in enumerate(row) if read_number(cell) is None]
-        if not extra:
-            joined.append(row)
-        elif len(words) == extra + 1 and words == list(range(words[0], words[0] + len(words))):
-            joined.append([*row[: words[0]], " ".join(row[i] for i in words), *row[words[-1] + 1 :]])
-        else:
+        if len(row) == width:
+            continue
+        if not words or words != [*range(words[0], words[0] + len(row) - width + 1)]:
             return
+        row[words[0] : words[-1] + 1] = [" ".join(row[i] for i in words)]
     rows[:] = joined
 
 
@@ -343,7 +333,7 @@ _TWO_POINTS = re.compile(r"\.[0-9]{3}\.")
 _DIGITS_AND_SIGNS = re.compile(rf"[-+]?[0-9{_BLANKS}]*[.,][0-9.,]*(e[-+]?[0-9]+)?", re.IGNORECASE)
 
 
-def _signs(table: Table) -> tuple[Signs, str | None]:
+def _signs(table: Table) -> tuple[Signs, tuple[str, ...]]:
     """Find decimal and thousands signs from all cells: those with which all of them are numbers.
 
     With a remark where commas were taken for thousands because whole numbers below 1000 have none.
@@ -353,98 +343,47 @@ def _signs(table: Table) -> tuple[Signs, str | None]:
     InputError
         If there are none, or several and the numbers differ.
     """
-    reading = table.source.reading
-    if reading.decimal:
-        return Signs(reading.decimal, "." if reading.decimal == "," else ","), None
+    if decimal := table.source.reading.decimal:
+        return Signs(decimal, "." if decimal == "," else ","), ()
     columns = ["\n".join(cells) for cells in zip(*table.rows, strict=False)]  # rows may differ in length
     points = not any("," in cells or _TWO_POINTS.search(cells) for cells in columns)
     if points and not (table.delimiter in (";", "\t") and _beside_small_numbers(table)):
-        return Signs(), None
-    signed = [
-        (cell, line)
-        for row, line in zip(table.rows, table.lines, strict=True)
-        for cell in row
-        if _DIGITS_AND_SIGNS.fullmatch(cell) and any(s.read(cell) is not None for s in _READINGS)  # no dates
-    ]
-    left: tuple[Signs, ...] = _READINGS
+        return Signs(), ()
+    fitting: Sequence[Signs] = _READINGS
+    signed = []
+    for row, line in zip(table.rows, table.lines, strict=True):
+        for cell in filter(_DIGITS_AND_SIGNS.fullmatch, row):
+            these = [signs for signs in _READINGS if signs.read(cell) is not None]
+            if not these:
+                continue  # a date, as it may be
+            signed.append((cell, line))
+            before, fitting = fitting[0], [signs for signs in fitting if signs in these]
+            if not fitting:
+                message = f"{shown(cell)}: cannot be read with {before.decimal} as the decimal sign"
+                message += f" and {before.thousands} between thousands" if before.thousands else ""
+                raise table.source.error(f"{message}, which other cells need", line)
     for cell, line in signed:
-        fitting = tuple(signs for signs in left if signs.read(cell) is not None)
-        if not fitting:
-            message = f"{shown(cell)}: cannot be read with {left[0].decimal} as the decimal sign"
-            message += f" and {left[0].thousands} between thousands" if left[0].thousands else ""
-            raise table.source.error(f"{message}, which other cells need", line)
-        left = fitting
-    for cell, line in signed:
-        if len({signs.read(cell) for signs in left}) > 1:
-            sign = "," if "," in cell else "."
-            whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
-            every = f"every {'comma' if sign == ',' else 'point'} is followed by three digits"
-            if sign == "," and _beside_small_numbers(table):
-                other = "with , as the decimal sign it would be another number"
-                return Signs(".", ","), f"{every}: read as thousands ({cell} is {whole}); {other}"
-            point = "." if sign == "," else ","
-            message = (
-                f"{shown(cell)}: cannot tell {whole} from {real}, for {every}; by the decimal sign {point}"
-            )
-            raise table.source.error(
-                f"{message} it is {whole}, by {sign} {real}", line, use={"decimal": sign}
-            )
-    return left[0], None
+        if len({signs.read(cell) for signs in fitting}) == 1:
+            continue
+        sign, point, name = (",", ".", "comma") if "," in cell else (".", ",", "point")
+        whole, real = cell.replace(sign, ""), cell.replace(sign, ".")
+        every = f"every {name} is followed by three digits"
+        if sign == "," and _beside_small_numbers(table):
+            other = "with , as the decimal sign it would be another number"
+            return Signs(".", ","), (f"{every}: read as thousands ({cell} is {whole}); {other}",)
+        message = f"{shown(cell)}: cannot tell {whole} from {real}, for {every}; "
+        message += f"by the decimal sign {point} it is {whole}, by {sign} {real}"
+        raise table.source.error(message, line, use={"decimal": sign})
+    return fitting[0], ()
 
 
 def _beside_small_numbers(table: Table) -> bool:
     """Tell whether in a column with points or commas whole numbers have none, and are all below 1000."""
     for cells in zip(*table.rows, strict=False):
         plain = [len(cell.lstrip("+-")) for cell in cells if cell.lstrip("+-").isdecimal()]
-        if plain and max(plain) <= 3 and any(_DIGITS_AND_SIGNS.fullmatch(cell) for cell in cells):
+        if plain and max(plain) <= 3 and any(map(_DIGITS_AND_SIGNS.fullmatch, cells)):
             return True
     return False
-
-
-def to_record(table: Table, bound: Mapping[Column, int], notes: Mapping[str, Any] | None = None) -> Record:
-    """Make a record of the columns of a table.
-
-    Parameters
-    ----------
-    table : Table
-    bound : mapping of Column to int
-        Place of each column.
-    notes : mapping, optional
-        What holds for the whole table.
-
-    Returns
-    -------
-    Record
-        One list a bound column, under the column's key.
-
-    Raises
-    ------
-    InputError
-        If there are no rows, or a cell that should hold a number does not.
-    """
-    if not table.rows:
-        raise table.source.error("has a header but no rows", table.first)
-    data = dict(notes or {})
-    for column, at in bound.items():
-        data[column.key] = _texts(table, table.columns[at]) if column.text else _numbers(table, at, column)
-    return Record(data, table.source, locator({}, table.lines), remarks=table.remarks)
-
-
-def _numbers(table: Table, at: int, column: Column) -> list[int | float]:
-    if (values := table.numbers(at)) is not None:
-        return values
-    rows = zip(table.columns[at], table.lines, strict=True)
-    cell, line = next(row for row in rows if table.number(row[0]) is None)
-    got = shown(cell) if cell else "an empty cell"
-    raise table.source.error(f"{column.headers[0]}: expected a number, got {got}", line)
-
-
-def _texts(table: Table, cells: Sequence[str]) -> list[int | str]:
-    """Keep names as text, unless all of them are integers."""
-    for cell, line in zip(cells, table.lines, strict=True):
-        if not cell:
-            raise table.source.error("expected a name, got an empty cell", line)
-    return [int(x) for x in cells] if all(map(_PLAIN_INTEGER.fullmatch, cells)) else list(cells)
 
 
 def format_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], notes: Mapping[str, Any] = {}) -> str:

@@ -1,16 +1,75 @@
-"""Whitespace-separated tokens with their lines, for the field's plain text formats."""
+"""Numbers, and tokens between blanks with their lines, for the field's plain text formats.
+
+Numbers are strict: Python's `float` also takes ``1_000``, ``nan`` and ``infinity``.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from nsa_cli.core.errors import shown
+from nsa_cli.core.exact import whole
 from nsa_cli.core.record import Record, Source
-from nsa_cli.io.numbers import read_all, read_number
 
 PieceT = TypeVar("PieceT")
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
+_REAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eEdD][+-]?[0-9]{1,5})?")
+
+#: What plain numbers consist of, with line breaks between them; and exponents that are too long.
+_PLAIN, _LONG_EXPONENT = b"0123456789+-.eE\n", re.compile(rb"[eE][+-]?[0-9]{6}")
+
+
+def read_number(token: str) -> int | float | None:
+    """Read an integer or a finite decimal (``12``, ``-3.5``, ``1e3``; Fortran's ``1D3`` too).
+
+    What is whole is an integer, however it is written: ``4.0``, ``1.000e+00``.
+
+    Returns
+    -------
+    int, float or None
+        None if the token is no finite number.
+    """
+    if _INTEGER.fullmatch(token):
+        return int(token)
+    if _REAL.fullmatch(token):
+        value = float(token.replace("D", "e").replace("d", "e"))
+        return whole(value) if math.isfinite(value) else None
+    return None
+
+
+def read_all(tokens: Sequence[str]) -> list[int | float] | None:
+    """Read many tokens, each as `read_number` does, in a tenth of the time where all are plain numbers.
+
+    Returns
+    -------
+    list or None
+        None if one is no number, or is written in a way that has to be looked at.
+    """
+    text = "\n".join(tokens).encode("ascii", "replace")
+    if text.translate(None, _PLAIN) or text.count(b"\n") >= len(tokens) > 0 or _LONG_EXPONENT.search(text):
+        return None
+    try:
+        if not any(sign in text for sign in b".eE"):
+            return list(map(int, tokens))
+        values: list[int | float] = list(map(float, tokens))
+    except ValueError:
+        return None
+    array = np.array(values)
+    if not np.isfinite(array).all():
+        return None
+    for i in np.flatnonzero(array == np.rint(array)).tolist():
+        x = values[i]
+        values[i] = int(x) if abs(x) < 2**53 else read_number(tokens[i]) or x
+    return values
+
+
+# --- tokens ------------------------------------------------------------------------------------------
 
 #: Where a remark begins: not within a token, which may be a name.
 _REMARK = re.compile(r"(?:^|(?<=\s))#")
@@ -30,6 +89,11 @@ class Line(NamedTuple):
     number: int
 
 
+def without_remark(line: str) -> str:
+    """Cut off what follows ``#``."""
+    return _REMARK.split(line, maxsplit=1)[0] if "#" in line else line
+
+
 def split_lines(source: Source, limit: int | None = None) -> list[Line]:
     """Split a text, or its first `limit` lines, into tokens at blanks; ``#`` begins a remark.
 
@@ -39,8 +103,8 @@ def split_lines(source: Source, limit: int | None = None) -> list[Line]:
         If the whole text holds nothing but remarks.
     """
     lines = source.text.split("\n") if limit is None else source.text.split("\n", limit)[:limit]
-    bare = (_REMARK.split(line, maxsplit=1)[0] if "#" in line else line for line in lines)
-    found = [Line(tokens, i) for i, line in enumerate(bare, start=1) if (tokens := line.split())]
+    rows = (without_remark(line).split() for line in lines)
+    found = [Line(tokens, i) for i, tokens in enumerate(rows, start=1) if tokens]
     if not found and limit is None:
         raise source.error("holds nothing but remarks; expected numbers")
     return found

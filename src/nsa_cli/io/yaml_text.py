@@ -23,20 +23,38 @@ def read_yaml(path: str) -> dict[Any, Any]:
         If it cannot be read, is no YAML, names something twice, has an alias, by which a small file may hold
         any amount, or is no mapping.
     """
-    import yaml
+    import yaml  # not every command has a configuration
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        """Reader of plain data that are neither deep nor repeated."""
+
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            """Refuse aliases and depth."""
+            line = self.peek_event().start_mark.line + 1
+            if self.check_event(yaml.AliasEvent):
+                raise InputError("aliases (*) are not read", path, line)
+            if self.depth > _DEEPEST:
+                raise InputError("is nested too deeply", path, line)
+            self.depth += 1
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            """Refuse a name that occurs twice, of which the first would be lost."""
+            names = set()
+            for key, _ in node.value:
+                if (key.tag, str(key.value)) in names:
+                    line = key.start_mark.line + 1
+                    raise InputError(f"{shown(str(key.value))} occurs twice", path, line)
+                names.add((key.tag, str(key.value)))
+            return super().construct_mapping(node, deep)
 
     data = read_bytes(path, _LARGEST)
     try:
-        depth = 0
-        for event in yaml.parse(data, yaml.SafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if isinstance(event, yaml.AliasEvent) or depth > _DEEPEST:
-                what = "is nested too deeply" if depth > _DEEPEST else "aliases (*) are not read"
-                raise InputError(what, path, event.start_mark.line + 1)
-        loader = yaml.SafeLoader(data)
-        node = loader.get_single_node()
-        _check_keys(node, path)
-        found = None if node is None else loader.construct_document(node)
+        found = yaml.load(data, Loader)
     except InputError:
         raise
     except Exception as error:  # what a text that is none of its type raises is listed nowhere
@@ -46,25 +64,3 @@ def read_yaml(path: str) -> dict[Any, Any]:
     if found is not None and not isinstance(found, dict):
         raise InputError(f"expected names with values, got {shown(found)}", path)
     return found or {}
-
-
-def _check_keys(node: Any, path: str) -> None:
-    """Refuse a name that occurs twice in one mapping, of which the first would be lost."""
-    nodes = [node]
-    while nodes:
-        node = nodes.pop()
-        children = getattr(node, "value", None)
-        if node is None or not isinstance(children, list):
-            continue
-        seen: set[Any] = set()
-        for child in children:
-            if isinstance(child, tuple):
-                key = child[0]
-                if isinstance(key.value, str):
-                    if (name := (key.tag, key.value)) in seen:
-                        line = key.start_mark.line + 1
-                        raise InputError(f"{shown(key.value)} occurs twice", path, line)
-                    seen.add(name)
-                nodes += child
-            else:
-                nodes.append(child)

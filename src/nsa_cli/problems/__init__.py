@@ -14,11 +14,10 @@ import inspect
 import os
 import pkgutil
 import sys
-from collections.abc import Iterator, Sequence
-from importlib.machinery import FileFinder, SourceFileLoader
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from nsa_cli.core.errors import UsageError
@@ -161,17 +160,20 @@ def _of_module(module: ModuleType, path: str, attribute: str, spec: str) -> Prob
 def _import_file(file: Path) -> tuple[ModuleType, dict[str, bytes]]:
     """Run a file as a module of its own; modules that it imports may lie beside it. Also give their texts.
 
-    From their text, never from compiled files, which an edit within the same second would leave as they are;
-    and for this file alone, since another folder may have modules of the same names.
+    For this file alone, since another folder may have modules of the same names; and without compiled files,
+    which an edit within the same second would leave as they are.
     """
     spec = importlib.util.spec_from_file_location(f"nsa_user_{file.stem}", file)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    text = file.read_bytes()
+    folder, text = file.resolve().parent, file.read_bytes()
     texts = {str(file.resolve()): text}
-    beside, before = _Beside(file.resolve().parent, texts), set(sys.modules)
-    sys.meta_path.append(beside)
+    before, written, beside = set(sys.modules), sys.dont_write_bytecode, str(folder)
+    known = beside in map(os.path.realpath, sys.path)  # as where the command is run, modules are everybody's
+    importlib.invalidate_caches()
+    sys.path.append(beside)
+    sys.dont_write_bytecode = True
     try:
         exec(compile(text, str(spec.origin), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
@@ -180,36 +182,15 @@ def _import_file(file: Path) -> tuple[ModuleType, dict[str, bytes]]:
             raise UsageError(f"{place}: needs {how_to_install('torch')}") from None
         raise UsageError(f"{place}: cannot be imported: {reason(error)}") from error
     finally:
-        sys.meta_path.remove(beside)
-        for name in set(sys.modules) - before:
-            if isinstance(getattr(sys.modules[name], "__loader__", None), _SourceOnly):
+        sys.path[:] = [place for place in sys.path if place is not beside]
+        sys.dont_write_bytecode = written
+        for name in () if known else set(sys.modules) - before:
+            source = Path(getattr(sys.modules[name], "__file__", None) or "/")
+            top = folder / name.partition(".")[0]
+            if source == top.with_suffix(".py") or source.is_relative_to(top):
+                texts[str(source)] = source.read_bytes()
                 del sys.modules[name]
     return module, texts
-
-
-class _Beside:
-    """Finder of modules beside a file, for what is found nowhere else; it notes their texts."""
-
-    def __init__(self, folder: Path, texts: dict[str, bytes]) -> None:
-        self._folder = str(folder)
-
-        class Noting(_SourceOnly):
-            def get_data(self, path: str) -> bytes:
-                texts[path] = super().get_data(path)
-                return texts[path]
-
-        self._loader = Noting
-
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
-        """As `importlib.abc.MetaPathFinder` has it."""
-        return FileFinder((path or [self._folder])[0], (self._loader, [".py"])).find_spec(name)
-
-
-class _SourceOnly(SourceFileLoader):
-    """Loader that compiles a module's text each time."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def as_problem(found: object, spec: str = "problem") -> Problem[Any]:

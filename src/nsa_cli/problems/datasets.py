@@ -11,7 +11,8 @@ import numpy as np
 
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source
-from nsa_cli.problems.vocabulary import candidates, recognise, vocabulary
+from nsa_cli.io.arrays import plain_data
+from nsa_cli.problems.vocabulary import axes_of, candidates, recognise, vocabulary
 
 #: Keys of any data set beside its problem's, with their axes: one number an instance.
 _EVERYWHERE = {"best_known": 0}
@@ -48,32 +49,27 @@ def read_arrays(source: Source, problem: Problem[Any] | None) -> list[Record]:
     if len(several) > 1:
         sizes = ", ".join(f"{key} {count}" for key, count in counts.items() if count is not None)
         raise source.error(f"expected arrays of equally many instances, got {sizes}")
-    whole = {key: arrays[name] for key, name in names.items()}
-    if not several:
-        return [_record(source, problem, whole)]
-    return [
-        _record(
-            replace(source, name=f"{source.name}[{i + 1}]"),
-            problem,
-            {key: x if counts[key] is None else x[i] for key, x in whole.items()},
-            f"{PurePath(source.name).name.split('.')[0]}-{i + 1}",
-        )
-        for i in range(several.pop())
-    ]
+    stem, records = PurePath(source.name).name.split(".")[0], []
+    for i in range(1, max(several, default=1) + 1):
+        data: dict[str, Any] = {"problem": problem.name, **({"name": f"{stem}-{i}"} if several else {})}
+        for key, name in names.items():
+            value = arrays[name] if counts[key] is None else arrays[name][i - 1]
+            single = axes[key] == 0 and np.size(value) == 1
+            data[key] = np.asarray(value).item() if single else plain_data(value, key)
+        records.append(Record(data, replace(source, name=f"{source.name}[{i}]") if several else source))
+    return records
 
 
 def _unnamed(source: Source, given: Problem[Any] | None) -> tuple[Problem[Any], dict[str, Any]]:
     """Choose the problem by the number of axes; a plain list of numbers needs the user's word."""
-    depth = _depth(source.arrays)
+    depth = axes_of(source.arrays)
     for problem in candidates(given):
-        for key, axes in list(problem.arrays.items())[:1]:
-            if depth in (axes, axes + 1) and (axes > 1 or given is not None):
-                square = "matrix" in problem.arrays and _is_square(source.arrays)
-                return problem, {"matrix" if square else key: source.arrays}
-    raise source.other(
-        f"cannot tell the problem: expected named arrays (.npz), got one without a name, of {depth} axes",
-        use={"problem": None},
-    )
+        key, axes = next(iter(problem.arrays.items()), ("", -2))
+        if depth in (axes, axes + 1) and (axes > 1 or given is not None):
+            square = "matrix" in problem.arrays and _is_square(source.arrays)
+            return problem, {"matrix" if square else key: source.arrays}
+    message = f"expected named arrays (.npz), got one without a name, of {depth} axes"
+    raise source.other(f"cannot tell the problem: {message}", use={"problem": None})
 
 
 def _is_square(arrays: Any) -> bool:
@@ -86,18 +82,9 @@ def _is_square(arrays: Any) -> bool:
     return square and not np.diagonal(array, axis1=-2, axis2=-1).any()
 
 
-def _depth(value: Any) -> int:
-    """Count the axes of an array or of nested lists, by their first elements."""
-    if isinstance(value, np.ndarray):
-        return value.ndim
-    if not isinstance(value, list | tuple):
-        return 0
-    return 1 + (_depth(value[0]) if value else 0)
-
-
 def _count(source: Source, key: str, value: Any, axes: int) -> int | None:
     """Count the instances of an array; None if it is one instance's, or all instances'."""
-    depth = _depth(value)
+    depth = axes_of(value)
     if depth == axes:
         return None
     column = isinstance(value, np.ndarray) and axes == 0 and depth == 2 and value.shape[1] == 1
@@ -106,20 +93,3 @@ def _count(source: Source, key: str, value: Any, axes: int) -> int | None:
     if len(value) == 0:
         raise source.error(f"{key}: holds no instances")
     return len(value)
-
-
-def _record(
-    source: Source, problem: Problem[Any], arrays: Mapping[str, Any], name: str | None = None
-) -> Record:
-    data = {key: _plain(value, problem.arrays.get(key, 0)) for key, value in arrays.items()}
-    data |= {} if name is None else {"name": name}
-    return Record({"problem": problem.name, **data}, source)
-
-
-def _plain(value: Any, axes: int) -> Any:
-    """Turn arrays into lists, and a number that is an array into the number."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.item() if axes == 0 and value.size == 1 else value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(x, axes) for x in value] if _depth(value) > 1 else list(value)
-    return value

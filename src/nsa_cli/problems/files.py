@@ -1,24 +1,30 @@
-"""Reading and writing instances: recognition of problem and format."""
+"""Reading and writing instances: recognition of problem and format.
+
+Every text, whatever its form, becomes records; of these, word by word, data with a problem's keys; and of
+these its instance.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
-from nsa_cli.core.problem import FileFormat, Problem
+from nsa_cli.core.problem import FileFormat, FileSet, Problem
 from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Record, Source
 from nsa_cli.core.words import nearest, squeezed
 from nsa_cli.io import json_text, table
+from nsa_cli.io.source import read_source
 from nsa_cli.problems import builtin_names, declared
 from nsa_cli.problems.datasets import read_arrays
-from nsa_cli.problems.rows import json_records, spread_rows
 from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
-from nsa_cli.problems.tables import table_record
+from nsa_cli.problems.tables import json_records, spread_rows, table_record
 from nsa_cli.problems.vocabulary import has_keys, recognise, understood, vocabulary
 
 #: Keys with an option of their own, which need not suit every file.
@@ -73,12 +79,11 @@ def read_instances(
     InputError
         If no problem's format fits, or the data make no instance; with file and line.
     """
-    pairs = []
-    for found in read_each(read_records(source, problem), problem, settings):
-        if isinstance(found, Unread):
-            raise found.error
-        pairs.append((found.problem, found.instance))
-    return pairs
+    found = read_each(read_records(source, problem), problem, settings)
+    for one in found:
+        if isinstance(one, Unread):
+            raise one.error
+    return [(one.problem, one.instance) for one in found if isinstance(one, Found)]
 
 
 def read_each(
@@ -111,6 +116,10 @@ def read_each(
 
 
 def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[str, Any]) -> Found:
+    claim = record.data.get("problem")
+    if problem is not None and claim not in (None, problem.name):
+        message = f"expected an instance of {problem.name}, got one of {shown(claim)}"
+        raise record.source.error(message, record.locate("problem", None))
     its_problem = problem or recognise(record, settings)
     _refuse_ours(record, its_problem)
     check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) not in _OPTIONS})
@@ -121,17 +130,16 @@ def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[st
 def _refuse_ours(record: Record, problem: Problem[Any]) -> None:
     """Refuse what this program writes about instances, and what no instance looks like."""
     keys, where = record.data.keys(), record.source
+    what, key, use = "", "", {}
     if str(record.data.get("format")).startswith("nsa-policy"):
-        message, line = "expected an instance, got a policy", record.locate("format", None)
-        raise where.other(message, line, use={"policy": where.name})
-    if "objective" in keys and not has_keys(record.data, problem):
+        what, key, use = "a policy", "format", {"policy": where.name}
+    elif "objective" in keys and not has_keys(record.data, problem):
         if "solution" in keys:
-            message, line = "expected an instance, got a result", record.locate("solution", None)
-            raise where.other(message, line, use={"init": where.name})
-        if {"feasible", "violation"} <= keys:
-            raise where.other(
-                "expected an instance, got the check of a solution", record.locate("feasible", None)
-            )
+            what, key, use = "a result", "solution", {"init": where.name}
+        elif {"feasible", "violation"} <= keys:
+            what, key = "the check of a solution", "feasible"
+    if what:
+        raise where.other(f"expected an instance, got {what}", record.locate(key, None), use=use)
 
 
 def _settled(record: Record, problem: Problem[Any], settings: Mapping[str, Any]) -> Record:
@@ -151,9 +159,8 @@ def _settled(record: Record, problem: Problem[Any], settings: Mapping[str, Any])
 
 def setting_key(problem: Problem[Any], word: str) -> str | None:
     """Find the key of a record that a setting means."""
-    among = {*problem.settings, *problem.keys, *(key for keys in problem.record_keys for key in keys)}
-    among |= {column.key for column in problem.columns} | set(problem.arrays)
-    return vocabulary(problem).key_of(word, None, among)
+    key = vocabulary(problem).key_of(word, None)
+    return None if key == "problem" else key
 
 
 def check_settings(problems: Sequence[Problem[Any]], settings: Mapping[str, Any]) -> None:
@@ -171,12 +178,11 @@ def check_settings(problems: Sequence[Problem[Any]], settings: Mapping[str, Any]
             continue
         if own is not None:
             raise UsageError(f"{lacking[0].name} has none", option=own)
-        near = nearest(
-            word, [w for key in lacking[0].settings for w in (key, *lacking[0].words.get(key, ()))]
-        )
+        keys = lacking[0].settings
+        near = nearest(word, [spelt for key in keys for spelt in vocabulary(lacking[0]).spelt[key]])
         hint = "" if near is None else f"; the nearest is {near}"
-        known = ", ".join(lacking[0].settings)
-        raise UsageError(f"{lacking[0].name} has no {word!r}; it has {known}{hint}", option="set")
+        message = f"{lacking[0].name} has no {word!r}; it has {', '.join(keys)}{hint}"
+        raise UsageError(message, option="set")
 
 
 def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Record | InputError]:
@@ -191,15 +197,9 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
         _refuse_columns(source, "is read as arrays")
         return list(read_arrays(source, problem))
     if json_text.looks_like_json(source):
-        _refuse_columns(source, "is read as JSON", *(["columns"] if _is_bare(source) else []))
-        records = json_records(source, problem)
-        for record in records:
-            claim = None if isinstance(record, InputError) else record.data.get("problem")
-            if problem is not None and claim not in (None, problem.name):
-                assert isinstance(record, Record)
-                message = f"expected an instance of {problem.name}, got one of {shown(claim)}"
-                raise source.error(message, record.locate("problem", None))
-        return records
+        rows = re.match(r"\s*\[\s*[^{\s]", source.text)  # whose columns may be named
+        _refuse_columns(source, "is read as JSON", "columns" if rows else "")
+        return json_records(source, problem)
     if (found := _format(source, problem)) is not None:
         name, fmt = found
         if not source.reading.of_tables:
@@ -222,6 +222,56 @@ def _format(source: Source, problem: Problem[Any] | None) -> tuple[str, FileForm
     return next(told, by_ending[0] if by_ending else None)
 
 
+class FoundSet(NamedTuple):
+    """An existing set of files.
+
+    Attributes
+    ----------
+    problem : str
+        Its name.
+    form : FileSet
+    stem : str
+        Common part of the files' names.
+    files : dict of str to Path
+        By part.
+    """
+
+    problem: str
+    form: FileSet
+    stem: str
+    files: dict[str, Path]
+
+
+def find_set(path: Path, problem: Problem[Any] | None) -> FoundSet | None:
+    """Find the set of a file, of one problem or of any, by its name and the files beside it.
+
+    Of several sets the one with the most required files wins: a knapsack has all files that bins have.
+    """
+    fitting = []
+    for name, form in declared("file_sets", problem):
+        if (match := re.fullmatch(form.pattern, path.name)) is None:
+            continue
+        begin, end = match.span("part")
+        files = {part: path.with_name(path.name[:begin] + part + path.name[end:]) for part in form.parts}
+        there = {part: file for part, file in files.items() if os.path.isfile(file)}
+        if all(part in there for part, required in form.parts.items() if required):
+            fitting.append(FoundSet(name, form, match["stem"], there))
+    return max(fitting, key=lambda found: sum(found.form.parts.values()), default=None)
+
+
+def read_set(found: FoundSet) -> Record:
+    """Read all the files of a set as one record.
+
+    Raises
+    ------
+    InputError
+        If one of them cannot be read, or they do not go together.
+    """
+    sources = {part: read_source(file) for part, file in found.files.items()}
+    record = found.form.read(found.stem, sources)
+    return replace(record, data={"problem": found.problem, **record.data})
+
+
 def data_records(
     data: Any, problem: Problem[Any] | None = None, reading: Reading | None = None, where: str = ""
 ) -> list[Record | InputError]:
@@ -230,7 +280,7 @@ def data_records(
     Parameters
     ----------
     data : mapping or list
-        Plain, see `nsa_cli.io.plain`.
+        Plain, see `nsa_cli.io.arrays`.
     problem : Problem, optional
         Recognised by default.
     reading : Reading, optional
@@ -245,9 +295,6 @@ def data_records(
     source = Source(where, "", "", None, reading or Reading())
     _refuse_columns(source, "is data in memory")
     if isinstance(data, Mapping):
-        claim = data.get("problem")
-        if problem is not None and claim not in (None, problem.name):
-            raise source.error(f"problem: expected {problem.name}, got {shown(claim)}")
         return [spread_rows(Record(dict(data), source), problem)]
     if not isinstance(data, list):
         raise source.error(f"expected a file, data or an instance, got {shown(data)}")
@@ -256,16 +303,11 @@ def data_records(
     return list(read_arrays(replace(source, arrays=data), problem))
 
 
-def _refuse_columns(source: Source, how: str, *but: str) -> None:
+def _refuse_columns(source: Source, how: str, but: str = "") -> None:
     """Refuse what the user says about a table's columns where there is no table."""
-    given = {name: None for name in source.reading.of_tables if name not in but}
+    given = {name: None for name in source.reading.of_tables if name != but}
     if given:
         raise source.error(f"{how}, which has no columns to tell apart", drop=given)
-
-
-def _is_bare(source: Source) -> bool:
-    """Tell JSON that is lists of rows, whose columns may be named."""
-    return re.match(r"\s*\[\s*[^{\s]", source.text) is not None
 
 
 def read_solution(

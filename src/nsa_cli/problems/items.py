@@ -23,7 +23,9 @@ from nsa_cli.core.instance import (
 )
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.problem import Column, Problem
+from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.core.words import listed
+from nsa_cli.io.tokens import read_numbers
 
 #: Items in all, at most.
 _MOST_ITEMS = 1_000_000
@@ -193,6 +195,38 @@ def _rows_of_items(data: Mapping[str, Any], rows: int) -> NDArray[np.int64]:
         i = int(many.argmax())
         raise DataError(f"copies, element {i + 1}: more than {_MOST_ITEMS} items in all", "copies", i)
     return np.repeat(np.arange(rows), counts)
+
+
+def read_lists(stem: str, sources: Mapping[str, Source], keys: Mapping[str, str]) -> Record:
+    """Read a file set of J. Burkardt (Florida State University): a list of numbers a file.
+
+    Parameters
+    ----------
+    stem : str
+        Name of the instance.
+    sources : mapping of str to Source
+        By part; ``c`` holds the capacity.
+    keys : mapping of str to str
+        Key of the record by part, ``weights`` first.
+
+    Raises
+    ------
+    InputError
+        If there are several capacities, or lists differ in length.
+    """
+    (capacity, *more), at = read_numbers(sources["c"], "capacity")
+    if more:
+        raise sources["c"].error(f"expected one capacity, got {1 + len(more)}", at[-1])
+    lists: dict[str, list[int | float]] = {}
+    lines: dict[str, Sequence[int]] = {}
+    for part, key in keys.items():
+        lists[key], lines[key] = read_numbers(sources[part], key.removesuffix("s"))
+        if (size := len(lists["weights"])) != (got := len(lists[key])):
+            message = f"expected {size} {key} as {sources['w'].name} has weights, got {got}"
+            raise sources[part].error(message, lines[key][-1])
+    data = {"name": stem, "capacity": capacity, **lists}
+    files = {key: sources[part] for part, key in keys.items()}
+    return Record(data, sources["c"], locator({"capacity": at[0], **lines}), files)
 
 
 ItemT = TypeVar("ItemT", bound=ItemInstance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from nsa_cli.core.instance import IdSet, Instance, Number, Solution
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
 from nsa_cli.io import json_text, table
-from nsa_cli.io.numbers import read_number
+from nsa_cli.io.tokens import read_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,41 +90,26 @@ def solution_of(ids: Sequence[Any], problem: Problem[Any], instance: Instance) -
     DataError
         If there is no such reading, or more than one.
     """
-    selected = _selection(ids, problem, instance)
+    elements = instance.elements
+    readings = iter(()) if elements is None else _readings(ids, problem, elements)
     try:
         solution = instance.from_ids(ids)
-    except DataError as error:
-        if instance.elements is None:
-            raise
-        readings = [selected] if selected else []
-        readings += _other_readings(ids, problem, instance.elements)
+    except DataError:
         for how, other in readings:
-            try:
-                return instance.from_ids(other), [how]
-            except DataError:
-                continue
-        raise error from None
-    if selected and selected[1] != list(ids):
+            with contextlib.suppress(DataError):
+                return instance.from_ids(other), [f"read {how}"]
+        raise
+    how, other = next(readings, ("", []))
+    if how == _SELECTION and other != list(ids):
         raise DataError("0 and 1 are ids of items here: cannot tell a selection from a list of ids")
     return solution, []
 
 
-def _selection(ids: Sequence[Any], problem: Problem[Any], instance: Instance) -> tuple[str, list[Any]] | None:
-    """Read a list of 0 or 1 for each item."""
-    elements = instance.elements
-    if elements is None or problem.nested_ids or problem.answer_columns[0] != problem.answer_columns[1]:
-        return None
-    if len(ids) == 1 and len(elements.ids) > 1 and re.fullmatch("[01]+", str(ids[0])):
-        ids = [int(digit) for digit in str(ids[0])]
-    if len(ids) != len(elements.ids) or not all(isinstance(x, int) and x in (0, 1) for x in ids):
-        return None
-    chosen = [x for x, yes in zip(elements.ids, ids, strict=True) if yes]
-    return "read as 0 or 1 for each item", chosen
+_SELECTION = "as 0 or 1 for each item"
 
 
-def _other_readings(
-    ids: Sequence[Any], problem: Problem[Any], elements: IdSet
-) -> Iterator[tuple[str, list[Any]]]:
+def _readings(ids: Sequence[Any], problem: Problem[Any], elements: IdSet) -> Iterator[tuple[str, list[Any]]]:
+    """Give the ids that may be meant, each with how they are read; a selection comes first."""
     size = len(elements.ids)
     if problem.nested_ids:
         groups = [group if isinstance(group, list) else [group] for group in ids]
@@ -134,16 +120,21 @@ def _other_readings(
             bins: dict[Any, list[Any]] = {}
             for item, number in zip(elements.ids, flat, strict=True):
                 bins.setdefault(str(number), []).append(item)
-            yield "read as the bin of each item", list(bins.values())
+            yield "as the bin of each item", list(bins.values())
         return
     tours = problem.answer_columns[0] != problem.answer_columns[1]
     rows = [("", list(ids))]
-    if tours and len(ids) == size + 1:
+    if not tours:
+        digits = size > 1 == len(ids) and re.fullmatch("[01]+", str(ids[0]))
+        marks = [int(digit) for digit in str(ids[0])] if digits else ids
+        if len(marks) == size and all(isinstance(x, int) and x in (0, 1) for x in marks):
+            yield _SELECTION, [x for x, yes in zip(elements.ids, marks, strict=True) if yes]
+    elif len(ids) == size + 1:
         rows += [("the first city again at the end", list(ids[:-1]))] if ids[0] == ids[-1] else []
         rows += [("the number of cities first", list(ids[1:]))] if ids[0] == size else []
     for what, row in rows:
         if what:
-            yield f"read with {what}", row
+            yield f"with {what}", row
         for how, first in _positions(row, size, whole=tours):
             yield f"{how}{' and ' if what else ''}{what}", [elements.ids[x - first] for x in row]
 
@@ -156,50 +147,43 @@ def _positions(ids: Sequence[Any], size: int, *, whole: bool) -> Iterator[tuple[
         there = set(range(first, first + size))
         # Of a few positions a 0 tells that they count from there; from 1 they could count from 0 as well.
         if set(ids) == there if whole else (first == 0 and 0 in ids and set(ids) <= there):
-            yield f"read as positions in the file from {first}", first
+            yield f"as positions in the file from {first}", first
 
 
 def _from_table(source: Source, problem: Problem[Any]) -> list[Any] | None:
     """Read a solution as `Instance.table` lays it out; None if the text has not its header."""
-    order, ids = problem.answer_columns
+    wanted = set(problem.answer_columns)
     first = source.text.lstrip().partition("\n")[0]
-    if not {order, ids} <= {cell.strip() for cell in re.split(r"[,;\t|]", first.lower())}:
+    if not wanted <= {cell.strip() for cell in re.split(r"[,;\t|]", first.lower())}:
         return None
     cells = table.read_table(source)
     headers = cells.headers or []
-    if not {order, ids} <= set(headers):  # one of the cells beside them is a number
+    if not wanted <= set(headers):  # one of the cells beside them is a number
         return None
-    rows = [(row[headers.index(order)], row[headers.index(ids)]) for row in cells.rows]
+    order, ids = map(headers.index, problem.answer_columns)
     if problem.nested_ids:
         groups: dict[str, list[str | Number]] = {}
-        for group, element in rows:
-            groups.setdefault(group, []).append(_token(element))
+        for row in cells.rows:
+            groups.setdefault(row[order], []).append(_token(row[ids]))
         return list(groups.values())
-    numbers = [cells.number(number) for number, _ in rows]
-    places = sorted(range(len(rows)), key=lambda i: -1 if (x := numbers[i]) is None else x)
-    return [_token(rows[i][1]) for i in places]
+    numbers = [cells.number(row[order]) for row in cells.rows]
+    places = sorted(range(len(numbers)), key=lambda i: -1 if (x := numbers[i]) is None else x)
+    return [_token(cells.rows[i][ids]) for i in places]
 
 
 def _from_json(source: Source, problem: Problem[Any]) -> list[ClaimedSolution]:
-    if not re.match(r"\s*(\{|\[\s*\{)", source.text):
-        return [ClaimedSolution(_ids(json_text.loads(source), source))]
-    answers = []
-    for record in json_text.read_records(source):
-        data = record.data
+    if re.match(r"\s*(\{|\[\s*\{)", source.text):
+        results = [record.data for record in json_text.read_records(source)]
+    else:
+        results = [{"solution": json_text.loads(source)}]
+    for data in results:
         if "solution" not in data and "error" in data:
             raise source.error(f"has no solution of {data.get('name')}: {data['error']}")
-        if data.get("problem") not in (None, problem.name):
-            raise source.error(
-                f"holds a solution of {shown(data['problem'])}, expected one of {problem.name}"
-            )
-        answers.append(ClaimedSolution(_ids(data.get("solution"), source), data))
-    return answers
-
-
-def _ids(value: Any, source: Source) -> list[Any]:
-    if not isinstance(value, list):
-        raise source.error("expected a list under the key 'solution'")
-    return value
+        if (other := data.get("problem")) not in (None, problem.name):
+            raise source.error(f"holds a solution of {shown(other)}, expected one of {problem.name}")
+        if not isinstance(data.get("solution"), list):
+            raise source.error("expected a list under the key 'solution'")
+    return [ClaimedSolution(data["solution"], data) for data in results]
 
 
 def _from_text(text: str, nested: bool) -> list[Any]:

@@ -1,30 +1,184 @@
-"""Tables of elements: which problem they are of, and what their columns mean.
+"""Elements laid out as a table: rows of a text, lists or objects of JSON; one column a word.
 
-With a header the words tell. Without one the data tell where they can, and the user where they cannot.
+``{"capacity": 5, "items": [{"value": 3, "weight": 2}, …]}``, ``[{"name": "A", "x": 1, "y": 2}, …]``, one such
+object a line, ``[[0, 12], [12, 0]]``. Headers, or keys, tell what the columns are. Without them the data tell
+where they can, and the user where they cannot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from nsa_cli.core.errors import shown
-from nsa_cli.core.problem import Column, Problem
-from nsa_cli.core.record import Record, locator
-from nsa_cli.core.words import NO_NUMBER, nearest
-from nsa_cli.io.table import Table, to_record
+from nsa_cli.core.errors import InputError, shown
+from nsa_cli.core.problem import Problem
+from nsa_cli.core.record import Record, Source, locator
+from nsa_cli.core.words import NO_NUMBER, nearest, squeezed
+from nsa_cli.io.json_text import JsonValue, dumps, read_values
+from nsa_cli.io.table import Table, table_of
+from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.vocabulary import (
-    Fail,
     Vocabulary,
+    axes_of,
     candidates,
     needs,
     recognise,
+    understood,
     vocabulary,
 )
 
 #: Word that makes all columns distances.
 MATRIX = "matrix"
+
+
+class Columns(NamedTuple):
+    """Elements as columns.
+
+    Attributes
+    ----------
+    values : dict of str to sequence
+        Values, row by row, by words.
+    head_line : callable
+        ``head_line(word)``: line of a word.
+    row_line : callable
+        ``row_line(i)``: line of a row.
+    """
+
+    values: dict[str, Sequence[Any]]
+    head_line: Callable[[str], int | None]
+    row_line: Callable[[int], int | None]
+
+
+def spread(record: Record, columns: Columns, problem: Problem[Any] | None) -> Record:
+    """Add the columns of elements to a record, recognising its problem.
+
+    Raises
+    ------
+    InputError
+        If a word is in the record, too, or the problem cannot be told.
+    """
+
+    def fail(message: str, word: str, row: int | None = None) -> NoReturn:
+        line = columns.head_line(word) if row is None else columns.row_line(row)
+        raise record.source.error(message, line)
+
+    for word in record.data.keys() & columns.values.keys() - {"problem"}:
+        fail(f"{shown(word)} is beside the rows, too", word)
+    if problem is None:
+        problem = recognise(replace(record, data={**record.data, **columns.values}))
+    data = {**record.data, **vocabulary(problem).spread(columns.values, fail)}
+    rows = max(map(len, columns.values.values()), default=0)
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        if key is None or key not in columns.values:
+            return record.locate(key, index)
+        return columns.head_line(key) if index is None or index >= rows else columns.row_line(index)
+
+    return replace(record, data=data, locate=locate)
+
+
+# --- JSON --------------------------------------------------------------------------------------------
+
+
+def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | InputError]:
+    """Read the instances of a JSON text; one that is malformed in a line of its own is an error.
+
+    Raises
+    ------
+    InputError
+        If the whole text is not JSON, or something in it is no instance.
+    """
+    values = read_values(source)
+    objects = [value for value in values if isinstance(value, JsonValue)]
+    if objects and _are_elements([value.value for value in objects], problem):
+        for value in values:
+            if isinstance(value, InputError):
+                raise value  # without it the instance would be another
+        rows = [value.value for value in objects]
+        return [_spread_objects(Record({}, source), rows, lambda i: objects[i].line, problem)]
+    found: list[Record | InputError] = []
+    for value in values:
+        if isinstance(value, InputError):
+            found.append(value)
+        elif isinstance(value.value, list) and value.value and not isinstance(value.value[0], dict):
+            found += _lists(value, problem)
+        elif _are_elements(value.value, problem):
+            found.append(_spread_objects(Record({}, source), value.value, value.line_of, problem))
+        else:
+            found += [spread_rows(record, problem) for record in value.records()]
+    return found
+
+
+def _are_elements(rows: Any, problem: Problem[Any] | None) -> bool:
+    """Tell a list of objects that are cities or items of some problem, if not each has all keys."""
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        return False
+    whole = {word: value for row in rows for word, value in row.items() if value is not None}
+    return any(vocabulary(p).is_element(whole) for p in candidates(problem))
+
+
+def spread_rows(record: Record, problem: Problem[Any] | None) -> Record:
+    """Turn a list of objects in a record into one list a key of theirs.
+
+    Returns
+    -------
+    Record
+        The same if no problem has such objects, or if it is not clear which list they are in.
+
+    Raises
+    ------
+    InputError
+        If a key is in an object twice, or in the record, too.
+    """
+    lists = [key for key, value in record.data.items() if _are_elements(value, problem)]
+    if len(lists) != 1:
+        return record
+    others = {key: value for key, value in record.data.items() if key != lists[0]}
+    rows = record.data[lists[0]]
+    return _spread_objects(replace(record, data=others), rows, lambda i: record.locate(lists[0], i), problem)
+
+
+def _spread_objects(
+    record: Record,
+    rows: Sequence[Mapping[str, Any]],
+    row_line: Callable[[int], int | None],
+    problem: Problem[Any] | None,
+) -> Record:
+    """Add the values of elements to a record, a list a word; words may be written otherwise in each row."""
+    names: dict[str, str] = {}
+    columns: dict[str, Any] = {}
+    for i, row in enumerate(rows):
+        for word, value in row.items():
+            if value is None or record.source.reading.leaves_out(word):
+                continue
+            name = names.setdefault(squeezed(word), word)
+            column = columns.get(name) or columns.setdefault(name, [None] * len(rows))
+            if column[i] is not None:
+                message = f"{shown(name)} and {shown(word)} are in one object; expected one of them"
+                raise record.source.error(message, row_line(i))
+            column[i] = value
+
+    def head_line(word: str) -> int | None:
+        return row_line(next((i for i, value in enumerate(columns[word]) if value is not None), 0))
+
+    return spread(record, Columns(columns, head_line, row_line), problem)
+
+
+def _lists(value: JsonValue, problem: Problem[Any] | None) -> Sequence[Record]:
+    """Read a list of rows as a table without a header, and a list of such lists as arrays."""
+    if axes_of(value.value) == 3:
+        return read_arrays(replace(value.source, arrays=value.value), problem)
+    rows = [row if isinstance(row, list) else [row] for row in value.value]
+    for i, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]) or not all(x is None or type(x) in (int, float, str) for x in row):
+            expected = f"expected {len(rows[0])} numbers or names as in the first one"
+            raise value.error(f"row {i}: {expected}, got {shown(dumps(row))}")
+    cells = [[x if isinstance(x, str) else "null" if x is None else repr(x) for x in row] for row in rows]
+    return [table_record(table_of(value.source, cells, [value.line] * len(rows)), problem)]
+
+
+# --- tables ------------------------------------------------------------------------------------------
 
 
 def table_record(table: Table, problem: Problem[Any] | None) -> Record:
@@ -43,30 +197,25 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
     """
     given = table.source.reading.columns
     if given is not None and given != (MATRIX,):
-        table = _with_columns(table, given)
+        width = len(table.headers or table.rows[0])
+        if len(given) != width:
+            message = f"expected {width} words for the {width} columns, got {len(given)}"
+            raise table.source.error(message, table.first, use={"columns": None})
+        table = replace(table, headers=[word or "-" for word in given])
     if (record := _matrix(table, problem, named=given == (MATRIX,))) is not None:
         return record
-    if table.headers is not None:
-        return _with_header(table, problem)
-    words = vocabulary(_named(table, problem))
-    headers = _header(table, words)
-    record = _with_header(replace(table, headers=headers), problem)
-    if len(_required(words)) <= 1 or words.problem.sense == "min":
-        return record
-    remark = f"without a header the columns are read as {', '.join(headers)}"
-    return replace(record, remarks=(*record.remarks, remark))
-
-
-def _with_columns(table: Table, given: Sequence[str]) -> Table:
-    """Take the user's words as the header; a header that the file has is left out."""
-    width = len(table.headers or table.rows[0])
-    if len(given) != width:
-        message = f"expected {width} words for the {width} columns, got {len(given)}"
-        raise table.source.error(message, table.first, use={"columns": None})
-    return replace(table, headers=[word or "-" for word in given])
-
-
-# --- with a header -----------------------------------------------------------------------------------
+    if table.headers is None:
+        if problem is None:
+            separated = {" ": "blanks", "\t": "tabs"}.get(table.delimiter, shown(table.delimiter))
+            message = f"expected ({needs()}), got a table separated by {separated} with no header"
+            use = {"problem": None}
+            raise table.source.other(f"cannot tell the problem: {message}", table.first, use=use)
+        headers = _header(table, problem)
+        table = replace(table, headers=headers)
+        if len(headers) > 1 and problem.sense == "max":
+            remark = f"without a header the columns are read as {', '.join(headers)}"
+            table = replace(table, remarks=(*table.remarks, remark))
+    return _with_header(table, problem)
 
 
 def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
@@ -75,91 +224,90 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
     Raises
     ------
     InputError
-        If a column is needed and missing, not understood, or one of two that mean the same.
+        If a column is needed and missing, or holds what it should not.
     """
-    fail = _failing(table)
-    columns = _columns(table, fail)
+    places, source = _places(table), table.source
     if problem is None:
-        problem = recognise(Record({**columns}, table.source, locator({}, table.first)))
+        cells: dict[str, Any] = {word: table.columns[at] for word, at in places.items()}
+        problem = recognise(Record(cells, source, locator({}, table.first)))
     words = vocabulary(problem)
     _refuse_solution(table, words)
-    values, lines = _above(table, words)
-    remarks: tuple[str, ...] = ()
-    if table.source.reading.columns and (capacity := _capacity_in_first(table, problem)) is not None:
-        remarks = (f"line {table.lines[0]} is read as the number of items and the capacity {capacity}",)
-        values, lines = {"capacity": capacity, **values}, {"capacity": table.lines[0], **lines}
-        table = replace(table, rows=table.rows[1:], lines=table.lines[1:])
-        columns, fail = {word: cells[1:] for word, cells in columns.items()}, _failing(table)
-    data = words.spread(columns, fail)
-    bound = words.bind(data, fail, table.source.reading)
-    needed = [keys for keys in problem.column_sets if set(keys) <= words.columns.keys()]
-    if needed and not any(set(keys) <= bound.keys() for keys in needed):
-        best = max(needed, key=lambda keys: len(set(keys) & bound.keys()))
-        lacking = words.columns[next(key for key in best if key not in bound)].headers[0]
-        got = shown(", ".join(table.headers or []), 80)
-        fail(f"no column {lacking!r}, which {problem.name} needs; the header has {got}", "")
-    at: dict[Column, int] = {}
-    for key, word in bound.items():
-        if key in words.columns:
-            at[words.columns[key]] = (table.headers or []).index(word)
-        elif key in values:
-            fail(f"{key} is given twice", word)
-        else:
-            values[key], lines[key] = _value(table, key, data[word]), table.lines[0]
-    record = to_record(table, at, values)
-
-    def locate(key: str | None, index: int | None) -> int | None:
-        return lines[key] if key in lines else record.locate(key, index)
-
-    data = {"problem": problem.name, **record.data}
-    return replace(record, data=data, remarks=(*record.remarks, *remarks), locate=locate)
+    notes, lines = _notes(table, words)
+    if source.reading.columns and (capacity := _capacity_in_first(table, problem)) is not None:
+        line = table.lines[0]
+        remark = f"line {line} is read as the number of items and the capacity {capacity}"
+        notes, lines = {"capacity": capacity, **notes}, {"capacity": line, **lines}
+        remarks = (*table.remarks, remark)
+        table = replace(table, rows=table.rows[1:], lines=table.lines[1:], remarks=remarks)
+    keys = {word: words.key_of(word, 1, words.columns) for word in places}
+    for word in places.keys() & notes.keys():
+        if (key := keys[word]) is not None:  # the names of elements beside that of the instance
+            places[key], keys[key] = places.pop(word), key
+    notes = {"problem": problem.name, **notes}
+    record = Record(notes, source, locator(lines, table.lines), remarks=table.remarks)
+    cells = {word: table.columns[at] for word, at in places.items()}
+    record = spread(record, Columns(cells, lambda _: table.first, table.lines.__getitem__), problem)
+    for word, at in places.items():
+        if (key := keys[word]) is not None:
+            record.data[word] = table.values(at, words.columns[key])
+        elif isinstance(text := record.data[word], str):
+            record.data[word] = _value(table, words, word, text)
+    record = understood(record, problem)
+    _check_columns(table, problem, record.data.keys())
+    return record
 
 
-def _failing(table: Table) -> Fail:
-    """Give what raises an error about a header, a line above the table or a row."""
-
-    def fail(message: str, word: str, row: int | None = None, **hints: Any) -> NoReturn:
-        line = table.notes[word].line if word in table.notes else table.first
-        line = line if row is None else table.lines[row]
-        raise table.source.error(message, line, **hints)
-
-    return fail
-
-
-def _above(table: Table, words: Vocabulary) -> tuple[dict[str, Any], dict[str, int]]:
-    """Read the lines above a table: values and lines by key."""
-    settings = [*words.problem.settings, *words.problem.keys]
-    notes = {
-        word: note.text
-        for word, note in table.notes.items()
-        if words.key_of(word, 0, settings) is not None or not _is_remark(table, words, word)
-    }
-    bound = words.bind(notes, _failing(table), table.source.reading)
-    values = {key: _value(table, key, notes[word]) for key, word in bound.items()}
-    return values, {key: table.notes[word].line for key, word in bound.items()}
-
-
-def _value(table: Table, key: str, text: str) -> Any:
-    """Read what holds for a whole table: a number where it can be, unless the key is of a text."""
-    number = None if key in ("name", "comment") else table.number(text)
-    return text if number is None else number
-
-
-def _columns(table: Table, fail: Fail) -> dict[str, tuple[str, ...]]:
-    """Give the cells of each column by its header, without those that are empty or left out."""
-    columns: dict[str, tuple[str, ...]] = {}
+def _places(table: Table) -> dict[str, int]:
+    """Find the column of each header, without those that are empty or left out."""
+    places: dict[str, int] = {}
     for at, header in enumerate(table.headers or []):
-        cells = table.columns[at] if table.rows else ()
-        if header == "-" or table.source.reading.leaves_out(header) or (cells and not any(cells)):
+        empty = table.rows and not any(table.columns[at])
+        if header == "-" or table.source.reading.leaves_out(header) or empty:
             continue
-        if header in columns:
-            fail(f"two columns are called {shown(header)}; expected one", "")
+        if header in places:
+            raise table.source.error(f"two columns are called {shown(header)}; expected one", table.first)
         if not header:
-            fail(f"column {at + 1} has no header", "", use={"columns": None})
-        columns[header] = cells
+            raise table.source.error(f"column {at + 1} has no header", table.first, use={"columns": None})
+        places[header] = at
     if not table.rows:
-        fail("has a header but no rows", "")
-    return columns
+        raise table.source.error("has a header but no rows", table.first)
+    return places
+
+
+def _check_columns(table: Table, problem: Problem[Any], there: Set[str]) -> None:
+    """Check that the columns which a table of a problem needs are there."""
+    headers = {column.key: column.headers[0] for column in problem.columns}
+    needed = [keys for keys in problem.column_sets if set(keys) <= headers.keys()]
+    if needed and not any(set(keys) <= there for keys in needed):
+        best = max(needed, key=lambda keys: len(set(keys) & there))
+        lacking = headers[next(key for key in best if key not in there)]
+        got = shown(", ".join(table.headers or []), 80)
+        message = f"no column {lacking!r}, which {problem.name} needs; the header has {got}"
+        raise table.source.error(message, table.first)
+
+
+def _notes(table: Table, words: Vocabulary) -> tuple[dict[str, Any], dict[str, int]]:
+    """Read the lines above a table: values and lines by word.
+
+    A note with a colon is a remark if it is no key, nor nearly one, nor a word of another problem.
+    """
+    settings = words.problem.settings
+    known = [spelt for key in settings for spelt in words.spelt[key]]
+    notes = {
+        word: _value(table, words, word, note.text)
+        for word, note in table.notes.items()
+        if note.stated
+        or words.key_of(word, 0, [*settings, *words.problem.keys]) is not None
+        or nearest(word, known, 0.8) is not None
+        or words.is_neutral(word)
+    }
+    return notes, {word: table.notes[word].line for word in notes}
+
+
+def _value(table: Table, words: Vocabulary, word: str, text: str) -> Any:
+    """Read what holds for a whole table: a number where it can be, unless the key is of a text."""
+    number = None if words.key_of(word, 0) in ("name", "comment") else table.number(text)
+    return text if number is None else number
 
 
 def _refuse_solution(table: Table, words: Vocabulary) -> None:
@@ -167,31 +315,11 @@ def _refuse_solution(table: Table, words: Vocabulary) -> None:
     order, ids = words.problem.answer_columns
     there = {header.strip().lower() for header in table.headers or ()}
     if {order, ids} <= there and words.key_of(order, 1, words.columns) is None:
-        name = table.source.name
-        raise table.source.other("expected an instance, got a solution", table.first, use={"init": name})
-
-
-def _is_remark(table: Table, words: Vocabulary, word: str) -> bool:
-    """Tell a note that is no key: with a colon, and not nearly a word nor one of another problem."""
-    spelt = words.spellings()
-    near = nearest(word, [w for key in words.problem.settings for w in spelt[key]], 0.8)
-    return not table.notes[word].stated and near is None and not words.is_neutral(word)
+        use = {"init": table.source.name}
+        raise table.source.other("expected an instance, got a solution", table.first, use=use)
 
 
 # --- without a header --------------------------------------------------------------------------------
-
-
-def _named(table: Table, problem: Problem[Any] | None) -> Problem[Any]:
-    """Insist on the user's word for the problem of a table without a header."""
-    if problem is not None:
-        return problem
-    separated = {" ": "blanks", "\t": "tabs"}.get(table.delimiter, shown(table.delimiter))
-    message = f"expected ({needs()}), got a table separated by {separated} with no header"
-    raise table.source.other(f"cannot tell the problem: {message}", table.first, use={"problem": None})
-
-
-def _required(words: Vocabulary) -> tuple[str, ...]:
-    return words.problem.column_sets[0] if words.problem.column_sets else ()
 
 
 def _capacity_in_first(table: Table, problem: Problem[Any]) -> int | float | None:
@@ -204,11 +332,10 @@ def _capacity_in_first(table: Table, problem: Problem[Any]) -> int | float | Non
         return None
     if width > len(problem.column_sets[0]) and any(_counts_up(table, at) for at in (0, width - 1)):
         return None  # a column of ids that goes on in the first line
-    (capacity,) = [x for x in numbers if x != count] or [count]
-    return capacity
+    return next((x for x in numbers if x != count), count)
 
 
-def _header(table: Table, words: Vocabulary) -> list[str]:
+def _header(table: Table, problem: Problem[Any]) -> list[str]:
     """Give a table without a header one: numbers in the order of the contract, texts as names.
 
     Raises
@@ -216,7 +343,7 @@ def _header(table: Table, words: Vocabulary) -> list[str]:
     InputError
         If the numbers allow several readings; spells out the choice.
     """
-    needed = _required(words)
+    columns = {column.key: column for column in problem.columns}
     width = len(table.rows[0])
     numbers = [at for at in range(width) if table.numbers(at) is not None]
     texts = [at for at in range(width) if at not in numbers]
@@ -226,30 +353,26 @@ def _header(table: Table, words: Vocabulary) -> list[str]:
             got = shown(cell) if (cell := table.rows[faults[0]][at]) else "an empty cell"
             message = f"no header, and column {at + 1} has numbers and {got}; cannot tell what it is"
             raise table.source.error(message, table.lines[faults[0]], use={"columns": None})
-    wanted = [words.columns[key].headers[0] for key in needed]
-    label = "name" if "names" in words.columns else None
-    if len(texts) > (label is not None) or not len(needed) <= len(numbers) <= len(needed) + 1:
-        raise table.source.error(
-            f"no header, {len(numbers)} columns of numbers and {len(texts)} of text; {words.problem.name} "
-            f"needs {', '.join(wanted)}",
-            table.first,
-            use={"columns": ",".join(wanted)},
-        )
-    if len(needed) > 1 and (capacity := _capacity_in_first(table, words.problem)) is not None:
+    wanted = [columns[key].headers[0] for key in next(iter(problem.column_sets), ())]
+    if len(texts) > ("names" in columns) or not len(wanted) <= len(numbers) <= len(wanted) + 1:
+        message = f"no header, {len(numbers)} columns of numbers and {len(texts)} of text"
+        message += f"; {problem.name} needs {', '.join(wanted)}"
+        raise table.source.error(message, table.first, use={"columns": ",".join(wanted)})
+    if len(wanted) > 1 and (capacity := _capacity_in_first(table, problem)) is not None:
         first = f"line {table.first} is read as the number of items and the capacity {capacity}"
         why = f"{first}; cannot tell {','.join(wanted)} from {','.join(wanted[::-1])}"
         _ask(table, [wanted, wanted[::-1]], why)
     header = dict.fromkeys(texts, "name")
-    if len(numbers) > len(needed):
+    if len(numbers) > len(wanted):
         ids = [at for at in (numbers[0], numbers[-1]) if _counts_up(table, at)]
         if len(ids) != 1:
-            others = [c.headers[0] for c in words.columns.values() if not c.text and c.key not in needed]
-            third = [[*wanted, others[0]]] if others and not ids else []
-            what = (
-                "the first and the last of which count the rows" if ids else "none of which counts the rows"
-            )
-            why = f"no header, and columns of numbers, {what}: cannot tell what they are"
-            _ask(table, [["id", *wanted], [*wanted, "id"], *third], why)
+            what = "the first and the last of which count the rows"
+            others = []
+            if not ids:
+                what = "none of which counts the rows"
+                others = [c.headers[0] for c in problem.columns if not c.text and c.headers[0] not in wanted]
+            choices = [["id", *wanted], [*wanted, "id"], *([*wanted, other] for other in others[:1])]
+            _ask(table, choices, f"no header, and columns of numbers, {what}: cannot tell what they are")
         numbers.remove(ids[0])
         header[ids[0]] = "id"
     header |= dict(zip(numbers, wanted, strict=True))
@@ -258,10 +381,9 @@ def _header(table: Table, words: Vocabulary) -> list[str]:
 
 def _ask(table: Table, choices: Sequence[Sequence[str]], why: str) -> NoReturn:
     """Refuse a table with the readings that it allows."""
-    spelt = " or ".join(",".join(choice) for choice in choices)
-    raise table.source.error(
-        f"{why}; the columns may be {spelt}", table.first, use={"columns": ",".join(choices[0])}
-    )
+    first, *others = (",".join(choice) for choice in choices)
+    message = f"{why}; the columns may be {' or '.join([first, *others])}"
+    raise table.source.error(message, table.first, use={"columns": first})
 
 
 def _counts_up(table: Table, at: int) -> bool:
@@ -283,20 +405,21 @@ def _matrix(table: Table, given: Problem[Any] | None, *, named: bool) -> Record 
     problem = next((p for p in candidates(given) if MATRIX in p.arrays), None)
     if problem is None or (table.source.reading.columns is not None and not named):
         return None
-    elements = (vocabulary(p).is_element(dict.fromkeys(table.headers or (), 0)) for p in candidates(given))
-    if not named and any(elements):
+    headers = dict.fromkeys(table.headers or (), 0)
+    if not named and any(vocabulary(p).is_element(headers) for p in candidates(given)):
         return None
     rows, lines, names = _unlabelled(table)
     size = len(rows)
     if size < 2 or any(len(row) != size for row in rows):
         if named:
-            message = f"expected as many columns as rows, got {size} rows of {len(rows[0])}"
+            message = f"expected as many columns as rows, got {size} rows of {len(rows[0]) if rows else 0}"
             raise table.source.error(message, table.first)
         return None
     cells = [[_distance(table, cell) for cell in row] for row in rows]
+    both = table.headers is not None and len(table.headers) > size
+    if not named and not both and not _is_square_of_distances(cells):
+        return None
     if not named and table.headers is None:
-        if not _is_square_of_distances(cells):
-            return None
         counted = names is None and size == 3 and _counts_up(replace(table, rows=rows), 0)
         if size == 2 or counted:
             other = ["id", "x", "y"] if counted else ["name", "x", "y"] if names else ["x", "y"]
@@ -308,9 +431,9 @@ def _matrix(table: Table, given: Problem[Any] | None, *, named: bool) -> Record 
             got = shown(rows[i][j]) if rows[i][j] else "an empty cell"
             message = f"matrix: expected a distance in column {j + 1}, got {got}"
             raise table.source.error(message, lines[i])
-    notes, at = _above(table, vocabulary(problem))
+    notes, note_lines = _notes(table, vocabulary(problem))
     data = {"problem": problem.name, MATRIX: cells, **({} if names is None else {"names": names}), **notes}
-    return Record(data, table.source, locator(at, lines), remarks=table.remarks)
+    return Record(data, table.source, locator(note_lines, lines), remarks=table.remarks)
 
 
 def _distance(table: Table, cell: str) -> int | float | str | None:
@@ -322,30 +445,22 @@ def _distance(table: Table, cell: str) -> int | float | str | None:
 def _is_square_of_distances(cells: list[list[int | float | str | None]]) -> bool:
     """Tell a square of numbers with a zero or empty diagonal, and of few rows equal halves, too."""
     size = len(cells)
-    return all(
-        (not cells[i][i] or isinstance(cells[i][i], str))
-        and all(
-            i == j or (cells[i][j] is not None and (size > 3 or cells[i][j] == cells[j][i]))
-            for j in range(size)
-        )
-        for i in range(size)
+    halves = ((cells[i][j], cells[j][i]) for i in range(size) for j in range(i))
+    return all(not row[i] or isinstance(row[i], str) for i, row in enumerate(cells)) and all(
+        None not in pair and (size > 3 or pair[0] == pair[1]) for pair in halves
     )
 
 
 def _unlabelled(table: Table) -> tuple[list[list[str]], list[int], list[str] | None]:
-    """Take names off a square table: the rows of numbers, their lines, and the names."""
-    rows, lines, headers = table.rows, table.lines, table.headers
-    if headers is None and rows and not rows[0][0] and all(rows[0][1:]):
-        headers, rows, lines = rows[0], rows[1:], lines[1:]  # names that are numbers
-    width = len(rows[0]) if rows else 0
-    if width == len(rows) + 1:
-        names = [row[0] for row in rows]
-        numeric = all(table.number(name) is not None for name in names)
-        if headers is not None and headers[1:] != names:
+    """Take names off a table that may be square: the rows of numbers, their lines, and the names."""
+    rows, lines, names = table.rows, table.lines, table.headers
+    if names is None and not rows[0][0] and all(rows[0][1:]):
+        names, rows, lines = rows[0], rows[1:], lines[1:]  # names that are numbers
+    if rows and len(rows[0]) == len(rows) + 1:
+        first = [row[0] for row in rows]
+        if names is None and all(table.number(name) is not None for name in first):
+            return rows, lines, None
+        if names is not None and names[1:] != first:
             return [], [], None
-        if headers is not None or not numeric:
-            return [row[1:] for row in rows], lines, names
-    if headers is not None and width == len(rows):
-        square = _is_square_of_distances([[_distance(table, cell) for cell in row] for row in rows])
-        return (rows, lines, headers) if square else ([], [], None)
-    return (rows, lines, None) if headers is None else ([], [], None)
+        return [row[1:] for row in rows], lines, first
+    return rows, lines, names

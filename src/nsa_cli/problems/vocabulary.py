@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,40 +19,31 @@ from nsa_cli.core.errors import shown, visible
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.reading import Reading
 from nsa_cli.core.record import Record
-from nsa_cli.core.words import listed, misspellings, nearest, squeezed
+from nsa_cli.core.words import listed, nearest, squeezed
 from nsa_cli.problems import all_problems, builtin_names, find_problem
 
-#: Words of data on which no answer depends, whatever the problem.
-HARMLESS = frozenset(
-    map(
-        squeezed,
-        listed(
-            # about the file
-            "comment, comments, description, descriptions, desc, remark, remarks, note, notes, source, "
-            "sources, reference, url, link, author, authors, author email, creator, contact, email, date, "
-            "created, created at, updated, updated at, timestamp, version, license, licence, copyright, "
-            "schema, $schema, format, file, filename, generator, seed, uuid, hash, tags, tag, meta, "
-            "metadata, info, acknowledgements, keywords, language, type, problem type, "
-            # about its numbers
-            "unit, units, weight unit, distance unit, length unit, currency, crs, "
-            # about its elements
-            "kind, category, color, colour, icon, image, brand, maker, country, state, region, county, "
-            "province, continent, address, street, zip, zip code, postcode, postal code, phone, "
-            "population, iso, iso2, iso3, admin"
-        ),
-    )
+
+def _forms(text: str) -> frozenset[str]:
+    """Split a text of words at commas, in the form in which words are compared."""
+    return frozenset(map(squeezed, listed(text)))
+
+
+#: Words of data on which no answer depends, whatever the problem: about the file, its numbers, its elements.
+HARMLESS = _forms(
+    "comment, comments, description, descriptions, desc, remark, remarks, note, notes, source, sources, "
+    "reference, url, link, author, authors, creator, contact, email, date, created, created at, updated, "
+    "updated at, timestamp, version, license, licence, copyright, schema, $schema, format, file, filename, "
+    "generator, seed, uuid, hash, tags, tag, meta, metadata, info, keywords, language, type, problem type, "
+    "unit, units, weight unit, distance unit, length unit, currency, crs, "
+    "kind, category, color, colour, icon, image, brand, country, state, region, county, province, continent, "
+    "address, street, zip, zip code, postcode, postal code, phone, population, iso, iso2, iso3, admin"
 )
 
 #: Words for the number of elements, which must be the number that there is.
-_COUNTS = frozenset(
-    map(
-        squeezed,
-        listed(
-            "n, dimension, size, count, n items, num items, number of items, item count, items count, "
-            "n cities, num cities, number of cities, city count, n nodes, num nodes, number of nodes, "
-            "num locations, number of locations, n points, num points"
-        ),
-    )
+_COUNTS = _forms(
+    "n, dimension, size, count, n items, num items, number of items, item count, items count, n cities, "
+    "num cities, number of cities, city count, n nodes, num nodes, number of nodes, num locations, "
+    "number of locations, n points, num points"
 )
 
 #: Words for keys that every record may have.
@@ -58,6 +51,9 @@ _EVERYWHERE = {
     "name": listed("name, instance, instance name, title, problem name"),
     "best_known": listed("best known, optimum, optimal value, best known value, bks, known optimum"),
 }
+
+#: Words of a file that near ones are looked for, at most: it may have thousands that are not understood.
+_LOOKED_AT = 100
 
 #: Raises an error about a word; further arguments are hints.
 Fail = Callable[..., NoReturn]
@@ -75,6 +71,14 @@ class Vocabulary:
     Parameters
     ----------
     problem : Problem
+
+    Attributes
+    ----------
+    problem : Problem
+    columns : dict of str to Column
+        By their keys.
+    spelt : dict of str to tuple of str
+        All words by key, as they are written here.
     """
 
     def __init__(self, problem: Problem[Any]) -> None:
@@ -86,23 +90,14 @@ class Vocabulary:
         )
         self._axes |= {**problem.arrays, **dict.fromkeys(self.columns, 1), **dict.fromkeys(_EVERYWHERE, 0)}
         self._keys: defaultdict[str, list[str]] = defaultdict(list)
-        self._spelt: dict[str, tuple[str, ...]] = {}
+        self.spelt: dict[str, tuple[str, ...]] = {}
         for key in self._axes:
-            listed = (*_EVERYWHERE.get(key, ()), *problem.words.get(key, ()))
-            column = self.columns[key].headers if key in self.columns else ()
-            self._spelt[key] = (key, *column, *listed)
-            for form in dict.fromkeys(map(squeezed, (key, *column, *listed))):
+            headers = self.columns[key].headers if key in self.columns else ()
+            self.spelt[key] = (key, *headers, *_EVERYWHERE.get(key, ()), *problem.words.get(key, ()))
+            for form in dict.fromkeys(map(squeezed, self.spelt[key])):
                 self._keys[form].append(key)
         self._harmless = HARMLESS | {squeezed(word) for word in problem.harmless}
         self._neutral = {squeezed(word): values for word, values in problem.neutral.items()}
-
-    def spellings(self) -> dict[str, tuple[str, ...]]:
-        """All words by key, as they are written here."""
-        return dict(self._spelt)
-
-    def words(self, key: str) -> list[str]:
-        """All words for a key, in the form in which they are compared."""
-        return [form for form, keys in self._keys.items() if key in keys]
 
     def key_of(self, word: str, axes: int | None, among: Iterable[str] | None = None) -> str | None:
         """Find the key that a word means.
@@ -115,12 +110,12 @@ class Vocabulary:
         among : iterable of str, optional
             The keys that it may mean.
         """
-        own = [word] if word in self._axes else []
-        keys = [*own, *self._keys.get(form := squeezed(word), ())]
+        form = squeezed(word)
+        keys = [*([word] if word in self._axes else ()), *self._keys.get(form, ())]
         keys = [key for key in keys if among is None or key in among]
         fitting = (key for key in keys if axes is None or self._axes[key] in (None, axes))
-        otherwise = None if form in self._neutral or form in self._harmless or form in _COUNTS else keys
-        return next(fitting, otherwise[0] if otherwise else None)
+        otherwise = () if form in self._neutral or form in self._harmless or form in _COUNTS else keys
+        return next(chain(fitting, otherwise), None)
 
     def is_element(self, row: Mapping[str, Any]) -> bool:
         """Tell an object that is a city or an item: its values are those of columns that a table needs."""
@@ -192,68 +187,53 @@ class Vocabulary:
             elif squeezed(word) in _COUNTS and isinstance(value, int) and not isinstance(value, bool):
                 counts.append(word)
             elif not self.is_harmless(word, value):
-                message, hints = self.refusal(word, value, among)
-                fail(message, word, **hints)
-        bound = {key: self.choose(key, words, data, fail) for key, words in found.items()}
-        self._check_counts(bound, counts, data, fail)
+                self._refuse(word, value, among, fail)
+        bound = {key: self._choose(key, words, data, fail) for key, words in found.items()}
+        sizes = [(len(data[w]), key) for key, w in bound.items() if self._axes[key] and axes_of(data[w])]
+        for word in counts:
+            if not sizes:
+                self._refuse(word, data[word], among, fail)
+            size, key = sizes[0]
+            if data[word] != size:
+                fail(f"{word} is {data[word]}, but there are {size} {key}", word)
         return bound
 
     def is_harmless(self, word: str, value: Any = None) -> bool:
         """Tell whether no answer depends on a word and its value."""
         form = squeezed(word)
-        if form in self._neutral:
-            if axes_of(value) != 0:
-                return False
-            return any(
-                x is None or value == x or str(value).lower() == str(x).lower() for x in self._neutral[form]
-            )
-        return form in self._harmless
+        if form not in self._neutral:
+            return form in self._harmless
+        harmless = (
+            x is None or value == x or str(value).lower() == str(x).lower() for x in self._neutral[form]
+        )
+        return axes_of(value) == 0 and any(harmless)
 
     def is_neutral(self, word: str) -> bool:
         """Tell whether a word is of another problem, and harmless with some values."""
         return squeezed(word) in self._neutral
 
-    def choose(self, key: str, words: list[str], data: Mapping[str, Any], fail: Fail) -> str:
+    def _choose(self, key: str, words: list[str], data: Mapping[str, Any], fail: Fail) -> str:
         """Choose the word of a key: of several names the one listed first; others must all say the same."""
-        column = self.columns.get(key)
-        if column is not None and column.text:
-            forms = self.words(key)
-            return min(words, key=lambda word: forms.index(squeezed(word)) if squeezed(word) in forms else -1)
+        if key in self.columns and self.columns[key].text:
+            forms = [*map(squeezed, self.spelt[key])]
+            return min(words, key=lambda word: forms.index(squeezed(word)))
         for word in words[1:]:
             if str(data[word]) != str(data[words[0]]):
                 message = f"{shown(words[0])} and {shown(word)} mean the same; expected one of them"
                 fail(message, word, **_leave_out(word))
         return words[0]
 
-    def _check_counts(
-        self, bound: Mapping[str, str], counts: list[str], data: Mapping[str, Any], fail: Fail
-    ) -> None:
-        sizes = {
-            key: len(data[word]) for key, word in bound.items() if self._axes[key] and axes_of(data[word])
-        }
-        for word in counts:
-            if not sizes:
-                message, hints = self.refusal(word)
-                fail(message, word, **hints)
-            if data[word] != next(iter(sizes.values())):
-                key, size = next(iter(sizes.items()))
-                fail(f"{word} is {data[word]}, but there are {size} {key}", word)
-
-    def refusal(
-        self, word: str, value: Any = None, among: Iterable[str] | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        """Say why a word is refused, and what helps: the nearest word of some keys, or to leave it out."""
+    def _refuse(self, word: str, value: Any, among: Iterable[str] | None, fail: Fail) -> NoReturn:
+        """Refuse a word with what helps: the nearest word of some keys, or to leave it out."""
         if squeezed(word) in self._neutral:
-            shown_value = "" if value is None else f" {shown(value)}"
-            return f"{shown(word)}{shown_value} is not supported; an answer without it would be wrong", {}
+            message = f"{shown(word)} {shown(value)} is not supported; an answer without it would be wrong"
+            fail(message, word)
         keys = [key for key in self._axes if among is None or key in among]
-        near = nearest(word, [spelt for key in keys for spelt in self._spelt[key]])
+        near = nearest(word, [spelt for key in keys for spelt in self.spelt[key]])
         known = ", ".join(key for key in keys if key != "problem")
-        help_ = (
-            f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
-        )
-        message = f"{shown(word)} is not understood, and an answer may depend on it; {help_}"
-        return message, _leave_out(word)
+        what = f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
+        message = f"{shown(word)} is not understood, and an answer may depend on it; {what}"
+        fail(message, word, **_leave_out(word))
 
 
 def _leave_out(word: str) -> dict[str, Any]:
@@ -291,7 +271,11 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
     bound = vocabulary(problem).bind(record.data, fail, record.source.reading)
     if list(bound) == list(record.data) == list(bound.values()):
         return record
-    return record.revised({key: record.data[word] for key, word in bound.items()}, bound)
+
+    def locate(key: str | None, index: int | None) -> int | None:
+        return record.locate(bound.get(key or "", key), index)
+
+    return replace(record, data={key: record.data[word] for key, word in bound.items()}, locate=locate)
 
 
 # --- which problem -----------------------------------------------------------------------------------
@@ -318,13 +302,11 @@ def recognise(record: Record, settings: Mapping[str, Any] = {}) -> Problem[Any]:
     """
     data, source = {**record.data, **settings}, record.source
     if (name := data.get("problem")) is not None:
-        if name in builtin_names():
-            return find_problem(name)
-        for problem in all_problems():
+        known = all_problems() if name not in builtin_names() else [find_problem(name)]
+        for problem in known:
             if problem.name == name:
                 return problem
-        known = ", ".join(p.name for p in all_problems())
-        message = f"problem: expected one of {known}, got {shown(name)}"
+        message = f"problem: expected one of {', '.join(p.name for p in known)}, got {shown(name)}"
         raise source.error(message, record.locate("problem", None))
     fitting = [p for p in all_problems() if has_keys(data, p)]
     if fitting:
@@ -333,8 +315,13 @@ def recognise(record: Record, settings: Mapping[str, Any] = {}) -> Problem[Any]:
     required = [key for p in all_problems() for keys in p.record_keys for key in keys if len(key) > 3]
     rows = [row for value in data.values() if isinstance(value, list) for row in value[:1]]
     words = [*data, *(word for row in rows if isinstance(row, dict) for word in row)]
-    hint = misspellings(words, required, 0.75)
-    message = f"cannot tell the problem from the keys {got}; expected ({needs()}){hint}"
+    near = ((word, nearest(word, required, 0.75)) for word in islice(dict.fromkeys(words), _LOOKED_AT))
+    hints = [
+        f"; the nearest word to {shown(word)} is {known!r}"
+        for word, known in near
+        if known is not None and squeezed(known) != squeezed(word)
+    ]
+    message = f"cannot tell the problem from the keys {got}; expected ({needs()}){''.join(hints[:2])}"
     raise source.other(message, record.locate(None, None))
 
 

@@ -211,7 +211,7 @@ class UserInstance(Instance):
             solution = np.array(ids)
             if solution.dtype.kind not in "biuf":
                 solution = solution.astype(np.float64)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             raise DataError(f"expected a solution like {like}, got {shown(ids)}") from None
         if (why := self.fault(solution)) is not None:
             raise DataError(why)

@@ -21,11 +21,17 @@ from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.problem import Column
 from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.core.words import squeezed
-from nsa_cli.io.numbers import read_number
-from nsa_cli.io.table import read_table, to_record
-from nsa_cli.io.tokens import Line, read_numbers, read_one_by_one, split_lines, to_count, to_number
-from nsa_cli.problems.items import COPIES
-from nsa_cli.problems.sets import read_lists
+from nsa_cli.io.table import read_table
+from nsa_cli.io.tokens import (
+    Line,
+    read_number,
+    read_numbers,
+    read_one_by_one,
+    split_lines,
+    to_count,
+    to_number,
+)
+from nsa_cli.problems.items import COPIES, read_lists
 
 
 def read_bpplib(source: Source) -> list[Record]:
@@ -149,6 +155,8 @@ def read_packingsolver(stem: str, sources: Mapping[str, Source]) -> Record:
 
 def _table(source: Source, columns: Sequence[Column]) -> Record:
     table = read_table(source)
+    if not table.rows:
+        raise source.error("has a header but no rows", table.first)
     bound: dict[Column, int] = {}
     for at, header in enumerate(table.headers or []):
         values = {row[at] for row in table.rows} - {"", "0", "-1"}
@@ -158,4 +166,5 @@ def _table(source: Source, columns: Sequence[Column]) -> Record:
         bound |= {column: at for column in columns if squeezed(header) in column.headers}
     if columns[0] not in bound:
         raise source.error(f"no column 'X', which {source.name} needs", table.first)
-    return to_record(table, bound)
+    data = {column.key: table.values(at, column) for column, at in bound.items()}
+    return Record(data, source, locator({}, table.lines))

@@ -26,7 +26,7 @@ from nsa_cli.core.errors import shown
 from nsa_cli.core.exact import exact_sum
 from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.io.tokens import Line, read_numbers, read_one_by_one, split_lines, to_count, to_number
-from nsa_cli.problems.sets import read_lists
+from nsa_cli.problems.items import read_lists
 
 
 def read_standard(source: Source) -> list[Record]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from nsa_cli.core.folder import deferred
 from nsa_cli.core.problem import FileFormat, FileSet
 from nsa_cli.core.record import Source
-from nsa_cli.io.numbers import read_number
-from nsa_cli.io.tokens import shape, split_lines
+from nsa_cli.io.tokens import read_number, shape, split_lines
 
 _FORMATS = "nsa_cli.problems.knapsack.formats"
 

@@ -7,8 +7,7 @@ import re
 from nsa_cli.core.folder import deferred
 from nsa_cli.core.problem import FileFormat
 from nsa_cli.core.record import Source
-from nsa_cli.io.numbers import read_number
-from nsa_cli.io.tokens import split_lines
+from nsa_cli.io.tokens import read_number, split_lines
 
 _TSPLIB, _LABELLED = "nsa_cli.problems.tsp.formats.tsplib", "nsa_cli.problems.tsp.formats.labelled"
 
