@@ -102,16 +102,16 @@ def test_nothing_in_the_current_directory_is_run(tmp_path, cities, cold, kernels
     folder = tmp_path / "hostile"
     folder.mkdir()
     for name in (
-        "numba",
-        "random",
         "json",
-        "numpy",
-        "torch",
-        "yaml",
         "llvmlite",
-        "scipy",
         "nsa_cli",
+        "numba",
+        "numpy",
+        "random",
+        "scipy",
+        "torch",
         "typer",
+        "yaml",
     ):
         (folder / f"{name}.py").write_text(f"import os\nos.write(2, b'{name} ran')\nos._exit(9)\n")
     command = [sys.executable, "-P", "-c", "import os, sys; from nsa_cli.__main__ import run; run()"]
@@ -121,5 +121,5 @@ def test_nothing_in_the_current_directory_is_run(tmp_path, cities, cold, kernels
         if Path(start[0]).exists():
             done = subprocess.run(start, cwd=folder, env=environment, capture_output=True, text=True)
             assert (done.returncode, "ran" in done.stderr) == (0, False), done.stderr
-    time.sleep(1)
+    time.sleep(1)  # for a process that goes on compiling
     assert {path.suffix for path in folder.iterdir()} == {".py"}
