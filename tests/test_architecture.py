@@ -4,7 +4,6 @@ import ast
 import re
 import subprocess
 import sys
-from collections import defaultdict
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -35,9 +34,6 @@ BELOW = {
     "kernels",
     "version": "",
 }
-
-#: Names of classes that the folders of several problems have, each for the same purpose.
-SHARED = {"Work", "Paper", "Relative", "Squares"}
 
 
 def room(path):
@@ -98,14 +94,6 @@ def test_no_modules_import_each_other_in_a_circle():
     TopologicalSorter(graph).prepare()  # a CycleError names the circle
 
 
-def test_options_are_parsed_in_one_place():
-    """From there on nothing is text; what files hold is read."""
-    for path in FILES:
-        if path != SOURCE / "core" / "options.py":
-            for node in ast.walk(TREES[path]):
-                assert not (isinstance(node, ast.FunctionDef) and node.name.startswith("parse_")), path
-
-
 def test_only_the_command_line_spells_options():
     """Messages elsewhere name options as data; a lone flag is an argument for another program."""
     spelt = []
@@ -115,17 +103,6 @@ def test_only_the_command_line_spells_options():
             if node not in docstrings and " " in text and re.search(r"(?<![\w-])--[a-z]", text):
                 spelt.append(f"{path}:{node.lineno}")
     assert spelt == []
-
-
-def test_class_names_are_told_apart():
-    """One name, one class; but for those that every problem has."""
-    homes = defaultdict(list)
-    for path in FILES:
-        for node in TREES[path].body:
-            if isinstance(node, ast.ClassDef):
-                homes[node.name.lstrip("_")].append(module(path))
-    shared = {name: where for name, where in homes.items() if len(where) > 1 and name not in SHARED}
-    assert shared == {}
 
 
 def test_imports_point_down():

@@ -157,23 +157,17 @@ def test_answers_without_a_compiler_are_the_same():
     assert answers(NUMBA) == answers(("torch",))
 
 
-@pytest.mark.parametrize(
-    ("command", "line"),
-    [
-        (
-            "solve graph.json --problem maxcut.py:MaxCut",
-            "a problem of your own needs Numba: pip install numba",
-        ),
-        ("train knapsack --epochs 1", "training needs Numba: pip install numba"),
-        ("solve capitals.csv", "no machine code came with nsa, needs Numba: pip install numba"),
-    ],
-)
-def test_what_needs_a_compiler_asks_for_it_in_a_line(command, line, tmp_path):
+def test_what_needs_a_compiler_asks_for_it_in_a_line(tmp_path):
     """With what installs it; the last one is a machine that no library was made for."""
     for name in ("maxcut.py", "capitals.csv"):
         shutil.copy(ROOT / "examples" / name, tmp_path)
     (tmp_path / "graph.json").write_text('{"weights": [[0, 1], [1, 0]]}')
-    mode = {"NSA_KERNELS": "jit"} if "capitals" in command else {}
-    done = run(*command.split(), without=NUMBA, folder=tmp_path, **mode)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert line in done.stderr
+    commands = {
+        "solve graph.json --problem maxcut.py:MaxCut": "a problem of your own needs Numba",
+        "train knapsack --epochs 1": "training needs Numba",
+        "solve capitals.csv": "no machine code came with nsa, needs Numba",
+    }
+    done = run(*commands, without=NUMBA, code=COMMANDS, folder=tmp_path, NSA_KERNELS="jit")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [[2, ""]] * 3
+    for line, words in zip(done.stderr.splitlines(), commands.values(), strict=True):
+        assert line.endswith(f"{words}: pip install numba")

@@ -134,15 +134,6 @@ def test_what_cannot_be_read_is_one_line(nsa, square, tmp_path):
         assert word in done.err
 
 
-def test_optimal_tours_of_tsplib_check_out(nsa, shared):
-    """The published tours have the published lengths."""
-    folder = shared / "data" / "tsplib"
-    for name, length in (("berlin52", 7542), ("att48", 10628), ("brg180", 1950)):
-        verdict = nsa("check", folder / f"{name}.tsp", folder / f"{name}.opt.tour", *AS_JSON).json
-        assert (verdict["feasible"], verdict["objective"]) == (True, length)
-        assert verdict["bound"]["value"] <= length
-
-
 @pytest.mark.parametrize(
     ("text", "code"),
     [

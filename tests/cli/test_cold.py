@@ -1,6 +1,5 @@
 """Where own functions still have to be compiled, nobody waits beyond a limit; the next run has them."""
 
-import fcntl
 import json
 import os
 import signal
@@ -41,8 +40,8 @@ def cities(tmp_path):
 def test_a_limit_is_kept_while_functions_compile_and_the_answer_is_a_start(nsa_process, graph, cold):
     """Improved by a descent in Python."""
     begin = time.monotonic()
-    done = nsa_process("solve", graph, "--problem", MAXCUT, "--time-limit", 1, env=cold)
-    assert time.monotonic() - begin < 1 + PATIENCE
+    done = nsa_process("solve", graph, "--problem", MAXCUT, "--time-limit", 2, env=cold)
+    assert time.monotonic() - begin < 2 + PATIENCE
     found = done.json
     assert (found["status"], found["found_by"], found["steps"]) == ("time_limit", "start", 0)
     told, *warned = done.err.splitlines()
@@ -56,21 +55,6 @@ def test_an_interrupt_while_functions_compile_gives_the_start(interrupted, graph
     (done,) = interrupted(*command, numbers=[signal.SIGINT], after="compiling", env=cold)
     assert (done.code, done.json["status"]) == (130, "interrupted")
     assert "Traceback" not in done.err
-
-
-@pytest.mark.slow
-def test_what_a_short_run_leaves_uncompiled_the_next_one_finds(nsa_process, graph, cold):
-    """A process of low priority goes on, one at a time, and says nothing."""
-    for _ in range(2):
-        done = nsa_process("solve", graph, "--problem", MAXCUT, "--time-limit", 1, env=cold)
-        assert done.json["steps"] == 0
-    (lock,) = Path(cold["XDG_CACHE_HOME"]).rglob("lock")
-    time.sleep(5)
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # as long as it is at it
-    done = nsa_process("solve", graph, "--problem", MAXCUT, "--time-limit", 5, env=cold)
-    assert done.json["steps"] > 0
-    assert done.err == ""
 
 
 #: Tells in which thread the compiler is first imported, and goes no further.
@@ -101,7 +85,7 @@ def test_nothing_in_the_current_directory_is_run(tmp_path, cities, cold, kernels
     """Whatever a module there is called, and whichever process would import it."""
     folder = tmp_path / "hostile"
     folder.mkdir()
-    for name in (
+    for name in [
         "json",
         "llvmlite",
         "nsa_cli",
@@ -112,14 +96,17 @@ def test_nothing_in_the_current_directory_is_run(tmp_path, cities, cold, kernels
         "torch",
         "typer",
         "yaml",
-    ):
+    ]:
         (folder / f"{name}.py").write_text(f"import os\nos.write(2, b'{name} ran')\nos._exit(9)\n")
-    command = [sys.executable, "-P", "-c", "import os, sys; from nsa_cli.__main__ import run; run()"]
-    command += ["solve", str(cities), "--time-limit", "1"]
+    script = Path(sys.executable).with_name("nsa")
+    start = [script] if script.exists() and not kernels else [sys.executable, "-P", "-c", RUN]
+    words = [*start, "solve", cities, "--time-limit", "1"]
     environment = {**cold, "NSA_KERNELS": kernels}
-    for start in (command, [str(Path(sys.executable).with_name("nsa")), *command[4:]]):
-        if Path(start[0]).exists():
-            done = subprocess.run(start, cwd=folder, env=environment, capture_output=True, text=True)
-            assert (done.returncode, "ran" in done.stderr) == (0, False), done.stderr
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+    assert (done.returncode, "ran" in done.stderr) == (0, False), done.stderr
     time.sleep(1)  # for a process that goes on compiling
     assert {path.suffix for path in folder.iterdir()} == {".py"}
+
+
+#: As the script has it.
+RUN = "from nsa_cli.__main__ import run; run()"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import random
 import re
 import signal
 import subprocess
@@ -26,8 +24,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 #: Steps of some tenths of a second for each of the instances below.
 LONG = ("--seed", 1, "--steps", 40_000, "--chains", 2, "--no-bound", "--threads", 1)
-
-linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
 
 def run(*words):
@@ -164,7 +160,7 @@ def test_an_instance_that_ends_its_worker_is_named(nsa, tmp_path):
     assert len(keys(tmp_path / "out")) == 2
 
 
-@linux
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize(
     ("jobs", "number"),
     [(1, signal.SIGTERM), (1, signal.SIGKILL), (2, signal.SIGINT), (2, signal.SIGKILL)],
@@ -210,16 +206,6 @@ def test_progress_on_a_terminal(nsa, towns, tmp_path, monkeypatch):
     assert nsa("solve", towns, "-o", f"{tmp_path}/new/", *LONG, "--quiet").err == ""
 
 
-@pytest.mark.parametrize("word", ["solve", "benchmark"])
-def test_torchrun_is_refused(nsa, towns, monkeypatch, word):
-    """Before anything is read, with what to use instead."""
-    for name, value in {"RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "localhost", "MASTER_PORT": 1}.items():
-        monkeypatch.setenv(name, str(value))
-    done = nsa(word, towns)
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "nsa: error: torchrun is for trainings; use --jobs N or --cluster ADDRESS\n"
-
-
 def test_a_cluster_that_is_not_there_is_named(nsa, towns, monkeypatch):
     """In a line."""
     pytest.importorskip("distributed")
@@ -227,30 +213,3 @@ def test_a_cluster_that_is_not_there_is_named(nsa, towns, monkeypatch):
     done = nsa("solve", towns, "--cluster", "tcp://127.0.0.1:1", "--steps", 50)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert "--cluster: no scheduler answers at tcp://127.0.0.1:1: " in done.err
-
-
-@linux
-@pytest.mark.study
-@pytest.mark.parametrize("victim", ["alone", "jobs", "worker"])
-def test_killed_at_random_moments(nsa, towns, alone, tmp_path, victim):
-    """Twenty times: nothing is lost but what was under way, and nothing is double."""
-    jobs = () if victim == "alone" else ("--jobs", 2)
-    for moment in range(20):
-        chance, out = random.Random(f"{victim} {moment}"), tmp_path / str(moment)
-        words = ("solve", towns, "-o", f"{out}/", *LONG, *jobs)
-        process = start(*words)
-        time.sleep(chance.uniform(0, 5.0))
-        workers = children(process.pid)
-        target = chance.choice(workers) if victim == "worker" and workers else process.pid
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(target, signal.SIGKILL)
-        _, err = process.communicate(timeout=120)
-        assert target == process.pid or process.returncode == 0, err
-        written = count(out)
-        told = len(keys(out)) if (out / "journal.jsonl").exists() else 0
-        assert told >= written
-        done = nsa(*words)
-        assert done.code == 0, done.err
-        assert not told or f"{told} of 14 instances are in" in done.err
-        assert len(set(keys(out))) == len(keys(out)) == 14
-        assert answers(out) == alone

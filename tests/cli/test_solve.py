@@ -1,6 +1,5 @@
 """`nsa solve` as a user meets it."""
 
-import gzip
 import json
 import re
 
@@ -28,25 +27,6 @@ def test_the_result_has_the_keys_of_the_contract(nsa, square):
     assert set(result["seconds"]) == {"load", "setup", "solve", "bound", "total"}
 
 
-INSTANCES = {
-    "knapsack": ({"values": [6, 10, 12], "weights": [1, 2, 3], "capacity": 5}, 22, [2, 3]),
-    "bin": ({"weights": [4, 8, 1, 4, 2, 1], "capacity": 10}, 2, None),
-    "tsp": ({"coords": [[0, 0], [0, 1], [1, 1], [1, 0]]}, 4.0, None),
-    "rosenbrock": ({"a": 1, "b": 100}, pytest.approx(0, abs=1e-3), None),
-}
-
-
-@pytest.mark.parametrize("name", list(INSTANCES))
-def test_every_problem_is_recognised_and_solved(nsa, tmp_path, name):
-    """By its keys alone; small instances to the optimum."""
-    data, objective, solution = INSTANCES[name]
-    path = tmp_path / "instance.json"
-    path.write_text(json.dumps(data))
-    result = nsa("solve", path, "--seed", 3).json
-    assert (result["problem"], result["objective"]) == (name, objective)
-    assert solution in (None, result["solution"])
-
-
 def test_the_same_seed_gives_the_same_answer_whatever_else_is_asked(nsa, tmp_path):
     """Log level and threads change nothing; another seed does; a drawn seed is told."""
     path = tmp_path / "cities.json"
@@ -60,14 +40,6 @@ def test_the_same_seed_gives_the_same_answer_whatever_else_is_asked(nsa, tmp_pat
         assert (again["solution"], again["objective"]) == (first["solution"], first["objective"])
     assert drawn["solution"] != first["solution"]
     assert nsa(*quick, "--seed", drawn["seed"]).json["solution"] == drawn["solution"]
-
-
-def test_standard_input_and_compressed_files_are_read(nsa, square, tmp_path):
-    """``-`` reads a pipe; a gzip file is its content."""
-    assert nsa("solve", "-", *QUICK, data=square.read_text()).json["objective"] == 140
-    packed = tmp_path / "square.tsp.gz"
-    packed.write_bytes(gzip.compress(square.read_bytes()))
-    assert nsa("solve", packed, *QUICK).json["objective"] == 140
 
 
 @pytest.mark.parametrize(
@@ -140,16 +112,6 @@ def test_missing_data_are_given_by_options(nsa, tmp_path):
     assert valley["solution"] == pytest.approx([2, 4], abs=0.1)
     typo = nsa("solve", table, "--capacity", 11, "--set", "capcity=11")
     assert (typo.code, "capcity" in typo.err) == (2, True)
-
-
-def test_known_optima_give_a_gap(nsa, tmp_path):
-    """Relative to the best known; 0 when it is reached."""
-    path = tmp_path / "b.json"
-    path.write_text(json.dumps({"weights": [5, 5, 5, 5], "capacity": 10, "best_known": 2}))
-    result = nsa("solve", path, *QUICK).json
-    assert (result["objective"], result["best_known"], result["gap"]) == (2, 2, 0.0)
-    path.write_text(json.dumps({"weights": [6, 6], "capacity": 10, "best_known": 1}))
-    assert nsa("solve", path, *QUICK).json["gap"] == 1.0
 
 
 BAD = {
