@@ -17,8 +17,6 @@ import pytest
 
 import nsa_cli as nsa
 from nsa_cli import pool as pool_module
-from nsa_cli.bench.benchmark import prepare
-from nsa_cli.bench.choose import Request
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.pool import HERE, LostError, Pool, Unit, _Waiting, ahead
 from nsa_cli.solver.settings import Settings
@@ -262,19 +260,6 @@ def test_errors_are_the_same_after_a_pickle(error):
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
-@pytest.mark.parametrize("budget", [None, (0.01,)])
-def test_portions_of_benchmarks_travel(problem, budget):
-    """With one instance each, and the problem as it is found there."""
-    size = (problem.paper_sizes or (2,))[0]
-    ready = prepare(Request(what=(problem.name,), sizes=(size,), count=3, budget=budget))
-    for unit in ready.units:
-        again = pickle.loads(pickle.dumps(unit.payload.apart()))
-        assert again.suite.problem is problem
-        assert len(again.suite.tasks) == len(again.places) == len(unit.payload.places)
-        assert again.suite.names == tuple(unit.payload.suite.names[place] for place in unit.payload.places)
-        assert [solver.name for solver in again.solvers] == [s.name for s in unit.payload.solvers]
-
-
 def test_a_time_limit_counts_from_the_same_moment_elsewhere(monkeypatch):
     """On a machine whose clock began a thousand seconds later."""
     sent = pickle.dumps(SolveTasks(Settings(time_limit=5, started=time.monotonic() - 2)))
@@ -333,16 +318,11 @@ def test_a_cluster_does_all_units_though_a_worker_is_killed(cluster):
     assert sorted(found) == sorted((place, result.objective) for place, result in shared(HERE, some, do))
 
 
-def test_a_cluster_stops_when_it_is_asked_to(cluster, work, tmp_path):
-    """What is under way ends, and the workers are free for others."""
-    pool, *_ = cluster
-    assert list(shared(pool, units(50), work.waits, lambda: len(began(tmp_path)) == 2)) == []
-    assert sorted(shared(pool, units(9), work.squares)) == [(k, k * k) for k in range(9)]
-
-
-def test_what_is_wrong_with_a_cluster_is_said(cluster, work, monkeypatch):
-    """A scheduler that has gone, or is not there; no workers; functions that workers do not have."""
+def test_a_cluster_stops_and_what_is_wrong_with_it_is_said(cluster, work, tmp_path, monkeypatch):
+    """What is under way ends when it is asked to, and workers are free; errors; no workers; no scheduler."""
     pool, scheduler, workers = cluster
+    assert list(shared(pool, units(50), work.waits, lambda: len(began(tmp_path)) == 2)) == []
+    assert sorted(shared(pool, units(50), work.squares)) == SQUARES
     with pytest.raises(InputError, match="file:8: broken"):
         list(shared(pool, units(3), work.fails))
     with pytest.raises(pool_module.ClusterError, match=f"the cluster at {pool.cluster}: ZeroDivisionError"):

@@ -1,6 +1,5 @@
 """Where own functions still have to be compiled, nobody waits beyond a limit; the next run has them."""
 
-import json
 import os
 import signal
 import subprocess
@@ -8,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-MAXCUT = f"{Path(__file__).parents[2] / 'examples' / 'maxcut.py'}:MaxCut"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MAXCUT = f"{EXAMPLES}/maxcut.py:MaxCut"
 
 #: Seconds that an answer may be late where other work is done beside.
 PATIENCE = 15
@@ -27,13 +26,6 @@ def cold(tmp_path):
 def graph(nsa, tmp_path):
     path = tmp_path / "graph.json"
     assert nsa("generate", MAXCUT, "--size", 60, "--seed", 1, "-o", path).code == 0
-    return path
-
-
-@pytest.fixture
-def cities(tmp_path):
-    path = tmp_path / "cities.json"
-    path.write_text(json.dumps({"coords": np.random.default_rng(7).random((200, 2)).tolist()}))
     return path
 
 
@@ -81,7 +73,7 @@ def test_nothing_is_compiled_where_a_user_waits(cold):
 
 
 @pytest.mark.parametrize("kernels", ["jit", ""])
-def test_nothing_in_the_current_directory_is_run(tmp_path, cities, cold, kernels):
+def test_nothing_in_the_current_directory_is_run(tmp_path, cold, kernels):
     """Whatever a module there is called, and whichever process would import it."""
     folder = tmp_path / "hostile"
     folder.mkdir()
@@ -100,7 +92,7 @@ def test_nothing_in_the_current_directory_is_run(tmp_path, cities, cold, kernels
         (folder / f"{name}.py").write_text(f"import os\nos.write(2, b'{name} ran')\nos._exit(9)\n")
     script = Path(sys.executable).with_name("nsa")
     start = [script] if script.exists() and not kernels else [sys.executable, "-P", "-c", RUN]
-    words = [*start, "solve", cities, "--time-limit", "1"]
+    words = [*start, "solve", EXAMPLES / "valley.json", "--time-limit", "1"]
     environment = {**cold, "NSA_KERNELS": kernels}
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
     assert (done.returncode, "ran" in done.stderr) == (0, False), done.stderr

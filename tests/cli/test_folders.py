@@ -132,14 +132,6 @@ def test_a_folder_without_instances_is_an_error(nsa, tmp_path, monkeypatch):
     assert nsa("solve", place).err == f"nsa: error: {place}: cannot be read: no permission\n"
 
 
-def test_parts_of_one_instance_count_once(tmp_path):
-    """As they do when they are named."""
-    for part, text in {"c": "10\n", "w": "3\n4\n5\n", "p": "1\n2\n3\n"}.items():
-        (tmp_path / f"p01_{part}.txt").write_text(text)
-    found = read_inputs([str(tmp_path)])
-    assert (len(found.items), found.skipped) == (1, [])
-
-
 def test_the_folder_of_the_instances_is_none_for_answers(nsa, folder):
     """By whatever name."""
     for output in (f"{folder}/", f"{folder}/../in/"):
