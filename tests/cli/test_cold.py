@@ -31,9 +31,12 @@ def graph(nsa, tmp_path):
 
 def test_a_limit_is_kept_while_functions_compile_and_the_answer_is_a_start(nsa_process, graph, cold):
     """Improved by a descent in Python."""
-    begin = time.monotonic()
-    done = nsa_process("solve", graph, "--problem", MAXCUT, "--time-limit", 2, env=cold)
-    assert time.monotonic() - begin < 2 + PATIENCE
+    for limit in (1, 4, 16):  # on a busy machine a process may take as long to begin
+        begin = time.monotonic()
+        done = nsa_process("solve", graph, "--problem", MAXCUT, "--time-limit", limit, env=cold)
+        assert time.monotonic() - begin < limit + PATIENCE
+        if "compiling" in done.err:
+            break
     found = done.json
     assert (found["status"], found["found_by"], found["steps"]) == ("time_limit", "start", 0)
     told, *warned = done.err.splitlines()
