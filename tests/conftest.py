@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import torch
 import nsa_cli as nsa
 from nsa_cli.problems import builtin_names
 
-from helpers import environment
+from helpers import command, environment
 
 #: Test data that is not part of the project; tests that need it skip without it.
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
@@ -59,7 +58,7 @@ def start() -> Iterator[Callable[..., list[subprocess.Popen[str]]]]:
         }
         mine = [
             subprocess.Popen(
-                [sys.executable, "-m", "nsa_cli", *map(str, words)],
+                command(*words),
                 env=environment(RANK=rank, LOCAL_RANK=rank, **shared),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import subprocess
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,19 @@ def starts_of(problem: Any, instances: list[Any], name: str | None = None, seed:
 def random_instances(problem: Any, size: int, count: int, seed: int = 0) -> list[Any]:
     """Draw instances of the problem's own distribution."""
     return [task.instance for task in nsa.generate(problem, size, count, seed)]
+
+
+def command(*words: object) -> list[str]:
+    """Give the words that start the command in a process of its own."""
+    return [sys.executable, "-m", "nsa_cli", *map(str, words)]
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 60) -> None:
+    """Wait until something holds, and fail if it does not in time."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def environment(**variables: Any) -> dict[str, str]:

@@ -13,8 +13,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +24,7 @@ from scipy.sparse import csr_array
 
 import nsa_cli as nsa
 from nsa_cli.core.reading import Reading, ReadingOptions
+from nsa_cli.solver.interrupt import Interruptible
 from nsa_cli.solver.keywords import RunOptions, SolveOptions
 from nsa_cli.solver.settings import SettingOptions, Settings
 from nsa_cli.user import UserProblem, flip, subset
@@ -37,11 +36,6 @@ XY = RNG.random((25, 2))
 FAST = {"steps": 50, "seed": 1}
 
 
-def length(tour):
-    """Closed length of a tour of `XY`."""
-    return float(np.linalg.norm(XY[tour] - XY[np.roll(tour, -1)], axis=1).sum())
-
-
 # --- data in memory
 
 
@@ -49,33 +43,21 @@ def length(tour):
     "data",
     [
         {"problem": "tsp", "coords": XY},
-        {"coords": XY.tolist()},
         {"x": XY[:, 0], "y": tuple(XY[:, 1])},
         {"coords": torch.from_numpy(XY)},
         {"coords": [row for row in XY]},  # noqa: C416
         XY,
         XY.tolist(),
     ],
-    ids=["array", "lists", "columns", "tensor", "rows", "bare array", "bare lists"],
+    ids=["array", "columns", "tensor", "rows", "bare array", "bare lists"],
 )
 def test_whatever_form_data_have_the_answer_is_that_of_the_file(data, tmp_path):
     """Arrays, lists and tensors are the JSON file that says the same."""
     path = tmp_path / "same.json"
-    path.write_text(nsa_json(XY))
+    path.write_text(json.dumps({"problem": "tsp", "coords": XY.tolist()}))
     expected = nsa.solve(path, **FAST)
     result = nsa.solve(data, **FAST)
     assert (result.objective, result.ids) == (expected.objective, expected.ids)
-
-
-def nsa_json(coords):
-    """Write coordinates as the JSON form."""
-    return json.dumps({"problem": "tsp", "coords": coords.tolist()})
-
-
-def test_objects_in_a_dictionary_are_elements():
-    """As in files."""
-    items = [{"name": "tent", "value": 3, "weight": 2}, {"name": "stove", "value": 1, "weight": 9}]
-    assert nsa.solve({"capacity": 5, "items": items}).ids == ["tent"]
 
 
 def test_keys_beside_data_and_files(tmp_path):
@@ -89,22 +71,13 @@ def test_keys_beside_data_and_files(tmp_path):
 SPACE = [[0, 0, 0], [9, 1, 2], [8, 7, 1], [1, 6, 5], [4, 4, 9], [7, 2, 8], [2, 9, 3]]
 
 
-@pytest.mark.parametrize("count", range(2, 8))
+@pytest.mark.parametrize("count", [2, 3, 7])
 def test_points_in_space_are_solved(count):
     """Rows of three without a metric, of any number of points."""
-    points = np.array(SPACE[:count], dtype=float) + 0.5
-
-    def length(order):
-        return sum(
-            math.dist(points[a], points[b]) for a, b in zip(order, (*order[1:], order[0]), strict=True)
-        )
-
-    best = min(length((0, *order)) for order in itertools.permutations(range(1, count)))
-    for result in (
-        nsa.tsp(points, seed=1),
-        nsa.solve(points.tolist(), seed=1),
-        nsa.solve({"coords": points}),
-    ):
+    points = np.array(SPACE[:count]) + 0.5
+    tours = [(0, *order) for order in itertools.permutations(range(1, count))]
+    best = min(sum(math.dist(points[t[i - 1]], points[t[i]]) for i in range(count)) for t in tours)
+    for result in (nsa.tsp(points, seed=1), nsa.solve(points.tolist(), seed=1)):
         assert result.objective == pytest.approx(best)
 
 
@@ -127,9 +100,9 @@ SIGN = -1
 def test_a_class_is_a_problem(monkeypatch):
     """As FILE.py:CLASS is; what it looks up may change between two runs of a process."""
     data = {"weights": [3, 5, 7]}
-    assert nsa.solve(data, problem=Signs, seed=1, steps=50).objective == -15
+    assert nsa.solve(data, problem=Signs, **FAST).objective == -15
     monkeypatch.setitem(globals(), "SIGN", 1)
-    assert nsa.solve(data, problem=Signs, seed=1, steps=50).objective == 0
+    assert nsa.solve(data, problem=Signs, **FAST).objective == 0
 
 
 def test_a_file_that_is_edited_is_loaded_anew(tmp_path):
@@ -139,11 +112,12 @@ def test_a_file_that_is_edited_is_loaded_anew(tmp_path):
     (tmp_path / "mine.py").write_text(text)
     for sign, objective in ((-1, -15), (1, 0)):
         (tmp_path / "beside.py").write_text(f"SIGN = {sign}\n")
-        found = nsa.solve({"weights": [3, 5, 7]}, problem=f"{tmp_path / 'mine.py'}:Signs", seed=1, steps=50)
+        found = nsa.solve({"weights": [3, 5, 7]}, problem=f"{tmp_path / 'mine.py'}:Signs", **FAST)
         assert found.objective == objective
 
 
 NAN = [[0, 0], [1, float("nan")]]
+SPARSE = csr_array(np.ones((3, 3)))
 
 
 @pytest.mark.parametrize(
@@ -152,35 +126,20 @@ NAN = [[0, 0], [1, float("nan")]]
         (lambda: nsa.solve({"coords": NAN}), "coords, element 2: expected a finite number, got nan"),
         (lambda: nsa.tsp([["a", 48.0, 8.0], ["b", 49.0, 9.0]]), "got 'a'; give names apart, as names"),
         (lambda: nsa.tsp([["a", 48.0], ["b", 49.0]]), "got 'a'; give names apart, as names"),
-        (
-            lambda: nsa.tsp(matrix=csr_array(np.ones((3, 3)))),
-            "matrix: expected an array, got a sparse matrix",
-        ),
-        (lambda: nsa.tsp(csr_array(np.ones((3, 3)))), "coords: expected an array, got a sparse matrix"),
-        (lambda: nsa.solve(csr_array(np.ones((3, 3)))), "data: expected an array, got a sparse matrix"),
-        (lambda: nsa.solve(XY, problem=int), "expected a subclass of nsa_cli.UserProblem, got type"),
+        (lambda: nsa.tsp(matrix=SPARSE), "matrix: expected an array, got a sparse matrix"),
+        (lambda: nsa.solve(SPARSE), "data: expected an array, got a sparse matrix"),
         (lambda: nsa.solve(XY, problem=XY), "expected a subclass of nsa_cli.UserProblem, got ndarray"),
-        (lambda: nsa.tsp(XY, gap=5), "gap: expected a share below 1 such as 1% or 0.01, or 5%, got 5"),
-        (lambda: nsa.tsp(XY[:, :1]), "coords, element 1: expected 2 numbers, got 1"),
         (lambda: nsa.tsp("abc"), "coords: expected a list, got 'abc'"),
         (lambda: nsa.tsp(np.zeros((0, 2))), "coords: expected at least one element, got none"),
         (lambda: nsa.tsp(), "expected either coords or matrix, got neither"),
         (lambda: nsa.tsp(XY, names=["a"]), "names: expected 25 of them, got 1"),
         (lambda: nsa.tsp(XY, from_city=25), "from: there is no city 25 in the instance, which has 0 to 24"),
-        (lambda: nsa.knapsack([1, 2], [1, 2, 3], 5), "weights: expected 2 as there are values, got 3"),
-        (lambda: nsa.knapsack([1, 2], [1, -2], 5), "weights, element 2: expected a number >= 0, got -2"),
         (lambda: nsa.knapsack({1, 2}, [1, 2], 5), "values: expected a list, got {1, 2}"),
-        (lambda: nsa.knapsack([1], [1], "x"), "capacity: expected a number, got 'x'"),
-        (
-            lambda: nsa.bin_packing([1, 9], 5),
-            "item 1 does not fit any bin: weight 9 > capacity 5",
-        ),
+        (lambda: nsa.bin_packing([1, 9], 5), "item 1 does not fit any bin: weight 9 > capacity 5"),
         (lambda: nsa.rosenbrock(b=-1), "b: expected a number >= 0, got -1"),
         (lambda: nsa.solve({"values": [1], "weights": [1]}), "capacity is missing; use capacity"),
         (lambda: nsa.solve({1: 2}), "data: expected names as keys, got 1"),
         (lambda: nsa.solve(5), "expected a file, data or an instance, got 5"),
-        (lambda: nsa.solve({"coords": XY}, "bin"), "'coords' is not understood"),
-        (lambda: nsa.solve({"coords": XY, "vehicles": 3}), "'vehicles' 3 is not supported"),
         (lambda: nsa.solve({"coords": XY}, columns="x,y"), "is data in memory, which has no columns"),
         (lambda: nsa.solve(RNG.random((3, 4, 2))), "data: expected one instance, got 3; solve each"),
         (lambda: nsa.tsp(np.ma.masked_greater(XY, 0.9)), "expected a number, got None"),
@@ -190,9 +149,9 @@ def test_wrong_data_are_an_error_of_one_line_that_names_the_key(call, message):
     """And no file."""
     with pytest.raises(nsa.NsaError) as caught:
         call()
-    assert str(caught.value).startswith(message) or message in str(caught.value)
-    assert not str(caught.value).startswith(":")
-    assert "\n" not in str(caught.value)
+    text = str(caught.value)
+    assert message in text
+    assert (text[0] == ":", "\n" in text) == (False, False)
 
 
 def test_of_several_the_one_at_fault_is_named():
@@ -213,20 +172,19 @@ def test_of_several_the_one_at_fault_is_named():
 
 def test_a_misspelt_option_is_refused_with_the_nearest():
     """By every function that has options; nothing inside sees it."""
-    calls = [
+    for call in (
         lambda **o: nsa.solve({"coords": XY}, **o),
         lambda **o: nsa.solve_many([{"coords": XY}], **o),
         lambda **o: nsa.tsp(XY, **o),
         lambda **o: nsa.knapsack([1], [1], 1, **o),
         lambda **o: nsa.bin_packing([1], 1, **o),
         lambda **o: nsa.rosenbrock(**o),
-    ]
-    for call in calls:
+    ):
         with pytest.raises(nsa.UsageError, match="has no argument 'time_limt'; the nearest is time_limit"):
             call(time_limt=3)
     with pytest.raises(nsa.UsageError, match="the nearest is decimal"):
         nsa.read(EXAMPLES / "packing.csv", decimals=",")
-    with pytest.raises(nsa.UsageError, match="has no argument 'zzz'; it has acceptance, "):
+    with pytest.raises(nsa.UsageError, match=r"has no argument 'zzz'; it has .*, chains, "):
         nsa.tsp(XY, zzz=1)
 
 
@@ -238,15 +196,13 @@ def test_a_misspelt_option_is_refused_with_the_nearest():
         ({"unit": "1"}, "unit: expected a number, got '1'"),
         ({"on_progress": 5}, "on_progress: expected a function, got 5"),
         ({"data": 5}, "data: expected keys with their values, got 5"),
-        ({"time_limit": -1}, "time_limit: expected seconds >= 0"),
         ({"init": "/nowhere"}, "init: tsp has no '/nowhere'"),
     ],
 )
 def test_a_wrong_value_is_refused_by_the_options_name(options, message):
     """Nothing is guessed."""
-    with pytest.raises(nsa.UsageError) as caught:
+    with pytest.raises(nsa.UsageError, match=f"^{message}"):
         nsa.solve({"coords": XY}, **options)
-    assert str(caught.value).startswith(message)
 
 
 def test_what_an_instance_has_no_use_for_is_refused():
@@ -272,9 +228,8 @@ def test_completion_and_the_stub_know_every_name():
     """``nsa.<TAB>``, and what type checkers read."""
     from build_stub import stub
 
-    for name in ("solve", "tsp", "knapsack", "bin_packing", "rosenbrock", "Result", "UsageError"):
-        assert name in dir(nsa)
-    assert set(nsa.__all__) < set(dir(nsa))
+    names = {"solve", "tsp", "knapsack", "bin_packing", "rosenbrock", "Result", "UsageError"}
+    assert names | set(nsa.__all__) < set(dir(nsa))
     text = (ROOT / "src" / "nsa_cli" / "__init__.pyi").read_text()
     assert text == stub(), "run python build_stub.py"
     assert all(f" as {name}\n" in text for name in dir(nsa) if name != "__version__")
@@ -288,17 +243,16 @@ def test_completion_and_the_stub_know_every_name():
 def test_solutions_are_in_terms_of_the_arrays():
     """Cities in their order, chosen items, the bin of each item: positions from 0, and ids are the same."""
     tour = nsa.tsp(XY, **FAST)
-    assert length(tour.solution) == pytest.approx(tour.objective, rel=1e-12)
+    length = np.linalg.norm(XY[tour.solution] - XY[np.roll(tour.solution, -1)], axis=1).sum()
+    assert length == pytest.approx(tour.objective, rel=1e-12)
     assert tour.ids == tour.solution.tolist() == tour.to_dict()["solution"]
     values, weights = RNG.integers(1, 50, 30), RNG.integers(1, 50, 30)
     packed = nsa.knapsack(values, weights, 200, seed=1)
-    assert values[packed.solution].sum() == packed.objective
+    assert values[packed.solution].sum() == packed.objective == packed.bound.value
     assert weights[packed.solution].sum() <= 200
-    assert packed.status == "optimal"
-    assert packed.gap == 0 == packed.objective - packed.bound.value
-    sizes = RNG.integers(1, 50, 30)
-    bins = nsa.bin_packing(sizes, 60, seed=1)
-    assert np.bincount(bins.solution, sizes).max() <= 60
+    assert (packed.status, packed.gap) == ("optimal", 0)
+    bins = nsa.bin_packing(weights, 60, seed=1)
+    assert np.bincount(bins.solution, weights).max() <= 60
     assert len(set(bins.solution.tolist())) == bins.objective == max(bins.solution) + 1
     point = nsa.rosenbrock(steps=100, seed=1)
     assert point.instance.objective(point.solution) == point.objective
@@ -322,23 +276,24 @@ def test_a_solution_is_a_start(name):
     again = nsa.solve(EXAMPLES / name, init=first.solution, bound=False, steps=1, seed=2)
     assert again.start == "given"
     assert (again.objective - first.objective) * (1 if again.sense == "max" else -1) >= 0
-    np.testing.assert_array_equal(first.instance.from_array(first.solution.tolist()).shape, first.raw.shape)
+
+
+SACK, BINS = {"values": [1, 2], "weights": [1, 2], "capacity": 2}, {"sizes": [3, 3], "capacity": 5}
 
 
 @pytest.mark.parametrize(
     ("data", "init", "message"),
     [
-        ({"coords": XY}, [0, 1], "the tour has 2 cities, expected 25"),
-        ({"coords": XY}, np.zeros(25), "city 2 is not in the tour"),
-        ({"coords": XY}, np.arange(25) + 0.5, "element 1: expected a position from 0 to 24, got 0.5"),
-        ({"coords": XY}, [*range(24), 99], "element 25: expected a position from 0 to 24, got 99"),
-        ({"coords": XY}, [[0, 1], [2]], "expected an array of numbers"),
-        ({"values": [1, 2], "weights": [1, 2], "capacity": 2}, [0, 1], "exceeds the capacity"),
-        ({"values": [1, 2], "weights": [1, 2], "capacity": 2}, [0, 0], "an item occurs twice"),
-        ({"sizes": [3, 3], "capacity": 5}, [7, 7], "more than the capacity"),
-        ({"sizes": [3, 3], "capacity": 5}, [0.5, 1], "expected the bin of each of 2 items"),
+        (XY, [0, 1], "the tour has 2 cities, expected 25"),
+        (XY, np.zeros(25), "city 2 is not in the tour"),
+        (XY, np.arange(25) + 0.5, "element 1: expected a position from 0 to 24, got 0.5"),
+        (XY, [*range(24), 99], "element 25: expected a position from 0 to 24, got 99"),
+        (XY, [[0, 1], [2]], "expected an array of numbers"),
+        (SACK, [0, 1], "exceeds the capacity"),
+        (SACK, [0, 0], "an item occurs twice"),
+        (BINS, [7, 7], "more than the capacity"),
+        (BINS, [0.5, 1], "expected the bin of each of 2 items"),
         ({"a": 1, "b": 2}, [1.0], "expected a point of 2 coordinates"),
-        ({"coords": XY}, "no-such-start", "it has greedy"),
     ],
 )
 def test_a_wrong_start_is_refused(data, init, message):
@@ -347,21 +302,12 @@ def test_a_wrong_start_is_refused(data, init, message):
         nsa.solve(data, init=init)
 
 
-def test_an_infinite_edge_is_named_in_the_remarks():
-    """What was decided about the data is said, though nothing is printed."""
-    lengths = np.where(RNG.random((6, 6)) < 2, 5, 0)
-    np.fill_diagonal(lengths, 0)
-    lengths[0, 1] = lengths[1, 0] = 9_999_999
-    assert "9999999" in " ".join(nsa.tsp(matrix=lengths, **FAST).remarks)
-
-
 def test_repr_is_short_and_plain():
     """One line, however large the instance."""
     result = nsa.tsp(RNG.random((500, 2)), name="many", steps=10, seed=1)
     assert repr(result).startswith("Result(problem=tsp, name=many, n=500, objective=")
     assert len(repr(result)) < 160
-    assert len(repr(result.instance)) < 80
-    assert len(repr(result.bound)) < 80
+    assert max(len(repr(result.instance)), len(repr(result.bound))) < 80
     assert pickle.loads(pickle.dumps(result)).objective == result.objective
 
 
@@ -369,11 +315,10 @@ def test_a_notebook_shows_a_table_and_the_picture(monkeypatch):
     """Names are no markup; without matplotlib the table alone."""
     result = nsa.tsp(XY, name="<b>", **FAST)
     page = result._repr_html_()
-    assert "&lt;b&gt;" in page
-    assert "<img" in page
+    assert ("&lt;b&gt;" in page, "<img" in page) == (True, True)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "<img" not in result._repr_html_()
-    assert "<table>" in result._repr_html_()
+    page = result._repr_html_()
+    assert ("<table>" in page, "<img" in page) == (True, False)
 
 
 def test_plot_gives_a_figure_and_writes_it(tmp_path):
@@ -389,13 +334,24 @@ def test_plot_gives_a_figure_and_writes_it(tmp_path):
 # --- running
 
 
-def test_nothing_is_printed_and_no_handler_stays(capfd):
+@pytest.fixture
+def handler():
+    """Set what Ctrl-C does; Python's own way, to begin with."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda other: signal.signal(signal.SIGINT, other)
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_nothing_is_printed_and_no_handler_stays(capfd, handler):
     """Progress only if asked for, and then to a terminal or a notebook."""
-    before = signal.getsignal(signal.SIGINT)
     nsa.tsp(XY, **FAST)
     nsa.tsp(XY, progress=True, **FAST)
     assert capfd.readouterr() == ("", "")
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_progress_calls_a_function():
@@ -406,7 +362,7 @@ def test_progress_calls_a_function():
 
 
 def test_eight_threads_give_the_answers_of_one():
-    """Solves share nothing."""
+    """Solves share nothing, and leave signals to the main thread."""
     instances = [nsa.generate(name, 20, seed=3)[0] for name in ("tsp", "knapsack", "bin")] * 8
     options = {"seed": 4, "steps": 200, "bound": False, "threads": 1}
     alone = [nsa.solve(instance, **options).ids for instance in instances]
@@ -415,76 +371,35 @@ def test_eight_threads_give_the_answers_of_one():
     assert together == alone
 
 
-def test_other_threads_leave_signals_alone():
-    """Python hears of them in the main thread only."""
-    before, handlers = signal.getsignal(signal.SIGINT), []
-    look = lambda _: handlers.append(signal.getsignal(signal.SIGINT))  # noqa: E731
-    thread = threading.Thread(target=lambda: nsa.tsp(XY, on_progress=look, **FAST))
-    thread.start()
-    thread.join()
-    assert set(handlers) == {before}
+def test_ctrl_c_gives_the_best_so_far(handler):
+    """In the main thread, as on the command line; afterwards it is Python's again."""
+    result = nsa.tsp(XY, time_limit=60, seed=1, bound=False, on_progress=interrupt)
+    assert (result.status, sorted(result.ids)) == ("interrupted", list(range(25)))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-INTERRUPTED = """
-import sys, nsa_cli as nsa
-seen = []
-def look(progress):
-    if not seen:
-        seen.append(1)
-        print("running", flush=True)
-try:
-    result = nsa.solve(sys.argv[1], time_limit=60, seed=1, bound=False, on_progress=look)
-    print(result.status, sorted(result.ids) == sorted(result.instance.cities.ids), flush=True)
-except KeyboardInterrupt:
-    print("KeyboardInterrupt", flush=True)
-"""
-
-
-def test_ctrl_c_gives_the_best_so_far():
-    """In the main thread, as on the command line."""
-    command = [sys.executable, "-c", INTERRUPTED, str(EXAMPLES / "capitals.csv")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "running\n"
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == "interrupted True\n"
-        assert process.wait(10) == 0
-
-
-def test_a_second_ctrl_c_is_pythons():
+def test_a_second_ctrl_c_is_pythons(handler):
     """Whatever the search is doing."""
-    code = """
-import os, signal, time, nsa_cli as nsa
-from nsa_cli.solver.interrupt import Interruptible
-try:
     with Interruptible() as interruptible:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.05)
+        interrupt()
         assert interruptible.asked
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
-except KeyboardInterrupt:
-    print("KeyboardInterrupt", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "KeyboardInterrupt True\n", done.stderr
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_handler_of_somebody_else_stays(monkeypatch):
+def test_a_handler_of_somebody_else_stays(handler):
     """An event loop, say, has plans of its own."""
     calls = []
-    before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
-    try:
-        nsa.tsp(XY, on_progress=lambda _: calls or os.kill(os.getpid(), signal.SIGINT), **FAST)
-        assert calls
-    finally:
-        signal.signal(signal.SIGINT, before)
+    handler(lambda *_: calls.append(1))
+    nsa.tsp(XY, on_progress=lambda _: calls or interrupt(), **FAST)
+    assert calls
 
 
 def test_a_terminal_shows_a_bar_that_fits_and_goes():
     """On standard error, within the terminal's columns, and erased in the end."""
     pty = pytest.importorskip("pty")
-    options = "steps=10**9, time_limit=3, seed=1, progress=True, bound=False"
+    options = "steps=10**9, time_limit=1.5, seed=1, progress=True, bound=False"
     code = f"import nsa_cli as nsa; nsa.rosenbrock({options})"
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "70", "LINES": "20"}
@@ -505,12 +420,8 @@ def test_a_terminal_shows_a_bar_that_fits_and_goes():
 def test_a_notebook_shows_a_bar_without_widgets(monkeypatch):
     """Updated in place, and emptied in the end."""
     shown = []
-
-    class Handle:
-        def update(self, page):
-            shown.append(page)
-
-    display = SimpleNamespace(HTML=str, display=lambda page, display_id: Handle())
+    handle = SimpleNamespace(update=shown.append)
+    display = SimpleNamespace(HTML=str, display=lambda page, display_id: handle)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=display))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)

@@ -58,7 +58,7 @@ SAME = [
     "solve examples/cutting.json --seed 1 --neighbourhood squares --steps 300",
     "solve examples/valley.json --seed 1 --chains 4",
     "solve examples/capitals.tsp --seed 1 --steps 300 --policy tsp-ppo-best",
-    "solve examples/capitals.csv --seed 1 --steps 300 --neighbourhood nearest:10 --acceptance hastings",
+    "solve examples/capitals.csv --seed 1 --steps 300 --neighbourhood nearest:10",
     "solve examples/cutting.json --seed 1 --steps 300 --t-start auto --t-end auto",
     "solve examples/capitals.csv --seed 1 --steps 300 --schedule adaptive --device auto",
     "generate knapsack --size 50 --paper --count 2",
@@ -75,42 +75,41 @@ def test_answers_are_the_same():
 
 def test_checking_drawing_and_benchmarks(tmp_path):
     """They need no torch either."""
-    tour = tmp_path / "c.tour"
-    example = "examples/capitals.csv"
-    solved = run("solve", example, "--steps", 100, "-o", tour, "--curve", tmp_path / "r.svg")
-    assert (solved.returncode, solved.stdout) == (0, ""), solved.stderr
-    for command in (
-        ("check", example, tour),
-        ("plot", "solution", example, tour, "-o", tmp_path / "b.png"),
-        ("benchmark", "knapsack", "--sizes", 50, "--steps", 1, "--count", 2, "--out", tmp_path / "out"),
-    ):
-        done = run(*command)
-        assert done.returncode == 0, done.stderr
-    assert {p.name for p in tmp_path.iterdir()} == {"c.tour", "b.png", "r.svg", "out"}
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    commands = (
+        "solve examples/capitals.csv --steps 100 -o c.tour --curve r.svg",
+        "check examples/capitals.csv c.tour",
+        "plot solution examples/capitals.csv c.tour -o b.png",
+        "benchmark knapsack --sizes 50 --steps 1 --count 2 --out out",
+    )
+    done = run(*commands, code=COMMANDS, folder=tmp_path)
+    assert [json.loads(line)[0] for line in done.stdout.splitlines()] == [0, 0, 0, 0], done.stderr
+    assert {p.name for p in tmp_path.iterdir()} == {"examples", "c.tour", "b.png", "r.svg", "out"}
 
 
 HINT = "pip install torch"
 
 
-@pytest.mark.parametrize(
-    ("command", "start"),
-    [
-        ("train knapsack --epochs 1 --out x.json", "nsa: error: training needs PyTorch: "),
-        ("solve examples/capitals.csv --device cuda", "nsa: error: --device: cuda needs PyTorch: "),
-        ("solve examples/capitals.csv --backend torch", "nsa: error: --backend: torch needs PyTorch: "),
-        ("benchmark tsp --sizes 20 --device cuda", "nsa: error: --device: cuda needs PyTorch: "),
-        ("plot policy knapsack-es-best -o x.png", "nsa: error: the picture of a policy needs PyTorch: "),
-        ("solve data.json --problem own.py", "nsa: error: own.py:2: needs PyTorch: "),
-    ],
-)
-def test_what_needs_torch_asks_for_it_in_a_line(command, start, tmp_path):
+#: What needs torch, and the beginning of what is said.
+NEEDY = {
+    "train knapsack --epochs 1 --out x.json": "training needs PyTorch: ",
+    "solve examples/capitals.csv --device cuda": "--device: cuda needs PyTorch: ",
+    "solve examples/capitals.csv --backend torch": "--backend: torch needs PyTorch: ",
+    "benchmark tsp --sizes 20 --device cuda": "--device: cuda needs PyTorch: ",
+    "plot policy knapsack-es-best -o x.png": "the picture of a policy needs PyTorch: ",
+    "solve data.json --problem own.py": "own.py:2: needs PyTorch: ",
+}
+
+
+def test_what_needs_torch_asks_for_it_in_a_line(tmp_path):
     """With the command that installs it, and nothing written."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "own.py").write_text('"""Own."""\nimport torch\n')
     (tmp_path / "data.json").write_text("{}")
-    done = run(*command.split(), folder=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.replace(f"{tmp_path}/", "") == start + HINT + "\n"
+    done = run(*NEEDY, code=COMMANDS, folder=tmp_path)
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [[2, ""]] * len(NEEDY)
+    said = done.stderr.replace(f"{tmp_path}/", "").splitlines()
+    assert said == [f"nsa: error: {start}{HINT}" for start in NEEDY.values()]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data.json", "examples", "own.py"]
 
 
@@ -158,23 +157,17 @@ def test_answers_without_a_compiler_are_the_same():
     assert answers(NUMBA) == answers(("torch",))
 
 
-@pytest.mark.parametrize(
-    ("command", "line"),
-    [
-        (
-            "solve graph.json --problem maxcut.py:MaxCut",
-            "a problem of your own needs Numba: pip install numba",
-        ),
-        ("train knapsack --epochs 1", "training needs Numba: pip install numba"),
-        ("solve capitals.csv", "no machine code came with nsa, needs Numba: pip install numba"),
-    ],
-)
-def test_what_needs_a_compiler_asks_for_it_in_a_line(command, line, tmp_path):
+def test_what_needs_a_compiler_asks_for_it_in_a_line(tmp_path):
     """With what installs it; the last one is a machine that no library was made for."""
     for name in ("maxcut.py", "capitals.csv"):
         shutil.copy(ROOT / "examples" / name, tmp_path)
     (tmp_path / "graph.json").write_text('{"weights": [[0, 1], [1, 0]]}')
-    mode = {"NSA_KERNELS": "jit"} if "capitals" in command else {}
-    done = run(*command.split(), without=NUMBA, folder=tmp_path, **mode)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert line in done.stderr
+    commands = {
+        "solve graph.json --problem maxcut.py:MaxCut": "a problem of your own needs Numba",
+        "train knapsack --epochs 1": "training needs Numba",
+        "solve capitals.csv": "no machine code came with nsa, needs Numba",
+    }
+    done = run(*commands, without=NUMBA, code=COMMANDS, folder=tmp_path, NSA_KERNELS="jit")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [[2, ""]] * 3
+    for line, words in zip(done.stderr.splitlines(), commands.values(), strict=True):
+        assert line.endswith(f"{words}: pip install numba")

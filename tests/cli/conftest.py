@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+
+from helpers import command, wait_for
 
 
 @dataclass(frozen=True)
@@ -26,11 +31,13 @@ class Done:
 
 
 @pytest.fixture
-def nsa(capsys):
-    """Run the command line in this process."""
+def nsa(capsys, monkeypatch):
+    """Run the command line in this process, with data on its standard input if need be."""
     from nsa_cli.cli.main import exit_code
 
-    def run(*arguments):
+    def run(*arguments, data=None):
+        if data is not None:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data.encode())))
         code = exit_code([str(a) for a in arguments])
         out, err = capsys.readouterr()
         return Done(code, out, err)
@@ -42,34 +49,38 @@ def nsa(capsys):
 def nsa_process():
     """Run the command line in a process of its own."""
 
-    def run(*arguments, data=None, **options):
-        command = [sys.executable, "-m", "nsa_cli", *map(str, arguments)]
-        options = {"timeout": 60, **options}
-        done = subprocess.run(command, input=data, capture_output=True, text=True, **options)
+    def run(*arguments, env=None):
+        done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60, env=env)
         return Done(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+def used(pid):
+    """Seconds of processor time that a process has had."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.fixture
 def interrupted():
     """Run a command once for each signal, side by side; exit codes, and what was written.
 
-    Signals come after some seconds, or when a line on stderr has a word. No process outlives the test.
+    Signals come after some seconds of processor time, or soon after a line on stderr that has a word. No
+    process outlives the test.
     """
     started = []
 
     def run(*arguments, numbers, after, stdin=None, env=None):
-        command = [sys.executable, "-m", "nsa_cli", *map(str, arguments)]
         pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        processes = [subprocess.Popen(command, env=env, text=True, **pipes) for _ in numbers]
+        processes = [subprocess.Popen(command(*arguments), env=env, text=True, **pipes) for _ in numbers]
         started.extend(processes)
-        if isinstance(after, str):
-            for process in processes:
-                next(line for line in process.stderr if after in line)
-        else:
-            time.sleep(after)
         for process, number in zip(processes, numbers, strict=True):
+            if isinstance(after, str):
+                next(line for line in process.stderr if after in line)
+                time.sleep(0.3)
+            else:
+                wait_for(lambda pid=process.pid: used(pid) >= after)
             process.send_signal(number)
         said = [process.communicate(timeout=60) for process in processes]
         return [Done(process.returncode, *both) for process, both in zip(processes, said, strict=True)]

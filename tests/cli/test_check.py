@@ -1,48 +1,45 @@
 """`nsa check` as a user meets it."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
-TOUR = "TYPE : TOUR\nTOUR_SECTION\n{}\n-1\n"
+TOUR = "TYPE : TOUR\nTOUR_SECTION\n1 3 2 4\n-1\n"
+
+
+@pytest.fixture
+def check(nsa, tmp_path):
+    """Check a text against data."""
+
+    def run(data, text, *options):
+        path, file = tmp_path / "i.json", tmp_path / "s.txt"
+        path.write_text(json.dumps(data))
+        file.write_text(text, encoding="utf-8")
+        return nsa("check", path, file, *options)
+
+    return run
+
+
+AS_JSON = ("--format", "json")
 
 
 def test_a_good_tour_is_feasible_with_its_exact_length(nsa, square, tmp_path):
     """As a tour file, as a result, as ids in plain text and as a bare list; the bound proves it."""
-    result = tmp_path / "r.json"
-    assert nsa("solve", square, "-o", result).code == 0
-    for name, text in {
-        "t.tour": TOUR.format("1 3 2 4"),
-        "r.json": result.read_text(),
-        "ids.txt": "1 3 2 4\n",
-        "list.json": "[1, 3, 2, 4]",
-    }.items():
-        path = tmp_path / name
+    solved = nsa("solve", square).out
+    path = tmp_path / "solution"
+    for text in (solved, "1 3 2 4\n", "[1, 3, 2, 4]", TOUR):
         path.write_text(text)
-        done = nsa("check", square, path, "--format", "json")
+        done = nsa("check", square, path, *AS_JSON)
         assert done.code == 0
         verdict = done.json
         assert (verdict["feasible"], verdict["objective"], verdict["status"]) == (True, 140, "optimal")
         assert (verdict["violation"], verdict["gap"], verdict["bound"]["value"]) == (None, 0.0, 140)
-    words = nsa("check", square, tmp_path / "t.tour").out
+    words = nsa("check", square, path).out
     assert "feasible   yes\n" in words
     assert "objective  140 (smaller is better)\n" in words
     assert "optimal" in words
 
-
-INFEASIBLE = [
-    ("tsp", "1 2 3", "city 4 is not in the tour"),
-    ("tsp", "1 2 2 4", "city 2 occurs twice"),
-    ("tsp", "1 2 3 9", "no city 9"),
-    ("knapsack", "1 2 3", "weight 6 exceeds the capacity 5"),
-    ("knapsack", "1 9", "no item 9"),
-    ("bin", "1 2\n3 4", "bin 1 ('1, 2') holds 12"),
-    ("bin", "1 3\n2", "item 4 is in no bin"),
-    ("rosenbrock", "1 2 3", "expected a point of 2 coordinates, got 3"),
-]
 
 DATA = {
     "tsp": {"coords": [[0, 0], [0, 1], [1, 1], [1, 0]]},
@@ -52,84 +49,71 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize(("name", "text", "word"), INFEASIBLE)
-def test_what_is_not_feasible_says_why(nsa, tmp_path, name, text, word):
-    """The first violation is named; exit code 3; nothing on stderr."""
-    path, file = tmp_path / "i.json", tmp_path / "s.txt"
-    path.write_text(json.dumps(DATA[name]))
-    file.write_text(text)
-    done = nsa("check", path, file, "--format", "json")
+@pytest.mark.parametrize(
+    ("name", "optimal", "text", "word"),
+    [
+        ("tsp", "1 2 3 4", "1 2 3", "city 4 is not in the tour"),
+        ("knapsack", "2 3", "1 2 3", "weight 6 exceeds the capacity 5"),
+        ("bin", "1 4 3\n2", "1 2\n3 4", "bin 1 ('1, 2') holds 12"),
+        ("bin", "1 4 3\n2", "1 3\n2", "item 4 is in no bin"),
+        ("rosenbrock", "1 1", "1 2 3", "expected a point of 2 coordinates, got 3"),
+    ],
+)
+def test_what_is_not_feasible_says_why(check, name, optimal, text, word):
+    """The first violation is named; exit code 3; nothing on stderr; optima are optimal."""
+    done = check(DATA[name], text, *AS_JSON)
     assert (done.code, done.err) == (3, "")
     verdict = done.json
     assert (verdict["feasible"], verdict["status"], verdict["objective"]) == (False, "infeasible", None)
     assert word in verdict["violation"]
-    assert word in nsa("check", path, file).out
+    assert word in check(DATA[name], text).out
+    assert check(DATA[name], optimal, *AS_JSON).json["status"] == "optimal"
 
 
-@pytest.mark.parametrize(("name", "text"), [("knapsack", "2 3"), ("bin", "1 4 3\n2"), ("rosenbrock", "1 1")])
-def test_every_problem_can_be_checked(nsa, tmp_path, name, text):
-    """Their optima, in plain text."""
-    path, file = tmp_path / "i.json", tmp_path / "s.txt"
-    path.write_text(json.dumps(DATA[name]))
-    file.write_text(text)
-    verdict = nsa("check", path, file, "--format", "json").json
-    assert verdict["feasible"]
-    assert verdict["status"] == "optimal"
-
-
-def test_names_with_blanks_are_a_line_each(nsa, tmp_path):
+def test_names_with_blanks_are_a_line_each(check):
     """As in a packing list."""
-    path, file = tmp_path / "i.json", tmp_path / "s.txt"
-    path.write_text(json.dumps({**DATA["knapsack"], "names": ["old hat", "a stove", "tent"]}))
+    data = {**DATA["knapsack"], "names": ["old hat", "a stove", "tent"]}
     for text in ("a stove\ntent\n", "a stove, tent\n"):
-        file.write_text(text)
-        assert nsa("check", path, file, "--format", "json").json["objective"] == 22
+        assert check(data, text, *AS_JSON).json["objective"] == 22
 
 
-def test_results_pipe_from_solve_into_check(nsa, nsa_process, tmp_path):
+def test_results_pipe_from_solve_into_check(nsa, tmp_path):
     """Several instances, one line each, found by name whatever their order."""
-    path = tmp_path / "all.jsonl"
+    path, some = tmp_path / "all.jsonl", tmp_path / "some.jsonl"
     rng = np.random.default_rng(1)
     records = [{"name": f"i{k}", "weights": rng.random(12).tolist()} for k in range(3)]
-    path.write_text("\n".join(json.dumps(r) for r in records))
-    lines = nsa("solve", path, "--steps", 20).out.splitlines()
-    swapped = "\n".join(reversed(lines))
-    done = nsa_process("check", path, "-", "--format", "json", data=swapped)
+    path.write_text("\n".join(map(json.dumps, records)))
+    lines = nsa("solve", path, "--steps", 20).out.splitlines()[::-1]
+    done = nsa("check", path, "-", *AS_JSON, data="\n".join(lines))
     assert done.code == 0, done.err
     verdicts = [json.loads(line) for line in done.out.splitlines()]
     assert [v["name"] for v in verdicts] == ["i2", "i1", "i0"]
-    assert [v["objective"] for v in verdicts] == [json.loads(line)["objective"] for line in reversed(lines)]
-    some = tmp_path / "some.jsonl"
+    assert [v["objective"] for v in verdicts] == [json.loads(line)["objective"] for line in lines]
     some.write_text(lines[1])
-    fewer = nsa("check", path, some, "--format", "json")
+    fewer = nsa("check", path, some, *AS_JSON)
     assert (fewer.code, fewer.json["name"]) == (0, "i1")
     assert "2 of the 3" in fewer.err
-    bare = tmp_path / "bare.json"
-    bare.write_text("[[1], [2]]")
-    assert nsa("check", path, bare).code == 2
+    some.write_text("[[1], [2]]")
+    assert nsa("check", path, some).code == 2
 
 
-def test_a_file_that_lies_is_caught(nsa, tmp_path):
+def test_a_file_that_lies_is_caught(nsa, check):
     """About the objective, and about the bound, whose witness is computed again."""
-    path, file = tmp_path / "c.json", tmp_path / "r.json"
-    path.write_text(json.dumps({"coords": np.random.default_rng(3).random((30, 2)).tolist()}))
-    result = nsa("solve", path, "--steps", 50, "--seed", 1).json
-    assert result["bound"]["method"] == "held-karp"
-    file.write_text(json.dumps(result))
-    honest = nsa("check", path, file, "--format", "json")
-    assert honest.json["remarks"] == []
-    assert honest.json["bound"]["value"] == result["bound"]["value"]
-    truth = result["objective"]
-    file.write_text(json.dumps({**result, "objective": truth / 2}))
-    done = nsa("check", path, file, "--format", "json")
-    assert done.json["objective"] == truth
-    assert "objective" in done.err
-    file.write_text(json.dumps({**result, "bound": {**result["bound"], "value": truth}}))
-    done = nsa("check", path, file, "--format", "json")
-    assert done.json["status"] == "feasible"
-    assert "witness" in done.err
-    file.write_text(json.dumps({**result, "bound": {**result["bound"], "witness": {"scale": 1}}}))
-    assert "does not hold" in nsa("check", path, file).err
+    data = {"coords": np.random.default_rng(3).random((30, 2)).tolist()}
+    result = nsa("solve", "-", "--steps", 50, "--seed", 1, data=json.dumps(data)).json
+    truth, bound = result["objective"], result["bound"]
+    assert bound["method"] == "held-karp"
+
+    def told(**changes):
+        return check(data, json.dumps({**result, "name": "i", **changes}), *AS_JSON)
+
+    honest = told().json
+    assert (honest["remarks"], honest["bound"]["value"]) == ([], bound["value"])
+    done = told(objective=truth / 2)
+    assert (done.json["objective"], "objective" in done.err) == (truth, True)
+    done = told(bound={**bound, "value": truth})
+    assert (done.json["status"], "witness" in done.err) == ("feasible", True)
+    assert "does not hold" in told(bound={**bound, "witness": {"scale": 1}}).err
 
 
 def test_what_cannot_be_read_is_one_line(nsa, square, tmp_path):
@@ -146,32 +130,8 @@ def test_what_cannot_be_read_is_one_line(nsa, square, tmp_path):
         ((square, good, "-o", "/nowhere/x"), "/nowhere"),
     ]:
         done = nsa("check", *arguments)
-        assert (done.code, done.out) == (2, "")
-        assert done.err.count("\n") == 1
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
         assert word in done.err
-
-
-def test_check_does_without_an_engine(nsa_process, square, tmp_path):
-    """A checker is instant: torch stays on the disk."""
-    file = tmp_path / "ids.txt"
-    file.write_text("1 3 2 4")
-    code = (
-        "import sys; from nsa_cli.cli.main import exit_code; "
-        f"exit_code(['check', {str(square)!r}, {str(file)!r}]); print('torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "False"
-
-
-def test_optimal_tours_of_tsplib_check_out(nsa, shared):
-    """The published tours have the published lengths."""
-    folder = shared / "data" / "tsplib"
-    for name, length in (("berlin52", 7542), ("att48", 10628), ("brg180", 1950)):
-        verdict = nsa("check", folder / f"{name}.tsp", folder / f"{name}.opt.tour", "--format", "json").json
-        assert (verdict["feasible"], verdict["objective"]) == (True, length)
-        assert verdict["bound"]["value"] <= length
-    case = nsa("check", shared / "cases" / "t35.tsp", shared / "cases" / "t35.tour")
-    assert "objective  40 " in case.out
 
 
 @pytest.mark.parametrize(
@@ -186,10 +146,9 @@ def test_optimal_tours_of_tsplib_check_out(nsa, shared):
         ("home \u2192 bakery \u2192 school \u2192 library", 0),
     ],
 )
-def test_what_is_no_solution_is_told_from_a_wrong_one(nsa, tmp_path, text, code):
+def test_what_is_no_solution_is_told_from_a_wrong_one(check, text, code):
     """Exit code 2 where it cannot be read, 3 where it is not feasible."""
-    (tmp_path / "e.csv").write_text("stop,x,y\nhome,0,0\nbakery,2,1\nlibrary,1,4\nschool,5,0\n")
-    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
-    done = nsa("check", tmp_path / "e.csv", tmp_path / "a.txt", "--no-bound")
+    data = {"coords": [[0, 0], [2, 1], [1, 4], [5, 0]], "ids": ["home", "bakery", "library", "school"]}
+    done = check(data, text, "--no-bound")
     assert done.code == code, done
     assert (code != 2) == (done.err.count("error: ") == 0)

@@ -1,17 +1,12 @@
-"""``--config FILE.yaml``, for every command alike; completion; version."""
+"""``--config FILE.yaml``, for every command alike; completion."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 import yaml
-
-from nsa_cli import __version__
 
 
 @pytest.fixture
@@ -35,7 +30,6 @@ def test_a_file_gives_defaults_and_the_command_line_wins(nsa, square, write):
     for arguments in (("--config", path, "--seed", 8), ("--seed", 8, "--config", path)):
         result = nsa("solve", square, *arguments).json
         assert (result["seed"], result["steps"]) == (8, 40)
-    assert result["solution"] == nsa("solve", square, "--config", path, "--seed", 8).json["solution"]
 
 
 def test_flags_lists_and_nothing(nsa, tmp_path, write):
@@ -50,15 +44,13 @@ def test_flags_lists_and_nothing(nsa, tmp_path, write):
     assert nsa("solve", items, "--config", path).json["name"] == "r"
 
 
-def test_every_command_has_it(nsa, write, tmp_path):
+def test_every_command_has_it(nsa, write):
     """One mechanism: also options that must be given may stand in the file."""
-    path = write("size: 4\ncount: 2\nseed: 3\n")
-    generated = nsa("generate", "bin", "--config", path)
+    generated = nsa("generate", "bin", "--config", write("size: 4\ncount: 2\nseed: 3\n"))
     assert (generated.code, len(generated.out.splitlines())) == (0, 2)
     path = write("sizes: [3, 4]\nsteps: 1\ncount: 2\npolicies: none\n")
     measured = nsa("benchmark", "rosenbrock", "--config", path, "-v")
-    assert measured.code == 0
-    assert '"sizes": "3,4"' in measured.err
+    assert (measured.code, '"sizes": "3,4"' in measured.err) == (0, True)
     for command in ("solve", "generate", "train", "benchmark"):
         assert "--config" in nsa(command, "--help").out
 
@@ -79,8 +71,7 @@ validation_size: 6
 def test_a_training_has_options_and_fields_in_one_file(nsa, write, tmp_path):
     """Fields over the preset, options beside them, the command line over both."""
     out = tmp_path / "p.json"
-    path = write(f"{TRAINING}out: {out}\n")
-    done = nsa("train", "knapsack", "--config", path, "--epochs", 1, "-v")
+    done = nsa("train", "knapsack", "--config", write(f"{TRAINING}out: {out}\n"), "--epochs", 1, "-v")
     assert done.code == 0, done.err
     assert '"epochs": 1' in done.err
     training = json.loads(out.read_text())["training"]
@@ -94,28 +85,26 @@ def test_a_training_has_options_and_fields_in_one_file(nsa, write, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("seeed: 1\n", "no option 'seeed'; the nearest is seed"),
+        ("seeed: 1\n", "c.yaml: there is no option 'seeed'; the nearest is seed"),
         ("config: other.yaml\n", "no option 'config'"),
         ("files: x.tsp\n", "no option 'files'"),
         ("1: 2\n", "no option 1"),
-        ("seed: x\n", "seed: "),
+        ("seed: x\n", "c.yaml: seed: "),
         ("seed: [1, 2]\n", "seed: "),
-        ("seed: 1.5\n", "seed: "),
         ("seed: true\n", "seed: expected a text or a number, got True"),
         ("greedy: 1\n", "greedy: expected true or false, got 1"),
         ("steps: {a: 1}\n", "steps: expected a text or a number"),
         ("set: [[1]]\n", "set: expected a text or a number"),
         ("- seed\n", "expected names with values, got "),
-        ("seed\n", "expected names with values, got 'seed'"),
-        ("a: b: c\n", ":1: not valid YAML: "),
+        ("a: b: c\n", "c.yaml:1: not valid YAML: "),
         ("steps: 1\nx: !!python/object/apply:os.system [ls]\n", ":2: not valid YAML: "),
+        ("device: tpu\n", "--device: expected "),  # what only the command can check
     ],
 )
 def test_what_is_no_configuration_is_one_line(nsa, square, write, text, message):
     """With the file, and what there is instead."""
     done = nsa("solve", square, "--config", write(text))
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "c.yaml" in done.err
     assert message in done.err, done.err
 
 
@@ -127,24 +116,15 @@ def test_a_missing_file_is_one_line(nsa, square, tmp_path):
         assert str(path) in done.err
 
 
-def test_a_wrong_value_is_refused_by_the_command_itself(nsa, square, write):
-    """What only the command can check, it checks as on the command line."""
-    done = nsa("solve", square, "--config", write("device: tpu\n"))
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "--device" in done.err
-
-
-def test_what_is_in_force_is_a_configuration(nsa, square, write, tmp_path):
+def test_what_is_in_force_is_a_configuration(nsa, square, write):
     """``-v`` says it on stderr; saved, it gives the same run."""
-    done = nsa(
-        "solve", square, "--config", write("steps: 30\nno-bound: true\nset: {name: q}\n"), "--seed", 4, "-v"
-    )
+    path = write("steps: 30\nno-bound: true\nset: {name: q}\n")
+    done = nsa("solve", square, "--config", path, "--seed", 4, "-v")
     (line,) = (x for x in done.err.splitlines() if x.startswith("nsa: solve with "))
-    settings = yaml.safe_load(line.removeprefix("nsa: solve with "))
+    text = line.removeprefix("nsa: solve with ")
+    settings = yaml.safe_load(text)
     assert (settings["steps"], settings["seed"], settings["set"]) == ("30", 4, ['name="q"'])
-    again = tmp_path / "again.yaml"
-    again.write_text(line.removeprefix("nsa: solve with "))
-    result = nsa("solve", square, "--config", again).json
+    result = nsa("solve", square, "--config", write(text)).json
     assert (result["seed"], result["steps"], result["name"]) == (4, 30, "q")
     assert result["solution"] == done.json["solution"]
     assert "nsa: solve with" not in nsa("solve", square, "--steps", 5).err
@@ -166,20 +146,16 @@ def test_what_is_in_force_is_a_configuration(nsa, square, write, tmp_path):
         ("nsa train knapsack --method p", ["ppo"]),
     ],
 )
-def test_the_shell_completes(words, expected):
-    """Commands, options, names of problems; without loading what is heavy."""
-    environment = {**os.environ, "_NSA_COMPLETE": "complete_bash", "COMP_WORDS": words}
-    environment["COMP_CWORD"] = str(len(words.split()) - 1)
-    command = [sys.executable, "-X", "importtime", "-m", "nsa_cli"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    assert done.stdout.split() == expected
-    assert "torch" not in done.stderr
+def test_the_shell_completes(nsa, monkeypatch, words, expected):
+    """Commands, options, names of problems."""
+    monkeypatch.setenv("_NSA_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert nsa().out.split() == expected
 
 
-def test_completion_can_be_shown_and_the_version_told(nsa_process, monkeypatch):
+def test_completion_can_be_shown(nsa, monkeypatch):
     """For a shell that is named: a test may run under none."""
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-    shown = nsa_process("--show-completion", "bash")
-    assert shown.code == 0
-    assert "_NSA_COMPLETE=complete_bash" in shown.out
-    assert nsa_process("--version").out == f"nsa {__version__}\n"
+    shown = nsa("--show-completion", "bash")
+    assert (shown.code, "_NSA_COMPLETE=complete_bash" in shown.out) == (0, True)

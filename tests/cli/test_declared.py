@@ -70,14 +70,3 @@ def test_what_was_read_is_read_as_the_same(given):
     settings = Settings(**given)
     assert replace(settings, init="greedy", started=settings.started) == replace(settings, init="greedy")
     assert replace(settings) == settings
-
-
-GONE = ["--reheat", "--candidates", "--max-memory", "--thousands", "--log-format", "--trace", "--plot-run"]
-
-
-@pytest.mark.parametrize("option", GONE)
-def test_an_option_that_is_gone_is_refused_by_name(nsa, option):
-    """As any unknown one."""
-    done = nsa("solve", "f.json", option, "1")
-    assert (done.code, done.out) == (2, "")
-    assert f"No such option: {option}" in done.err

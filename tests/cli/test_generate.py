@@ -8,34 +8,19 @@ from nsa_cli.core.record import Source
 from nsa_cli.problems.files import read_instances
 
 
-@pytest.mark.parametrize("name", ["tsp", "knapsack", "bin", "rosenbrock"])
-def test_the_same_seed_writes_the_same_text(nsa, name):
+def test_the_same_seed_writes_the_same_text(nsa):
     """And it is strict JSON that solve reads."""
-    first = nsa("generate", name, "--size", 6, "--seed", 4)
+    first, again, other = (nsa("generate", "bin", "--size", 6, "--seed", seed) for seed in (4, 4, 5))
     assert first.code == 0
-    assert first.out == nsa("generate", name, "--size", 6, "--seed", 4).out
-    assert first.out != nsa("generate", name, "--size", 6, "--seed", 5).out
+    assert first.out == again.out != other.out
     ((problem, instance),) = read_instances(Source("x", "", first.out))
-    assert problem.name == name
-    assert instance.size == 6
+    assert (problem.name, instance.size) == ("bin", 6)
 
 
 @pytest.mark.parametrize(("size", "capacity"), [(50, 12.5), (100, 25), (200, 25), (500, 62.5), (80, 10)])
 def test_knapsack_capacities_are_the_papers(nsa, size, capacity):
     """12.5, 25, 25, then N / 8 (Appendix A)."""
     assert json.loads(nsa("generate", "knapsack", "--size", size).out)["capacity"] == capacity
-
-
-def test_numbers_keep_all_their_digits_in_every_format(nsa):
-    """A tour has the same real length from JSON, CSV and TSPLIB."""
-    lengths = set()
-    for fmt in ("json", "csv", "tsplib"):
-        text = nsa("generate", "tsp", "--size", 20, "--seed", 0, "--format", fmt).out
-        suffix = ".csv" if fmt == "csv" else ""
-        ((_, instance),) = read_instances(Source("x", suffix, text))
-        lengths.add(instance.objective(instance.from_ids(list(range(1, 21)))))
-    assert len(lengths) == 1
-    assert lengths.pop() > 4  # rounded to whole numbers it could not be what it is
 
 
 def test_several_instances_are_lines_or_files(nsa, tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, choose, choose_device, choose_policy
+from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, choose, choose_policy
 from nsa_cli.solver.settings import Settings
 
 
@@ -16,8 +16,8 @@ def search_for(name, size=30, **options):
 
 @pytest.mark.parametrize("name", ["tsp", "bin"])
 def test_large_steps_are_the_default(name):
-    """With no policy, whatever the acceptance rule that needs no reverse move."""
-    for options in ({}, {"time_limit": 1.0}, {"acceptance": "threshold"}, {"chains": 3}):
+    """With no policy."""
+    for options in ({}, {"time_limit": 1.0}, {"chains": 3}):
         found = search_for(name, **options)
         assert isinstance(found, LargeStepSearch)
         assert (found.method, found.policy, found.digest) == ("large-step", "none", None)
@@ -31,7 +31,6 @@ def test_large_steps_are_the_default(name):
         {"policy": "uniform"},
         {"neighbourhood": "paper"},
         {"greedy": True},
-        {"acceptance": "hastings"},
         {"method": "anneal"},
     ],
     ids=str,
@@ -44,11 +43,9 @@ def test_what_only_annealing_has_chooses_annealing(options):
 
 
 def test_annealing_takes_the_best_policy_of_the_neighbourhood():
-    """Each neighbourhood has its own; Hastings' ratio wants one whose moves can be undone."""
+    """Each neighbourhood has its own."""
     assert search_for("bin", method="anneal").policy == "bin-es-best"
     assert search_for("bin", neighbourhood="paper").policy == "bin-es-bins"
-    hastings = search_for("bin", acceptance="hastings")
-    assert (hastings.policy, hastings.neighbourhood.name) == ("bin-es-bins", "paper")
     assert search_for("tsp", neighbourhood="nearest:7").neighbourhood.name == "nearest:7"
 
 
@@ -56,9 +53,7 @@ def test_annealing_takes_the_best_policy_of_the_neighbourhood():
     ("options", "option"),
     [
         ({"method": "large-step", "policy": "uniform"}, "method"),
-        ({"method": "large-step", "acceptance": "hastings"}, "method"),
         ({"method": "large-step", "backend": "torch"}, "method"),
-        ({"neighbourhood": "squares", "acceptance": "hastings"}, "acceptance"),
         ({"neighbourhood": "nearest:5"}, "neighbourhood"),
     ],
     ids=str,
@@ -68,10 +63,3 @@ def test_what_does_not_go_together_is_refused_by_name(options, option):
     with pytest.raises(nsa.UsageError) as caught:
         search_for("bin", **options)
     assert caught.value.option == option
-
-
-def test_devices_are_checked_before_torch_is_asked():
-    """What is no device is refused in the words of the options."""
-    assert choose_device("cpu") == "cpu"
-    with pytest.raises(nsa.UsageError, match=r"^device: expected auto, cpu, cuda or cuda:N, got 'tpu'"):
-        choose_device("tpu")

@@ -10,9 +10,12 @@ import pytest
 import torch
 
 import nsa_cli as nsa
+from nsa_cli.cli.main import exit_code
 from nsa_cli.problems import find_problem
 from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, choose, choose_device, device_for
 from nsa_cli.solver.settings import Settings
+
+Captured = pytest.CaptureFixture[str]
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -51,66 +54,51 @@ def test_no_device_is_one_line_that_says_what_to_do(none: None, name: str) -> No
         built = re.escape(f"PyTorch {torch.__version__} is built without CUDA")
         assert re.fullmatch(rf"device: no CUDA device: {built}, got {name}; use device='cpu'", said(name))
     assert choose_device("auto", reference=True) == "cpu"
+    with pytest.raises(nsa.UsageError, match=r"^device: no CUDA device: .*; use device='cpu'$"):
+        nsa.solve(EXAMPLES / "capitals.csv", device=name)
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        "solve examples/capitals.csv",
         "solve examples/capitals.csv --method large-step",
-        "solve examples/packing.csv --time-limit 1s",
         "solve examples/cutting.json examples/valley.json",
-        "solve examples/qap.py:QAP",
         "train tsp --out policy.json",
         "benchmark tsp --sizes 20",
     ],
 )
 def test_every_command_says_it_before_it_begins(
-    none: None, arguments: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    none: None,
+    arguments: str,
+    capsys: Captured,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     """Exit code 2, nothing on stdout, no file."""
-    from nsa_cli.cli.main import exit_code
-
-    words = [
-        str(tmp_path / w) if w == "policy.json" else w.replace("examples", str(EXAMPLES))
-        for w in arguments.split()
-    ]
-    if "qap.py" in arguments:
-        words = ["solve", str(tmp_path / "i.json"), "--problem", words[-1]]
-        (tmp_path / "i.json").write_text('{"distance": [[0, 1], [1, 0]], "flow": [[0, 2], [2, 0]]}')
-    before = sorted(tmp_path.iterdir())
+    monkeypatch.chdir(tmp_path)
+    words = arguments.replace("examples", str(EXAMPLES)).split()
     assert exit_code([*words, "--device", "cuda"]) == 2
     told = capsys.readouterr()
     line = "nsa: error: --device: no CUDA device: none on this machine, got cuda; use --device cpu\n"
     assert (told.out, told.err) == ("", line)
-    assert sorted(tmp_path.iterdir()) == before
+    assert [*tmp_path.iterdir()] == []
 
 
-def test_benchmarks_by_seconds_are_on_a_cpu(two: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_benchmarks_by_seconds_are_on_a_cpu(two: None, capsys: Captured) -> None:
     """Solvers take turns there; another device is refused, not forgotten."""
-    from nsa_cli.cli.main import exit_code
-
     assert exit_code(["benchmark", "tsp", "--sizes", "20", "--budget", "10ms", "--device", "cuda"]) == 2
-    told = capsys.readouterr().err
     why = "by seconds all solvers take turns on a CPU, got cuda"
-    assert told == f"nsa: error: --device: {why}; use --device cpu\n"
-
-
-def test_python_says_it_too(none: None) -> None:
-    """In Python's words."""
-    with pytest.raises(nsa.UsageError, match=r"^device: no CUDA device: .*; use device='cpu'$"):
-        nsa.solve(EXAMPLES / "capitals.csv", device="cuda")
-    with pytest.raises(nsa.UsageError, match=r"^device: no CUDA device: .*; use device='cpu'$"):
-        nsa.knapsack([1, 2], [1, 2], 2, device="cuda:0")
+    assert capsys.readouterr().err == f"nsa: error: --device: {why}; use --device cpu\n"
 
 
 def test_a_device_is_taken_by_its_number(two: None) -> None:
-    """Numbers count from 0; what is not there is refused."""
+    """Numbers count from 0; what is not there is refused, and what is no device at all."""
+    assert choose_device("cpu") == "cpu"
     assert choose_device("cuda") == "cuda:0"
     assert choose_device("cuda:1") == "cuda:1"
-    assert said("cuda:2") == (
-        "device: no such CUDA device: there are 2, counted from 0; got cuda:2; use device='cpu'"
-    )
+    there = "device: no such CUDA device: there are 2, counted from 0;"
+    assert said("cuda:2") == f"{there} got cuda:2; use device='cpu'"
+    assert said("tpu") == "device: expected auto, cpu, cuda or cuda:N, got 'tpu'"
 
 
 def test_each_process_of_a_machine_has_a_device_of_its_own(
@@ -126,10 +114,7 @@ def test_each_process_of_a_machine_has_a_device_of_its_own(
         assert choose_device("cuda:1") == "cuda:1"
         assert choose_device("cpu") == "cpu"
     monkeypatch.setenv("LOCAL_RANK", "2")
-    assert said("cuda") == (
-        "device: no such CUDA device: there are 2, counted from 0; process 2 of this machine "
-        "asks for cuda:2; use device='cpu'"
-    )
+    assert "counted from 0; process 2 of this machine asks for cuda:2; use device='cpu'" in said("cuda")
 
 
 def test_a_device_that_cannot_be_used_is_no_traceback(two: None, monkeypatch: pytest.MonkeyPatch) -> None:
