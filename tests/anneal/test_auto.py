@@ -12,13 +12,13 @@ import pytest
 from tests.user_problems import MAXCUT
 
 import nsa_cli as nsa
+from nsa_cli.anneal import auto
 from nsa_cli.anneal.auto import sampled_temperatures, temperature_for
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
-from nsa_cli.solver import batch
-from nsa_cli.solver.search import Beginning, choose
+from nsa_cli.solver.search import Beginning, choose_search
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_all
 
@@ -30,7 +30,7 @@ def temperatures(instance: Any, name: str, backend: str = "auto", most: int = 40
         x = np.stack([np.random.default_rng(k).permutation(instance.size) for k in range(4)])
     keys = stream_keys(0, np.arange(4))
     settings = Settings(method="anneal", neighbourhood="paper", backend=backend, threads=1)
-    chosen = choose(nsa.Task(problem, instance), "uniform", settings, "cpu", 1)
+    chosen = choose_search(nsa.Task(problem, instance), "uniform", settings)
     found = sampled_temperatures(chosen.start(Beginning([instance] * 4, x, keys)), instance.size, most)
     assert found is not None
     return found
@@ -111,7 +111,7 @@ def slow_sample(monkeypatch: Any) -> list[str]:
         time.sleep(0.6)
         return 0.5, 0.25
 
-    monkeypatch.setattr(batch, "estimate_temperatures", sample)
+    monkeypatch.setattr(auto, "sampled_temperatures", sample)
     return threads
 
 
@@ -128,7 +128,7 @@ def test_sampling_is_part_of_the_set_up_and_its_time_is_told(slow_sample: list[s
 def test_an_interrupt_does_not_wait_for_the_sample(monkeypatch: Any) -> None:
     """The start is the answer."""
     released = threading.Event()
-    monkeypatch.setattr(batch, "estimate_temperatures", lambda *_: released.wait(60) and (0.5, 0.25))
+    monkeypatch.setattr(auto, "sampled_temperatures", lambda *_: released.wait(60) and (0.5, 0.25))
     problem = find_problem(MAXCUT)
     task = nsa.Task(problem, problem.generate(8, np.random.default_rng(1)))
     began = time.monotonic()

@@ -12,7 +12,7 @@ import torch
 import nsa_cli as nsa
 from nsa_cli.cli.main import exit_code
 from nsa_cli.problems import find_problem
-from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, choose, choose_device, device_for
+from nsa_cli.solver.search import choose_device, choose_search
 from nsa_cli.solver.settings import Settings
 
 Captured = pytest.CaptureFixture[str]
@@ -134,28 +134,28 @@ def test_by_default_a_device_is_taken_by_the_reference_only(two: None) -> None:
     assert choose_device("auto") == "cpu"
     assert choose_device("auto", reference=True) == "cuda:0"
     (task,) = nsa.generate("tsp", 30, seed=1)
-    for options, kind in (({}, LargeStepSearch), ({"method": "anneal"}, CompiledSearch)):
-        settings = Settings(**options)
-        assert isinstance(choose(task, "tsp-es-nearest", settings, choose_device("auto"), 1), kind)
+    for options, kind in (({}, "large-step"), ({"method": "anneal"}, "anneal")):
+        found = choose_search(task, "tsp-es-nearest", Settings(**options))
+        assert (found.method, found.backend, found.device) == (kind, "numba", "cpu")
 
 
 def test_large_steps_are_refused_on_a_device(two: None) -> None:
     """If they are asked for; else it is annealing."""
     (task,) = nsa.generate("tsp", 30, seed=1)
     with pytest.raises(nsa.UsageError, match=r"^method: large-step .* on a CPU; use device='cpu'$"):
-        choose(task, "uniform", Settings(device="cuda", method="large-step"), "cuda:0", 1)
+        choose_search(task, "uniform", Settings(device="cuda", method="large-step"))
     with pytest.raises(nsa.UsageError, match=r"^backend: numba runs on a CPU only; use backend='torch'$"):
-        choose(task, "uniform", Settings(device="cuda", backend="numba"), "cuda:0", 1)
+        choose_search(task, "uniform", Settings(device="cuda", backend="numba"))
 
 
-def test_own_problems_are_refused_on_a_device_by_name() -> None:
+def test_own_problems_are_refused_on_a_device_by_name(two: None) -> None:
     """Their functions are compiled for a CPU; with `auto` they run there."""
     own = find_problem(f"{EXAMPLES / 'maxcut.py'}:MaxCut")
-    assert device_for(own, "auto", "cuda:0") == device_for(own, "cuda", "cpu") == "cpu"
+    assert choose_device("auto", own, reference=True) == "cpu"
     with pytest.raises(nsa.UsageError) as caught:
-        device_for(own, "cuda", "cuda:0")
+        choose_device("cuda", own)
     assert str(caught.value) == (
         f"device: the functions of {own.name}, a problem of your own, run on a CPU only, got cuda; "
         "use device='cpu'"
     )
-    assert device_for(find_problem("bin"), "cuda", "cuda:0") == "cuda:0"
+    assert choose_device("cuda", find_problem("bin")) == "cuda:0"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 import weakref
 from typing import Any
@@ -12,19 +11,13 @@ import pytest
 import torch
 
 import nsa_cli as nsa
-from nsa_cli.anneal.footprint import _Memory, footprint
 from nsa_cli.core.errors import InputError, NoMemoryError
 from nsa_cli.core.machine import is_out_of_memory
-from nsa_cli.kernels.acceptance import RULES
-from nsa_cli.policy.build import find_policy
 from nsa_cli.problems import builtin_names
 from nsa_cli.solver import search_torch
-from nsa_cli.solver.batch import batches, plan
-from nsa_cli.solver.search import choose
+from nsa_cli.solver.batch import batches
 from nsa_cli.solver.settings import Settings
 from nsa_cli.solver.solve import solve_each
-
-from helpers import starts_of
 
 OPTIONS = {"backend": "torch", "device": "cpu", "seed": 3, "steps": 40, "chains": 2, "bound": False}
 
@@ -114,7 +107,7 @@ def test_parts_of_a_batch_share_the_time_that_is_left() -> None:
     (batch,) = batches(tasks, settings, settings.clock())
     first, second = parts = list(batch.split(2))
     assert [len(part.tasks) for part in parts] == [2, 2]
-    assert first.plan.places + second.plan.places == batch.plan.places
+    assert [*first.places, *second.places] == batch.places
     now, end = time.monotonic(), batch.clock.end
     assert first.clock.end == pytest.approx(now + (end - now) / 2, abs=0.5)
     assert second.clock.end == pytest.approx(end, abs=0.5)
@@ -138,91 +131,3 @@ def test_errors_of_memory_are_told_from_others(error: BaseException, expected: b
     later = RuntimeError("CUDA error: operation failed due to a previous error during capture")
     later.__context__ = error
     assert is_out_of_memory(later) is expected
-
-
-# --- how many chains fit -------------------------------------------------------------------------------
-
-
-def test_memory_of_tensors_is_added_up_while_they_live() -> None:
-    """Views share theirs; what is gone counts at its peak only; other devices do not count."""
-    with _Memory() as memory:
-        a = torch.zeros(1000, dtype=torch.float64, device="meta")
-        b = (a + 1).reshape(10, 100)[3:]
-        torch.zeros(5000)
-        assert memory.bytes == 16_000
-        del a
-        assert memory.bytes == 8_000
-        b = b + b.new_zeros(())
-        gc.collect()
-        assert memory.bytes == 8 * 700
-        b.add_(1)
-    assert memory.most == 16_000
-
-
-def of(name: str, size: int, policy: str) -> Any:
-    (task,) = nsa.generate(name, size, 1, seed=1)
-    operations = task.problem.neighbourhood("paper").operations()
-    x = starts_of(task.problem, [task.instance], "paper")
-    found = find_policy(policy, name, operations)
-    return footprint(operations, found, task.instance, x, RULES["metropolis"], None)
-
-
-def test_a_chain_takes_what_its_tensors_do(problem: Any) -> None:
-    """More with a network, and in proportion to the size."""
-    sizes = (2, 4) if problem.name == "rosenbrock" else (200, 400)
-    small, large = (of(problem.name, size, "uniform") for size in sizes)
-    assert large.device == pytest.approx(2 * small.device, rel=0.5 if problem.name == "rosenbrock" else 0.02)
-    assert large.host > small.host > 0
-    least = {"tsp": 5 * 8, "bin": 4 * 8, "knapsack": 3 + 3 * 8, "rosenbrock": 4 * 8}[problem.name]
-    assert small.device > least * sizes[0]  # solutions and instance
-    learnt = of(problem.name, sizes[0], f"{problem.name}-es-paper")
-    assert learnt.device > small.device
-
-
-@pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """A device whose memory is as these numbers say."""
-    numbers = {"free": 10**9, "reserved": 0, "allocated": 0}
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (numbers["free"], 10**12))
-    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _: numbers["reserved"])
-    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _: numbers["allocated"])
-    return numbers
-
-
-def on_cuda(task: Any, **options: Any) -> Any:
-    """Choose the reference engine for a device that is not there."""
-    settings = Settings(**{**OPTIONS, "policy": "uniform", **options})
-    found = choose(task, settings.policy, settings, "cpu", 1)
-    object.__setattr__(found, "device", "cuda:0")
-    return found
-
-
-def test_a_batch_on_a_device_is_as_large_as_its_free_memory(
-    problem: Any, device: dict[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Six tenths of what is free or kept by torch for later, and what the machine can put together."""
-    size = 2 if problem.name == "rosenbrock" else 50
-    (task,) = nsa.generate(problem, size, 1, seed=1)
-    search = on_cuda(task)
-    one = search.chains_at_once(task)
-    assert one == pytest.approx(0.6e9 / of(problem.name, size, "uniform").device, rel=0.01)
-    device["free"] = 2 * 10**9
-    assert search.chains_at_once(task) == pytest.approx(2 * one, rel=0.01)
-    device |= {"free": 10**9, "reserved": 3 * 10**9, "allocated": 2 * 10**9}
-    assert search.chains_at_once(task) == pytest.approx(2 * one, rel=0.01)
-    device |= {"free": 1, "reserved": 0, "allocated": 0}
-    assert search.chains_at_once(task) == 1  # tried all the same
-    device["free"] = 10**12
-    monkeypatch.setattr(search_torch, "memory", lambda: 10**7)
-    host = of(problem.name, size, "uniform").host
-    assert search.chains_at_once(task) == pytest.approx(0.3e7 / host, rel=0.01)
-
-
-def test_the_plan_takes_batches_of_that_size(device: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole instances, at least one; the place of each is kept."""
-    tasks = nsa.generate("knapsack", 50, 7, seed=1)
-    search = on_cuda(tasks[0])
-    monkeypatch.setattr("nsa_cli.solver.batch.choose", lambda *_: search)
-    device["free"] = int(3.5 * 2 * of("knapsack", 50, "uniform").device / 0.6)
-    found = plan(tasks, Settings(**OPTIONS, policy="uniform"))
-    assert [one.places for one in found] == [(0, 1, 2), (3, 4, 5), (6,)]

@@ -11,17 +11,17 @@ def test_equal_instances_share_a_batch_and_others_do_not():
     tasks = [*nsa.generate("tsp", 20, 3, seed=1), *nsa.generate("tsp", 30, 2, seed=1)]
     tasks += nsa.generate("knapsack", 20, 1, seed=1)
     plans = plan(tasks, Settings(device="cpu", policy="uniform", steps="2N"))
-    assert sorted(one.places for one in plans) == [(0, 1, 2), (3, 4), (5,)]
-    assert {one.places: one.schedule.steps for one in plans} == {(0, 1, 2): 40, (3, 4): 60, (5,): 40}
+    assert sorted(one.places for one in plans) == [[0, 1, 2], [3, 4], [5]]
+    assert {one.places[0]: one.planned.steps for one in plans} == {0: 40, 3: 60, 5: 40}
 
 
 def test_estimated_temperatures_are_an_instances_own():
     """So is an adaptive schedule: these have a batch each."""
     tasks = nsa.generate("knapsack", 20, 3, seed=1)
     estimated = plan(tasks, Settings(device="cpu", policy="uniform", t_start="auto"))
-    assert [(one.places, one.estimated) for one in estimated] == [((i,), ("t_start",)) for i in range(3)]
+    assert [(one.places, one.estimated) for one in estimated] == [([i], ("t_start",)) for i in range(3)]
     adaptive = plan(tasks, Settings(device="cpu", policy="uniform", schedule="adaptive"))
-    assert [one.places for one in adaptive] == [(0,), (1,), (2,)]
+    assert [one.places for one in adaptive] == [[0], [1], [2]]
 
 
 def test_a_batch_fits_into_memory(monkeypatch):
@@ -29,7 +29,7 @@ def test_a_batch_fits_into_memory(monkeypatch):
     monkeypatch.setattr(search, "_BATCH_ELEMENTS", 100)
     tasks = nsa.generate("bin", 20, 5, seed=1)
     plans = plan(tasks, Settings(device="cpu", policy="uniform", steps=1, chains=2))
-    assert [one.places for one in plans] == [(0, 1), (2, 3), (4,)]
+    assert [one.places for one in plans] == [[0, 1], [2, 3], [4]]
 
 
 def test_what_the_user_says_wins_over_the_budget():
@@ -37,5 +37,5 @@ def test_what_the_user_says_wins_over_the_budget():
     (task,) = nsa.generate("tsp", 20, seed=1)
     (one,) = plan([task], Settings(device="cpu", policy="uniform", steps=7, chains=3, t_start=2.0))
     (default,) = plan([task], Settings(device="cpu", policy="uniform"))
-    assert (one.schedule.steps, one.chains, one.schedule.t_start) == (7, 3, 2.0)
-    assert one.schedule.t_end == default.schedule.t_end
+    assert (one.planned.steps, one.chains, one.planned.t_start) == (7, 3, 2.0)
+    assert one.planned.t_end == default.schedule.t_end

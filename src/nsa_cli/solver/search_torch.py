@@ -5,18 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.anneal.engine import TorchChains
-from nsa_cli.anneal.footprint import footprint
-from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.machine import memory
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood
-from nsa_cli.core.problem import Task
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
 from nsa_cli.solver.search import Beginning, Search
@@ -24,10 +18,6 @@ from nsa_cli.solver.settings import Settings
 
 #: Steps that take some seconds, and steps times elements.
 _MOST_STEPS, _ELEMENTS = 5_000, 20_000_000
-
-#: Share of a device's free memory for the chains of a batch: what is left is for random numbers and for what
-#: its libraries take. And share of the machine's memory for what they are put together from.
-_DEVICE_SHARE, _HOST_SHARE = 0.6, 0.3
 
 
 def torch_search(
@@ -64,14 +54,7 @@ def torch_search(
         first, streams = (torch.from_numpy(array).to(device) for array in (begin.x, begin.keys))
         return TorchChains(operations, batch, module, first, streams)
 
-    def chains_on_device(task: Task) -> int:
-        start = task.problem.start("paper" if "paper" in task.problem.starts else None)
-        x = torch.from_numpy(start_solutions(start, [task.instance], stream_keys(0, np.arange(1))))
-        needed = footprint(operations, module, task.instance, x, RULES["metropolis"], settings.unit)
-        free = free_memory(torch.device(device))
-        return max(int(min(_DEVICE_SHARE * free / needed.device, _HOST_SHARE * memory() / needed.host)), 1)
-
-    search = Search(
+    return Search(
         method="anneal",
         backend="torch",
         device=device,
@@ -82,13 +65,6 @@ def torch_search(
         start=start,
         budget=budget,
     )
-    return search if device == "cpu" else replace(search, chains_at_once=chains_on_device)
-
-
-def free_memory(device: torch.device) -> int:
-    """Bytes of a CUDA device that can be had: what is free, and what torch keeps for later."""
-    free, _ = torch.cuda.mem_get_info(device)
-    return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
 
 
 def cuda_device(name: str, rank: int | None = None) -> str:
