@@ -32,20 +32,14 @@ from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, forbid_from, score_features
 from nsa_cli.kernels.slots import Mode, Network, Slots, aligned, blocks_of, choose, choose_among, slot_space
-from nsa_cli.problems.tsp.kernels import two_opt
-from nsa_cli.problems.tsp.kernels.metric import Floats, Ints
+from nsa_cli.problems.tsp.kernels import links, two_opt
+from nsa_cli.problems.tsp.kernels.metric import Floats
 from nsa_cli.problems.tsp.kernels.two_opt import TspArrays
 
 _score_first, _score_candidates = score_features(4), score_features(5)
 
 #: Cities of a window, at most: the lanes of a kernel's vectors.
 WINDOW = 16
-
-#: Reversals since the best tour was stored that are logged; with more, all of the tour is copied.
-_REVERSALS = 1 << 12
-
-#: Places in `CandidateWork.counts`: logged reversals, and cities in them.
-REVERSALS, REVERSED = range(2)
 
 
 def stride_of(size: int) -> int:
@@ -110,10 +104,8 @@ class CandidateWork(NamedTuple):
         Features of the candidates.
     ends : float32[6, 16 blocks]
         Scratch: where the ends of these edges lie.
-    reversals : int64[2 * C]
-        First place and number of cities of each reversal since the best tour was stored.
-    counts : int64[2]
-        See `REVERSALS`.
+    changes : Changes
+        Reversals since the best tour was stored.
     first, second : Slots
     """
 
@@ -122,8 +114,7 @@ class CandidateWork(NamedTuple):
     seen: NDArray[np.float32]
     pair: NDArray[np.float32]
     ends: NDArray[np.float32]
-    reversals: Ints
-    counts: Ints
+    changes: links.Changes
     first: Slots
     second: Slots
 
@@ -137,8 +128,7 @@ def workspace(count: int, x: Any) -> CandidateWork:
         aligned((4, LANES)),
         aligned((5, blocks_of(candidates) * LANES)),
         aligned((6, max(blocks_of(candidates), 1) * LANES)),
-        aligned((2 * _REVERSALS,), np.int64),
-        aligned((2,), np.int64),
+        links.new_changes(),
         slot_space(WINDOW),
         slot_space(candidates),
     )
@@ -188,7 +178,7 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
     for k in range(len(x)):
         work.tour[k] = x[k]
         work.place[x[k]] = k
-    work.counts[REVERSALS], work.counts[REVERSED] = 0, len(x)
+    work.changes.counts[links.SEGMENTS], work.changes.counts[links.CHANGED] = 0, len(x)
 
 
 @variant(hooks.propose, batch=CandidateArrays, policy=Uniform)
@@ -357,23 +347,12 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     count = high - low + 1
     if 2 * count > size:  # the other segment, across the array's end
         low, high, count = _wrapped(high + 1, size), _wrapped(low - 1, size), size - count
-    _log_reversal(work, low, count)
+    links.note_change(work.changes, low, count, size)
     for _ in range(count >> 1):
         a, b = tour[high], tour[low]
         tour[low], tour[high] = a, b
         place[a], place[b] = low, high
         low, high = _wrapped(low + 1, size), _wrapped(high - 1, size)
-
-
-@inlined
-def _log_reversal(work: Any, begin: int, count: int) -> None:
-    counts = work.counts
-    counts[REVERSED] += count
-    if counts[REVERSED] < len(work.tour) and 2 * counts[REVERSALS] < len(work.reversals):
-        work.reversals[2 * counts[REVERSALS]], work.reversals[2 * counts[REVERSALS] + 1] = begin, count
-        counts[REVERSALS] += 1
-    else:
-        counts[REVERSED] = len(work.tour)  # copying all is no more work, or the log is full
 
 
 @variant(hooks.reverse, work=CandidateWork)
@@ -402,15 +381,8 @@ def _place_after(place: int, begin: int, end: int, size: int) -> np.int64:
 
 @variant(hooks.store, batch=CandidateArrays)
 def _store(batch: Any, work: Any, x: Any, best: bool) -> None:
-    tour, counts, size = work.tour, work.counts, len(work.tour)
-    if not best or counts[REVERSED] >= size:
-        for k in range(size):
-            x[k] = tour[k]
-    else:
-        for t in range(counts[REVERSALS]):
-            at = work.reversals[2 * t]
-            for _ in range(work.reversals[2 * t + 1]):
-                x[at] = tour[at]
-                at = _wrapped(at + 1, size)
     if best:
-        counts[REVERSALS], counts[REVERSED] = 0, 0
+        links.copy_changes(work.changes, work.tour, x)
+    else:
+        for k in range(len(x)):
+            x[k] = work.tour[k]

@@ -16,21 +16,16 @@ from nsa_cli.kernels.draws import uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.problems.tsp.kernels import local_search
 from nsa_cli.problems.tsp.kernels.edge_assembly import Assembly, assemble, new_assembly
+from nsa_cli.problems.tsp.kernels.links import CHANGED, Changes, copy_changes, new_changes, note_change
 from nsa_cli.problems.tsp.kernels.local_search import QUEUED, SEGMENTS, Chain, Cities
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints, Words, tour_length
 
 #: Places in `Kicked.costs`: length of the current tour; what the step has added to it.
 CURRENT, RISE = range(2)
 
-#: Places in `Kicked.counts`: segments in `changes`; cities in them.
-CHANGES, CHANGED = range(2)
-
 #: For each cut a kick draws so many edges, and cuts the worst of them. Measured at 500 cities: 9 +- 6 % of
 #: the gap in 50 ms, nothing in .2 s, where 6 do no better than 1.
 _TRIES = 3
-
-#: The most changed segments that are remembered; with more, the whole best tour is copied.
-_CHANGES = 1 << 12
 
 #: Chains that do not recombine share this empty one.
 _NO_ASSEMBLY = new_assembly(0)
@@ -70,10 +65,8 @@ class Kicked(NamedTuple):
         The best tour seen.
     costs : float64[2]
         The lengths at `CURRENT` and `RISE`.
-    counts : int64[2]
-        The numbers at `CHANGES` and `CHANGED`.
-    changes : int64[2 * C]
-        The segments where the current tour may differ from the best: first position and size of each.
+    changes : Changes
+        Since the best tour.
     assembly : Assembly
         Scratch space for `recombine`.
     """
@@ -81,8 +74,7 @@ class Kicked(NamedTuple):
     chain: Chain
     best: Words
     costs: Floats
-    counts: Ints
-    changes: Ints
+    changes: Changes
     assembly: Assembly
 
 
@@ -98,8 +90,7 @@ def start_at(tours: Tours, order: Ints, assembly: Assembly = _NO_ASSEMBLY) -> Ki
         chain,
         chain.order.copy(),
         np.array([tour_length(tours.cities.metric, chain.order), 0.0]),
-        np.zeros(2, dtype=np.int64),
-        np.empty(2 * _CHANGES, dtype=np.int64),
+        new_changes(),
         assembly,
     )
 
@@ -110,20 +101,20 @@ def _set_solution(data: Tours, state: Kicked, solution: Words, is_optimum: bool)
     if not is_optimum:
         local_search.push_all(state.chain)
     state.costs[CURRENT] = tour_length(data.cities.metric, state.chain.order)
-    state.counts[CHANGED] = len(state.best)
+    state.changes.counts[CHANGED] = len(state.best)
 
 
 @variant(steps.recombine, data=Tours)
 def _recombine(data: Tours, state: Kicked, other: Words, draws: np.uint64) -> None:
     state.costs[CURRENT] -= assemble(data.cities, state.chain, state.assembly, other, draws)
     state.costs[CURRENT] -= local_search.descend(data.cities, state.chain, data.depth, len(state.best))
-    state.counts[CHANGED] = len(state.best)
+    state.changes.counts[CHANGED] = len(state.best)
 
 
 @variant(steps.descend, data=Tours)
 def _descend(data: Tours, state: Kicked, limit: int) -> bool:
     state.costs[CURRENT] -= local_search.descend(data.cities, state.chain, data.depth, limit)
-    state.counts[CHANGED] = len(state.best)
+    state.changes.counts[CHANGED] = len(state.best)
     return state.chain.counts[QUEUED] == 0
 
 
@@ -201,7 +192,9 @@ def _local_search(data: Tours, state: Kicked, draws: np.uint64) -> float:
 @variant(steps.accept, data=Tours)
 def _accept(data: Tours, state: Kicked) -> None:
     state.costs[CURRENT] += state.costs[RISE]
-    _remember_changes(state)
+    segments = state.chain.segments
+    for k in range(state.chain.counts[SEGMENTS]):
+        note_change(state.changes, segments[2 * k], segments[2 * k + 1], len(state.best))
     local_search.forget(state.chain)
 
 
@@ -215,33 +208,6 @@ def _energy(data: Tours, state: Kicked) -> float:
     return state.costs[CURRENT]
 
 
-@inlined
-def _remember_changes(state: Kicked) -> None:
-    """Add what the log says was overwritten to the changes since the best tour."""
-    counts, segments, changes = state.counts, state.chain.segments, state.changes
-    for k in range(state.chain.counts[SEGMENTS]):
-        counts[CHANGED] += segments[2 * k + 1]
-        if 2 * counts[CHANGES] < len(changes):
-            changes[2 * counts[CHANGES]] = segments[2 * k]
-            changes[2 * counts[CHANGES] + 1] = segments[2 * k + 1]
-            counts[CHANGES] += 1
-        else:
-            counts[CHANGED] = len(state.best)  # too many to remember: copy all
-
-
 @variant(steps.save_best, data=Tours)
 def _save_best(data: Tours, state: Kicked) -> None:
-    """Copy the current tour to the best, or what has changed where that is less."""
-    best, order, counts, size = state.best, state.chain.order, state.counts, len(state.best)
-    if counts[CHANGED] >= size:
-        for place in range(size):
-            best[place] = order[place]
-    else:
-        for k in range(counts[CHANGES]):
-            begin, count = state.changes[2 * k], state.changes[2 * k + 1]
-            for place in range(begin, min(begin + count, size)):
-                best[place] = order[place]
-            for place in range(begin + count - size):
-                best[place] = order[place]
-    counts[CHANGES] = 0
-    counts[CHANGED] = 0
+    copy_changes(state.changes, state.chain.order, state.best)

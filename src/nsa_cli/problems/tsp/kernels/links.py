@@ -1,4 +1,4 @@
-"""Tours and paths as links between cities, and components by union-find."""
+"""Tours and paths as links between cities, components by union-find, and logs of changed segments."""
 
 from __future__ import annotations
 
@@ -66,3 +66,61 @@ def join(paths: Paths, i: Ints, j: Ints, order: Ints, left: int) -> int:
             degree[b] += 1
             left -= 1
     return left
+
+
+# --- what has changed since the best tour was stored ---------------------------------------------------
+
+#: Places in `Changes.counts`: segments that are logged; cities in them, or N where all is to be copied.
+SEGMENTS, CHANGED = range(2)
+
+#: Segments that are logged at most; with more, all of the tour is copied.
+_LOGGED = 1 << 12
+
+
+class Changes(NamedTuple):
+    """A log of segments of a tour where it may differ from the best one.
+
+    Attributes
+    ----------
+    segments : int64[2 * C]
+        First position and size of each.
+    counts : int64[2]
+        See `SEGMENTS`.
+    """
+
+    segments: Ints
+    counts: Ints
+
+
+def new_changes() -> Changes:
+    """Make an empty log."""
+    return Changes(np.empty(2 * _LOGGED, dtype=np.int64), np.zeros(2, dtype=np.int64))
+
+
+@inlined
+def note_change(changes: Changes, begin: int, count: int, size: int) -> None:
+    """Log that `count` cities from a position on may have changed, of a tour of so many."""
+    segments, counts = changes.segments, changes.counts
+    counts[CHANGED] += count
+    if counts[CHANGED] < size and 2 * counts[SEGMENTS] < len(segments):
+        segments[2 * counts[SEGMENTS]], segments[2 * counts[SEGMENTS] + 1] = begin, count
+        counts[SEGMENTS] += 1
+    else:
+        counts[CHANGED] = size  # to copy all is no more work, or the log is full
+
+
+@inlined
+def copy_changes(changes: Changes, tour: Any, best: Any) -> None:
+    """Copy a tour to the best one, or what has changed where that is less."""
+    segments, counts, size = changes.segments, changes.counts, len(tour)
+    if counts[CHANGED] >= size:
+        for place in range(size):
+            best[place] = tour[place]
+    else:
+        for k in range(counts[SEGMENTS]):
+            begin, count = segments[2 * k], segments[2 * k + 1]
+            for place in range(begin, min(begin + count, size)):
+                best[place] = tour[place]
+            for place in range(begin + count - size):
+                best[place] = tour[place]
+    counts[SEGMENTS], counts[CHANGED] = 0, 0
