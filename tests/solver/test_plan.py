@@ -38,4 +38,4 @@ def test_what_the_user_says_wins_over_the_budget():
     (one,) = plan([task], Settings(device="cpu", policy="uniform", steps=7, chains=3, t_start=2.0))
     (default,) = plan([task], Settings(device="cpu", policy="uniform"))
     assert (one.planned.steps, one.chains, one.planned.t_start) == (7, 3, 2.0)
-    assert one.planned.t_end == default.schedule.t_end
+    assert one.planned.t_end == default.planned.t_end
