@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels import steps
 from nsa_cli.kernels.draws import uniform
-from nsa_cli.kernels.index_set import toggle_member
 from nsa_cli.kernels.jit import inlined, kernel, variant
 
 #: Indices of `Packing.counts`: bins in use, bins with room left; and of the step, bins unpacked, their items,
@@ -344,6 +343,15 @@ def _accept(data: Bins, state: Packing) -> None:
 
 @inlined
 def _mark(state: Packing, b: int, is_loose: bool) -> None:
-    """Write down whether a bin has room left."""
-    if is_loose != (state.place[b] >= 0):
-        toggle_member(state.loose, state.place, state.counts, LOOSE, b)
+    """Put a bin into the set of those with room left, or take it out, if it is not there, or is."""
+    loose, place, counts = state.loose, state.place, state.counts
+    if is_loose and place[b] < 0:
+        place[b] = counts[LOOSE]
+        loose[counts[LOOSE]] = b
+        counts[LOOSE] += 1
+    elif not is_loose and place[b] >= 0:
+        counts[LOOSE] -= 1
+        last = loose[counts[LOOSE]]
+        loose[place[b]] = last
+        place[last] = place[b]
+        place[b] = -1
