@@ -348,4 +348,4 @@ def test_a_cluster_stops_and_what_is_wrong_with_it_is_said(cluster, work, tmp_pa
 def test_pools_that_are_none(jobs, cluster, message):
     """Are refused by name."""
     with pytest.raises(UsageError, match=message):
-        Pool.of(jobs, cluster)
+        Pool(jobs, cluster)

@@ -98,7 +98,7 @@ def test_a_training_has_options_and_fields_in_one_file(nsa, write, tmp_path):
         ("- seed\n", "expected names with values, got "),
         ("a: b: c\n", "c.yaml:1: not valid YAML: "),
         ("steps: 1\nx: !!python/object/apply:os.system [ls]\n", ":2: not valid YAML: "),
-        ("device: tpu\n", "--device: expected "),  # what only the command can check
+        ("device: tpu\n", "c.yaml: device: expected "),  # what only the command can check
     ],
 )
 def test_what_is_no_configuration_is_one_line(nsa, square, write, text, message):
@@ -123,7 +123,7 @@ def test_what_is_in_force_is_a_configuration(nsa, square, write):
     (line,) = (x for x in done.err.splitlines() if x.startswith("nsa: solve with "))
     text = line.removeprefix("nsa: solve with ")
     settings = yaml.safe_load(text)
-    assert (settings["steps"], settings["seed"], settings["set"]) == ("30", 4, ['name="q"'])
+    assert (settings["steps"], settings["seed"], settings["set"]) == ("30", "4", ['name="q"'])
     result = nsa("solve", square, "--config", write(text)).json
     assert (result["seed"], result["steps"], result["name"]) == (4, 30, "q")
     assert result["solution"] == done.json["solution"]

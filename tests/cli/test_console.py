@@ -15,7 +15,7 @@ import pytest
 from nsa_cli.api import read
 from nsa_cli.cli import console
 from nsa_cli.cli.console import Signals
-from nsa_cli.cli.writing import Writer, file_names
+from nsa_cli.cli.writing import Outputs, Writer, file_names
 from nsa_cli.core.errors import UsageError
 
 PACKING = """{"name": "Zoë", "values": [1, 2], "weights": [1, 1], "capacity": 1, "names": ["ä", "😀"]}"""
@@ -168,7 +168,7 @@ def test_two_thousand_outputs_are_named_apart(items, tmp_path):
     tasks = read(items) * 4_000
     for name in file_names(tasks[:2000], ".json"):
         (tmp_path / "out" / name).touch()
-    assert Writer(tasks, f"{tmp_path}/out/", "json").exit_code == 0
+    assert Writer(tasks, Outputs(output=f"{tmp_path}/out/", format_="json")).exit_code == 0
     assert len(set(file_names(tasks, ""))) == len(tasks)
 
 

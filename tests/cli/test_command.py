@@ -1,10 +1,12 @@
 """Settings on the command line: options made of fields, and objects made of options."""
 
+import re
 from dataclasses import dataclass, replace
 
 import pytest
 import typer
 
+from nsa_cli.cli.command import GroupedCommand, command
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import parse_count, parse_flag
 from nsa_cli.core.setting import SEARCH, read_settings, setting
@@ -13,11 +15,24 @@ from nsa_cli.solver.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class Few:
-    """Some settings of each kind."""
+    """Some settings of each kind.
 
-    count: int | None = setting(None, SEARCH, "How many.", metavar="N", read=parse_count)
-    fast: bool = setting(True, SEARCH, "Take your time.", read=parse_flag)
-    from_: list[str] | None = setting(None, SEARCH, "Where from.", kind=list, short=("-f",))
+    Attributes
+    ----------
+    count : int, optional
+        How many.
+    fast : bool
+        Take your
+        time.
+    from_ : tuple of str
+        Where from.
+    inner : int
+        No option.
+    """
+
+    count: int | None = setting(None, SEARCH, parse_count, "N")
+    fast: bool = setting(True, SEARCH, parse_flag)
+    from_: tuple[str, ...] = setting((), SEARCH, short=("-f",))
     inner: int = setting(7, read=parse_count)
 
     def __post_init__(self) -> None:
@@ -31,7 +46,7 @@ def _command(name: str, few: Few, loud: bool = False) -> int:
 def run(*arguments):
     """Run the command by itself."""
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(_command)
+    app.command(cls=GroupedCommand)(command(_command))
     typer.main.get_command(app).main([*arguments], standalone_mode=False)
 
 
@@ -41,6 +56,13 @@ def test_a_command_gets_objects_of_the_options(capsys):
     assert capsys.readouterr().out == f"x {Few(count=3, fast=False, from_=['a', 'b'])} True\n"
     run("y")
     assert capsys.readouterr().out == f"y {Few()} False\n"
+
+
+def test_the_help_is_what_the_docstring_says(capsys):
+    """Under the heading of each."""
+    run("--help")
+    text = capsys.readouterr().out
+    assert re.search(r"Search:\n +--count N +How many.\n +--no-fast +Take your time.\n +-f, --from ", text)
 
 
 @pytest.mark.parametrize("wrong", ["--inner", "--fast"])
