@@ -345,8 +345,8 @@ def _signs(table: Table) -> tuple[Signs, tuple[str, ...]]:
     """
     if decimal := table.source.reading.decimal:
         return Signs(decimal, "." if decimal == "," else ","), ()
-    columns = ["\n".join(cells) for cells in zip(*table.rows, strict=False)]  # rows may differ in length
-    points = not any("," in cells or _TWO_POINTS.search(cells) for cells in columns)
+    cells = "\n".join(cell for row in table.rows for cell in row)
+    points = "," not in cells and not _TWO_POINTS.search(cells)
     if points and not (table.delimiter in (";", "\t") and _beside_small_numbers(table)):
         return Signs(), ()
     fitting: Sequence[Signs] = _READINGS

@@ -269,8 +269,6 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
         raise source.error(message, record.locate(word, None), **hints)
 
     bound = vocabulary(problem).bind(record.data, fail, record.source.reading)
-    if list(bound) == list(record.data) == list(bound.values()):
-        return record
 
     def locate(key: str | None, index: int | None) -> int | None:
         return record.locate(bound.get(key or "", key), index)
