@@ -18,7 +18,7 @@ import pytest
 import nsa_cli as nsa
 from nsa_cli import pool as pool_module
 from nsa_cli.bench.benchmark import prepare
-from nsa_cli.bench.choose import Request
+from nsa_cli.bench.request import Request
 from nsa_cli.core.errors import InputError, UsageError
 from nsa_cli.pool import HERE, LostError, Pool, Unit, _Waiting, ahead
 from nsa_cli.solver.settings import Settings
