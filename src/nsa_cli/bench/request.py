@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import (
@@ -17,9 +16,7 @@ from nsa_cli.core.options import (
 )
 from nsa_cli.core.setting import SEARCH, read_settings, setting
 
-
-def _option(default: Any, metavar: str | None, read: Any, text: str, **known: Any) -> Any:
-    return setting(default, "Options", text, metavar=metavar, read=read, **known)
+_option = partial(setting, group="Options")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,35 +31,50 @@ class Request:
 
     #: A problem, or files and folders.
     what: tuple[str, ...] = ()
-    sizes: tuple[int, ...] | None = _option(None, "SIZES", parse_numbers, "Sizes of instances: 50,100.")
+    sizes: tuple[int, ...] | None = _option(
+        None, text="Sizes of instances: 50,100.", metavar="SIZES", read=parse_numbers
+    )
     budget: tuple[float, ...] | None = _option(
-        None, "TIMES", parse_budgets, "Measure by time instead of steps: 5ms,20ms,1s an instance."
+        None,
+        text="Measure by time instead of steps: 5ms,20ms,1s an instance.",
+        metavar="TIMES",
+        read=parse_budgets,
     )
     steps: tuple[int, ...] = _option(
-        "10", "FACTORS", parse_numbers, "Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1."
+        "10",
+        text="Multiples of N (of N^2 for tours): 1,2,5,10. Greedy rows need 1.",
+        metavar="FACTORS",
+        read=parse_numbers,
     )
     seeds: tuple[int, ...] = _option(
-        "1", "SEEDS", partial(parse_numbers, minimum=0), "Runs of each instance: 1..5, or 1,2,3."
+        "1",
+        text="Runs of each instance: 1..5, or 1,2,3.",
+        metavar="SEEDS",
+        read=partial(parse_numbers, minimum=0),
     )
-    count: int = _option(100, "N", parse_count, "Instances of each size, at most.", kind=int)
+    count: int = _option(
+        100, text="Instances of each size, at most.", metavar="N", read=parse_count, kind=int
+    )
     policies: tuple[str, ...] | None = _option(
-        None, "NAMES", parse_words, "Names or files, or none. Default: all shipped ones."
+        None, text="Names or files, or none. Default: all shipped ones.", metavar="NAMES", read=parse_words
     )
     neighbourhood: str | None = _option(
-        None, "NAME", None, "Uniform proposals in this one, too: nearest:10 for tours."
+        None, text="Uniform proposals in this one, too: nearest:10 for tours.", metavar="NAME"
     )
     against: tuple[str, ...] | None = _option(
-        None, "NAMES", parse_words, "Peers, other projects' solvers, by name; or all."
+        None, text="Peers, other projects' solvers, by name; or all.", metavar="NAMES", read=parse_words
     )
-    time_limit: float = _option("1", "TIME", parse_limit, "Time of a peer for each instance: 10, 500ms, 2m.")
+    time_limit: float = _option(
+        "1", text="Time of a peer for each instance: 10, 500ms, 2m.", metavar="TIME", read=parse_limit
+    )
     references: str | None = _option(
-        None, "DIR", None, "Folder of reference objectives; for files, a list NAME : OBJECTIVE."
+        None, text="Folder of reference objectives; for files, a list NAME : OBJECTIVE.", metavar="DIR"
     )
     device: str = setting(
         "auto", SEARCH, "Where to anneal by steps.", words=("auto", "cpu", "cuda"), read=parse_device
     )
-    out: str | None = _option(None, "DIR", None, "Where runs.csv, summary.json and curves.png go.")
-    again: bool = _option(False, None, None, "Measure anew what an earlier run has left in DIR.")
+    out: str | None = _option(None, text="Where runs.csv, summary.json and curves.png go.", metavar="DIR")
+    again: bool = _option(False, text="Measure anew what an earlier run has left in DIR.")
     #: Of each solver by steps; one for each core if not given.
     threads: int | None = None
 
