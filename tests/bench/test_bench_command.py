@@ -88,10 +88,8 @@ def test_files_and_folders(command, tmp_path, rows_of):
     code, out, _ = command(folder, *arguments, "--out", tmp_path / "out")
     assert code == 0
     assert "2 of knapsack files" in out
-    assert {(r["instance"], r["reference"]) for r in rows_of(tmp_path / "out")} == {
-        ("k0", "1.0"),
-        ("k1", "1.0"),
-    }
+    rows = rows_of(tmp_path / "out")
+    assert {(r["instance"], r["reference"]) for r in rows} == {("k0", "1.0"), ("k1", "1.0")}
 
 
 def test_the_command_in_the_summary_gives_the_same_figures(command, tmp_path):
@@ -153,17 +151,11 @@ FILES = ("examples/capitals.tsp", "examples/packing.csv")
             ("tsp", "--sizes", "20", "--policies", "nowhere"),
             "--policies: there is no policy 'nowhere' for tsp",
         ),
-        (
-            ("tsp", "--sizes", "20", "--against", "nobody"),
-            "it has fast-tsp, ortools-routing, elkai, lkh, concorde, pyvrp, all",
-        ),
+        (("tsp", "--sizes", "20", "--against", "nobody"), "it has fast-tsp, ortools-routing"),
         (("rosenbrock", "--sizes", "2", "--against", "x"), "it has none"),
         (("tsp", "--sizes", "20", "--references", "/nowhere"), "tsp20_opt.npy: no such file"),
         (("rosenbrock", "--sizes", "2", "--references", "."), "has no reference files"),
-        (
-            ("tsp", "--sizes", "20", "--out", "README.md"),
-            "README.md/journal.jsonl: cannot be written",
-        ),
+        (("tsp", "--sizes", "20", "--out", "README.md"), "journal.jsonl: cannot be written"),
         (("tsp", "--sizes", "20", "--again"), "--again: nothing is kept without a folder; use --out DIR"),
         (("tsp", "--sizes", "20", "--device", "tpu"), "expected auto, cpu, cuda or cuda:N"),
         (("nothing", "--sizes", "20"), "there is no problem 'nothing'"),

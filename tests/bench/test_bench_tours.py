@@ -18,6 +18,11 @@ import tours  # noqa: E402
 SIZE = 300
 
 
+def member(name, size=SIZE, number=1):
+    (family,) = (f for f in families.FAMILIES if f.name == name)
+    return families.member(family, size, number)
+
+
 @pytest.fixture(params=families.FAMILIES, ids=lambda family: family.name)
 def made(request):
     return families.member(request.param, SIZE, 1)
@@ -54,16 +59,14 @@ def test_halves_share_groups_and_nothing_else():
     ("name", "closed"), [("roads", True), ("network", True), ("random", False), ("tied", False)]
 )
 def test_matrices_with_and_without_the_triangle_inequality(name, closed):
-    (family,) = (f for f in families.FAMILIES if f.name == f"matrix-{name}")
-    matrix = families.member(family, SIZE, 1).instance.matrix
+    matrix = member(f"matrix-{name}").instance.matrix
     assert np.array_equal(matrix, matrix.T)
     by_way_of = np.min(matrix[:, :, None] + matrix[None], axis=1)
     assert np.all(by_way_of >= matrix) == closed
 
 
 def test_the_optimum_of_a_lattice_is_a_tour():
-    (family,) = (f for f in families.FAMILIES if f.name == "lattice-square")
-    made = families.member(family, SIZE, 1)
+    made = member("lattice-square")
     rows, columns = families._sides(SIZE)
     cities = np.arange(rows * columns).reshape(rows, columns)
     snake = [*cities[0], *(row for k in range(1, rows) for row in cities[k, 1:][:: (-1) ** k])]
@@ -86,8 +89,7 @@ class Fake:
 
 @pytest.fixture
 def cases(tmp_path):
-    (family,) = (f for f in families.FAMILIES if f.name == "lattice-square")
-    made = [families.member(family, 16, number) for number in (1, 2)]
+    made = [member("lattice-square", 16, number) for number in (1, 2)]
     return [
         tours.Case(f"{m.name}", "lattice-square", "lattices", m.instance, tmp_path / m.name, m.optimum)
         for m in made
@@ -134,8 +136,7 @@ def test_references_are_beaten_by_shorter_tours(cases, tmp_path):
 
 def test_limits_by_processor_time(tmp_path):
     """Of a run in a process of its own; the instance is not solved to optimality by then."""
-    (family,) = (f for f in families.FAMILIES if f.name == "uniform")
-    made = families.member(family, 1_000, 1)
+    made = member("uniform", 1_000)
     file = tmp_path / "it.json"
     file.write_text(tours.json.dumps(made.instance.record()))
     (ours, *_), _ = contestants.contestants(None)

@@ -45,7 +45,7 @@ def _command(name: str, few: Few, loud: bool = False) -> int:
 
 def run(*arguments):
     """Run the command by itself."""
-    app = typer.Typer(pretty_exceptions_enable=False)
+    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
     app.command(cls=GroupedCommand)(command(_command))
     typer.main.get_command(app).main([*arguments], standalone_mode=False)
 
@@ -53,7 +53,7 @@ def run(*arguments):
 def test_a_command_gets_objects_of_the_options(capsys):
     """Typed, with a flag that makes something false, repeated words, and its own options beside them."""
     run("x", "--count", "3", "--no-fast", "-f", "a", "--from", "b", "--loud")
-    assert capsys.readouterr().out == f"x {Few(count=3, fast=False, from_=['a', 'b'])} True\n"
+    assert capsys.readouterr().out == f"x {Few(count=3, fast=False, from_=('a', 'b'))} True\n"
     run("y")
     assert capsys.readouterr().out == f"y {Few()} False\n"
 

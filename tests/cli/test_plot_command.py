@@ -103,25 +103,16 @@ def test_a_policy_by_its_name(nsa, tmp_path, name, size, word):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("solve", "INSTANCE", "--plot", "a.gif"),
-            "--plot: expected a file name that ends in .png, .svg, .pdf",
-        ),
+        (("solve", "INSTANCE", "--plot", "a.gif"), "--plot: expected a file name that ends in .png, .svg"),
         (("solve", "INSTANCE", "--plot", "-"), "--plot: expected a file name, got -"),
         (("solve", "INSTANCE", "--curve", "nowhere/a.csv"), "--curve nowhere/a.csv: there is no directory"),
-        (
-            ("solve", "INSTANCE", "--curve", "a.txt"),
-            "--curve: expected a file name that ends in .csv, .png, .svg, .pdf",
-        ),
+        (("solve", "INSTANCE", "--curve", "a.txt"), "--curve: expected a file name that ends in .csv, .png"),
         (("solve", "TWO", "--plot", "a.png"), "--plot: expected one instance, got 2"),
         (("plot", "policy", "uniform", "-o", "a.png"), "uniform proposals are not learnt"),
         (("plot", "policy", "nope", "-o", "a.png"), "there is no policy 'nope'"),
         (("plot", "policy", "INSTANCE", "-o", "a.png"), "is no policy file"),
         (("plot", "policy", "tsp-ppo-best"), "--output"),
-        (
-            ("plot", "policy", "rosenbrock-es-best", "--size", "3", "-o", "a.png"),
-            "moves 2 dimensions, the instance has 3",
-        ),
+        (("plot", "policy", "rosenbrock-es-best", "--size", "3", "-o", "a.png"), "moves 2 dimensions"),
         (("plot", "solution", "INSTANCE", "INSTANCE", "-o", "a.png"), "expected a list under the key"),
         (("plot",), "command"),
     ],

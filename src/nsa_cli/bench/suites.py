@@ -106,7 +106,7 @@ def suite_of_size(
         tasks = generate(problem, size, count, seed=_SEED)
     references = None
     if folder is not None and (size in sizes or not sizes):
-        references = _read_array(folder, problem, size)
+        references = load_references(folder, problem, size)
         if len(references) < len(tasks):
             why = f"{len(references)} of size {size} for {len(tasks)} instances"
             raise UsageError(why, option="references", use={"count": len(references)})
@@ -157,7 +157,7 @@ def suite_of(label: str, tasks: Sequence[Task], references: Sequence[float | Non
     return Suite(label, tasks[0].problem, streamed, tuple(names), tuple(known))
 
 
-def _read_array(folder: Path, problem: Problem[Any], size: int) -> list[float]:
+def load_references(folder: Path, problem: Problem[Any], size: int) -> list[float]:
     """Read the reference objectives of a paper set: a NumPy file, in the order of the instances.
 
     Raises
@@ -172,7 +172,7 @@ def _read_array(folder: Path, problem: Problem[Any], size: int) -> list[float]:
     try:
         array = loaded if known.key is None else loaded[known.key]
         return [float(x) for x in np.asarray(array, dtype=np.float64).reshape(-1)]
-    except (ValueError, TypeError, KeyError, IndexError):
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError):
         inside = f" with an array {known.key}" if known.key else ""
         raise UsageError(f"{path}: expected a NumPy file{inside}", option="references") from None
 

@@ -137,7 +137,8 @@ def _options(owner: type) -> dict[str, inspect.Parameter]:
 
 def _values(owner: type, given: dict[str, Any]) -> dict[str, Any]:
     """Pick the settings of a dataclass from a command line."""
-    return {name: given[word] if word == name else not given[word] for name, word in _words(owner).items()}
+    values = {name: given[word] if word == name else not given[word] for name, word in _words(owner).items()}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def _words(owner: type) -> dict[str, str]:
