@@ -22,7 +22,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -121,7 +120,6 @@ def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -
 
     from nsa_cli.core.errors import UsageError
     from nsa_cli.core.task import Task
-    from nsa_cli.kernels.acceptance import RULES
     from nsa_cli.kernels.toolchain import library
     from nsa_cli.kernels.toolchain.compiler import linked_only
     from nsa_cli.problems import find_problem
@@ -136,9 +134,8 @@ def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -
     instances = list(_instances(problem, np.random.default_rng(0), part))
     for instance in instances:
         for settings in _ways(problem, instance, part):
-            for rule in RULES:
-                with suppress(UsageError):  # a way that the solver refuses needs no kernel
-                    solve_all([Task(problem, instance)], replace(settings, acceptance=rule))
+            with suppress(UsageError):  # a way that the solver refuses needs no kernel
+                solve_all([Task(problem, instance)], settings)
     (folder / f"{problem_name}-{part}.json").write_text(json.dumps(builder.made))
 
 

@@ -17,7 +17,6 @@ from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.operations import Action, ContinuousOperations, DiscreteOperations, Operations
-from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Source
 from nsa_cli.io.json_text import dumps
@@ -44,8 +43,8 @@ class RandomStep(NamedTuple):
 
     Attributes
     ----------
-    operations, policy, instances, batch
-        The problem, uniform proposals, the instances of the rows.
+    operations, instances, batch
+        The problem, the instances of the rows.
     x : [B, …]
     action : tuple of tensors
     possible : bool[B]
@@ -53,7 +52,6 @@ class RandomStep(NamedTuple):
     """
 
     operations: Operations[Any, Any]
-    policy: Policy
     instances: list[Instance]
     batch: Any
     x: Tensor
@@ -87,7 +85,7 @@ class Case(NamedTuple):
         policy = find_policy("uniform", self.problem.name, operations)
         for u in uniforms_torch(torch.from_numpy(keys), 0, _STEPS, policy.draws(operations, x)):
             action, possible = policy.propose(operations, batch, x, _TEMPERATURE, u)
-            yield RandomStep(operations, policy, instances, batch, x, action, possible)
+            yield RandomStep(operations, instances, batch, x, action, possible)
             moved = operations.apply(batch, x, action)
             x = torch.where(possible.reshape(-1, *[1] * (x.dim() - 1)), moved, x)
 
@@ -154,21 +152,6 @@ def allowed_moves_are_feasible(case: Case) -> None:
         for instance, row, possible in zip(m.instances, moved, m.possible.tolist(), strict=True):
             why = instance.fault(row) if possible else None
             case.insist(why is None, "allowed", f"lets a move through after which {why}")
-
-
-def reverse_leads_back(case: Case) -> None:
-    """The reverse of a move is allowed after it and gives the old solution."""
-    for m in case.steps() if case.neighbourhood.reversible else ():
-        moved = m.operations.apply(m.batch, m.x, m.action)
-        back = m.operations.reverse(m.batch, m.x, m.action)
-        again = m.operations.apply(m.batch, moved, back)
-        case.insist(_close(again[m.possible], m.x[m.possible]), "reverse", "does not lead back")
-        log_prob = m.policy.log_prob(m.operations, m.batch, moved, _TEMPERATURE, back)
-        case.insist(
-            bool(log_prob[m.possible].isfinite().all()),
-            "reverse",
-            "gives a move that is not allowed",
-        )
 
 
 def apply_leaves_its_argument_alone(case: Case) -> None:
@@ -249,7 +232,6 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     delta_is_the_difference_of_costs,
     cost_is_the_exact_objective,
     allowed_moves_are_feasible,
-    reverse_leads_back,
     apply_leaves_its_argument_alone,
     features_are_as_announced,
     starts_are_feasible,

@@ -20,7 +20,7 @@ from nsa_cli.anneal.replay import Replay
 from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.operations import Action, Operations
 from nsa_cli.core.policy import Policy
-from nsa_cli.kernels.acceptance import COLD, RULES, Rule
+from nsa_cli.kernels.annealing import COLD
 
 #: Random numbers made at once, and the steps that they are for, at most.
 _CHUNK_DRAWS, _CHUNK_STEPS = 2_000_000, 4096
@@ -86,7 +86,6 @@ def step(
     u: Tensor,
     *,
     shown: Tensor | None = None,
-    rule: Rule = RULES["metropolis"],
 ) -> tuple[AnnealState, StepInfo]:
     """Take chains through one step: propose, weigh, decide (Algorithm 1 of the paper).
 
@@ -98,20 +97,12 @@ def step(
         Uniform numbers: those of the proposal, and last that of the decision.
     shown : float64, [] or [B], optional
         The temperature as the policy sees it; by default the same.
-    rule : Rule
-        Of acceptance.
     """
     x, seen = state.x, temperature if shown is None else shown
     action, possible = policy.propose(operations, batch, x, seen, u[:-1])
     delta = operations.delta(batch, x, action)
     moved = operations.apply(batch, x, action)
-    forward = backward = delta.new_zeros(())
-    if rule.uses_reverse:
-        back = operations.reverse(batch, x, action)
-        forward = policy.log_prob(operations, batch, x, seen, action)
-        backward = policy.log_prob(operations, batch, moved, seen, back)
-    log_ratio = rule.log_ratio(delta, (temperature * batch.scale).clamp(min=COLD), forward, backward)
-    accepted = possible & (u[-1].log() < log_ratio)
+    accepted = possible & (u[-1].log() < -delta / (temperature * batch.scale).clamp(min=COLD))
     return _decide(state, moved, delta, accepted), StepInfo(action, possible, accepted, delta)
 
 
@@ -142,8 +133,6 @@ class Stepper:
     ----------
     operations, batch, policy, x, keys
         As of `TorchChains`.
-    rule : Rule
-        Of acceptance.
     """
 
     def __init__(
@@ -153,10 +142,9 @@ class Stepper:
         policy: Policy,
         x: Tensor,
         keys: Tensor,
-        rule: Rule,
     ) -> None:
         self._parts = operations, batch, policy
-        self._rule, self._keys = rule, keys
+        self._keys = keys
         first = start(operations, batch, x.clone())
         self.state = first._replace(best=first.best.clone(), best_energy=first.best_energy.clone())
         #: Energy that the last proposals would have added, float64[B]; 0 where there was none.
@@ -184,7 +172,7 @@ class Stepper:
         heat, shown, u = (
             part.index_select(0, self._next)[0] for part in (self._heat, self._shown, self._draws)
         )
-        moved, info = step(*self._parts, self.state, heat, u, shown=shown, rule=self._rule)
+        moved, info = step(*self._parts, self.state, heat, u, shown=shown)
         for mine, new in zip(self.state[:-1], moved[:-1], strict=True):
             mine.copy_(new)
         self.change.copy_(torch.where(info.possible, info.delta, 0.0))
@@ -202,8 +190,6 @@ class TorchChains:
         First solutions; they stay as they are.
     keys : int64[B]
         Random streams, see `nsa_cli.core.draws`.
-    acceptance : str
-        One of `nsa_cli.kernels.acceptance.RULES`.
     captured : bool
         Whether a CUDA device replays a step as a graph; it changes nothing else.
     """
@@ -218,10 +204,9 @@ class TorchChains:
         x: Tensor,
         keys: Tensor,
         *,
-        acceptance: str = "metropolis",
         captured: bool = True,
     ) -> None:
-        self._stepper = Stepper(operations, batch, policy, x, keys, RULES[acceptance])
+        self._stepper = Stepper(operations, batch, policy, x, keys)
         # No part of it refers to these chains: their memory is free as soon as nobody does.
         self._replay = Replay(self._stepper.take, x.device, captured=captured)
         self.choices, self.most = self._stepper.choices, self._stepper.most

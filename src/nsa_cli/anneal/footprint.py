@@ -18,7 +18,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from nsa_cli.anneal.engine import start, step
 from nsa_cli.core.operations import Operations
 from nsa_cli.core.policy import Policy
-from nsa_cli.kernels.acceptance import Rule
 
 #: Bytes of a random number while it is made: as bits, mixed, and as a number.
 _DRAW_BYTES = 32
@@ -40,7 +39,7 @@ class Footprint(NamedTuple):
 
 
 def footprint(
-    operations: Operations[Any, Any], policy: Policy, instance: Any, x: Tensor, rule: Rule, unit: float | None
+    operations: Operations[Any, Any], policy: Policy, instance: Any, x: Tensor, unit: float | None
 ) -> Footprint:
     """Compute what one more chain of an instance takes.
 
@@ -48,14 +47,12 @@ def footprint(
     ----------
     x : [1, …]
         Any solution, for its shape and type.
-    rule : Rule
-        Of acceptance.
     unit : float, optional
         As for `Operations.pack`.
     """
     if isinstance(policy, torch.nn.Module):
         policy = deepcopy(policy).to("meta")
-    one, two = (_peak(operations, policy, [instance] * rows, x, rule, unit) for rows in (1, 2))
+    one, two = (_peak(operations, policy, [instance] * rows, x, unit) for rows in (1, 2))
     draws = _DRAW_BYTES * (policy.draws(operations, x) + 1)
     # What is there once, whatever the number of chains, is in both.
     return Footprint(two.device - one.device + draws, two.host - one.host)
@@ -67,7 +64,6 @@ def _peak(
     policy: Policy,
     instances: Sequence[Any],
     x: Tensor,
-    rule: Rule,
     unit: float | None,
 ) -> Footprint:
     """Bytes of so many chains, in all."""
@@ -80,7 +76,7 @@ def _peak(
         state = state._replace(best=first.clone(), best_energy=state.energy.clone())
         heat = torch.zeros((), dtype=torch.float64, device="meta")
         u = state.energy.new_zeros((policy.draws(operations, first) + 1, len(first)))
-        step(operations, batch, policy, state, heat, u, rule=rule)
+        step(operations, batch, policy, state, heat, u)
     # Instances are put together from arrays of each.
     return Footprint(memory.most, 2 * packed)
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.kernels.acceptance import COLD
 from nsa_cli.kernels.annealing import log_ratio
 from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.jit import inlined, kernel
@@ -57,7 +56,7 @@ class Tally(NamedTuple):
 
 @kernel
 def run_chain(
-    rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64], what: int, limit: int
+    data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64], what: int, limit: int
 ) -> bool:
     """Begin a chain, descend to its first local optimum or advance it.
 
@@ -65,8 +64,6 @@ def run_chain(
 
     Parameters
     ----------
-    rule : Rule
-        A rule of `nsa_cli.kernels.acceptance`.
     data, state
         The arguments of the hooks, see `nsa_cli.kernels.steps`.
     tally : Tally
@@ -86,7 +83,7 @@ def run_chain(
     energies = tally.energies
     if what == ADVANCE:
         for temperature in temperatures:
-            _step(rule, data, state, tally, temperature)
+            _step(data, state, tally, temperature)
         return True
     if what == DESCEND:
         done = descend(data, state, limit)
@@ -107,13 +104,13 @@ def restart_at(data: Any, state: Any, tally: Tally, solution: Any) -> None:
 
 
 @inlined
-def _step(rule: Any, data: Any, state: Any, tally: Tally, temperature: float) -> None:
+def _step(data: Any, state: Any, tally: Tally, temperature: float) -> None:
     draws = at_step(tally.key, tally.counts[STEPS])
     tally.counts[STEPS] += 1
     if not kick(data, state, draws):
         return
     rise = local_search(data, state, draws)
-    ratio = log_ratio(rule, rise, max(temperature * data.scale, COLD), 0.0, 0.0)
+    ratio = log_ratio(rise, temperature * data.scale)
     if not rise <= data.tolerance and not math.log(uniform(draws, 0)) < ratio:  # not even by a NaN
         reject(data, state)
         return

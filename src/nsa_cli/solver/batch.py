@@ -95,7 +95,7 @@ class Batch:
             return self
         (task,) = self.tasks
         start = task.problem.start(None if isinstance(init, np.ndarray) else init)
-        found = estimate_temperatures(replace(search, acceptance="metropolis"), task.instance, start)
+        found = estimate_temperatures(search, task.instance, start)
         known = dict(zip(("t_start", "t_end"), found or (), strict=False))
         chosen = {name: known[name] for name in self.plan.estimated if name in known}
         schedule = replace(self.plan.schedule, **chosen)  # type: ignore[arg-type]  # temperatures only

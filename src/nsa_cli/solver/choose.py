@@ -14,7 +14,6 @@ from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import parse_device
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.task import Task
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.checkpoint import Stored, digest, find_stored, neighbourhood_for
 from nsa_cli.solver.search import CompiledSearch, LargeStepSearch, Search
 from nsa_cli.solver.settings import Settings
@@ -77,11 +76,7 @@ def choose_policy(task: Task, settings: Settings) -> str:
     """Name of the given policy, or of the best one known for the instance."""
     if settings.policy is not None:
         return settings.policy
-    problem = task.problem
-    best = problem.neighbourhood(settings.neighbourhood)
-    if settings.neighbourhood is None and RULES[settings.acceptance].uses_reverse and not best.reversible:
-        best = problem.neighbourhoods[0]
-    return best.default_policy(task.instance)
+    return task.problem.neighbourhood(settings.neighbourhood).default_policy(task.instance)
 
 
 def choose(task: Task, policy: str, settings: Settings, device: str, sharing: float) -> Search:
@@ -126,7 +121,7 @@ def _large_steps(task: Task, settings: Settings, device: str, sharing: float) ->
         return None
     if against:
         on_cpu = {"device": against.pop("device")} if "device" in against else {}
-        why = "large-step has no policy and no reverse moves, and runs by compiled kernels on a CPU"
+        why = "large-step has no policy, and runs by compiled kernels on a CPU"
         raise UsageError(why, option="method", use=on_cpu, drop=against)
     found = problem.large_step()
     if found is not None and found.fits(task.instance):
@@ -134,7 +129,6 @@ def _large_steps(task: Task, settings: Settings, device: str, sharing: float) ->
         return LargeStepSearch(
             large_step=found,
             threads=settings.threads or cores(),
-            acceptance=settings.acceptance,
             seconds=settings.time_limit / sharing if timed and settings.time_limit else None,
         )
     if asked and not alone:
@@ -150,8 +144,6 @@ def _against_large_steps(settings: Settings, device: str, *, asked: bool) -> dic
         options += ["steps", "t_start", "t_end"]
     against: dict[str, Any] = {name: None for name in options if getattr(settings, name) is not None}
     against |= {"greedy": None} if settings.greedy else {}
-    if RULES[settings.acceptance].uses_reverse:
-        against["acceptance"] = settings.acceptance
     against |= {"device": "cpu"} if device != "cpu" else {}
     against |= {"backend": "torch"} if settings.backend == "torch" else {}
     return against
@@ -167,12 +159,6 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
     """
     stored = find_stored(policy, problem.name, greedy=settings.greedy)
     neighbourhood = neighbourhood_for(problem, stored, settings.neighbourhood)
-    if RULES[settings.acceptance].uses_reverse and not neighbourhood.reversible:
-        raise UsageError(
-            f"{settings.acceptance}: moves of the neighbourhood {neighbourhood.name} cannot all be undone",
-            option="acceptance",
-            use={"neighbourhood": problem.neighbourhoods[0].name},
-        )
     if settings.backend != "torch" and device == "cpu":
         found = _compiled(problem.name, neighbourhood, stored, policy, size, settings)
         if found is not None:
@@ -205,7 +191,6 @@ def _compiled(
         threads=settings.threads or cores(),
         policy="uniform" if stored is None else stored.name,
         digest=digest(policy, problem),
-        acceptance=settings.acceptance,
         neighbourhood=neighbourhood,
         trained=None if stored is None else stored.trained,
         unit=settings.unit,

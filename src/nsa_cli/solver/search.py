@@ -70,8 +70,6 @@ class Search(ABC):
         The policy's name.
     digest : str or None
         The hash of the policy's file.
-    acceptance : str
-        The name of the acceptance rule.
     """
 
     method: str
@@ -80,7 +78,6 @@ class Search(ABC):
     threads: int
     policy: str
     digest: str | None = None
-    acceptance: str
 
     @abstractmethod
     def budget(self, instance: Any) -> Budget:
@@ -145,7 +142,6 @@ class CompiledSearch(AnnealingSearch):
             self.layout,
             begin.x,
             begin.keys,
-            acceptance=self.acceptance,
             threads=self.threads,
             temperature_steps=self.temperature_steps,
         )
@@ -153,7 +149,7 @@ class CompiledSearch(AnnealingSearch):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LargeStepSearch(Search):
-    """Iterated local search with an acceptance rule: each step is a kick and local search, without a policy.
+    """Iterated local search under a temperature: each step is a kick and local search, without a policy.
 
     Attributes
     ----------
@@ -190,7 +186,6 @@ class LargeStepSearch(Search):
         return LargeStepChains(
             runs,
             begin.keys,
-            acceptance=self.acceptance,
             threads=self.threads,
             rows=begin.rows,
             steps=begin.steps,

@@ -16,7 +16,6 @@ from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import memory
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood
 from nsa_cli.core.task import Task
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.build import find_policy
 from nsa_cli.policy.checkpoint import digest
 from nsa_cli.solver.search import AnnealingSearch, Beginning
@@ -57,15 +56,14 @@ class TorchSearch(AnnealingSearch):
             return super().chains_at_once(task)
         start = task.problem.start("paper" if "paper" in task.problem.starts else None)
         x = torch.from_numpy(start_solutions(start, [task.instance], stream_keys(0, np.arange(1))))
-        rule = RULES[self.acceptance]
-        needed = footprint(self.operations, self.module, task.instance, x, rule, self.unit)
+        needed = footprint(self.operations, self.module, task.instance, x, self.unit)
         fitting = _DEVICE_SHARE * free_memory(device) / needed.device, _HOST_SHARE * memory() / needed.host
         return max(int(min(fitting)), 1)
 
     def start(self, begin: Beginning) -> Chains:
         batch = self.operations.pack(begin.instances, self.device, self.unit)
         first, streams = (torch.from_numpy(array).to(self.device) for array in (begin.x, begin.keys))
-        return TorchChains(self.operations, batch, self.module, first, streams, acceptance=self.acceptance)
+        return TorchChains(self.operations, batch, self.module, first, streams)
 
 
 def torch_search(
@@ -94,7 +92,6 @@ def torch_search(
         threads=torch.get_num_threads(),
         policy=found.name,
         digest=digest(policy, problem),
-        acceptance=settings.acceptance,
         neighbourhood=neighbourhood,
         trained=found.trained,
         unit=settings.unit,

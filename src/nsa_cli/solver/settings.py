@@ -36,7 +36,6 @@ from nsa_cli.core.options import (
     parse_text,
 )
 from nsa_cli.core.setting import ANNEALING, SEARCH, STOPPING, read_settings, setting
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.problems import builtin_names, find_problem
 
 METHODS = ("auto", "anneal", "large-step")
@@ -59,7 +58,6 @@ class SettingOptions(TypedDict, total=False):
     t_start: float | Literal["auto"] | None
     t_end: float | Literal["auto"] | None
     schedule: Kind
-    acceptance: str
     init: str | ArrayLike | None
     time_limit: float | str | None
     target: float | None
@@ -226,13 +224,6 @@ class Settings:
         "How temperatures fall.",
         words=KINDS,
         read=partial(parse_choice, choices=KINDS),
-    )
-    acceptance: str = setting(
-        "metropolis",
-        ANNEALING,
-        "Acceptance rule: the paper's, one with the proposals' probabilities, or threshold accepting.",
-        words=tuple(RULES),
-        read=partial(parse_choice, choices=tuple(RULES)),
     )
     #: What is 1 in normalised units, in file units; estimated from the data by default.
     unit: float | None = setting(None, read=partial(parse_number, minimum=0.0))

@@ -13,7 +13,7 @@ from nsa_cli.problems.rosenbrock.kernels.gaussian import Work
 
 def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
-    return Work(*(np.zeros(len(x)) for _ in range(4)))
+    return Work(*(np.zeros(len(x)) for _ in range(3)))
 
 
 fused = Fused(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from nsa_cli.kernels import hooks, slots
 from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import kernel, variant
-from nsa_cli.user.kernels.rules import FORWARD, KNOWN, NOW, THEN, Rules
+from nsa_cli.user.kernels.rules import KNOWN, NOW, THEN, Rules
 
 
 class UserArrays(NamedTuple):
@@ -93,41 +92,32 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
 
 @variant(hooks.propose, batch=UserArrays, policy=Uniform)
 def _propose_uniformly(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
     which = batch.which[row]
     data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
-    if given[0] >= 0:
-        # Both probabilities are found only where both are wanted: to know how many candidates are allowed
-        # takes a look at each.
-        chance = batch.rules.chance(given[1], data, work.x, counts, given[0])
-        return given, chance - work.numbers[FORWARD]
     kind = np.int64(0)
     if batch.kinds > 1:
         kind = np.int64(uniform(at, 0) * batch.kinds)
     code = batch.rules.propose(kind, data, work.x, counts, at)
     if code < 0:
-        return (np.int64(-1), np.int64(-1)), -np.inf
-    return (code, kind), 0.0
+        return (np.int64(-1), np.int64(-1)), False
+    return (code, kind), True
 
 
 @variant(hooks.propose, batch=UserArrays, policy=Learnt)
 def _propose_learnt(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
     which = batch.which[row]
     data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
     kind = np.int64(0)
-    if given[0] >= 0:
-        kind = given[1]
-    elif batch.kinds > 1:
+    if batch.kinds > 1:
         kind = np.int64(uniform(at, 0) * batch.kinds)
-    code, log_probability = batch.rules.propose_learnt(
-        kind, data, work.x, counts, temperature, policy, member, work, at, given[0]
-    )
+    code = batch.rules.propose_learnt(kind, data, work.x, counts, temperature, policy, member, work, at)
     if code < 0:
-        return (np.int64(-1), np.int64(-1)), -np.inf
-    return (code, kind), log_probability - math.log(batch.kinds)
+        return (np.int64(-1), np.int64(-1)), False
+    return (code, kind), True
 
 
 @variant(hooks.energy, batch=UserArrays)
@@ -151,14 +141,6 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
         work.numbers[NOW] = work.numbers[THEN]
     work.numbers[KNOWN] = 1.0 if known else 0.0
     work.weighed[0] = -1
-
-
-@variant(hooks.reverse, batch=UserArrays)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    which = batch.which[row]
-    data, counts = batch.rules.row(batch.data, which, work.scratch), batch.counts[which]
-    work.numbers[FORWARD] = batch.rules.chance(action[1], data, work.x, counts, action[0])
-    return batch.rules.reverse(action[1], data, work.x, action[0]), action[1]
 
 
 @variant(hooks.store, batch=UserArrays)

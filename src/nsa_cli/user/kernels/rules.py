@@ -424,9 +424,8 @@ class _MoveRules:
             member: Any,
             work: Any,
             at: Any,
-            given: Any,
         ) -> Any:
-            return choose(data, x, counts, heat, policy, member, work, at, given, np.int64(0), 0.0)
+            return choose(data, x, counts, heat, policy, member, work, at, np.int64(0))
 
         return _inlined(propose)
 
@@ -465,9 +464,7 @@ class _MoveRules:
             member: Any,
             work: Any,
             at: Any,
-            given: Any,
             code: Any,
-            log_probability: Any,
         ) -> Any:
             needs, space, weights = work.needs, work.slot, policy.networks[network]
             look(data, x, counts, heat, work.seen, needs, code)
@@ -476,13 +473,8 @@ class _MoveRules:
             blocks = space.sums.shape[0]
             sum_features(work.seen, work.shifts, weights.first[member], space.sums, 0, blocks)
             largest = score_sums(space.sums, space.floor, weights.second[member], space.logits, 0, blocks)
-            wanted = np.int64(-1)
-            if given >= 0:
-                wanted = (given >> shift) & _MASK
-            choice = slots.choose_allowed(space, largest, needs, 0, uniform(at, place), policy.mode, wanted)
-            if choice.index < 0:
-                return np.int64(-1), -np.inf
-            return code | choice.index << shift, log_probability + choice.log_probability
+            choice = slots.choose_allowed(space, largest, needs, 0, uniform(at, place), policy.mode)
+            return code | choice << shift if choice >= 0 else np.int64(-1)
 
         return _called(choose)
 
@@ -531,14 +523,12 @@ def _then_learnt(first: Any, second: Any) -> Any:
         member: Any,
         work: Any,
         at: Any,
-        given: Any,
         code: Any,
-        log_probability: Any,
     ) -> Any:
-        chosen, total = first(data, x, counts, heat, policy, member, work, at, given, code, log_probability)
+        chosen = first(data, x, counts, heat, policy, member, work, at, code)
         if chosen < 0:
-            return chosen, total
-        return second(data, x, counts, heat, policy, member, work, at, given, chosen, total)
+            return chosen
+        return second(data, x, counts, heat, policy, member, work, at, chosen)
 
     return _inlined(both)
 

@@ -65,34 +65,32 @@ def _compute_features(batch: Any, policy: Any, work: Any, row: int, member: int)
 
 @variant(hooks.propose, batch=BinBatch, policy=Uniform)
 def _propose_uniformly(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
     packing = work.packing
-    item = slots.choose_among(len(packing.bin_of), uniform(at, 0), given[0])
-    weight, own = batch.weights[row, item.index], packing.bin_of[item.index]
+    item = np.int64(uniform(at, 0) * len(packing.bin_of))
+    weight, own = batch.weights[row, item], packing.bin_of[item]
     kept, packing.needs[own] = packing.needs[own], slots.NEVER
-    target = slots.choose_uniformly(packing.needs, -weight, uniform(at, 1), given[1])
+    target = slots.choose_uniformly(packing.needs, -weight, uniform(at, 1))
     packing.needs[own] = kept
-    return (item.index, target.index), item.log_probability + target.log_probability
+    return (item, target), item >= 0 and target >= 0
 
 
 @variant(hooks.propose, batch=BinBatch, policy=Paper)
-def _propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
-) -> Any:
+def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any) -> Any:
     packing, slot, mode, heat = work.packing, work.bin, policy.mode, np.float32(temperature)
-    item = shared.draw_item(policy, packing, member, heat, uniform(at, 0), given[0])
+    item = shared.draw_item(policy, packing, member, heat, uniform(at, 0))
 
-    weight, own = batch.weights[row, item.index], packing.bin_of[item.index]
+    weight, own = batch.weights[row, item], packing.bin_of[item]
     first, bias = policy.bin.first[member], policy.bin.bias[member]
     for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[0, h] * packing.seen[0, item.index] + first[2, h] * heat)
+        slot.floor[h] = -(bias[h] + first[0, h] * packing.seen[0, item] + first[2, h] * heat)
     second, blocks = policy.bin.second[member], slot.sums.shape[0]
     largest = score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
     kept, packing.needs[own] = packing.needs[own], slots.NEVER
-    target = slots.choose_allowed(slot, largest, packing.needs, -weight, uniform(at, 1), mode, given[1])
+    target = slots.choose_allowed(slot, largest, packing.needs, -weight, uniform(at, 1), mode)
     packing.needs[own] = kept
-    return (item.index, target.index), item.log_probability + target.log_probability
+    return (item, target), item >= 0 and target >= 0
 
 
 @variant(hooks.energy, batch=BinBatch)
@@ -134,8 +132,3 @@ def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, 
         block = item // LANES
         shared.sum_items(policy, packing, member, block, block + 1)
         item = packing.after[item]
-
-
-@variant(hooks.reverse, work=Work)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    return action[0], work.packing.bin_of[action[0]]

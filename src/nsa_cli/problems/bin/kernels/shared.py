@@ -98,7 +98,7 @@ def sum_items(policy: Any, packing: Any, member: int, begin: int, end: int) -> N
 
 
 @inlined
-def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float, given: int) -> Any:
+def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float) -> Any:
     """Choose an item by two features and the temperature."""
     slot, items = packing.item, len(packing.bin_of)
     first, bias = policy.item.first[member], policy.item.bias[member]
@@ -109,7 +109,7 @@ def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float, giv
         if items < len(slot.logits):
             forbid_from(slot.logits, items)
         slots.weigh(slot, largest)
-    return slots.draw(slot, u, policy.mode, given)
+    return slots.draw(slot, u, policy.mode)
 
 
 @variant(hooks.store, batch=(BinBatch, SquaresBatch))

@@ -18,7 +18,6 @@ class SumOfSquares(MoveItem):
     """Number of bins less the sum of squared loads; an item moves to another bin, or two items swap."""
 
     name = "squares"
-    reversible = False  # a bin that is closed stays so
 
     def default_policy(self, instance: BinInstance) -> str:
         return "bin-es-best"

@@ -10,9 +10,7 @@ Of the two segments between the removed edges the shorter one is reversed. Polic
 reversed tour has the same candidates, in another order.
 
 Lists are not symmetric, so a move may have no reverse: an edge of a that is removed must be in the list of a.
-With Metropolis' acceptance, whatever the proposals, nothing is claimed of the distribution at one
-temperature. With Hastings' it is Boltzmann's over the tours that can be reached: the reverse is the same
-window and city with the old neighbour, and a move without one is not accepted.
+Nothing is claimed of the distribution at one temperature.
 """
 
 from __future__ import annotations
