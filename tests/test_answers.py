@@ -25,7 +25,6 @@ def _runs():
         uniform = {"policy": "uniform", "steps": 600}
         yield problem, {}
         yield problem, {**uniform, "backend": "torch", "steps": 80, "chains": 2}
-        yield problem, {**uniform, "acceptance": "hastings", "neighbourhood": "paper"}
         yield problem, {**uniform, "schedule": "linear", "t_end": 0.0, "chains": 3}
         yield problem, {**uniform, "schedule": "adaptive"}
         yield problem, {**uniform, "t_start": "auto", "t_end": "auto"}
@@ -36,7 +35,6 @@ def _runs():
         yield problem, {"method": "large-step", "steps": 64, "t_start": 3.0, "schedule": "constant"}
     for policy in POLICIES:
         yield policy.split("-")[0], {"policy": policy, "steps": 200, "chains": 2}
-    yield "tsp", {"policy": "tsp-ppo-best", "steps": 50, "backend": "torch", "acceptance": "hastings"}
     yield "tsp", {"policy": "tsp-es-best", "steps": 50, "greedy": True}
     yield "tsp", {"policy": "uniform", "steps": 600, "neighbourhood": "nearest:5"}
     yield "tsp", {"policy": "uniform", "steps": 60, "neighbourhood": "nearest:5", "backend": "torch"}

@@ -58,7 +58,7 @@ SAME = [
     "solve examples/cutting.json --seed 1 --neighbourhood squares --steps 300",
     "solve examples/valley.json --seed 1 --chains 4",
     "solve examples/capitals.tsp --seed 1 --steps 300 --policy tsp-ppo-best",
-    "solve examples/capitals.csv --seed 1 --steps 300 --neighbourhood nearest:10 --acceptance hastings",
+    "solve examples/capitals.csv --seed 1 --steps 300 --neighbourhood nearest:10",
     "solve examples/cutting.json --seed 1 --steps 300 --t-start auto --t-end auto",
     "solve examples/capitals.csv --seed 1 --steps 300 --schedule adaptive --device auto",
     "generate knapsack --size 50 --paper --count 2",

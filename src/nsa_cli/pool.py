@@ -27,8 +27,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.extras import need
-from nsa_cli.core.launch import several
-from nsa_cli.core.machine import cores
+from nsa_cli.core.machine import cores, launch
 from nsa_cli.core.options import parse_count
 
 P = ParamSpec("P")
@@ -108,7 +107,7 @@ class Pool(NamedTuple):
             If that is none or more than one, or torchrun has started this process.
         """
         count = parse_count("jobs", jobs)
-        if several() is not None:
+        if launch() is not None:
             raise UsageError("torchrun is for trainings", use={"jobs": "N", "cluster": "ADDRESS"})
         if cluster is not None:
             if count is not None:

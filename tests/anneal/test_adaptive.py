@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nsa_cli as nsa
-from nsa_cli.anneal.adaptive import AdaptiveSchedule, path_through
 from nsa_cli.anneal.loop import run_chains
-from nsa_cli.anneal.schedule import Schedule, TimedSchedule
+from nsa_cli.anneal.schedule import AdaptiveSchedule, Schedule, TimedSchedule, path_through
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.errors import UsageError
 from nsa_cli.solver.solve import solve_all

@@ -15,7 +15,6 @@ import nsa_cli as nsa
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.footprint import footprint
 from nsa_cli.core.draws import stream_keys, uniforms_torch
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.solver.search import Search
 from nsa_cli.train.config import choose_config
 from nsa_cli.train.es import train_es
@@ -43,13 +42,12 @@ def chains_of(
     return TorchChains(operations, operations.pack(instances, CUDA), moved, x, keys, **options)
 
 
-@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("problem", "neighbourhood", "policy"), list(cases()))
-def test_a_graph_does_what_its_step_does(problem: Any, neighbourhood: Any, policy: Any, rule: str) -> None:
+def test_a_graph_does_what_its_step_does(problem: Any, neighbourhood: Any, policy: Any) -> None:
     """Bit for bit, in any chunks."""
     temperatures = np.geomspace(0.5, 0.02, 300)
-    replayed = chains_of(problem, neighbourhood, policy, acceptance=rule)
-    called = chains_of(problem, neighbourhood, policy, acceptance=rule, captured=False)
+    replayed = chains_of(problem, neighbourhood, policy)
+    called = chains_of(problem, neighbourhood, policy, captured=False)
     for part in np.split(temperatures, [1, 2, 30, 31, 200]):
         replayed.advance(part)
     called.advance(temperatures)
@@ -118,7 +116,7 @@ def test_the_dry_run_knows_the_memory_of_a_step(problem: Any, neighbourhood: Any
     (instance,) = random_instances(problem, size, 1)
     operations = neighbourhood.operations()
     x = starts_of(problem, [instance], "paper")
-    one = footprint(operations, policy, instance, x, RULES["metropolis"], None).device
+    one = footprint(operations, policy, instance, x, None).device
     gc.collect()
     torch.cuda.empty_cache()
     before = torch.cuda.memory_allocated()

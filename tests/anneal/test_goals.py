@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.anneal.goals import GoalWatch, NoImprovement, Stagnation, TargetEnergy
+from nsa_cli.anneal.loop import GoalWatch, NoImprovement, Stagnation, TargetEnergy
 
 from helpers import random_instances
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nsa_cli.anneal.hold import TemperatureHold
+from nsa_cli.anneal.schedule import TemperatureHold
 
 
 def test_a_policy_is_shown_each_steps_own_temperature_unless_told_otherwise():

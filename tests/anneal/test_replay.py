@@ -22,10 +22,8 @@ from torch.utils._pytree import tree_leaves
 
 import nsa_cli as nsa
 from nsa_cli.anneal import engine
-from nsa_cli.anneal.engine import Stepper, TorchChains
-from nsa_cli.anneal.replay import Replay
+from nsa_cli.anneal.engine import Replay, Stepper, TorchChains
 from nsa_cli.core.draws import stream_keys
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.problems.tsp.distances import METRICS
 from random_policies import assert_same, cases, policies
@@ -77,13 +75,11 @@ def metrics() -> list[Any]:
     ]
 
 
-def stepper(
-    operations: Any, policy: Any, instances: list[Any], x: torch.Tensor, device: str, rule: str
-) -> Stepper:
+def stepper(operations: Any, policy: Any, instances: list[Any], x: torch.Tensor, device: str) -> Stepper:
     keys = torch.from_numpy(stream_keys(0, np.arange(len(x)))).to(device)
     batch = operations.pack(instances, device)
     moved = deepcopy(policy).to(device) if isinstance(policy, torch.nn.Module) else policy
-    return Stepper(operations, batch, moved, x.to(device), keys, RULES[rule])
+    return Stepper(operations, batch, moved, x.to(device), keys)
 
 
 def watched(stepped: Stepper) -> list[Watch]:
@@ -109,15 +105,14 @@ def check(stepped: Stepper) -> None:
     assert [id(v.untyped_storage()) for v in after] == before
 
 
-@pytest.mark.parametrize("rule", ["metropolis", "hastings"])
 @pytest.mark.parametrize(("problem", "neighbourhood", "policy"), list(cases()))
 def test_a_step_waits_for_nothing_and_changes_its_tensors_in_place(
-    problem: Any, neighbourhood: Any, policy: Any, rule: str
+    problem: Any, neighbourhood: Any, policy: Any
 ) -> None:
     """No value on the host, no shape that depends on data, nothing copied to or from the host."""
     instances = random_instances(problem, 2 if problem.name == "rosenbrock" else SIZE, ROWS)
     x = starts_of(problem, instances, "paper")
-    check(stepper(neighbourhood.operations(), policy, instances, x, "meta", rule))
+    check(stepper(neighbourhood.operations(), policy, instances, x, "meta"))
 
 
 @pytest.mark.parametrize("instance", metrics(), ids=lambda i: i.edge_weight_type)
@@ -245,18 +240,16 @@ def chains_of(problem: Any, rows: int = 3, **options: Any) -> TorchChains:
     return TorchChains(operations, operations.pack(instances), policy, x, keys, **options)
 
 
-@pytest.mark.parametrize("rule", ["hastings", "threshold"])
 @pytest.mark.parametrize(("problem", "neighbourhood", "policy"), list(cases()))
 def test_a_recorded_step_replayed_is_the_step(
-    problem: Any, neighbourhood: Any, policy: Any, rule: str, cuda: Device
+    problem: Any, neighbourhood: Any, policy: Any, cuda: Device
 ) -> None:
     """Bit for bit: nothing of it is decided, or remembered, outside of its tensors."""
     instances = random_instances(problem, 2 if problem.name == "rosenbrock" else 12, ROWS)
     operations, x = neighbourhood.operations(), starts_of(problem, instances, "paper")
     keys, batch = torch.from_numpy(stream_keys(0, np.arange(ROWS))), operations.pack(instances)
     replayed, called = (
-        TorchChains(operations, batch, policy, x, keys, acceptance=rule, captured=captured)
-        for captured in (True, False)
+        TorchChains(operations, batch, policy, x, keys, captured=captured) for captured in (True, False)
     )
     temperatures = np.geomspace(0.5, 0.05, 30)
     for part in np.split(temperatures, [1, 7]):

@@ -293,7 +293,6 @@ def test_bad_input_is_one_line_with_the_place(nsa, tmp_path, case):
         (["--threads", "0"], "--threads"),
         (["--t-start", "0"], "geometric"),
         (["--schedule", "cubic"], "schedule"),
-        (["--acceptance", "always"], "acceptance"),
         (["--init", "nonsense"], "nonsense"),
         (["--problem", "nonsense"], "nonsense"),
         (["--problem", "knapsack"], "square.tsp"),

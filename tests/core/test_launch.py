@@ -4,7 +4,7 @@ import pytest
 
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.launch import Launch, launch
+from nsa_cli.core.machine import Launch, launch
 
 GOOD = {"RANK": "1", "WORLD_SIZE": "3", "MASTER_ADDR": "localhost", "MASTER_PORT": "1234"}
 

@@ -122,7 +122,6 @@ from nsa_cli.policy.checkpoint import available
 for problem in sys.argv[1:]:
     (task,) = nsa.generate(problem, 4 if problem == "rosenbrock" else 40, 1, seed=3)
     ways = [{}, {"policy": "uniform", "steps": 200}]
-    ways += [{"policy": "uniform", "steps": 50, "acceptance": "threshold"}]
     ways += [{"policy": name, "steps": 50} for name in available(problem)] if problem != "rosenbrock" else []
     for way in ways:
         r = nsa.solve(task, seed=5, bound=not way, **way)

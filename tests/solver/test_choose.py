@@ -17,8 +17,8 @@ def search_for(name, size=30, **options):
 
 @pytest.mark.parametrize("name", ["tsp", "knapsack", "bin"])
 def test_large_steps_are_the_default(name):
-    """With no policy, whatever the acceptance rule that needs no reverse move."""
-    for options in ({}, {"time_limit": 1.0}, {"acceptance": "threshold"}, {"chains": 3}):
+    """With no policy."""
+    for options in ({}, {"time_limit": 1.0}, {"chains": 3}):
         found = search_for(name, **options)
         assert isinstance(found, LargeStepSearch)
         assert (found.method, found.policy, found.digest) == ("large-step", "none", None)
@@ -32,7 +32,6 @@ def test_large_steps_are_the_default(name):
         {"policy": "uniform"},
         {"neighbourhood": "paper"},
         {"greedy": True},
-        {"acceptance": "hastings"},
         {"method": "anneal"},
     ],
     ids=str,
@@ -45,11 +44,9 @@ def test_what_only_annealing_has_chooses_annealing(options):
 
 
 def test_annealing_takes_the_best_policy_of_the_neighbourhood():
-    """Each neighbourhood has its own; Hastings' ratio wants one whose moves can be undone."""
+    """Each neighbourhood has its own."""
     assert search_for("bin", method="anneal").policy == "bin-es-best"
     assert search_for("bin", neighbourhood="paper").policy == "bin-es-bins"
-    hastings = search_for("bin", acceptance="hastings")
-    assert (hastings.policy, hastings.neighbourhood.name) == ("bin-es-bins", "paper")
     assert search_for("tsp", neighbourhood="nearest:7").neighbourhood.name == "nearest:7"
 
 
@@ -57,9 +54,7 @@ def test_annealing_takes_the_best_policy_of_the_neighbourhood():
     ("options", "option"),
     [
         ({"method": "large-step", "policy": "uniform"}, "method"),
-        ({"method": "large-step", "acceptance": "hastings"}, "method"),
         ({"method": "large-step", "backend": "torch"}, "method"),
-        ({"neighbourhood": "squares", "acceptance": "hastings"}, "acceptance"),
         ({"neighbourhood": "nearest:5"}, "neighbourhood"),
     ],
     ids=str,

@@ -42,7 +42,6 @@ BAD = [
     {"chains": "many"},
     {"t_end": "hot"},
     {"schedule": "wavy"},
-    {"acceptance": "always"},
     {"time_limit": -1.0},
     {"target": float("nan")},
     {"gap": "near"},

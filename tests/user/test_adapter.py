@@ -186,14 +186,6 @@ def test_kernels_and_the_reference_serve_each_problem():
         assert found[0].objective == pytest.approx(found[1].objective, rel=1e-6), cls
 
 
-def test_hastings_wants_a_way_back():
-    """One of the moves of purses has none; refused by name."""
-    problem = as_problem(Purses)
-    task = nsa.Task(problem, problem.generate(4, np.random.default_rng(0)))
-    with pytest.raises(NsaError, match="cannot all be undone"):
-        nsa.solve(task, steps=10, acceptance="hastings")
-
-
 def test_what_a_problem_does_not_have_is_refused_by_name():
     """Random instances, features; nothing of that is needed for solving."""
 

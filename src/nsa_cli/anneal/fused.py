@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.hold import TemperatureHold
+from nsa_cli.anneal.schedule import TemperatureHold
 from nsa_cli.kernels.annealing import ChainArrays, Proposals, advance, begin_chains
 from nsa_cli.kernels.hooks import Fused, Uniform
 
@@ -47,7 +47,7 @@ class FusedChains:
         Policies that share the batch, each an equal part of its rows.
     threads : int
     temperature_steps : int
-        Steps for which the policy sees one temperature, see `nsa_cli.anneal.hold`.
+        Steps for which the policy sees one temperature, see `nsa_cli.anneal.schedule`.
     """
 
     phase = doing = ""

@@ -15,7 +15,7 @@ from nsa_cli.core.task import Task
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:
-    from nsa_cli.anneal.progress import Progress
+    from nsa_cli.anneal.chains import Progress
     from nsa_cli.core.drawing import Drawing
     from nsa_cli.core.instance import Number
     from nsa_cli.report.result import Result

@@ -11,7 +11,7 @@ from nsa_cli.core.task import Task
 from nsa_cli.report.progress import Live, RunLine
 
 if TYPE_CHECKING:
-    from nsa_cli.anneal.progress import Progress
+    from nsa_cli.anneal.chains import Progress
 
 #: Seconds between two lines that stay.
 _LASTING = 10.0

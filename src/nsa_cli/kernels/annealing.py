@@ -109,7 +109,7 @@ def advance(
     temperatures : float64[K]
         In normalised units.
     shown : float64[K]
-        The same as the policy sees them, see `nsa_cli.anneal.hold`.
+        The same as the policy sees them, see `nsa_cli.anneal.schedule`.
     moves : Proposals
         Written if wanted.
     begin, end : int

@@ -182,7 +182,7 @@ def update_scores(space: Slots, second: Any) -> Any:
     """Score the candidates whose scores have changed since the last step.
 
     A rejected move leaves all scores as they are, and an accepted one those of most candidates, as long as
-    `floor` stays the same: the temperature that the policy sees, above all (`nsa_cli.anneal.hold`).
+    `floor` stays the same: the temperature that the policy sees, above all (`nsa_cli.anneal.schedule`).
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from threading import Event, RLock, Thread
 from typing import Any, NamedTuple
 
-from nsa_cli.anneal.progress import Progress
+from nsa_cli.anneal.chains import Progress
 from nsa_cli.core.bound import relative_gap
 from nsa_cli.core.task import Task
 

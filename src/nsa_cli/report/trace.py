@@ -15,7 +15,7 @@ from nsa_cli.io.atomic import write_text
 from nsa_cli.io.table import format_table
 
 if TYPE_CHECKING:
-    from nsa_cli.anneal.progress import Progress
+    from nsa_cli.anneal.chains import Progress
 
 #: Rows of a curve: as many as a picture can show.
 ROWS = 1000

@@ -8,8 +8,7 @@ from typing import Any
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed, need
-from nsa_cli.core.launch import launch
-from nsa_cli.core.machine import cores
+from nsa_cli.core.machine import cores, launch
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import parse_device
 from nsa_cli.core.problem import Problem

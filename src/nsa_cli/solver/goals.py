@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from nsa_cli.anneal.goals import Goal, NoImprovement, TargetEnergy
+from nsa_cli.anneal.loop import Goal, NoImprovement, TargetEnergy
 from nsa_cli.core.bound import Bound, is_as_good
 from nsa_cli.core.exact import exact_number
 from nsa_cli.core.instance import Instance, Number, Solution

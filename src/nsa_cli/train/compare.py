@@ -15,7 +15,6 @@ from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Instance
-from nsa_cli.core.options import parse_steps
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.fused import uniform
 from nsa_cli.train.loop import Training
@@ -74,8 +73,7 @@ def compare(run: Training, policy: LearntPolicy) -> Comparison | None:
 
     if learnt_chains() is None:
         return None
-    asked = parse_steps("validation_steps", run.config.validation_steps)
-    steps = max(asked.of(instances[0].size) if asked else _LEAST, _LEAST)
+    steps = max(run.config.validation_steps.of(instances[0].size), _LEAST)
     config = run.config
     first, last = float(config.t_start or 1.0), float(config.t_end or 0.1)
     own = temperatures_of(run, instances) or (first, last)
