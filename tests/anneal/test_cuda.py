@@ -16,7 +16,7 @@ from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.footprint import footprint
 from nsa_cli.core.draws import stream_keys, uniforms_torch
 from nsa_cli.solver.search import Search
-from nsa_cli.train.config import choose_config
+from nsa_cli.train.config import TrainOptions, choose_config
 from nsa_cli.train.es import train_es
 from nsa_cli.train.loop import Training
 from random_policies import assert_same, cases, policies
@@ -161,9 +161,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(monkeypatch: pytest.MonkeyPa
 def test_a_training_runs_on_a_device(tmp_path: Any) -> None:
     """A population's networks, each with its share of the rows, in one graph."""
     problem = nsa.find_problem("knapsack")
-    config = choose_config(
-        type(problem).__module__, "es", "paper", None, {"size": 20, "epochs": 2}, options=("size", "epochs")
-    )
+    config = choose_config(type(problem).__module__, TrainOptions(preset="paper", size=20, epochs=2), None)
     run = Training(problem, config, 1, tmp_path / "p.json", CUDA)
     train_es(run)
     assert (tmp_path / "p.json").exists()

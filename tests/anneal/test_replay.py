@@ -125,7 +125,7 @@ def test_so_does_one_by_any_metric(instance: Any) -> None:
         name = list(operations.feature_sets)[-1]
         policy = SlotPolicy(operations.feature_sets[name].slots, name)
         x = starts_of(problem, [inner] * 2, "random")
-        check(stepper(operations, policy, [inner] * 2, x, "meta", "metropolis"))
+        check(stepper(operations, policy, [inner] * 2, x, "meta"))
 
 
 def test_watching_sees_what_a_capture_refuses() -> None:
@@ -328,29 +328,3 @@ def test_chains_leave_no_memory_behind(problem: Any) -> None:
         assert energy() is None
     finally:
         gc.enable()
-
-
-def test_whole_solves_are_the_same_by_replays(
-    problem: Any, cuda: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With goals, temperatures from a sample, an adaptive schedule, and several instances in a batch."""
-    tasks = nsa.generate(problem, 2 if problem.name == "rosenbrock" else 15, 2, seed=2)
-    options: dict[str, Any] = {"backend": "torch", "device": "cpu", "seed": 1, "steps": 80, "chains": 2}
-    several: list[dict[str, Any]] = [
-        {"policy": "uniform"},
-        {"policy": "uniform", "t_start": "auto", "t_end": "auto"},
-        {"policy": "uniform", "schedule": "adaptive", "bound": False},
-        {"policy": f"{problem.name}-es-best", "no_improvement": 40},
-    ]
-    replayed = [nsa.solve_many(tasks, **options, **more) for more in several]
-    assert cuda.events.count("replay") > 200
-    monkeypatch.undo()
-    called = [nsa.solve_many(tasks, **options, **more) for more in several]
-    for some, others in zip(replayed, called, strict=True):
-        for one, other in zip(some, others, strict=True):
-            assert (one.objective, one.stop_reason, one.steps) == (
-                other.objective,
-                other.stop_reason,
-                other.steps,
-            )
-            assert (np.asarray(one.raw) == np.asarray(other.raw)).all()

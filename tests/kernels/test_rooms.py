@@ -18,7 +18,6 @@ from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.jit import uncached
 from nsa_cli.kernels.normal import quantile
 from nsa_cli.kernels.toolchain import sources
-from nsa_cli.kernels.toolchain.disk_cache import cache_folder
 from nsa_cli.kernels.toolchain.sources import PACKAGE, digest_of, files_of, room_of, rooms
 
 #: Prints a compiled number and whether something was compiled.
@@ -74,7 +73,7 @@ def test_a_room_imports_rooms_only(room):
 
 def test_whatever_is_compiled_is_in_a_room():
     """What is not hashed could run stale."""
-    marks = ("@kernel", "@inlined", "@variant", "@uncached", "@generic", "@reordered", "njit(", "@operation")
+    marks = ("@kernel", "@inlined", "@variant", "@uncached", "@generic", "njit(", "@operation")
     found = {path for path in PACKAGE.rglob("*.py") if any(mark in path.read_text() for mark in marks)}
     assert found
     assert found <= {path for room in rooms() for path in files_of(room)}
@@ -111,11 +110,6 @@ def test_a_remark_anywhere_else_makes_nothing_stale(tmp_path, monkeypatch):
     with (tmp_path / "nsa_cli" / "kernels" / "steps.py").open("a") as file:
         file.write("# a remark\n")
     assert digests() != before
-
-
-def test_the_folder_can_be_written_to():
-    """A home that cannot be written to is no reason to fail."""
-    assert os.access(cache_folder(), os.W_OK)
 
 
 def test_draws_are_those_of_the_reference():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -175,39 +174,6 @@ def test_torchrun_starts_a_training_again_that_lost_a_process(folder):
     assert "another process of the training has ended" in said
     assert weights("p.json") == weights("one.json")
     assert log("p.csv") == log("one.csv")
-
-
-@pytest.mark.study
-def test_killed_at_random_moments_nothing_is_lost(folder, start):
-    """Twenty times: one process, or all, of one to three; the next command goes on to the same policy."""
-    Path("es.yaml").write_text(LONG)
-    alone(*command("es", "one.json"))
-    chance, killed = random.Random(1), 0
-    while killed < 20:
-        for path in folder.glob("p.*"):
-            path.unlink()
-        resume: tuple[str, ...] = ()
-        for _ in range(4):
-            processes = start(count := chance.choice((1, 2, 3)), *command("es", "p.json", *resume))
-            time.sleep(chance.uniform(1.5, 5))
-            victims = chance.choice((processes, [chance.choice(processes)]))
-            for process in victims:
-                killed += process.poll() is None
-                process.kill()
-            for process in processes:  # what torchrun does with those that are left
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=5)
-                process.terminate()
-            codes, said = ended(processes)
-            lost = {1, -signal.SIGTERM}  # found out, or still waiting for all to be there
-            assert set(codes) <= {0, -9} | (lost if len(victims) < count else set()), said
-            assert said.count("error") <= 1
-            if Path("p.csv").exists():
-                resume = ("--resume",)
-        codes, said = ended(start(2, *command("es", "p.json", "-q", *resume)))
-        assert (codes, said) == ([0, 0], "")
-        assert weights("p.json") == weights("one.json")
-        assert log("p.csv") == log("one.csv")
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])

@@ -231,7 +231,8 @@ class Training:
             nothing = torch.zeros(members, 0, dtype=torch.float64)
             return nothing, nothing.long()
         starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
-        if (chains := self.chains(policy, everything, starts, streams, members)) is not None:
+        if (layout := self.layout(policy)) is not None:
+            chains = self.chains(layout, everything, starts, streams, members)
             chains.advance(schedule.temperatures(0, schedule.steps))
             best = torch.from_numpy(chains.state.best_energy / chains.scale)
             accepted = torch.from_numpy(chains.state.accepted)
@@ -240,40 +241,34 @@ class Training:
             streams_ = torch.from_numpy(streams).to(self.device)
             reference = TorchChains(self.operations, batch, policy, starts, streams_)
             run_chains(reference, schedule)
-            state = reference.state
-            best, accepted = state.best_energy / batch.scale, state.accepted
+            best, accepted = reference.state.best_energy / batch.scale, reference.state.accepted
         return self.losses(best, x.shape[1]).reshape(members, -1), accepted.reshape(members, -1)
 
     def losses(self, energy: Tensor, size: int) -> Tensor:
         """Compute training losses from normalised energies; see `Operations.losses`."""
         return torch.from_numpy(self.operations.losses(energy.cpu().numpy(), size)).to(energy.device)
 
+    def layout(self, policy: Policy) -> Any | None:
+        """Lay a policy out for the fused kernel; None where the policy or the device has none."""
+        if self.fused is None or not isinstance(policy, SlotPolicy | GaussianPolicy):
+            return None
+        weights = {key: value.detach().numpy() for key, value in policy.state_dict().items()}
+        return learnt(self.fused, policy.feature_set, weights)
+
     def chains(
         self,
-        policy: Policy,
+        layout: Any,
         instances: list[Instance],
         x: Tensor,
         keys: np.ndarray,
         members: int = 1,
         threads: int | None = None,
-    ) -> FusedChains | None:
-        """Start chains in the fused kernel; None where the policy or the device has none."""
-        if self.fused is None or not isinstance(policy, SlotPolicy | GaussianPolicy):
-            return None
-        weights = {key: value.detach().numpy() for key, value in policy.state_dict().items()}
-        layout = learnt(self.fused, policy.feature_set, weights)
-        if layout is None:
-            return None
-        arrays = self.fused.arrays(instances, self.config.unit)
-        return FusedChains(
-            self.fused,
-            arrays,
-            layout,
-            x.numpy(),
-            keys,
-            members=members,
-            threads=threads or self.threads,
-        )
+    ) -> FusedChains:
+        """Start chains in the fused kernel, which there is, by a policy's `layout`."""
+        fused = self.fused
+        assert fused is not None
+        arrays, threads = fused.arrays(instances, self.config.unit), threads or self.threads
+        return FusedChains(fused, arrays, layout, x.numpy(), keys, members=members, threads=threads)
 
     def keys(self, epoch: int, count: int) -> np.ndarray:
         """Random streams of an epoch's chains."""

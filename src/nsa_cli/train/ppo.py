@@ -207,11 +207,8 @@ def _steps(
 ) -> Iterator[engine.StepInfo]:
     """Step chains through an epoch: by the kernel all at once, or by the reference one by one."""
     operations = run.operations
-    if (
-        isinstance(operations, DiscreteOperations)
-        and (chains := run.chains(policy, instances, x, keys)) is not None
-    ):
-        moves = chains.record(temperatures.numpy())
+    if isinstance(operations, DiscreteOperations) and (layout := run.layout(policy)) is not None:
+        moves = run.chains(layout, instances, x, keys).record(temperatures.numpy())
         action, possible, change, accepted = map(torch.from_numpy, moves[1:])
         for k in range(len(temperatures)):
             yield engine.StepInfo(operations.from_kernel(action[k]), possible[k], accepted[k], change[k])
