@@ -61,7 +61,9 @@ class Builder:
         self._folder, self._targets, self._here = folder, targets, fitting(targets)
         self.made: list[str] = []
 
-    def find(self, kernel: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    def find(
+        self, kernel: Any, types: Sequence[Any], arguments: Sequence[Any], parts: int
+    ) -> Callable[..., Any]:
         """Compile a kernel for types of arguments, keep its objects, and load it for this machine."""
         from nsa_cli.kernels.toolchain import library
         from nsa_cli.kernels.toolchain.compiler import lowered
@@ -72,7 +74,7 @@ class Builder:
         known = [f"{name}.{result}" for result in library.RESULTS]
         entry = next((e for e in known if all((place / f"{e}.o").exists() for place in places)), None)
         if entry is None:
-            module, returns = lowered(kernel, name, arguments, library.parts_of(arguments))
+            module, returns = lowered(kernel, name, arguments, parts)
             entry, bitcode = f"{name}.{returns}", module.as_bitcode()
             for place, target in zip(places, self._targets, strict=True):
                 place.mkdir(parents=True, exist_ok=True)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from nsa_cli.kernels.toolchain import disk_cache, kept
-from nsa_cli.kernels.toolchain.disk_cache import cache_folder, is_private
+from nsa_cli.kernels.toolchain import kept
+from nsa_cli.kernels.toolchain.kept import cache_folder, is_private
 
 #: Prints a compiled number, whether something was compiled, and the folder.
 PROBE = """
 from nsa_cli.kernels import compiled
 from nsa_cli.kernels.normal import quantile
-from nsa_cli.kernels.toolchain.disk_cache import cache_folder
+from nsa_cli.kernels.toolchain.kept import cache_folder
 print(round(quantile(0.6), 3), len(compiled), cache_folder())
 """
 
@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir(mode=0o700)
-    monkeypatch.setattr(disk_cache.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(kept.tempfile, "tempdir", str(tmp_path / "temporary"))
     cache_folder.cache_clear()
     yield cache_folder()
     cache_folder.cache_clear()
@@ -125,13 +125,13 @@ def test_broken_files_are_made_again(folder, what, monkeypatch):
 
 def test_without_room_nothing_is_kept(tmp_path, monkeypatch):
     """And the run goes on."""
-    disk_cache.write_checked(tmp_path / "key", b"data")
-    assert disk_cache.read_checked(tmp_path / "key") == b"data"
+    kept.write_checked(tmp_path / "key", b"data")
+    assert kept.read_checked(tmp_path / "key") == b"data"
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(disk_cache.os, "replace", full)
-    disk_cache.write_checked(tmp_path / "other", b"data")
+    monkeypatch.setattr(kept.os, "replace", full)
+    kept.write_checked(tmp_path / "other", b"data")
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
-    assert disk_cache.read_checked(tmp_path / "key") == b"data"
+    assert kept.read_checked(tmp_path / "key") == b"data"

@@ -15,7 +15,7 @@ import pytest
 import nsa_cli as nsa
 from nsa_cli.kernels.jit import kernel
 from nsa_cli.kernels.toolchain import library
-from nsa_cli.kernels.toolchain.sources import PACKAGE, files_of, rooms
+from nsa_cli.kernels.toolchain.library import PACKAGE, files_of, rooms
 
 built = pytest.mark.skipif(
     library.library() is None, reason="no machine code was built for this machine: build_kernels.py"

@@ -17,8 +17,8 @@ from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.jit import uncached
 from nsa_cli.kernels.normal import quantile
-from nsa_cli.kernels.toolchain import sources
-from nsa_cli.kernels.toolchain.sources import PACKAGE, digest_of, files_of, room_of, rooms
+from nsa_cli.kernels.toolchain import library
+from nsa_cli.kernels.toolchain.library import PACKAGE, digest_of, files_of, room_of, rooms
 
 #: Prints a compiled number and whether something was compiled.
 PROBE = """
@@ -67,7 +67,7 @@ def test_a_room_imports_rooms_only(room):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for name in names:
-                inside = name.startswith("nsa_cli.") and room_of(name) in (room, sources.SHARED)
+                inside = name.startswith("nsa_cli.") and room_of(name) in (room, library.SHARED)
                 assert (inside and "toolchain" not in name) or name.partition(".")[0] in ALLOWED, (path, name)
 
 
@@ -94,7 +94,7 @@ def test_numba_is_imported_in_one_place():
 def test_a_remark_anywhere_else_makes_nothing_stale(tmp_path, monkeypatch):
     """File after file; not even in the readers, messages and chains that once took all kernels with them."""
     shutil.copytree(PACKAGE, tmp_path / "nsa_cli", ignore=shutil.ignore_patterns("__pycache__", "libraries"))
-    monkeypatch.setattr(sources, "PACKAGE", tmp_path / "nsa_cli")
+    monkeypatch.setattr(library, "PACKAGE", tmp_path / "nsa_cli")
     inside = {path for room in rooms() for path in files_of(room)}
     others = sorted(set((tmp_path / "nsa_cli").rglob("*.py")) - inside)
     assert len(others) > 100

@@ -2,7 +2,7 @@
 
 import torch
 
-from nsa_cli.policy.sampling import by_maximum, by_softmax, by_weight, log_softmax
+from nsa_cli.policy.slots import by_maximum, by_softmax, by_weight, log_softmax
 
 N = 20_000
 

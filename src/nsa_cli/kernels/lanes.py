@@ -14,10 +14,60 @@ from collections.abc import Callable
 from functools import cache, cached_property, partial
 from typing import Any
 
-from nsa_cli.kernels import llvm as ir
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.jit import Compiled, Function
-from nsa_cli.kernels.llvm import types
+
+
+class _Instructions:
+    """Every name of `llvmlite.ir`, which is imported when something is compiled: a solve does without."""
+
+    def __getattr__(self, name: str) -> Any:
+        import llvmlite.ir
+
+        return getattr(llvmlite.ir, name)
+
+
+ir: Any = _Instructions()
+
+
+class _Types:
+    """Types of numbers, and of vectors of `LANES` of them."""
+
+    @cached_property
+    def float(self) -> Any:
+        return ir.FloatType()
+
+    @cached_property
+    def int32(self) -> Any:
+        return ir.IntType(32)
+
+    @cached_property
+    def int64(self) -> Any:
+        return ir.IntType(64)
+
+    @cached_property
+    def floats(self) -> Any:
+        return self._vector(self.float)
+
+    @cached_property
+    def doubles(self) -> Any:
+        return self._vector(ir.DoubleType())
+
+    @cached_property
+    def int32s(self) -> Any:
+        return self._vector(self.int32)
+
+    @cached_property
+    def int64s(self) -> Any:
+        return self._vector(self.int64)
+
+    @staticmethod
+    def _vector(element: Any) -> Any:
+        return ir.VectorType(element, LANES)
+
+
+types = _Types()
+
 
 #: Hidden units of the networks that kernels evaluate; smaller ones are padded with zeros.
 HIDDEN = 16

@@ -15,7 +15,6 @@ from nsa_cli.core.options import (
     parse_choice,
     parse_count,
     parse_device,
-    parse_flag,
     parse_seed,
     parse_steps,
     parse_target,
@@ -30,6 +29,8 @@ ConfigT = TypeVar("ConfigT", bound="TrainConfig")
 _METHODS = ("es", "ppo")
 
 _SCALES = ("best", "log_best", "root_best")
+
+_PRESET = "best, or paper (the published recipe), or another of the problem's."
 
 
 def _given(read: Callable[[str, Any], Any], option: str, value: Any) -> Any:
@@ -66,44 +67,25 @@ def _even(option: str, value: Any) -> int:
 _count, _number, _name = partial(_given, parse_count), partial(_given, _float), partial(_given, parse_text)
 
 
+def _option(default: Any, text: str, **known: Any) -> Any:
+    """Make a setting that is an option of the command line."""
+    return setting(default, "Options", text, **known)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    """What the command line says of a training. What is None is as in the configuration."""
+    """What the command line says of a training. What is None is as in the configuration, which checks it."""
 
-    method: str = setting(
-        "es",
-        "Options",
-        "How to train.",
-        words=_METHODS,
-        read=partial(parse_choice, choices=_METHODS),
-    )
-    preset: str = setting(
-        "best",
-        "Options",
-        "best, or paper (the published recipe), or another of the problem's.",
-        metavar="NAME",
-        words=("paper", "best"),
-    )
-    size: int | None = setting(
-        None,
-        "Options",
-        "Size of training instances.",
-        metavar="N",
-        kind=int,
-        short=("-n",),
-        read=parse_count,
-    )
-    epochs: int | None = setting(
-        None, "Options", "Updates of the policy.", metavar="N", kind=int, read=parse_count
-    )
-    features: str | None = setting(None, "Options", "What the network sees.", metavar="NAME")
-    neighbourhood: str | None = setting(None, "Options", "Moves and energy of annealing.", metavar="NAME")
-    seed: int = setting(0, "Options", "Same seed, same policy.", metavar="N", kind=int, read=parse_seed)
-    device: str = setting(
-        "cpu", "Options", "Where to compute.", words=("auto", "cpu", "cuda"), read=parse_device
-    )
-    out: str | None = setting(None, "Options", "Where the policy goes.", metavar="FILE", short=("-o",))
-    resume: bool = setting(False, "Options", "Go on from the state beside FILE.", read=parse_flag)
+    method: str = _option("es", "How to train.", words=_METHODS, read=partial(parse_choice, choices=_METHODS))
+    preset: str = _option("best", _PRESET, metavar="NAME", words=("paper", "best"))
+    size: int | None = _option(None, "Size of training instances.", metavar="N", kind=int, short=("-n",))
+    epochs: int | None = _option(None, "Updates of the policy.", metavar="N", kind=int)
+    features: str | None = _option(None, "What the network sees.", metavar="NAME")
+    neighbourhood: str | None = _option(None, "Moves and energy of annealing.", metavar="NAME")
+    seed: int = _option(0, "Same seed, same policy.", metavar="N", kind=int, read=parse_seed)
+    device: str = _option("cpu", "Where to compute.", words=("auto", "cpu", "cuda"), read=parse_device)
+    out: str | None = _option(None, "Where the policy goes.", metavar="FILE", short=("-o",))
+    resume: bool = _option(False, "Go on from the state beside FILE.")
 
     def __post_init__(self) -> None:
         read_settings(self)
