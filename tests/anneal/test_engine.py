@@ -36,12 +36,11 @@ def make_policy(operations, kind):
     return policy
 
 
-def run(problem, instances, kind="uniform", steps=300, streams=None, chunk=50, **options):
+def run(problem, instances, kind="uniform", steps=300, rows=slice(None), chunk=50, **options):
     operations = problem.neighbourhood("paper").operations()
-    batch = operations.pack(instances)
-    streams = np.arange(len(instances)) if streams is None else np.array(streams)
-    keys = torch.from_numpy(stream_keys(5, streams))
-    x = starts_of(problem, instances, "paper")
+    batch = operations.pack(instances[rows])
+    keys = torch.from_numpy(stream_keys(5, np.arange(len(instances))[rows]))
+    x = starts_of(problem, instances, "paper")[rows]
     schedule = Schedule(steps, 0.5, 0.05)
     chains = TorchChains(operations, batch, make_policy(operations, kind), x, keys)
     end = run_chains(chains, schedule, chunk=chunk, **options)
@@ -92,19 +91,9 @@ def test_batch_mates_change_nothing(problem, kind, size):
     instances = random_instances(problem, size, 7)
     many = run(problem, instances, kind, steps=300)[2]
     for k in (0, 3, 6):
-        alone = run_alone(problem, instances[k], kind, k)
+        alone = run(problem, instances, kind, rows=slice(k, k + 1))[2]
         assert torch.equal(many.x[k], alone.x[0])
         assert torch.equal(many.energy[k], alone.energy[0])
-
-
-def run_alone(problem, instance, kind, stream):
-    operations = problem.neighbourhood("paper").operations()
-    keys = torch.from_numpy(stream_keys(5, np.array([stream])))
-    x = starts_of(problem, random_instances(problem, instance.size, 7), "paper")[stream : stream + 1]
-    policy = make_policy(operations, kind)
-    chains = TorchChains(operations, operations.pack([instance]), policy, x, keys)
-    run_chains(chains, Schedule(300, 0.5, 0.05), chunk=50)
-    return chains.state
 
 
 def test_threads_change_nothing(problem):

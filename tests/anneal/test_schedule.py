@@ -164,14 +164,8 @@ def test_a_span_of_time_has_its_pilot_too(monkeypatch: pytest.MonkeyPatch) -> No
 def test_backends_threads_and_batch_mates_change_nothing(name: str) -> None:
     """Each instance has the temperatures that its own chains ask for."""
     tasks = nsa.generate(name, 14, 2, seed=3)
-    options = {
-        "seed": 5,
-        "steps": 900,
-        "chains": 2,
-        "policy": "uniform",
-        "bound": False,
-        "schedule": "adaptive",
-    }
+    options = {"seed": 5, "steps": 900, "chains": 2, "policy": "uniform", "bound": False}
+    options["schedule"] = "adaptive"
     pairs = nsa.solve_many(tasks, threads=1, **options)
     for task, result in zip(tasks, pairs, strict=True):
         alone = nsa.solve(task, threads=2, on_progress=lambda _: None, **options)

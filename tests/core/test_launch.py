@@ -60,11 +60,7 @@ def test_what_makes_no_sense_is_refused(tell, variables, words):
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ("solve", "examples/capitals.csv"),
-        ("benchmark", "knapsack", "--sizes", "50"),
-        ("train", "knapsack"),
-    ],
+    [("solve", "examples/capitals.csv"), ("benchmark", "knapsack", "--sizes", "50"), ("train", "knapsack")],
 )
 def test_every_command_that_is_shared_out_refuses_it(tell, command, capsys):
     """In one line."""

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,44 +13,14 @@ from nsa_cli.core.draws import stream_keys, uniforms
 from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.jit import uncached
 from nsa_cli.kernels.normal import quantile
-from nsa_cli.kernels.toolchain import library
-from nsa_cli.kernels.toolchain.library import PACKAGE, digest_of, files_of, room_of, rooms
-
-#: Prints a compiled number and whether something was compiled.
-PROBE = """
-from nsa_cli.kernels import compiled
-from nsa_cli.kernels.normal import quantile
-print(round(quantile(0.6), 3), len(compiled))
-"""
+from nsa_cli.kernels.toolchain import sources
+from nsa_cli.kernels.toolchain.sources import PACKAGE, digest_of, files_of, room_of, rooms
 
 #: Rooms of this package's problems, and the shared one; own problems' functions are data to theirs.
 SEALED = rooms()
 
 #: What a file of a room may import, beside rooms.
 ALLOWED = {"__future__", "collections", "dataclasses", "functools", "inspect", "math", "numpy", "typing"}
-
-
-def run_probe(root: Path, cache: Path) -> list[str]:
-    environment = {**os.environ, "PYTHONPATH": str(root), "XDG_CACHE_HOME": str(cache), "NSA_KERNELS": "jit"}
-    answer = subprocess.run(
-        [sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True, check=True
-    )
-    return answer.stdout.split()
-
-
-def test_a_compilation_is_kept_until_a_source_changes(tmp_path):
-    """An edit of another kernel file, with its time stamp put back, is compiled anew."""
-    shutil.copytree(PACKAGE, tmp_path / "nsa_cli", ignore=shutil.ignore_patterns("__pycache__"))
-    assert run_probe(tmp_path, tmp_path / "cache") == ["0.253", "1"]
-    assert run_probe(tmp_path, tmp_path / "cache") == ["0.253", "0"]
-    file = tmp_path / "nsa_cli" / "kernels" / "normal.py"
-    stamp, text = file.stat(), file.read_text()
-    assert "centred = u - 0.5" in text
-    file.write_text(text.replace("centred = u - 0.5", "centred = u - 0.4"))
-    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    number, compiled = run_probe(tmp_path, tmp_path / "cache")
-    assert compiled == "1"
-    assert number != "0.253"
 
 
 @pytest.mark.parametrize("room", SEALED)
@@ -67,7 +33,7 @@ def test_a_room_imports_rooms_only(room):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for name in names:
-                inside = name.startswith("nsa_cli.") and room_of(name) in (room, library.SHARED)
+                inside = name.startswith("nsa_cli.") and room_of(name) in (room, sources.SHARED)
                 assert (inside and "toolchain" not in name) or name.partition(".")[0] in ALLOWED, (path, name)
 
 
@@ -94,7 +60,7 @@ def test_numba_is_imported_in_one_place():
 def test_a_remark_anywhere_else_makes_nothing_stale(tmp_path, monkeypatch):
     """File after file; not even in the readers, messages and chains that once took all kernels with them."""
     shutil.copytree(PACKAGE, tmp_path / "nsa_cli", ignore=shutil.ignore_patterns("__pycache__", "libraries"))
-    monkeypatch.setattr(library, "PACKAGE", tmp_path / "nsa_cli")
+    monkeypatch.setattr(sources, "PACKAGE", tmp_path / "nsa_cli")
     inside = {path for room in rooms() for path in files_of(room)}
     others = sorted(set((tmp_path / "nsa_cli").rglob("*.py")) - inside)
     assert len(others) > 100

@@ -18,7 +18,7 @@ import torch
 import nsa_cli as nsa
 from nsa_cli.train.config import PpoConfig
 from nsa_cli.train.estimators import normalised
-from nsa_cli.train.group import Group, joined
+from nsa_cli.train.group import Group
 from nsa_cli.train.loop import Training
 from nsa_cli.train.ppo import own_rows, train_ppo
 
@@ -202,12 +202,3 @@ def test_advantages_are_normalised_over_the_whole_minibatch(size):
     assert float(found.mean()) == pytest.approx(0, abs=1e-6)
     if size > 1:
         assert float(found.std()) == pytest.approx(1, rel=1e-6)
-
-
-@pytest.mark.parametrize("variables", [{}, {"WORLD_SIZE": "1"}, {"RANK": "0"}])
-def test_a_process_on_its_own_needs_no_group(variables, monkeypatch):
-    """As a scheduler's job of one process, too."""
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    with joined("cpu") as group:
-        assert (group.rank, group.size) == (0, 1)

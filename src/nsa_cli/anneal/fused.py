@@ -72,7 +72,6 @@ class FusedChains:
         self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
         self.x, self.best, self.search_energy, _, self.accepted, _ = self.state
         self.scale: NDArray[np.float64] = batch.scale  # energy in file units of a normalised unit, float64[B]
-        self._policy = policy
         #: Choices that make a move, as far as random numbers tell.
         self.choices: int = first.shape[1] if fused.draws is None else fused.draws
         self._objectives = fused.objectives
@@ -83,7 +82,7 @@ class FusedChains:
         self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         # Features do not matter to an energy: as for uniform proposals, none are computed.
         begin_chains(batch, Uniform(False), self._spaces[0], self.state)
-        self._advance = partial(advance, batch, self.state, self.choices, members)
+        self._advance = partial(advance, batch, self.state, self.choices, members, policy)
 
     @property
     def energy(self) -> NDArray[np.float64]:
@@ -108,16 +107,11 @@ class FusedChains:
         return self.record(temperatures).change
 
     def _run(self, temperatures: NDArray[np.float64], proposals: Proposals) -> None:
-        shown, waiting = self._hold.shown(self.step, temperatures), self._row_ranges[::-1]
-        advance = partial(self._advance, self._policy, temperatures, shown, self.step, proposals)
+        shown, waiting = self._hold.shown(self.step, temperatures), iter(self._row_ranges)
 
         def work(space: Any) -> None:
-            while waiting:
-                try:
-                    begin, end = waiting.pop()
-                except IndexError:  # another thread was faster
-                    return
-                advance(space, begin, end)
+            for begin, end in waiting:  # of all threads
+                self._advance(temperatures, shown, self.step, proposals, space, begin, end)
 
         others = [self._pool.submit(work, space) for space in self._spaces[1:]] if self._pool else []
         try:

@@ -235,12 +235,10 @@ def run_chains(
     most = min(-(-schedule.steps // looks) if looks else schedule.steps, chains.most)
     share = _WATCHED_SHARE if isinstance(schedule, AdaptiveSchedule) else _CHUNK_SHARE
     chunks = repeat(chunk) if chunk else _timed_chunks(chains, max(most, 1), clock, share)
-    full = on_progress is not None
-    first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
-    progress, watch = _progress(chains, schedule, float(first), full=full), GoalWatch(goals, rows)
+    watch, before = GoalWatch(goals, rows), -1
     if on_progress is not None:
-        on_progress(progress)
-    before = -1
+        first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
+        on_progress(_progress(chains, schedule, float(first)))
     while chains.step < schedule.steps:
         # A chunk may have taken no steps: it went on with what comes before them.
         if goals and chains.step in (watch.due, before) and watch.look(chains):
@@ -254,9 +252,8 @@ def run_chains(
         temperatures = schedule.temperatures(chains.step, last)
         before = chains.step
         chains.advance(temperatures, float(schedule.fractions(chains.step, chains.step + 1)[0]))
-        progress = _progress(chains, schedule, float(temperatures[-1]), full=full)
         if on_progress is not None:
-            on_progress(progress)
+            on_progress(_progress(chains, schedule, float(temperatures[-1])))
     return End("steps", watch.reached)
 
 
@@ -280,22 +277,18 @@ def _chunk_seconds(span: float, left: float, share: float) -> float:
     return min(wanted, _CHUNK_SECONDS, left)
 
 
-def _progress(
-    chains: Chains, schedule: Schedule | AdaptiveSchedule, temperature: float, *, full: bool
-) -> Progress:
-    """Progress of the chains; mean and lowest energy only if `full`: they take as long as a short chunk."""
-    accepted = chains.accepted
-    progress = Progress(
+def _progress(chains: Chains, schedule: Schedule | AdaptiveSchedule, temperature: float) -> Progress:
+    """Progress of the chains."""
+    accepted, energy = chains.accepted, chains.energy
+    return Progress(
         chains.step,
         None if schedule.steps == NEVER else schedule.steps,
         temperature,
         float(accepted.sum()) / len(accepted) / max(chains.step, 1),
         float(chains.best_energy.min()),
+        float(energy.mean()),
+        float(energy.min()),
         phase=chains.phase,
         doing=chains.doing,
         chains=chains,
     )
-    if not full:
-        return progress
-    energy = chains.energy
-    return progress._replace(mean=float(energy.mean()), lowest=float(energy.min()))

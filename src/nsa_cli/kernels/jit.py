@@ -121,12 +121,12 @@ def inlined(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     return Function(function, inline=True)
 
 
-def uncached(function: Compiled[ReturnT], *, inline: bool = False) -> Compiled[ReturnT]:
+def uncached(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile without a place of its own on the disk: a user's functions, and what calls them.
 
     They are kept as part of kernels. Such code allocates nothing, either.
     """
-    return Function(getattr(function, "py_func", function), inline=inline)
+    return Function(getattr(function, "py_func", function))
 
 
 def generic(function: Compiled[ReturnT]) -> Compiled[ReturnT]:

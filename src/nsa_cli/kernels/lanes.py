@@ -31,39 +31,17 @@ ir: Any = _Instructions()
 
 
 class _Types:
-    """Types of numbers, and of vectors of `LANES` of them."""
+    """Types of numbers by name, and of vectors of `LANES` of them: ``float`` and ``floats``."""
 
-    @cached_property
-    def float(self) -> Any:
-        return ir.FloatType()
-
-    @cached_property
-    def int32(self) -> Any:
-        return ir.IntType(32)
-
-    @cached_property
-    def int64(self) -> Any:
-        return ir.IntType(64)
-
-    @cached_property
-    def floats(self) -> Any:
-        return self._vector(self.float)
-
-    @cached_property
-    def doubles(self) -> Any:
-        return self._vector(ir.DoubleType())
-
-    @cached_property
-    def int32s(self) -> Any:
-        return self._vector(self.int32)
-
-    @cached_property
-    def int64s(self) -> Any:
-        return self._vector(self.int64)
-
-    @staticmethod
-    def _vector(element: Any) -> Any:
-        return ir.VectorType(element, LANES)
+    def __getattr__(self, name: str) -> Any:
+        numbers = {
+            "float": ir.FloatType(),
+            "double": ir.DoubleType(),
+            "int32": ir.IntType(32),
+            "int64": ir.IntType(64),
+        }
+        number = numbers[name.removesuffix("s")]
+        return ir.VectorType(number, LANES) if name.endswith("s") else number
 
 
 types = _Types()

@@ -131,7 +131,7 @@ def slot_space(size: int) -> Slots:
 
 @inlined
 def pick(running: Any, total: float, u: float) -> int:
-    """Invert the running sums: candidates are ordered lane after lane, as in `policy.sampling`.
+    """Invert the running sums: candidates are ordered lane after lane, as in `policy.slots.by_softmax`.
 
     Parameters
     ----------

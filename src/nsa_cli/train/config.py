@@ -67,25 +67,26 @@ def _even(option: str, value: Any) -> int:
 _count, _number, _name = partial(_given, parse_count), partial(_given, _float), partial(_given, parse_text)
 
 
-def _option(default: Any, text: str, **known: Any) -> Any:
-    """Make a setting that is an option of the command line."""
-    return setting(default, "Options", text, **known)
+#: A setting that is an option of the command line.
+_option = partial(setting, group="Options")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
     """What the command line says of a training. What is None is as in the configuration, which checks it."""
 
-    method: str = _option("es", "How to train.", words=_METHODS, read=partial(parse_choice, choices=_METHODS))
-    preset: str = _option("best", _PRESET, metavar="NAME", words=("paper", "best"))
-    size: int | None = _option(None, "Size of training instances.", metavar="N", kind=int, short=("-n",))
-    epochs: int | None = _option(None, "Updates of the policy.", metavar="N", kind=int)
-    features: str | None = _option(None, "What the network sees.", metavar="NAME")
-    neighbourhood: str | None = _option(None, "Moves and energy of annealing.", metavar="NAME")
-    seed: int = _option(0, "Same seed, same policy.", metavar="N", kind=int, read=parse_seed)
-    device: str = _option("cpu", "Where to compute.", words=("auto", "cpu", "cuda"), read=parse_device)
-    out: str | None = _option(None, "Where the policy goes.", metavar="FILE", short=("-o",))
-    resume: bool = _option(False, "Go on from the state beside FILE.")
+    method: str = _option(
+        "es", text="How to train.", words=_METHODS, read=partial(parse_choice, choices=_METHODS)
+    )
+    preset: str = _option("best", text=_PRESET, metavar="NAME", words=("paper", "best"))
+    size: int | None = _option(None, text="Size of training instances.", metavar="N", kind=int, short=("-n",))
+    epochs: int | None = _option(None, text="Updates of the policy.", metavar="N", kind=int)
+    features: str | None = _option(None, text="What the network sees.", metavar="NAME")
+    neighbourhood: str | None = _option(None, text="Moves and energy of annealing.", metavar="NAME")
+    seed: int = _option(0, text="Same seed, same policy.", metavar="N", kind=int, read=parse_seed)
+    device: str = _option("cpu", text="Where to compute.", words=("auto", "cpu", "cuda"), read=parse_device)
+    out: str | None = _option(None, text="Where the policy goes.", metavar="FILE", short=("-o",))
+    resume: bool = _option(False, text="Go on from the state beside FILE.")
 
     def __post_init__(self) -> None:
         read_settings(self)

@@ -69,13 +69,8 @@ class Learner(NamedTuple):
     critic: Critic
     optimiser: torch.optim.Optimizer
 
-    @property
-    def networks(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-        """Parameters of the actor, and of the critic."""
-        return list(self.policy.parameters()), list(self.critic.parameters())
 
-
-class Rollout(NamedTuple):
+class Trajectories(NamedTuple):
     """K steps of B chains.
 
     Attributes
@@ -157,7 +152,7 @@ def untrained(run: Training, config: PpoConfig) -> Learner:
 
 
 @torch.no_grad()
-def collect(run: Training, learner: Learner, instances: list[Instance], keys: np.ndarray) -> Rollout:
+def collect(run: Training, learner: Learner, instances: list[Instance], keys: np.ndarray) -> Trajectories:
     """Roll chains out and keep their transitions and rewards."""
     operations, config, x = run.operations, run.config, run.starts(instances, keys)
     assert isinstance(config, PpoConfig)
@@ -182,7 +177,7 @@ def collect(run: Training, learner: Learner, instances: list[Instance], keys: np
         kept.append((log_prob, info.possible, (was - now).float(), value))
     log_prob, possible, reward, value = (torch.stack(part) for part in zip(*kept, strict=True))
     last = learner.critic(operations, batch, x, temperatures[-1])
-    return Rollout(
+    return Trajectories(
         batch,
         torch.stack(states),
         tuple(torch.stack(part) for part in zip(*actions, strict=True)),
@@ -247,7 +242,7 @@ def own_rows(chosen: Tensor, chains: slice, size: int) -> tuple[Tensor, Tensor]:
 
 
 def improve(
-    run: Training, config: PpoConfig, learner: Learner, rollout: Rollout, generator: torch.Generator
+    run: Training, config: PpoConfig, learner: Learner, rollout: Trajectories, generator: torch.Generator
 ) -> dict[str, float]:
     """Update both networks by several passes of minibatches; give the figures for the log."""
     (steps, width), group, value = rollout.reward.shape, run.group, rollout.value[:-1]
@@ -261,12 +256,13 @@ def improve(
     x, temperature = rollout.x.flatten(0, 1), rollout.temperature.repeat_interleave(width)
     action = tuple(part.flatten(0, 1) for part in rollout.action)
     log_prob, possible = rollout.log_prob.flatten(), rollout.possible.flatten()
+    actor, critic = (part["params"] for part in learner.optimiser.param_groups)
     sums, updates = torch.zeros(5), 0
     for _ in range(config.passes):
         order = torch.randperm(len(advantage), generator=generator).to(run.device)
         for chosen in torch.split(order, config.minibatch):
             own, rows = own_rows(chosen, group.part(config.problems), config.problems)
-            found, norm = torch.zeros(4), torch.zeros(())
+            found = torch.zeros(4)
             learner.optimiser.zero_grad()
             if len(rows):
                 states = select(rollout.batch, rows % width), x[rows], temperature[rows]
@@ -281,8 +277,8 @@ def improve(
                 )
                 # A mean over the minibatch, of which other processes have the rest.
                 (loss / len(chosen)).backward()  # type: ignore[no-untyped-call]
-            group.sum_gradients(learner.networks[0] + learner.networks[1])
-            norm, _ = (clip_grad_norm_(network, config.gradient_norm) for network in learner.networks)
+            group.sum_gradients([*actor, *critic])
+            norm, _ = (clip_grad_norm_(network, config.gradient_norm) for network in (actor, critic))
             learner.optimiser.step()
             sums += torch.cat([group.sum(found.cpu()) / len(chosen), norm.detach().cpu()[None]])
             updates += 1

@@ -24,14 +24,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from nsa_cli.kernels import calls, compiled
-from nsa_cli.kernels.toolchain.library import Owner as Owner
-from nsa_cli.kernels.toolchain.library import digest_of, rooms
+from nsa_cli.kernels.toolchain.sources import digest_of, rooms
 
 #: Folders of other versions are dropped when unused for this long, in seconds.
 _KEEP = 30 * 24 * 3600
@@ -127,6 +127,28 @@ on_compile: list[Callable[[bool], None]] = []
 _PYTHON = ("Py", "_Py", "numba", "NRT")
 
 
+@dataclass(frozen=True)
+class Owner:
+    """Whose functions a kernel is compiled from.
+
+    Attributes
+    ----------
+    digest : str
+        Hash of all that is compiled in.
+    kept : bool
+        Whether it is; a digest is drawn where something cannot be hashed, and nothing is kept.
+    explain : callable
+        ``explain(arguments)`` makes the error of a kernel that an exception ended.
+    """
+
+    digest: str
+    kept: bool
+    explain: Callable[[Sequence[Any]], Exception] = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"own {self.digest}"
+
+
 def code_of(
     owner: Owner | None, kernel: Any, name: str, arguments: Sequence[Any], parts: int
 ) -> tuple[int, str]:
@@ -213,8 +235,7 @@ def _compiled(kernel: Any, name: str, arguments: Sequence[Any], parts: int) -> t
     from nsa_cli.kernels.toolchain.compiler import holds_addresses, lowered, outside
 
     module, returns = lowered(kernel, name, arguments, parts)
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    machine = target.create_target_machine(
+    machine = _target().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, reloc="pic"
     )
     alone = not holds_addresses(module) and all(_is_of_library(called) for called in outside(module))

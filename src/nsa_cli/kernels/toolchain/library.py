@@ -5,9 +5,6 @@ of its arguments and of the sources that it was made from: after an edit, and fo
 there is none of that name. Then, and where there is no library for this processor, or it is not what was
 built, Numba compiles the kernel (`nsa_cli.kernels.toolchain.kept`). The environment variable ``NSA_KERNELS``
 chooses: ``jit`` for Numba always, ``shipped`` to refuse it; kernels of own problems are always compiled.
-
-The sources are those of rooms. A room is a folder ``kernels``: the shared one, or that of a problem. Its
-files import nothing outside rooms, so an edit elsewhere changes no kernel (`tests/kernels/test_rooms.py`).
 """
 
 from __future__ import annotations
@@ -22,8 +19,7 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -31,48 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: The package's folder.
-PACKAGE = Path(__file__).resolve().parents[2]
-
-#: The shared room, and of the folder that makes machine code of it the files that what is made depends on.
-SHARED, _MAKERS = "kernels", ("compiler.py",)
-
-
-def rooms() -> list[str]:
-    """Names of all rooms, as paths in the package."""
-    found = (folder for folder in PACKAGE.rglob("kernels") if folder.is_dir())
-    return sorted(folder.relative_to(PACKAGE).as_posix() for folder in found)
-
-
-def room_of(module: str) -> str | None:
-    """Find the room of a module of this package; None if it is in none."""
-    parts = module.split(".")
-    if parts[0] != "nsa_cli" or "kernels" not in parts:
-        return None
-    return "/".join(parts[1 : parts.index("kernels") + 1])
-
-
-def files_of(room: str) -> list[Path]:
-    """List the source files of a room, in order."""
-    folder = PACKAGE / room
-    makers = [folder / "toolchain" / name for name in _MAKERS] if room == SHARED else []
-    return sorted([*folder.glob("*.py"), *makers])
-
-
-@cache
-def digest_of(room: str) -> str:
-    """Hash the source files of a room."""
-    digest = hashlib.sha256()
-    for path in files_of(room):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def digest_of_modules(modules: Iterable[str]) -> str:
-    """Hash the shared room and those of some modules."""
-    needed = {SHARED, *filter(None, map(room_of, modules))}
-    return hashlib.sha256(" ".join(map(digest_of, sorted(needed))).encode()).hexdigest()
-
+from nsa_cli.kernels.toolchain import kept
+from nsa_cli.kernels.toolchain.sources import PACKAGE, digest_of_modules
 
 #: Where macOS keeps names of features, and where they differ from those of Linux.
 _KEYS = ("machdep.cpu.features", "machdep.cpu.leaf7_features", "machdep.cpu.extfeatures")
@@ -97,28 +53,6 @@ def features() -> frozenset[str]:
 
 #: Where the libraries are, and the file with a hash of each.
 FOLDER, HASHES = PACKAGE / "kernels" / "libraries", "hashes.json"
-
-
-@dataclass(frozen=True)
-class Owner:
-    """Whose functions a kernel is compiled from.
-
-    Attributes
-    ----------
-    digest : str
-        Hash of all that is compiled in.
-    kept : bool
-        Whether it is; a digest is drawn where something cannot be hashed, and nothing is kept.
-    explain : callable
-        ``explain(arguments)`` makes the error of a kernel that an exception ended.
-    """
-
-    digest: str
-    kept: bool
-    explain: Callable[[Sequence[Any]], Exception] = field(compare=False)
-
-    def __str__(self) -> str:
-        return f"own {self.digest}"
 
 
 class Target(NamedTuple):
@@ -267,9 +201,8 @@ def find(
         from nsa_cli.core.errors import UsageError
 
         raise UsageError(f"NSA_KERNELS=shipped: there is no machine code {name}")
-    from nsa_cli.kernels.toolchain.kept import code_of
 
-    return caller(name, *code_of(owner, kernel, name, arguments, parts))
+    return caller(name, *kept.code_of(owner, kernel, name, arguments, parts))
 
 
 @cache
@@ -277,8 +210,8 @@ def _choice() -> str:
     return os.environ.get("NSA_KERNELS", "")
 
 
-def _owner(types: Sequence[Any]) -> Owner | None:
-    return next((x for x in types if isinstance(x, Owner)), None)
+def _owner(types: Sequence[Any]) -> kept.Owner | None:
+    return next((x for x in types if isinstance(x, kept.Owner)), None)
 
 
 class KernelError(Exception):
