@@ -22,7 +22,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,9 @@ class Builder:
         self._folder, self._targets, self._here = folder, targets, fitting(targets)
         self.made: list[str] = []
 
-    def find(self, kernel: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    def find(
+        self, kernel: Any, types: Sequence[Any], arguments: Sequence[Any], parts: int
+    ) -> Callable[..., Any]:
         """Compile a kernel for types of arguments, keep its objects, and load it for this machine."""
         from nsa_cli.kernels.toolchain import library
         from nsa_cli.kernels.toolchain.compiler import lowered
@@ -71,7 +72,7 @@ class Builder:
         known = [f"{name}.{result}" for result in library.RESULTS]
         entry = next((e for e in known if all((place / f"{e}.o").exists() for place in places)), None)
         if entry is None:
-            module, returns = lowered(kernel, name, arguments, library.parts_of(arguments))
+            module, returns = lowered(kernel, name, arguments, parts)
             entry, bitcode = f"{name}.{returns}", module.as_bitcode()
             for place, target in zip(places, self._targets, strict=True):
                 place.mkdir(parents=True, exist_ok=True)
@@ -119,7 +120,6 @@ def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -
 
     from nsa_cli.core.errors import UsageError
     from nsa_cli.core.problem import Task
-    from nsa_cli.kernels.acceptance import RULES
     from nsa_cli.kernels.toolchain import library
     from nsa_cli.kernels.toolchain.compiler import linked_only
     from nsa_cli.problems import find_problem
@@ -134,9 +134,8 @@ def run_part(problem_name: str, part: str, folder: Path, names: Sequence[str]) -
     instances = list(_instances(problem, np.random.default_rng(0), part))
     for instance in instances:
         for settings in _ways(problem, instance, part):
-            for rule in RULES:
-                with suppress(UsageError):  # a way that the solver refuses needs no kernel
-                    solve_all([Task(problem, instance)], replace(settings, acceptance=rule))
+            with suppress(UsageError):  # a way that the solver refuses needs no kernel
+                solve_all([Task(problem, instance)], settings)
     (folder / f"{problem_name}-{part}.json").write_text(json.dumps(builder.made))
 
 

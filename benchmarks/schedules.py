@@ -18,9 +18,8 @@ import numpy as np
 from common import head, mean, row
 
 import nsa_cli as nsa
-from nsa_cli.anneal.adaptive import AdaptiveSchedule
 from nsa_cli.anneal.loop import run_chains
-from nsa_cli.anneal.schedule import Schedule
+from nsa_cli.anneal.schedule import AdaptiveSchedule, Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.problems import find_problem
 from nsa_cli.solver.batch import plan

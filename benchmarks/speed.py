@@ -12,7 +12,7 @@ With ``--start``, processor seconds of whole processes of ``nsa solve``, each be
 compiled kernels, and once more with what that left: every metric, method and shipped policy.
 
 Three rows are three things. ``tsp100`` does what the authors' code does. ``tsp100 held`` shows the policy a
-new temperature every 16 steps (`nsa_cli.anneal.hold`). ``tsp100 near`` joins a city to one of its
+new temperature every 16 steps (`nsa_cli.anneal.schedule`). ``tsp100 near`` joins a city to one of its
 ten nearest, by the shipped policy for it and at that policy's temperatures; its ratio is to the authors'
 code at the same size, which scores all cities.
 """

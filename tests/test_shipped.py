@@ -132,36 +132,3 @@ def test_an_adaptive_sigma_beats_every_constant_one(name):
     assert median < min(c[1] for c in constant)
     assert early > min(constant)[2]  # of the one with the best mean
     assert end < begin / 2
-
-
-@pytest.mark.study
-@pytest.mark.parametrize("start", ["singletons", "ffd"])
-@pytest.mark.parametrize(("size", "count"), [(50, 1000), (100, 1000), (200, 1000), (500, 48), (1000, 16)])
-def test_squared_fills_end_below_first_fit_decreasing(size, count, start):
-    """At K = 10 N, whether the chain starts from one bin an item or from first fit decreasing itself."""
-    problem = nsa.find_problem("bin")
-    heuristic = problem.starts["ffd"]
-    ffd = np.mean([i.objective(heuristic(i, None)) for i in problem.paper_set(size, count)])
-    assert mean_objective("bin-es-best", size, count, "10N", start=start) < ffd
-
-
-@pytest.mark.study
-@pytest.mark.parametrize(
-    ("policy", "size", "count", "steps", "percent"),
-    [
-        ("tsp-ppo-best", 20, 1000, "10N2", 0.02),
-        ("tsp-ppo-best", 50, 200, "10N2", 0.2),
-        ("tsp-ppo-best", 100, 64, "10N2", 0.5),
-        ("knapsack-es-best", 50, 1000, "10N", 0.05),
-        ("knapsack-es-best", 100, 1000, "10N", 0.05),
-        ("knapsack-es-best", 200, 1000, "10N", 0.2),
-        ("knapsack-es-best", 500, 300, "10N", 0.3),
-        ("knapsack-es-best", 1000, 100, "10N", 0.3),
-        ("knapsack-es-best", 2000, 50, "10N", 0.3),
-    ],
-)
-def test_gaps_on_the_papers_sets(shared, policy, size, count, steps, percent):
-    """To the references, at the paper's K."""
-    name = policy.split("-")[0]
-    reference = np.load(shared / "data" / "reference" / f"{name}{size}_opt.npy")[:count].mean()
-    assert abs(mean_objective(policy, size, count, steps) / reference - 1) < percent / 100

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsa_cli.anneal.progress import Progress
+from nsa_cli.anneal.chains import Progress
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution

@@ -27,8 +27,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.extras import need
-from nsa_cli.core.launch import several
-from nsa_cli.core.machine import cores
+from nsa_cli.core.machine import cores, launch
 from nsa_cli.core.options import parse_count
 from nsa_cli.core.setting import SEARCH, read_settings, setting
 
@@ -144,7 +143,7 @@ def check_alone() -> None:
     UsageError
         If this process is.
     """
-    if several() is not None:
+    if launch() is not None:
         raise UsageError("torchrun is for trainings", use={"jobs": "N", "cluster": "ADDRESS"})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from typing import Any
@@ -14,9 +13,7 @@ from tests.user_problems import MAXCUT
 import nsa_cli as nsa
 from nsa_cli.anneal import auto
 from nsa_cli.anneal.auto import sampled_temperatures, temperature_for
-from nsa_cli.cli.main import exit_code
 from nsa_cli.core.draws import stream_keys
-from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import find_problem
 from nsa_cli.solver.search import Beginning, choose_search
 from nsa_cli.solver.settings import Settings
@@ -102,30 +99,6 @@ def test_between_near_cities_temperatures_are_spacings(size: int) -> None:
     assert 0.004 < schedule["t_end"] * size**0.5 < 0.12
 
 
-@pytest.fixture
-def slow_sample(monkeypatch: Any) -> list[str]:
-    """Sampling that takes some time, and in which threads it was done."""
-    threads: list[str] = []
-
-    def sample(*_: Any, **__: Any) -> tuple[float, float]:
-        threads.append(threading.current_thread().name)
-        time.sleep(0.6)
-        return 0.5, 0.25
-
-    monkeypatch.setattr(auto, "sampled_temperatures", sample)
-    return threads
-
-
-def test_sampling_is_part_of_the_set_up_and_its_time_is_told(slow_sample: list[str]) -> None:
-    """In the thread that may be left behind; each instance has its own sample."""
-    problem = find_problem(MAXCUT)
-    tasks = [nsa.Task(problem, problem.generate(8, np.random.default_rng(k))) for k in (1, 2)]
-    for result in nsa.solve_many(tasks, seed=1, steps=10, chains=1):
-        assert (result.schedule["t_start"], result.schedule["t_end"]) == (0.5, 0.25)
-        assert result.seconds["setup"] >= 0.6
-    assert slow_sample == ["nsa", "nsa"]
-
-
 def test_an_interrupt_does_not_wait_for_the_sample(monkeypatch: Any) -> None:
     """The start is the answer."""
     released = threading.Event()
@@ -138,13 +111,3 @@ def test_an_interrupt_does_not_wait_for_the_sample(monkeypatch: Any) -> None:
     released.set()
     assert time.monotonic() - began < 50
     assert (result.status, result.steps) == ("interrupted", 0)
-
-
-def test_what_is_no_temperature_is_refused(capsys: Any, tmp_path: Any) -> None:
-    """In one line that names the option."""
-    file = tmp_path / "items.json"
-    file.write_text(json.dumps({"values": [1, 2, 3], "weights": [1, 2, 3], "capacity": 3}))
-    assert exit_code(["solve", str(file), "--t-end", "hot"]) == 2
-    assert "--t-end: expected a temperature >= 0, or auto, got 'hot'" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="t_start: expected a temperature"):
-        nsa.solve(nsa.read(file)[0], t_start=-1.0, bound=False)

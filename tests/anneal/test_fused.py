@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 import torch
 
 from nsa_cli.anneal import engine
 from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.core.draws import stream_keys, uniforms_torch
 from nsa_cli.core.operations import ContinuousOperations
-from nsa_cli.kernels.acceptance import RULES
 from nsa_cli.policy import fused as layouts
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
@@ -63,16 +60,13 @@ NAMES = (*builtin_names(), *OTHERS)
 CASES = [(name, policy) for name in (*NAMES, *USERS) for policy in policies_of(name)]
 CASES = [case for case in CASES if case[0] in NAMES or case[1] != "uniform"]  # see user/test_proposals.py
 
-#: The proposals of a case with each acceptance rule; for most of them two of the rules are enough.
-RULED = [(*case, rule) for case in CASES for rule in RULES if rule != "threshold" or case[1] == "uniform"]
-
 #: What is always run of problems of users, each of which takes seconds to compile: the rest is slow.
 SOME = {("maxcut", "paper")}
 
 
 def marked(cases: list[tuple[str, ...]]) -> list[Any]:
     """Mark the cases that are slow."""
-    quick = [case[0] not in USERS or (case[:2] in SOME and "hastings" not in case) for case in cases]
+    quick = [case[0] not in USERS or case in SOME for case in cases]
     return [
         pytest.param(*case, marks=() if fast else pytest.mark.slow)
         for case, fast in zip(cases, quick, strict=True)
@@ -129,12 +123,10 @@ class Pair:
     def start(self) -> engine.AnnealState:
         return engine.start(self.operations, self.batch, self.x)
 
-    def outcome(self, state: engine.AnnealState, heat: float, u: torch.Tensor, rule: str) -> torch.Tensor:
+    def outcome(self, state: engine.AnnealState, heat: float, u: torch.Tensor) -> torch.Tensor:
         temperature = torch.tensor(heat, dtype=torch.float64)
         with torch.inference_mode():
-            moved, _ = engine.step(
-                self.operations, self.batch, self.policy, state, temperature, u, rule=RULES[rule]
-            )
+            moved, _ = engine.step(self.operations, self.batch, self.policy, state, temperature, u)
         return moved
 
 
@@ -149,26 +141,23 @@ def nearby(u: torch.Tensor) -> list[torch.Tensor]:
     return changed
 
 
-@pytest.mark.parametrize(("name", "feature_set", "rule"), marked(RULED))
-def test_every_single_step_is_that_of_the_reference(name: str, feature_set: str, rule: str) -> None:
-    """By every acceptance rule."""
-    if RULES[rule].uses_reverse and not neighbourhood_of(name).reversible:
-        pytest.skip("its moves cannot all be undone")
+@pytest.mark.parametrize(("name", "feature_set"), marked(CASES))
+def test_every_single_step_is_that_of_the_reference(name: str, feature_set: str) -> None:
     ties, own = 0, name in OWN
     for size in OWN_SIZES if own else SIZES:
         pair = Pair(name, feature_set, size, rows=OWN_ROWS if own else 12)
         state = pair.start()
         for step, heat in enumerate(np.geomspace(1.0, 0.01, OWN_STEPS if own else 25)):
-            chains = pair.chains(state, acceptance=rule)
+            chains = pair.chains(state)
             chains.advance(np.array([heat]))
             u = uniforms_torch(torch.from_numpy(pair.keys), step, step + 1, pair.draws + 1)[0]
-            moved = pair.outcome(state, heat, u, rule)
+            moved = pair.outcome(state, heat, u)
             assert np.allclose(
                 chains.state.energy, pair.operations.cost(pair.batch, torch.from_numpy(chains.state.x))
             )
             different = ~_same(chains.state.x, moved.x.numpy())
             if different.any():
-                others = [pair.outcome(state, heat, v, rule).x.numpy() for v in nearby(u)]
+                others = [pair.outcome(state, heat, v).x.numpy() for v in nearby(u)]
                 explained = np.any([_same(chains.state.x, other) for other in others], axis=0)
                 assert explained[different].all(), f"size {size}, step {step}: not a near tie"
                 ties += int(different.sum())
@@ -247,14 +236,11 @@ LEARNT = [c for c in CASES if c[1] not in ("uniform", "gaussian") and c[0] not i
 
 
 @pytest.mark.parametrize(("name", "feature_set"), LEARNT)
-@pytest.mark.parametrize(("size", "rule"), [(9, "metropolis"), (40, "hastings"), (150, "metropolis")])
-def test_scores_that_are_kept_are_what_would_be_computed(
-    name: str, feature_set: str, size: int, rule: str
-) -> None:
+@pytest.mark.parametrize("size", [9, 150])
+def test_scores_that_are_kept_are_what_would_be_computed(name: str, feature_set: str, size: int) -> None:
     """At one temperature most scores are kept; a chunk of one step begins with none."""
     pair = Pair(name, feature_set, size, rows=4)
-    rule = rule if pair.neighbourhood.reversible else "metropolis"
-    kept, anew = (pair.chains(pair.start(), acceptance=rule) for _ in range(2))
+    kept, anew = (pair.chains(pair.start()) for _ in range(2))
     temperatures = np.full(200, 0.3)
     kept.advance(temperatures)
     for k in range(len(temperatures)):
@@ -298,54 +284,3 @@ def test_strong_opinions_do_not_underflow(name: str, feature_set: str) -> None:
     assert np.allclose(
         chains.state.energy, pair.operations.cost(pair.batch, torch.from_numpy(chains.state.x)), rtol=1e-9
     )
-
-
-def _tour(x: Any) -> tuple[int, ...]:
-    """A tour whatever its first city and direction."""
-    at = list(x).index(0)
-    round_ = [int(city) for city in (*x[at:], *x[:at])]
-    return min(tuple(round_), (0, *round_[:0:-1]))
-
-
-def _reachable(operations: Any, batch: Any, x: torch.Tensor) -> list[tuple[int, ...]]:
-    """All tours that moves with a way back lead to, from the first row's."""
-    found, waiting = {_tour(x[0].tolist())}, [x[:1]]
-    size, one = x.shape[1], type(batch)(*(v[:1] if isinstance(v, torch.Tensor) else v for v in batch))
-    while waiting:
-        tour = waiting.pop()
-        for city in range(size):
-            first = (torch.tensor([city]), torch.tensor([0]))  # the first city of its window
-            allowed = operations.allowed(one, tour, first)[0]
-            for m in allowed.nonzero()[:, 0]:
-                action = (*first, m[None])
-                moved = operations.apply(one, tour, action)
-                back = operations.reverse(one, tour, action)
-                listed = operations.allowed(one, moved, back[:2])[0, back[2]]
-                if listed and (key := _tour(moved[0].tolist())) not in found:
-                    found.add(key)
-                    waiting.append(moved)
-    return sorted(found)
-
-
-def test_near_candidates_with_hastings_ratio_have_boltzmanns_distribution_over_what_they_reach() -> None:
-    """Lists of three of six other cities are not symmetric: some moves have no way back."""
-    rows, heat, tours = 4000, 0.4, []
-    for feature_set in ("uniform", "nearest"):
-        pair = Pair("tsp:nearest:3", feature_set, 7, rows=rows)
-        pair.instances = [pair.instances[0]] * rows
-        pair.batch = pair.operations.pack(pair.instances, unit=1.0)
-        pair.arrays = pair.fused.arrays(pair.instances, 1.0)
-        pair.x = starts_of(pair.problem, pair.instances, "greedy")
-        tours = tours or _reachable(pair.operations, pair.batch, pair.x)
-        chains = pair.chains(pair.start(), acceptance="hastings")
-        chains.advance(np.full(600, heat))
-        counts = Counter(_tour(x) for x in chains.x)
-        assert set(counts) <= set(tours)
-        lengths = np.array([pair.instances[0].objective(np.array(tour)) for tour in tours])
-        weights = np.exp(-lengths / heat)
-        expected = rows * weights / weights.sum()
-        found = np.array([counts[tour] for tour in tours])
-        common = expected >= 5
-        assert common.sum() > 20
-        statistic = ((found - expected)[common] ** 2 / expected[common]).sum()
-        assert statistic < scipy.stats.chi2.ppf(1 - 1e-4, common.sum())

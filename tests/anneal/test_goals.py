@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.anneal.goals import GoalWatch, NoImprovement, Stagnation, TargetEnergy
+from nsa_cli.anneal.loop import GoalWatch, NoImprovement, Stagnation, TargetEnergy
 
 from helpers import random_instances
 
@@ -101,14 +101,3 @@ def test_a_bound_that_is_reached_ends_the_search():
     assert 0 < later.steps < 10_000
     unbounded = nsa.solve(instance, steps=100, seed=1, bound=False)
     assert (unbounded.status, unbounded.stop_reason, unbounded.bound) == ("feasible", "steps", None)
-
-
-def test_the_better_of_two_answers_is_reported_with_its_origin():
-    """A knapsack that annealing does not solve in no steps; the programme does."""
-    problem = nsa.find_problem("knapsack")
-    (instance,) = random_instances(problem, 60, 1, seed=2)
-    start = nsa.solve(instance, steps=0, seed=1, bound=False)
-    result = nsa.solve(instance, steps=0, seed=1)
-    assert start.found_by == "annealing"
-    assert result.objective > start.objective
-    assert (result.found_by, result.status) == ("core programme", "optimal")

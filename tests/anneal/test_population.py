@@ -105,12 +105,6 @@ def test_by_time_the_pace_of_the_first_solutions_tells_whether_there_will_be_eno
     assert population.phase == phase
 
 
-def test_by_time_there_is_none_after_its_share():
-    population = population_of()
-    population.advance(1, CONSTRUCTION_SHARE, map)
-    assert population.phase == CHAIN
-
-
 def test_by_time_phases_end_when_their_share_is_used(monkeypatch):
     monkeypatch.setattr("nsa_cli.anneal.population._MOST", 10_000)
     population, seen = population_of(), {}
@@ -137,14 +131,6 @@ def test_it_ends_after_four_generations_without_a_better_best(better, monkeypatc
     while population.phase != CHAIN:
         population.advance(1, 0.0 if len(population._constructed) < 20 else CONSTRUCTION_SHARE, map)
     assert len(seen) == better + 4
-
-
-def test_the_best_never_gets_worse():
-    population, last = population_of(), np.inf
-    for used in np.linspace(0.0, 1.0, 101):
-        population.advance(1, used, map)
-        assert population.best_energy <= last
-        last = population.best_energy
 
 
 def population_of():

@@ -4,7 +4,7 @@ import pytest
 
 from nsa_cli.cli.main import exit_code
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.launch import Launch, launch
+from nsa_cli.core.machine import Launch, launch
 
 GOOD = {"RANK": "1", "WORLD_SIZE": "3", "MASTER_ADDR": "localhost", "MASTER_PORT": "1234"}
 
@@ -44,13 +44,10 @@ def test_a_process_on_its_own(tell, variables):
         ({"RANK": "", "MASTER_PORT": ""}, "but no RANK or MASTER_PORT; start processes with torchrun"),
         ({"WORLD_SIZE": "two"}, "WORLD_SIZE='two' in the environment: expected a whole number from 1"),
         ({"WORLD_SIZE": "0"}, "WORLD_SIZE='0'"),
-        ({"WORLD_SIZE": "-2"}, "WORLD_SIZE='-2'"),
         ({"WORLD_SIZE": "99999999999999"}, "WORLD_SIZE='99999999999999'"),
-        ({"RANK": "x"}, "RANK='x'"),
         ({"RANK": "3"}, "RANK=3 in the environment: expected less than WORLD_SIZE, 3"),
         ({"MASTER_PORT": "70000"}, "MASTER_PORT='70000'.*to 65535"),
         ({"LOCAL_RANK": "-1"}, "LOCAL_RANK='-1'"),
-        ({"LOCAL_WORLD_SIZE": "0"}, "LOCAL_WORLD_SIZE='0'"),
         ({"TORCHELASTIC_RESTART_COUNT": "once"}, "TORCHELASTIC_RESTART_COUNT='once'"),
     ],
 )
@@ -63,11 +60,7 @@ def test_what_makes_no_sense_is_refused(tell, variables, words):
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ("solve", "examples/capitals.csv"),
-        ("benchmark", "knapsack", "--sizes", "50"),
-        ("train", "knapsack"),
-    ],
+    [("solve", "examples/capitals.csv"), ("benchmark", "knapsack", "--sizes", "50"), ("train", "knapsack")],
 )
 def test_every_command_that_is_shared_out_refuses_it(tell, command, capsys):
     """In one line."""

@@ -223,7 +223,6 @@ CONFIG = {"steps": "10N", "seed": 1, "chains": 1, "time_limit": 2, "init": "gree
     "format": "json",
     "t_start": 1,
     "policy": "uniform",
-    "acceptance": "metropolis",
 }
 TRAINING = (
     {"size": 5, "steps": 3, "problems": 2, "epochs": 1, "population": 2, "hidden": 16, "sigma": 0.1}
@@ -333,7 +332,7 @@ def test_data_of_own_problems(count, seed):
 
 NUMBERS = "-1 0 1 2 3 0.5 nan inf -inf 1e400 10N 2N2 1% 2s 1ms 50MB"
 NAMES = "auto uniform greedy paper squares nearest:2 cpu cuda:9 torch numba anneal large-step linear adaptive"
-FORMS = "json table csv tour es ppo best tsp bin x é a=1 = a=[[[ name=x threshold hastings"
+FORMS = "json table csv tour es ppo best tsp bin x é a=1 = a=[[[ name=x"
 PATHS = ". / /dev/null nowhere/x out.json out.csv"
 VALUES = [*f"{NUMBERS} {NAMES} {FORMS} {PATHS}".split(), *(f"{name}.json" for name in INSTANCES)]
 VALUES += ["", " ", "\x1b[31m", "\udce9", "x" * 300, "a=" + "[" * 5000, "9" * 5000, "--", "-", "0" * 30]

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from nsa_cli.kernels.toolchain import disk_cache, kept
-from nsa_cli.kernels.toolchain.disk_cache import cache_folder, is_private
-
-#: Prints a compiled number, whether something was compiled, and the folder.
-PROBE = """
-from nsa_cli.kernels import compiled
-from nsa_cli.kernels.normal import quantile
-from nsa_cli.kernels.toolchain.disk_cache import cache_folder
-print(round(quantile(0.6), 3), len(compiled), cache_folder())
-"""
-
-
-def probe(**environment: str) -> tuple[str, str, Path]:
-    environment = {**os.environ, "NSA_KERNELS": "jit", **environment}
-    done = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    number, compiled, folder = done.stdout.split()
-    return number, compiled, Path(folder)
+from nsa_cli.kernels.toolchain import kept
+from nsa_cli.kernels.toolchain.kept import cache_folder, is_private
 
 
 @pytest.fixture
@@ -35,7 +17,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir(mode=0o700)
-    monkeypatch.setattr(disk_cache.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(kept.tempfile, "tempdir", str(tmp_path / "temporary"))
     cache_folder.cache_clear()
     yield cache_folder()
     cache_folder.cache_clear()
@@ -80,17 +62,14 @@ def test_a_link_counts_as_what_it_leads_to(folder, tmp_path):
     assert open_to_all not in chosen_again().parents
 
 
-def test_without_any_place_the_folder_is_the_processs_own(tmp_path):
-    """And is gone with it."""
-    file = tmp_path / "file"
-    file.write_text("")
-    number, compiled, folder = probe(XDG_CACHE_HOME=str(file), HOME="/nonexistent", TMPDIR=str(tmp_path))
-    assert (number, compiled) == ("0.253", "1")
-    assert folder.parent.parent == tmp_path  # in the temporary folder, under this user's name
-    folder.parent.chmod(0o777)
-    number, compiled, folder = probe(XDG_CACHE_HOME=str(file), HOME="/nonexistent", TMPDIR=str(tmp_path))
-    assert (number, compiled) == ("0.253", "1")
-    assert not folder.exists()
+def test_without_any_place_the_folder_is_the_processs_own(folder, tmp_path, monkeypatch):
+    """Where neither the temporary folder has room for this user's one."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    chosen = chosen_again()
+    assert chosen.parent.parent == tmp_path / "temporary"  # under this user's name
+    chosen.parent.chmod(0o777)
+    assert chosen_again().parent == tmp_path / "temporary"
 
 
 def test_a_relative_folder_is_none(folder, tmp_path, monkeypatch):
@@ -125,13 +104,13 @@ def test_broken_files_are_made_again(folder, what, monkeypatch):
 
 def test_without_room_nothing_is_kept(tmp_path, monkeypatch):
     """And the run goes on."""
-    disk_cache.write_checked(tmp_path / "key", b"data")
-    assert disk_cache.read_checked(tmp_path / "key") == b"data"
+    kept.write_checked(tmp_path / "key", b"data")
+    assert kept.read_checked(tmp_path / "key") == b"data"
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(disk_cache.os, "replace", full)
-    disk_cache.write_checked(tmp_path / "other", b"data")
+    monkeypatch.setattr(kept.os, "replace", full)
+    kept.write_checked(tmp_path / "other", b"data")
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
-    assert disk_cache.read_checked(tmp_path / "key") == b"data"
+    assert kept.read_checked(tmp_path / "key") == b"data"

@@ -74,7 +74,7 @@ def test_a_library_has_all_kernels_and_needs_little():
     """Functions of the C library's mathematics, and nothing of a compiler or of Python."""
     for target in filter(lambda target: (library.FOLDER / target.file).exists(), library.TARGETS):
         found = [line.split() for line in symbols(library.FOLDER / target.file)]
-        assert sum(words[-2:][0] == "T" and words[-1].startswith("nsa_cli.") for words in found) > 50
+        assert sum(words[-2:][0] == "T" and words[-1].startswith("nsa_cli.") for words in found) > 40
         needed = {words[-1].partition("@")[0] for words in found if words[-2] == "U"}
         assert needed <= {"acos", "cos", "exp", "expf", "fmod", "log", "logf", "pow", "sin", "sqrt"} | {
             "memcpy", "memmove", "memset"
@@ -122,7 +122,6 @@ from nsa_cli.policy.checkpoint import available
 for problem in sys.argv[1:]:
     (task,) = nsa.generate(problem, 4 if problem == "rosenbrock" else 40, 1, seed=3)
     ways = [{}, {"policy": "uniform", "steps": 200}]
-    ways += [{"policy": "uniform", "steps": 50, "acceptance": "threshold"}]
     ways += [{"policy": name, "steps": 50} for name in available(problem)] if problem != "rosenbrock" else []
     for way in ways:
         r = nsa.solve(task, seed=5, bound=not way, **way)

@@ -70,25 +70,6 @@ def test_log_prob_is_the_log_of_how_often_an_action_is_proposed(name, policy_kin
 
 
 @pytest.mark.parametrize("name", ["tsp", "bin", "knapsack"])
-def test_uniform_is_a_network_of_zeros(name):
-    """Zero logits and no network at all propose the same actions from the same numbers."""
-    operations, batch, x = discrete(name, 9, 50)
-    zeros = SlotPolicy(operations.feature_sets["paper"].slots).requires_grad_(False)
-    for parameter in zeros.parameters():
-        parameter.zero_()
-    u = torch.rand(operations.slots, len(x), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    one = UniformSlotPolicy().propose(operations, batch, x, T, u)
-    two = zeros.propose(operations, batch, x, T, u)
-    assert torch.equal(one.possible, two.possible)
-    for a, b in zip(one.action, two.action, strict=True):
-        assert torch.equal(a[one.possible], b[one.possible])
-    torch.testing.assert_close(
-        UniformSlotPolicy().log_prob(operations, batch, x, T, one.action),
-        zeros.log_prob(operations, batch, x, T, one.action),
-    )
-
-
-@pytest.mark.parametrize("name", ["tsp", "bin", "knapsack"])
 def test_a_greedy_policy_proposes_the_likeliest_action(name):
     """Whatever the random numbers; slot by slot."""
     operations, batch, x = discrete(name, 9, 5)

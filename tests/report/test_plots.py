@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nsa_cli.anneal.progress import Progress
+from nsa_cli.anneal.chains import Progress
 from nsa_cli.cli import plot
 from nsa_cli.core.drawing import label_points, plain, title
 from nsa_cli.core.errors import UsageError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 import nsa_cli as nsa
 from nsa_cli.cli.main import exit_code
@@ -89,39 +88,11 @@ def test_nothing_is_not_resumed(train):
     assert (code, said) == (2, "nsa: error: other.state.pt: there is no training to resume\n")
 
 
-def spoil_numbers(state):
-    state["mean"] = state["mean"] * float("nan")
-
-
-def spoil_shape(state):
-    state["velocity"] = state["velocity"][:1]
-
-
-SPOILED = {
-    "numbers": spoil_numbers,
-    "shape": spoil_shape,
-    "no mean": lambda state: state.pop("mean"),
-    "text": lambda state: state.update(mean="x"),
-    "epoch": lambda state: state.update(epoch=-1),
-    "later than its end": lambda state: state.update(epoch=10**30),
-    "score": lambda state: state.update(best_score=float("nan")),
-    "scores": lambda state: state.update(best_score=torch.zeros(2)),
-    "seeds": lambda state: state.update(seed=torch.zeros(2)),
-    "seconds": lambda state: state.update(seconds=None),
-    "config": lambda state: state.update(config=[]),
-}
-
-
-@pytest.mark.parametrize("how", [*SPOILED, "bytes", "nothing"])
-def test_a_state_that_is_none_is_refused(finished, train, tmp_path, how):
+@pytest.mark.parametrize("spoil", [lambda data: data[:500], lambda data: b"", lambda data: b"x" + data[1:]])
+def test_a_state_that_is_none_is_refused(finished, train, tmp_path, spoil):
     """In one line that says what to do, before anything is trained from it."""
     path = tmp_path / "p.state.pt"
-    if how in SPOILED:
-        state = torch.load(path, weights_only=True)
-        SPOILED[how](state)
-        torch.save(state, path)
-    else:
-        path.write_bytes(path.read_bytes()[:500] if how == "bytes" else b"")
+    path.write_bytes(spoil(path.read_bytes()))
     code, said = train("--resume", epochs="6")
     assert (code, said.count("\n")) == (2, 1)
     assert "delete it to begin again" in said

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -19,9 +18,9 @@ import torch
 import nsa_cli as nsa
 from nsa_cli.train.config import PpoConfig
 from nsa_cli.train.estimators import normalised
-from nsa_cli.train.group import Group, joined
+from nsa_cli.train.group import Group
 from nsa_cli.train.loop import Training
-from nsa_cli.train.ppo import Share, train_ppo
+from nsa_cli.train.ppo import own_rows, train_ppo
 
 from helpers import child_of_rank, ended, environment
 
@@ -177,39 +176,6 @@ def test_torchrun_starts_a_training_again_that_lost_a_process(folder):
     assert log("p.csv") == log("one.csv")
 
 
-@pytest.mark.study
-def test_killed_at_random_moments_nothing_is_lost(folder, start):
-    """Twenty times: one process, or all, of one to three; the next command goes on to the same policy."""
-    Path("es.yaml").write_text(LONG)
-    alone(*command("es", "one.json"))
-    chance, killed = random.Random(1), 0
-    while killed < 20:
-        for path in folder.glob("p.*"):
-            path.unlink()
-        resume: tuple[str, ...] = ()
-        for _ in range(4):
-            processes = start(count := chance.choice((1, 2, 3)), *command("es", "p.json", *resume))
-            time.sleep(chance.uniform(1.5, 5))
-            victims = chance.choice((processes, [chance.choice(processes)]))
-            for process in victims:
-                killed += process.poll() is None
-                process.kill()
-            for process in processes:  # what torchrun does with those that are left
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=5)
-                process.terminate()
-            codes, said = ended(processes)
-            lost = {1, -signal.SIGTERM}  # found out, or still waiting for all to be there
-            assert set(codes) <= {0, -9} | (lost if len(victims) < count else set()), said
-            assert said.count("error") <= 1
-            if Path("p.csv").exists():
-                resume = ("--resume",)
-        codes, said = ended(start(2, *command("es", "p.json", "-q", *resume)))
-        assert (codes, said) == ([0, 0], "")
-        assert weights("p.json") == weights("one.json")
-        assert log("p.csv") == log("one.csv")
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 @pytest.mark.parametrize("count", [0, 1, 4, 7])
 def test_shares_cover_everything_once_and_evenly(size, count):
@@ -224,8 +190,7 @@ def test_shares_cover_everything_once_and_evenly(size, count):
 
 def test_rows_of_a_share_are_found_among_all():
     """Row k B + b of all is row k B' + b - first of the own ones."""
-    share = Share(Group(), slice(2, 5), 7, torch.empty(0))
-    own, rows = share.own(torch.tensor([0, 2, 4, 5, 9, 13, 18]))
+    own, rows = own_rows(torch.tensor([0, 2, 4, 5, 9, 13, 18]), slice(2, 5), 7)
     assert own.tolist() == [False, True, True, False, True, False, True]
     assert rows.tolist() == [0, 2, 3, 8]
 
@@ -237,12 +202,3 @@ def test_advantages_are_normalised_over_the_whole_minibatch(size):
     assert float(found.mean()) == pytest.approx(0, abs=1e-6)
     if size > 1:
         assert float(found.std()) == pytest.approx(1, rel=1e-6)
-
-
-@pytest.mark.parametrize("variables", [{}, {"WORLD_SIZE": "1"}, {"RANK": "0"}])
-def test_a_process_on_its_own_needs_no_group(variables, monkeypatch):
-    """As a scheduler's job of one process, too."""
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    with joined("cpu") as group:
-        assert type(group) is Group

@@ -12,7 +12,7 @@ import nsa_cli as nsa
 from nsa_cli.core.errors import UsageError
 from nsa_cli.problems import as_problem, find_problem
 from nsa_cli.train.compare import compare, find_temperatures
-from nsa_cli.train.config import EsConfig, PpoConfig, choose_config
+from nsa_cli.train.config import EsConfig, PpoConfig, TrainOptions, choose_config
 from nsa_cli.train.es import train_es
 from nsa_cli.train.loop import Training
 from nsa_cli.train.ppo import train_ppo
@@ -46,7 +46,7 @@ def test_temperatures_come_from_the_moves(tmp_path):
     """Whatever the unit of the data; given ones stay."""
     found = []
     for factor in (1, 1000):
-        config = choose_config("none", "es", "best", None, {"size": 6})
+        config = choose_config("none", TrainOptions(size=6), None)
         assert (config.t_start, config.t_end, config.unit) == (None, None, None)
         run = training(as_problem(_of(factor)), tmp_path, config)
         find_temperatures(run)

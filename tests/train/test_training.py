@@ -19,7 +19,7 @@ from nsa_cli.train.config import METHODS, EsConfig, PpoConfig, load_config, load
 from nsa_cli.train.es import stacked, train_es
 from nsa_cli.train.estimators import shaped
 from nsa_cli.train.loop import Training
-from nsa_cli.train.ppo import clip_gradient, collect, together, train_ppo
+from nsa_cli.train.ppo import collect, train_ppo, untrained
 
 from helpers import random_instances, starts_of
 
@@ -117,7 +117,7 @@ def test_the_last_tenth_of_the_epochs_learns_slowly(tmp_path):
 
 
 def test_what_cannot_be_resumed_is_refused(tmp_path):
-    """No state, a damaged state, another configuration."""
+    """No state, another configuration."""
     problem = nsa.find_problem("knapsack")
     run = make_run(problem, "es", tmp_path / "p.json", epochs=1)
     with pytest.raises(InputError, match="no training"):
@@ -125,9 +125,6 @@ def test_what_cannot_be_resumed_is_refused(tmp_path):
     train_es(run)
     with pytest.raises(InputError, match="another configuration"):
         train_es(make_run(problem, "es", tmp_path / "p.json", epochs=2, sigma=0.1), resume=True)
-    (tmp_path / "p.state.pt").write_bytes(b"rubbish")
-    with pytest.raises(InputError, match="no training state"):
-        train_es(make_run(problem, "es", tmp_path / "p.json", epochs=2), resume=True)
 
 
 @pytest.mark.parametrize("name", ["knapsack", "bin", "tsp"])
@@ -176,58 +173,46 @@ def test_every_preset_is_valid(package, method, preset):
     assert config.features in getattr(operations, "feature_sets", {"paper": None})
 
 
-def test_the_papers_numbers_are_in_the_papers_presets():
+PAPER = {
+    "ppo": {"learning_rate": 2e-4, "weight_decay": 1e-2, "discount": 0.9, "trace": 0.9, "clip": 0.25},
+    "es": {"population": 16, "sigma": 0.05, "learning_rate": 1e-3, "momentum": 0.9, "epochs": 10_000}
+    | {"size": 20, "steps": 40, "t_start": 1.0, "t_end": 1e-4, "problems": 256},
+}
+
+
+@pytest.mark.parametrize("method", PAPER)
+def test_the_papers_numbers_are_in_the_papers_presets(method):
     """Appendix A: what is published, and not what works better."""
-    ppo = load_preset("nsa_cli.problems.knapsack", "ppo", "paper")
-    assert (ppo.learning_rate, ppo.weight_decay, ppo.discount, ppo.trace, ppo.clip) == (
-        2e-4,
-        1e-2,
-        0.9,
-        0.9,
-        0.25,
-    )
-    es = load_preset("nsa_cli.problems.tsp", "es", "paper")
-    assert (es.population, es.sigma, es.learning_rate, es.momentum) == (16, 0.05, 1e-3, 0.9)
-    assert (es.size, es.steps, es.t_start, es.t_end, es.epochs, es.problems) == (
-        20,
-        40,
-        1.0,
-        1e-4,
-        10_000,
-        256,
-    )
+    config = vars(load_preset("nsa_cli.problems.tsp", method, "paper"))
+    assert config | PAPER[method] == config
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "word"),
+    ("text", "word"),
     [
-        ("sighma: 1", InputError, "sighma"),
-        ("sigma: x", InputError, "sigma"),
-        ("size: 2.5", InputError, "size"),
-        ("mixed_sizes: 50", InputError, "mixed_sizes"),
-        ("mixed_sizes: [50, x]", InputError, "mixed_sizes"),
-        ("mixed_sizes: [0]", UsageError, "mixed_sizes"),
-        ("- 1", InputError, "names with values"),
-        ("a: [", InputError, ":1: not valid YAML|YAML"),
-        ("population: 3", UsageError, "population"),
-        ("epochs: 0", UsageError, "epochs"),
-        ("t_end: 0", UsageError, "t_end"),
-        ("fitness: worst", UsageError, "fitness"),
+        ("sighma: 1", "sighma"),
+        ("sigma: x", "sigma"),
+        ("size: 2.5", "size"),
+        ("mixed_sizes: 50", "mixed_sizes"),
+        ("mixed_sizes: [50, x]", "mixed_sizes"),
+        ("mixed_sizes: [0]", "mixed_sizes"),
+        ("size:", "size"),
+        ("validation_steps: many", "validation_steps"),
+        ("- 1", "names with values"),
+        ("a: [", ":1: not valid YAML|YAML"),
+        ("population: 3", "population"),
+        ("epochs: 0", "epochs"),
+        ("t_end: 0", "t_end"),
+        ("fitness: worst", "fitness: .*log_best"),
     ],
 )
-def test_wrong_configurations_are_one_line(tmp_path, text, error, word):
+def test_wrong_configurations_are_one_line(tmp_path, text, word):
     """The message names the field."""
     path = tmp_path / "c.yaml"
     path.write_text(text)
-    with pytest.raises(error, match=word) as caught:
+    with pytest.raises(InputError, match=word) as caught:
         load_config(path, EsConfig())
     assert "\n" not in str(caught.value)
-
-
-def test_an_unknown_reward_is_refused():
-    """The message names those that there are."""
-    with pytest.raises(UsageError, match="log_best"):
-        PpoConfig(reward="pleasure")
 
 
 @pytest.mark.parametrize("reward", ["gain", "log_best", "root_best", "log_gain"])
@@ -237,13 +222,12 @@ def test_rewards_add_up_to_what_is_judged(reward, tmp_path):
     run = make_run(problem, "ppo", tmp_path / "p.json", reward=reward)
     instances = run.instances(0)
     keys = run.keys(0, len(instances))
-    batch = run.operations.pack(instances, unit=1.0)
-    policy = run.new_policy()
-    got = collect(run, policy, batch, instances, keys)["reward"].sum(0)
-    first = run.operations.cost(batch, run.starts(instances, keys))
-    starts = run.starts(instances, keys)
-    chains = TorchChains(run.operations, batch, policy, starts, torch.from_numpy(keys))
-    chains.advance(run.schedule.temperatures(0, run.schedule.steps))
+    learner = untrained(run, run.config)
+    rollout = collect(run, learner, instances, keys)
+    got, batch, starts = rollout.reward.sum(0), rollout.batch, run.starts(instances, keys)
+    first = run.operations.cost(batch, starts)
+    chains = TorchChains(run.operations, batch, learner.policy, starts, torch.from_numpy(keys))
+    chains.advance(run.schedule().temperatures(0, run.config.steps))
     last = chains.state.best_energy if reward.endswith("best") else chains.state.energy
     expected = shaped(first, reward) - shaped(last, reward)
     torch.testing.assert_close(got, expected.float(), rtol=1e-4, atol=1e-4)
@@ -256,41 +240,17 @@ def test_ppo_is_paid_in_what_es_makes_small(tmp_path):
         problem, "ppo", tmp_path / "p.json", neighbourhood="squares", features="squares", t_start=0.03
     )
     instances = run.instances(0)
-    keys, batch = run.keys(0, len(instances)), run.operations.pack(instances, unit=1.0)
-    found = collect(run, run.new_policy(), batch, instances, keys)
+    keys = run.keys(0, len(instances))
+    found = collect(run, untrained(run, run.config), instances, keys)
+    batch = found.batch
     energy = run.operations.cost(batch, run.starts(instances, keys)) / batch.scale
     first = run.losses(energy, run.config.size)
     weights = batch.weights / batch.capacity[:, None]
     torch.testing.assert_close(first, (1 - weights**2).sum(1), check_dtype=False)  # one bin an item
-    left = first - found["reward"].sum(0).double()
+    left = first - found.reward.sum(0).double()
     assert (left > 0).all()
     assert (left < first).all()
-    assert float(found["cost"].mean()) <= float(left.mean())
-
-
-def test_parameters_and_gradients_are_views_of_one_vector():
-    """What an optimiser does to the vector happens to the network, also after it was loaded."""
-    network = torch.nn.Linear(3, 2)
-    before = [p.detach().clone() for p in network.parameters()]
-    whole = together(network)
-    assert all(torch.equal(p, b) for p, b in zip(network.parameters(), before, strict=True))
-    network.load_state_dict({"weight": torch.ones(2, 3), "bias": torch.zeros(2)})
-    network(torch.ones(1, 3)).sum().backward()
-    assert whole.grad.tolist() == [1.0] * 8
-    with torch.no_grad():
-        whole -= whole.grad
-    assert network.weight.tolist() == [[0.0] * 3] * 2
-    assert network.bias.tolist() == [-1.0] * 2
-
-
-@pytest.mark.parametrize("most", [0.5, 100.0])
-def test_gradients_are_clipped_as_the_library_does(most):
-    """To the norm, from any direction; short ones stay."""
-    mine, theirs = (torch.nn.Parameter(torch.zeros(7)) for _ in range(2))
-    mine.grad, theirs.grad = (torch.linspace(-3, 4, 7) for _ in range(2))
-    norm = clip_gradient(mine, most)
-    assert norm == pytest.approx(float(torch.nn.utils.clip_grad_norm_(theirs, most)))
-    torch.testing.assert_close(mine.grad, theirs.grad)
+    assert float(found.cost.mean()) <= float(left.mean())
 
 
 def test_numbers_in_yaml_may_be_written_as_people_do(tmp_path):
@@ -319,7 +279,9 @@ def test_squared_fills_are_learnt_from_and_the_policy_anneals_on_them(tmp_path):
     (task,) = nsa.generate(problem, 12, 1, 1)
     result = nsa.solve(task, policy=str(tmp_path / "p.json"), init="singletons", steps=500, seed=1)
     assert result.objective == task.instance.objective(result.raw) < 12
-    energy, _ = run.rollouts(UniformSlotPolicy(), [task.instance], *_alone(run, task.instance), run.schedule)
+    energy, _ = run.rollouts(
+        UniformSlotPolicy(), [task.instance], *_alone(run, task.instance), run.schedule()
+    )
     assert -1 < energy.item() < 12
     with pytest.raises(UsageError, match="neighbourhood: there is no 'squares'; there is paper"):
         make_run(nsa.find_problem("knapsack"), "es", tmp_path / "q.json", neighbourhood="squares")
@@ -328,27 +290,6 @@ def test_squared_fills_are_learnt_from_and_the_policy_anneals_on_them(tmp_path):
 def _alone(run, instance):
     keys = run.keys(0, 1)
     return run.starts([instance], keys), keys
-
-
-def test_the_command_trains_stops_and_resumes(tmp_path, capsys):
-    """From the command line, with a configuration file; a second training does not overwrite the first."""
-    from nsa_cli.cli.main import exit_code
-
-    config = tmp_path / "c.yaml"
-    config.write_text("size: 8\nsteps: 8\nproblems: 8\nvalidation_problems: 8\nvalidation_size: 8\n")
-    out = tmp_path / "mine.json"
-    command = ["train", "knapsack", "--method", "es", "--config", str(config), "--out", str(out)]
-    assert exit_code([*command, "--epochs", "2"]) == 0
-    assert out.is_file()
-    assert exit_code([*command, "--epochs", "2"]) == 2
-    assert exit_code([*command, "--epochs", "4", "--resume"]) == 0
-    assert len((tmp_path / "mine.csv").read_text().splitlines()) == 5
-    assert exit_code([*command, "--features", "nonsense", "--out", str(tmp_path / "x.json")]) == 2
-    assert "nonsense" in capsys.readouterr().err
-    instance = tmp_path / "i.json"
-    instance.write_text(json.dumps({"values": [1, 2], "weights": [1, 1], "capacity": 1}))
-    assert exit_code(["solve", str(instance), "--policy", str(out), "--steps", "20"]) == 0
-    assert json.loads(capsys.readouterr().out)["policy"] == "mine"
 
 
 @pytest.mark.parametrize("method", ["es", "ppo"])

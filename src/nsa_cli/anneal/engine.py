@@ -1,13 +1,14 @@
 """The reference engine: simulated annealing of many chains at once, in torch, on any device.
 
 A step is a pure function of state, temperature and random numbers. `Stepper` does it in place, so that a GPU
-can replay it as a graph. Everything else (stop rules, progress, interrupts) happens between chunks of steps,
-in `nsa_cli.anneal.loop`; within a chunk the host never waits for the device.
+can replay it as a graph: a step is some hundred small kernels, and to launch them one by one takes longer
+than they do. Everything else (stop rules, progress, interrupts) happens between chunks of steps, in
+`nsa_cli.anneal.loop`; within a chunk the host never waits for the device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +16,77 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nsa_cli.anneal.hold import TemperatureHold
-from nsa_cli.anneal.replay import Replay
+from nsa_cli.anneal.schedule import TemperatureHold
 from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.operations import Action, Operations
 from nsa_cli.core.policy import Policy
-from nsa_cli.kernels.acceptance import COLD, RULES, Rule
+from nsa_cli.kernels.annealing import COLD
+
+#: Calls before the capture. They make what is made at first use: handles, workspaces, compiled kernels.
+_WARM_UP = 3
+
+
+class Replay:
+    """A function without arguments, whose results are changes of tensors, done many times in a row.
+
+    On a CUDA device the first calls are made one by one, and then one is captured. All run on a stream of
+    their own, as a capture has to, which waits for the current one and which the current one waits for: the
+    host waits for neither. On other devices it is called.
+
+    Parameters
+    ----------
+    work : callable
+        What it reads and writes is at the same addresses in each call, and it does the same operations; it
+        makes no random numbers, and never waits for the device.
+    device : torch.device
+    captured : bool
+        False to call it on CUDA devices, too.
+    """
+
+    def __init__(self, work: Callable[[], None], device: torch.device, *, captured: bool = True) -> None:
+        self._work, self._cold = work, _WARM_UP
+        self._stream: torch.cuda.Stream | None = None
+        if captured and device.type == "cuda":
+            self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self._replayed: Callable[[], None] | None = None
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether the next call is a replay."""
+        return self._replayed is not None
+
+    def run(self, times: int) -> None:
+        """Do the work some times."""
+        if self._stream is None:
+            for _ in range(times):
+                self._work()
+            return
+        before = torch.cuda.current_stream(self._stream.device)
+        self._stream.wait_stream(before)
+        with torch.cuda.stream(self._stream):
+            for _ in range(times):
+                self._next(self._stream)
+        before.wait_stream(self._stream)
+
+    def _next(self, stream: torch.cuda.Stream) -> None:
+        """Do the work once: by itself while cold, then by a replay; to capture does not do it."""
+        if self._cold:
+            self._cold -= 1
+            self._work()
+            return
+        if self._replayed is None:
+            self._replayed = capture(self._work, stream)
+        self._replayed()
+
+
+def capture(work: Callable[[], None], stream: torch.cuda.Stream) -> Callable[[], None]:
+    """Record the kernels of some work as a graph on a stream, without running them; give what replays it."""
+    graph = torch.cuda.CUDAGraph()
+    # Another thread may use the device meanwhile, as NCCL's does: that is no fault of this capture.
+    with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+        work()
+    return graph.replay
+
 
 #: Random numbers made at once, and the steps that they are for, at most.
 _CHUNK_DRAWS, _CHUNK_STEPS = 2_000_000, 4096
@@ -86,7 +152,6 @@ def step(
     u: Tensor,
     *,
     shown: Tensor | None = None,
-    rule: Rule = RULES["metropolis"],
 ) -> tuple[AnnealState, StepInfo]:
     """Take chains through one step: propose, weigh, decide (Algorithm 1 of the paper).
 
@@ -98,20 +163,12 @@ def step(
         Uniform numbers: those of the proposal, and last that of the decision.
     shown : float64, [] or [B], optional
         The temperature as the policy sees it; by default the same.
-    rule : Rule
-        Of acceptance.
     """
     x, seen = state.x, temperature if shown is None else shown
     action, possible = policy.propose(operations, batch, x, seen, u[:-1])
     delta = operations.delta(batch, x, action)
     moved = operations.apply(batch, x, action)
-    forward = backward = delta.new_zeros(())
-    if rule.uses_reverse:
-        back = operations.reverse(batch, x, action)
-        forward = policy.log_prob(operations, batch, x, seen, action)
-        backward = policy.log_prob(operations, batch, moved, seen, back)
-    log_ratio = rule.log_ratio(delta, (temperature * batch.scale).clamp(min=COLD), forward, backward)
-    accepted = possible & (u[-1].log() < log_ratio)
+    accepted = possible & (u[-1].log() < -delta / (temperature * batch.scale).clamp(min=COLD))
     return _decide(state, moved, delta, accepted), StepInfo(action, possible, accepted, delta)
 
 
@@ -142,8 +199,6 @@ class Stepper:
     ----------
     operations, batch, policy, x, keys
         As of `TorchChains`.
-    rule : Rule
-        Of acceptance.
     """
 
     def __init__(
@@ -153,10 +208,9 @@ class Stepper:
         policy: Policy,
         x: Tensor,
         keys: Tensor,
-        rule: Rule,
     ) -> None:
         self._parts = operations, batch, policy
-        self._rule, self._keys = rule, keys
+        self._keys = keys
         first = start(operations, batch, x.clone())
         self.state = first._replace(best=first.best.clone(), best_energy=first.best_energy.clone())
         #: Energy that the last proposals would have added, float64[B]; 0 where there was none.
@@ -184,7 +238,7 @@ class Stepper:
         heat, shown, u = (
             part.index_select(0, self._next)[0] for part in (self._heat, self._shown, self._draws)
         )
-        moved, info = step(*self._parts, self.state, heat, u, shown=shown, rule=self._rule)
+        moved, info = step(*self._parts, self.state, heat, u, shown=shown)
         for mine, new in zip(self.state[:-1], moved[:-1], strict=True):
             mine.copy_(new)
         self.change.copy_(torch.where(info.possible, info.delta, 0.0))
@@ -202,8 +256,6 @@ class TorchChains:
         First solutions; they stay as they are.
     keys : int64[B]
         Random streams, see `nsa_cli.core.draws`.
-    acceptance : str
-        One of `nsa_cli.kernels.acceptance.RULES`.
     captured : bool
         Whether a CUDA device replays a step as a graph; it changes nothing else.
     """
@@ -218,10 +270,9 @@ class TorchChains:
         x: Tensor,
         keys: Tensor,
         *,
-        acceptance: str = "metropolis",
         captured: bool = True,
     ) -> None:
-        self._stepper = Stepper(operations, batch, policy, x, keys, RULES[acceptance])
+        self._stepper = Stepper(operations, batch, policy, x, keys)
         # No part of it refers to these chains: their memory is free as soon as nobody does.
         self._replay = Replay(self._stepper.take, x.device, captured=captured)
         self.choices, self.most = self._stepper.choices, self._stepper.most

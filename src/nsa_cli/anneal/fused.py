@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.hold import TemperatureHold
-from nsa_cli.kernels.acceptance import RULES
+from nsa_cli.anneal.schedule import TemperatureHold
 from nsa_cli.kernels.annealing import ChainArrays, Proposals, advance, begin_chains
 from nsa_cli.kernels.hooks import Fused, Uniform
 
@@ -46,11 +45,9 @@ class FusedChains:
         Random streams.
     members : int
         Policies that share the batch, each an equal part of its rows.
-    acceptance : str
-        One of `nsa_cli.kernels.acceptance.RULES`.
     threads : int
     temperature_steps : int
-        Steps for which the policy sees one temperature, see `nsa_cli.anneal.hold`.
+        Steps for which the policy sees one temperature, see `nsa_cli.anneal.schedule`.
     """
 
     phase = doing = ""
@@ -64,19 +61,17 @@ class FusedChains:
         keys: NDArray[np.int64],
         *,
         members: int = 1,
-        acceptance: str = "metropolis",
         threads: int = 1,
         temperature_steps: int = 1,
     ) -> None:
         rows = len(keys)
         self.step, self.most = 0, _MOST
-        self._hold, rule = TemperatureHold(temperature_steps), RULES[acceptance]
+        self._hold = TemperatureHold(temperature_steps)
         first = np.array(x, order="C")
         energies = (np.zeros(rows), np.zeros(rows))
         self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
         self.x, self.best, self.search_energy, _, self.accepted, _ = self.state
         self.scale: NDArray[np.float64] = batch.scale  # energy in file units of a normalised unit, float64[B]
-        self._policy = _weighed(policy) if rule.uses_reverse else policy
         #: Choices that make a move, as far as random numbers tell.
         self.choices: int = first.shape[1] if fused.draws is None else fused.draws
         self._objectives = fused.objectives
@@ -87,9 +82,7 @@ class FusedChains:
         self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         # Features do not matter to an energy: as for uniform proposals, none are computed.
         begin_chains(batch, Uniform(False), self._spaces[0], self.state)
-        self._advance = partial(
-            advance, batch, self.state, rule, rule.uses_reverse or None, self.choices, members
-        )
+        self._advance = partial(advance, batch, self.state, self.choices, members, policy)
 
     @property
     def energy(self) -> NDArray[np.float64]:
@@ -105,7 +98,6 @@ class FusedChains:
 
     def record(self, temperatures: NDArray[np.float64]) -> Proposals:
         """Advance, and give the proposals; for discrete problems, whose moves are indices."""
-        self._policy = _weighed(self._policy)
         proposals = _proposals(len(temperatures), len(self.state.energy))
         self._run(temperatures, proposals)
         return proposals
@@ -115,16 +107,11 @@ class FusedChains:
         return self.record(temperatures).change
 
     def _run(self, temperatures: NDArray[np.float64], proposals: Proposals) -> None:
-        shown, waiting = self._hold.shown(self.step, temperatures), self._row_ranges[::-1]
-        advance = partial(self._advance, self._policy, temperatures, shown, self.step, proposals)
+        shown, waiting = self._hold.shown(self.step, temperatures), iter(self._row_ranges)
 
         def work(space: Any) -> None:
-            while waiting:
-                try:
-                    begin, end = waiting.pop()
-                except IndexError:  # another thread was faster
-                    return
-                advance(space, begin, end)
+            for begin, end in waiting:  # of all threads
+                self._advance(temperatures, shown, self.step, proposals, space, begin, end)
 
         others = [self._pool.submit(work, space) for space in self._spaces[1:]] if self._pool else []
         try:
@@ -146,16 +133,11 @@ def _row_ranges(rows: int, threads: int) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _weighed(policy: Any) -> Any:
-    """Have a policy compute probabilities, too."""
-    return policy._replace(mode=policy.mode._replace(weighed=True)) if hasattr(policy, "mode") else policy
-
-
 def _proposals(steps: int, rows: int) -> Proposals:
     return Proposals(
         rows > 0,
         np.zeros((steps, rows, 2), np.int64),
-        np.full((steps, rows), -np.inf),
+        np.zeros((steps, rows), np.bool_),
         np.zeros((steps, rows)),
         np.zeros((steps, rows), np.bool_),
     )

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.anneal.population import CHAIN, Population
 from nsa_cli.core.draws import stream_keys, uniforms
-from nsa_cli.core.errors import UsageError
 from nsa_cli.core.problem import LargeStepRun, Partition, Segment
-from nsa_cli.kernels.acceptance import RULES, Rule
 from nsa_cli.kernels.large_steps import (
     ACCEPTED,
     ADVANCE,
@@ -45,25 +43,6 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-def large_step_rule(acceptance: str) -> Rule:
-    """Find an acceptance rule for kicks, whose reverse has no known probability.
-
-    Raises
-    ------
-    UsageError
-        If the rule uses that probability.
-    """
-    rule = RULES[acceptance]
-    if rule.uses_reverse:
-        known = ", ".join(name for name, rule in RULES.items() if not rule.uses_reverse)
-        raise UsageError(
-            f"expected one of {known} with large steps, got {acceptance}",
-            option="acceptance",
-            use={"method": "anneal"},
-        )
-    return rule
-
-
 class LargeStepChains:
     """Chains between two chunks; see `nsa_cli.anneal.chains.Chains`.
 
@@ -73,19 +52,12 @@ class LargeStepChains:
         The runs, one a chain, at their first solutions.
     keys : int64[B]
         The random streams.
-    acceptance : str
-        A rule of `nsa_cli.kernels.acceptance.RULES` that does not use the reverse move's probability.
     threads : int
         The number of threads.
     rows : int
         The number of chains of an instance, one after the other, which share a population.
     steps : int or None
         The steps of the run, for the size of populations; None where time ends it, 0 for no population.
-
-    Raises
-    ------
-    UsageError
-        If the rule is none of these.
     """
 
     #: The most steps of a chunk, whose temperatures are an array.
@@ -96,25 +68,22 @@ class LargeStepChains:
         runs: Sequence[LargeStepRun],
         keys: NDArray[np.int64],
         *,
-        acceptance: str = "metropolis",
         threads: int = 1,
         rows: int = 1,
         steps: int | None = 0,
     ) -> None:
-        rule = large_step_rule(acceptance)
         self.step = 0
         self._runs = runs
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
         if not any(run.recombination for run in runs):
             threads = min(threads, sum(1 if run.partition is None else run.partition.count for run in runs))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self._loop = partial(run_chain, rule)
         for chain, tally in zip(runs, self._tallies, strict=True):
-            self._loop(chain.data, chain.state, tally, _NO_STEPS, BEGIN, 0)
+            run_chain(chain.data, chain.state, tally, _NO_STEPS, BEGIN, 0)
         #: The chains whose first descent goes on, each with those that start as it does.
         self._descending = _alike(runs)
         self._partitioned = [
-            _PartitionedChain(row, run.partition, self._tallies[row], self._loop)
+            _PartitionedChain(row, run.partition, self._tallies[row])
             for row, run in enumerate(runs)
             if run.partition is not None
         ]
@@ -207,11 +176,11 @@ class LargeStepChains:
 
     def _descend_some(self, row: int) -> bool:
         run = self._runs[row]
-        return self._loop(run.data, run.state, self._tallies[row], _NO_STEPS, DESCEND, _VISITED)
+        return run_chain(run.data, run.state, self._tallies[row], _NO_STEPS, DESCEND, _VISITED)
 
     def _run(self, row: int, temperatures: NDArray[np.float64]) -> None:
         run = self._runs[row]
-        self._loop(run.data, run.state, self._tallies[row], temperatures, ADVANCE, 0)
+        run_chain(run.data, run.state, self._tallies[row], temperatures, ADVANCE, 0)
 
     def _join(self) -> None:
         for chain in self._partitioned:
@@ -258,13 +227,11 @@ class _PartitionedChain:
         Its cuts into segments.
     tally : Tally
         The tally of the whole chain, which is kept up to date.
-    loop : callable
-        `run_chain` with its rule.
     """
 
-    def __init__(self, row: int, partition: Partition, tally: Tally, loop: Callable[..., bool]) -> None:
+    def __init__(self, row: int, partition: Partition, tally: Tally) -> None:
         self.row = row
-        self._partition, self._whole, self._loop = partition, tally, loop
+        self._partition, self._whole = partition, tally
         keys = stream_keys(int(tally.key), np.arange(partition.count))
         self._tallies = [Tally(np.zeros(2), np.zeros(2, np.int64), key) for key in keys]
         self._segments: list[Segment] = []
@@ -291,7 +258,7 @@ class _PartitionedChain:
 
     def _take(self, share: tuple[int, NDArray[np.float64]]) -> None:
         segment = self._segments[share[0]]
-        self._loop(segment.data, segment.state, self._tallies[share[0]], share[1], ADVANCE, 0)
+        run_chain(segment.data, segment.state, self._tallies[share[0]], share[1], ADVANCE, 0)
 
     def join(self) -> None:
         """Put the segments' solutions into the whole chain's."""
@@ -311,7 +278,7 @@ class _PartitionedChain:
     def _make(self, row: int) -> Segment:
         segment, tally = self._partition.segment(row), self._tallies[row]
         tally.energies[:] = 0.0
-        while not self._loop(segment.data, segment.state, tally, _NO_STEPS, DESCEND, _VISITED):
+        while not run_chain(segment.data, segment.state, tally, _NO_STEPS, DESCEND, _VISITED):
             pass
         return segment
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.draws import start_draws, stream_keys, uniforms
 from nsa_cli.core.problem import CONSTRUCTION_SHARE, LEAST_POPULATION, Recombination
-from nsa_cli.kernels.recombination import construct, cross_over
+from nsa_cli.kernels.large_steps import construct, cross_over
 
 #: The share of the run after which there is no more crossover.
 _CROSSOVER_END = 0.9

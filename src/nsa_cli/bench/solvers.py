@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.progress import Progress
+from nsa_cli.anneal.chains import Progress
 from nsa_cli.bench.request import Request
 from nsa_cli.bench.suites import OURS, Suite
 from nsa_cli.core.draws import start_draws, stream_keys

@@ -101,7 +101,7 @@ def main() -> None:
     """Take a few steps of the task on standard input, unless another process is at it."""
     import fcntl
 
-    from nsa_cli.kernels.toolchain.disk_cache import cache_folder
+    from nsa_cli.kernels.toolchain.kept import cache_folder
     from nsa_cli.solver.solve import solve_all
 
     os.nice(19)

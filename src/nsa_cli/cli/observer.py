@@ -14,7 +14,7 @@ from nsa_cli.core.problem import Task
 from nsa_cli.report.progress import RunLive
 
 if TYPE_CHECKING:
-    from nsa_cli.anneal.progress import Progress
+    from nsa_cli.anneal.chains import Progress
     from nsa_cli.core.instance import Number
     from nsa_cli.report.result import Result
 

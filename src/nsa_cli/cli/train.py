@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from nsa_cli.cli.command import completion
 from nsa_cli.cli.compiling import announce_compiling
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, say
-from nsa_cli.cli.options import Device, Neighbourhood, ProblemName, Quiet
+from nsa_cli.cli.options import ProblemName
 from nsa_cli.cli.outputs import check_output
-from nsa_cli.cli.voices import one_voice
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import check_installed, need
-from nsa_cli.core.options import parse_seed
+from nsa_cli.problems import find_problem
 from nsa_cli.report.progress import Live, duration
+from nsa_cli.train.config import TrainOptions, choose_config
 
 #: Columns of the log that the progress line shows.
 _SHOWN = ("cost", "validation", "acceptance")
@@ -27,40 +27,10 @@ _SHOWN = ("cost", "validation", "acceptance")
 
 def train(
     problem: ProblemName,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method", metavar="es|ppo", help="How to train.", autocompletion=completion(("ppo", "es"))
-        ),
-    ] = "es",
-    preset: Annotated[
-        str,
-        typer.Option(
-            "--preset",
-            metavar="NAME",
-            help="best, or paper (the published recipe), or another of the problem's.",
-            autocompletion=completion(("paper", "best")),
-        ),
-    ] = "best",
-    size: Annotated[
-        int | None, typer.Option("-n", "--size", metavar="N", help="Size of training instances.")
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option("--epochs", metavar="N", help="Updates of the policy.")
-    ] = None,
-    features: Annotated[
-        str | None, typer.Option("--features", metavar="NAME", help="What the network sees.")
-    ] = None,
-    neighbourhood: Neighbourhood = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Same seed, same policy.")] = 0,
-    device: Device = "cpu",
-    out: Annotated[
-        str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the policy goes.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the state beside FILE.")] = False,
-    quiet: Quiet = False,
+    options: TrainOptions,
+    console: Console,
     *,
-    config: str | None = None,  # this and the next are filled by nsa_cli.cli.config
+    config: str | None = None,
     context: typer.Context,
 ) -> int:
     """Train a policy for PROBLEM. Its log and its state lie beside it; Ctrl-C saves them."""
@@ -70,58 +40,69 @@ def train(
     check_installed("numba", "training")
     from nsa_cli.train.group import joined
 
-    with joined(device) as group, one_voice(group.fails_first):
-        import torch
-
-        from nsa_cli.problems import find_problem
-        from nsa_cli.solver.search import choose_device
-        from nsa_cli.train.compare import find_temperatures
-        from nsa_cli.train.config import choose_config
-        from nsa_cli.train.es import train_es
-        from nsa_cli.train.loop import Training
-        from nsa_cli.train.ppo import train_ppo
-
-        found, console = find_problem(problem), Console(quiet or not group.leads)
-        _check_own(found, console)
-        out = _destination(out, found.name, f"{method}-{preset}", console)
-        if group.leads:
-            check_output(out)
-        asked = None if neighbourhood is None else found.neighbourhood(neighbourhood)
-        given = {
-            "size": size,
-            "epochs": epochs,
-            "features": features,
-            "neighbourhood": None if asked is None else asked.name,
-        }
-        chosen = choose_config(
-            type(found).__module__, method, preset, config, given, options=tuple(option_names(context))
-        )
-        live = Live("first epoch", shown=not console.quiet)
-
-        def show(row: Mapping[str, Any]) -> None:
-            live.tell(_progress(row, chosen.epochs), row["epoch"] / chosen.epochs)
-
-        with Signals() as signals:
-            run = Training(
-                found,
-                chosen,
-                parse_seed("seed", seed) or 0,
-                Path(out),
-                torch.device(choose_device(device, found)),
-                threads=group.threads,
-                group=group,
-                asked_to_stop=lambda: signals.received,
-                on_epoch=show,
+    with joined(options.device) as group:
+        try:
+            return _train(
+                find_problem(problem), options, config, tuple(option_names(context)), group, console
             )
-            find_temperatures(run)
-            with live:
-                (train_es if method == "es" else train_ppo)(run, resume=resume)
-        if group.leads and not quiet:
-            how = "stopped; --resume goes on" if run.stopped else "done"
-            say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
-            if not run.stopped:
-                say(_verdict(run))
-        return 128 + run.stopped if run.stopped else signals.exit_code
+        except Exception as error:
+            if group.fails_first():
+                raise
+            # A mistake that all processes make, or the loss of one, is a line as from a single one.
+            raise typer.Exit(getattr(error, "exit_code", 1)) from None
+
+
+def _train(
+    problem: Any,
+    options: TrainOptions,
+    config: str | None,
+    names: tuple[str, ...],
+    group: Any,
+    console: Console,
+) -> int:
+    """Train in this process of a group."""
+    import torch
+
+    from nsa_cli.solver.search import choose_device
+    from nsa_cli.train.compare import find_temperatures
+    from nsa_cli.train.es import train_es
+    from nsa_cli.train.loop import Training
+    from nsa_cli.train.ppo import train_ppo
+
+    console = Console(console.quiet or not group.leads)
+    _check_own(problem, console)
+    out = _destination(options.out, problem.name, f"{options.method}-{options.preset}", console)
+    if group.leads:
+        check_output(out)
+    if options.neighbourhood is not None:
+        options = replace(options, neighbourhood=problem.neighbourhood(options.neighbourhood).name)
+    chosen = choose_config(type(problem).__module__, options, config, names)
+    live = Live("first epoch", shown=not console.quiet)
+
+    def show(row: Mapping[str, Any]) -> None:
+        live.tell(_progress(row, chosen.epochs), row["epoch"] / chosen.epochs)
+
+    with Signals() as signals:
+        run = Training(
+            problem,
+            chosen,
+            options.seed,
+            Path(out),
+            torch.device(choose_device(options.device, problem)),
+            threads=group.threads,
+            group=group,
+            asked_to_stop=lambda: signals.received,
+            on_epoch=show,
+        )
+        find_temperatures(run)
+        with live:
+            (train_es if options.method == "es" else train_ppo)(run, resume=options.resume)
+    if not console.quiet:
+        how = "stopped; --resume goes on" if run.stopped else "done"
+        say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
+        if not run.stopped:
+            say(_verdict(run))
+    return 128 + run.stopped if run.stopped else signals.exit_code
 
 
 def _progress(row: Mapping[str, Any], epochs: int) -> str:
@@ -143,7 +124,7 @@ def _check_own(problem: Any, console: Console) -> None:
     model = getattr(problem, "model", None)
     if model is None:
         return
-    from nsa_cli.contract import faults
+    from nsa_cli.user.contract import faults
 
     for name, why in (("features", "what a policy sees"), ("generate", "instances to learn from")):
         if not model.learns if name == "features" else model.function(name) is None:

@@ -1,4 +1,4 @@
-"""The machine: cores, memory, libraries, what it has no memory for, and the exact code that runs on it."""
+"""The machine: cores, memory, libraries, the exact code, and what a launcher such as `torchrun` tells."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from nsa_cli.core.errors import NoMemoryError
+from nsa_cli.core.errors import NoMemoryError, UsageError, shown
 from nsa_cli.version import __version__
 
 #: Memory that numbers and lists take, at most, for each byte of the text that they are written in.
@@ -129,3 +129,62 @@ def release_memory() -> None:
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
+
+
+class Launch(NamedTuple):
+    """A process among those that were launched together.
+
+    Attributes
+    ----------
+    rank, size : int
+        Number of this process, from 0, and of all.
+    local_rank, local_size : int
+        The same of those on this machine.
+    attempt : int
+        How often all were started again.
+    """
+
+    rank: int
+    size: int
+    local_rank: int
+    local_size: int
+    attempt: int
+
+
+def launch() -> Launch | None:
+    """Read what the environment tells; None for a process that is on its own.
+
+    Raises
+    ------
+    UsageError
+        If it tells half of it, or what cannot be.
+    """
+    attempt = _number("TORCHELASTIC_RESTART_COUNT")
+    size = _number("WORLD_SIZE", 1)
+    if size is None or (size == 1 and attempt is None):
+        return None
+    rank, port = _number("RANK"), _number("MASTER_PORT", most=65535)
+    told = {"RANK": rank, "MASTER_ADDR": os.environ.get("MASTER_ADDR") or None, "MASTER_PORT": port}
+    if missing := [name for name, value in told.items() if value is None]:
+        raise UsageError(
+            f"WORLD_SIZE={size} in the environment, but no {' or '.join(missing)}; start processes with "
+            "torchrun, or take it out"
+        )
+    assert rank is not None
+    if rank >= size:
+        raise UsageError(f"RANK={rank} in the environment: expected less than WORLD_SIZE, {size}")
+    local_rank, local_size = _number("LOCAL_RANK"), _number("LOCAL_WORLD_SIZE", 1)
+    return Launch(rank, size, local_rank or 0, local_size or 1, attempt or 0)
+
+
+def _number(name: str, least: int = 0, most: int = 10**9) -> int | None:
+    """Read a whole number; None if it is not there."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= most):
+        raise UsageError(
+            f"{name}={shown(text)} in the environment: expected a whole number from {least} to {most}, "
+            "as torchrun sets it"
+        )
+    return int(text)

@@ -65,8 +65,6 @@ class Neighbourhood(ABC, Generic[InstanceT]):
     ----------
     name : str
         ``paper`` for the paper's; a number after a colon is a parameter: ``nearest:10``.
-    reversible : bool
-        Whether each move can be undone by another, as the ratio of Metropolis-Hastings needs it.
     choices : int or None
         Choices that make a move; None for as many as random numbers are drawn.
     uses_candidate_lists : bool
@@ -75,7 +73,6 @@ class Neighbourhood(ABC, Generic[InstanceT]):
     """
 
     name: str = "paper"
-    reversible: bool = True
     choices: int | None = None
     uses_candidate_lists: bool = False
 

@@ -99,10 +99,6 @@ class Operations(ABC, Generic[InstanceT, BatchT]):
     def apply(self, batch: BatchT, x: Tensor, action: Action) -> Tensor:
         """Make the moved solutions; `x` stays as it is."""
 
-    @abstractmethod
-    def reverse(self, batch: BatchT, x: Tensor, action: Action) -> Action:
-        """Give the action that leads from ``apply(x, action)`` back to `x`, for Hastings' ratio."""
-
     def delta(self, batch: BatchT, x: Tensor, action: Action) -> Tensor:
         """Energy differences ``cost(apply(x, action)) - cost(x)``, float64[B]."""
         return self.cost(batch, self.apply(batch, x, action)) - self.cost(batch, x)

@@ -31,7 +31,7 @@ class Policy(Protocol):
     name: str
     #: Size and temperatures of its training; None for uniform proposals.
     trained: Trained | None
-    #: Steps for which it is shown one temperature, see `nsa_cli.anneal.hold`.
+    #: Steps for which it is shown one temperature, see `nsa_cli.anneal.schedule`.
     temperature_steps: int
 
     def draws(self, operations: Operations[Any, Any], x: Tensor) -> int:

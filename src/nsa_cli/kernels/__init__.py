@@ -1,9 +1,9 @@
 """Fused kernels: compilation, hooks, random draws, vector operations, choice among candidates.
 
 A kernel takes chains through many steps without returning to Python. Read `hooks` and `steps` first: what a
-problem implements, in a folder ``kernels`` of its own. Then the loops over them: `annealing`, `large_steps`,
-`recombination`. `lanes` and `slots` choose among candidates. A room imports NumPy and rooms; `toolchain`
-makes machine code of them, and nothing else imports Numba.
+problem implements, in a folder ``kernels`` of its own. Then the loops over them: `annealing`, `large_steps`.
+`lanes` and `slots` choose among candidates. A room imports NumPy and rooms; `toolchain` makes machine code of
+them, and nothing else imports Numba.
 """
 
 from __future__ import annotations

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.kernels.acceptance import COLD, RULES
 from nsa_cli.kernels.draws import at_step, uniform
-from nsa_cli.kernels.hooks import apply, delta, energy, load, propose, reverse, store
-from nsa_cli.kernels.jit import generic, kernel, variant
+from nsa_cli.kernels.hooks import apply, delta, energy, load, propose, store
+from nsa_cli.kernels.jit import inlined, kernel
+
+#: Least temperature of the formula: at 0 only what does not make things worse is accepted.
+COLD = float(np.finfo(np.float64).tiny)
 
 #: Below the logarithm of any draw, which need not be drawn then.
 _NEVER = -37.0
@@ -46,25 +48,28 @@ class Proposals(NamedTuple):
     wanted : bool
         Whether a kernel is to write any of this.
     action : int64[K, B, 2]
-    log_probability, change : float64[K, B]
-        Of the proposals, -inf where there was none; and the energy that they would add, in file units.
+    possible : bool[K, B]
+        Whether there was a move at all.
+    change : float64[K, B]
+        Energy that the proposals would add, in file units.
     accepted : bool[K, B]
     """
 
     wanted: bool
     action: NDArray[np.int64]
-    log_probability: NDArray[np.float64]
+    possible: NDArray[np.bool_]
     change: NDArray[np.float64]
     accepted: NDArray[np.bool_]
 
 
-@generic
-def log_ratio(self: Any, delta: float, heat: float, log_forward: float, log_backward: float) -> float:
-    """Log of the acceptance ratio, of which each rule has a variant; see `acceptance.Rule`."""
+@inlined
+def log_ratio(rise: float, heat: float) -> float:
+    """Log of the acceptance ratio exp(-rise / T), equation (1) of the paper (Metropolis and others 1953).
 
-
-for _rule in RULES.values():
-    variant(log_ratio, self=type(_rule))(type(_rule).log_ratio)
+    The proposal's own probabilities are left out, as in the paper: the chain then does not sample the
+    Boltzmann distribution exactly unless proposals are symmetric.
+    """
+    return -rise / max(heat, COLD)
 
 
 @kernel
@@ -79,8 +84,6 @@ def begin_chains(batch: Any, policy: Any, work: Any, chains: ChainArrays) -> Non
 def advance(
     batch: Any,
     chains: ChainArrays,
-    rule: Any,
-    with_reverse: Any,
     draws: int,
     members: int,
     policy: Any,
@@ -99,10 +102,6 @@ def advance(
     batch, policy, work
         As in `nsa_cli.kernels.hooks`.
     chains : ChainArrays
-    rule : Rule
-        Of `nsa_cli.kernels.acceptance`.
-    with_reverse : bool or None
-        None for a rule that does not use the reverse move's probability: Numba then compiles none of it.
     draws : int
         Random numbers of a proposal; the next one decides.
     members : int
@@ -110,13 +109,12 @@ def advance(
     temperatures : float64[K]
         In normalised units.
     shown : float64[K]
-        The same as the policy sees them, see `nsa_cli.anneal.hold`.
+        The same as the policy sees them, see `nsa_cli.anneal.schedule`.
     moves : Proposals
         Written if wanted.
     begin, end : int
     """
     share = len(chains.energy) // members
-    none = (np.int64(-1), np.int64(-1))
     for row in range(begin, end):
         member = row // share
         load(batch, policy, work, row, member, chains.x[row])
@@ -125,22 +123,15 @@ def advance(
         scale, key = batch.scale[row], chains.keys[row]
         for k in range(len(temperatures)):
             at = at_step(key, step + k)
-            action, forward = propose(batch, policy, work, row, member, shown[k], at, none)
-            if moves.wanted:
-                moves.log_probability[k, row] = forward
-            if forward == -np.inf:
+            action, possible = propose(batch, policy, work, row, member, shown[k], at)
+            if not possible:
                 continue
             change = delta(batch, work, row, action)
             if moves.wanted:
+                moves.possible[k, row] = True
                 moves.action[k, row, 0], moves.action[k, row, 1] = action
                 moves.change[k, row] = change
-            backward = 0.0
-            if with_reverse is not None:
-                back = reverse(batch, work, row, action)
-                apply(batch, policy, work, row, member, action)
-                _, backward = propose(batch, policy, work, row, member, shown[k], at, back)
-                apply(batch, policy, work, row, member, back)
-            ratio = log_ratio(rule, change, max(temperatures[k] * scale, COLD), forward, backward)
+            ratio = log_ratio(change, temperatures[k] * scale)
             if ratio < _NEVER or (ratio < 0.0 and not math.log(uniform(at, draws)) < ratio):
                 continue
             lower = current + change < best

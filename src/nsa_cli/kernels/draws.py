@@ -14,7 +14,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _DRAW = np.uint64(0xD1B54A32D192ED03)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
-_30, _27, _31, _12, _1, _2 = (np.uint64(x) for x in (30, 27, 31, 12, 1, 2))
+_30, _27, _31, _12, _1, _2 = map(np.uint64, (30, 27, 31, 12, 1, 2))
 
 
 @inlined

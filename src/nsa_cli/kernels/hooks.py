@@ -78,9 +78,9 @@ def load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> N
 
 @generic
 def propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: np.uint64, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: np.uint64
 ) -> Any:
-    """Choose a move: ``(action, log_probability)``, -inf if there is none.
+    """Choose a move: ``(action, possible)``, of which the last is False if there is none.
 
     Parameters
     ----------
@@ -88,8 +88,6 @@ def propose(
         In normalised units.
     at : uint64
         Of the step, for `nsa_cli.kernels.draws.uniform`.
-    given : tuple of two int64
-        An action whose probability is wanted; (-1, -1) to draw one.
     """
 
 
@@ -106,11 +104,6 @@ def delta(batch: Any, work: Any, row: int, action: Any) -> float:
 @generic
 def apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     """Make a move."""
-
-
-@generic
-def reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    """Give the action that undoes one, before that is made."""
 
 
 @generic

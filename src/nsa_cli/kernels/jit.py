@@ -45,8 +45,6 @@ class Function(Generic[ReturnT]):
     function : callable
     inline : bool
         Whether it is made part of its callers, kernels only: to pass many arrays takes long.
-    reordered : bool
-        Whether sums may be taken in any order, as vectors.
     inner : bool
         Whether only kernels call it.
     checked : bool
@@ -60,13 +58,12 @@ class Function(Generic[ReturnT]):
         function: Callable[..., ReturnT],
         *,
         inline: bool = False,
-        reordered: bool = False,
         inner: bool = False,
         checked: bool = False,
         owner: Any = None,
     ) -> None:
         update_wrapper(cast(Callable[..., Any], self), function)
-        self.py_func, self.inline, self.reordered = function, inline, reordered
+        self.py_func, self.inline = function, inline
         self.inner, self.checked, self.owner = inner or inline, checked, owner
 
     def __call__(self, *arguments: Any) -> ReturnT:
@@ -97,8 +94,8 @@ class Kernel(Function[ReturnT]):
         What was found for the types of arguments so far.
     """
 
-    def __init__(self, function: Callable[..., ReturnT], *, reordered: bool = False) -> None:
-        super().__init__(function, reordered=reordered)
+    def __init__(self, function: Callable[..., ReturnT]) -> None:
+        super().__init__(function)
         self.code: dict[Any, Any] = {}
 
     def __call__(self, *arguments: Any) -> ReturnT:
@@ -124,17 +121,12 @@ def inlined(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     return Function(function, inline=True)
 
 
-def reordered(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
-    """Compile a function whose sums may be taken in any order, as vectors: gradients, never energies."""
-    return Kernel(function, reordered=True)
-
-
-def uncached(function: Compiled[ReturnT], *, inline: bool = False) -> Compiled[ReturnT]:
+def uncached(function: Compiled[ReturnT]) -> Compiled[ReturnT]:
     """Compile without a place of its own on the disk: a user's functions, and what calls them.
 
     They are kept as part of kernels. Such code allocates nothing, either.
     """
-    return Function(getattr(function, "py_func", function), inline=inline)
+    return Function(getattr(function, "py_func", function))
 
 
 def generic(function: Compiled[ReturnT]) -> Compiled[ReturnT]:

@@ -11,13 +11,41 @@ logits is float32[16 blocks]; first-layer sums are float32[blocks, HIDDEN, 16]. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
-from nsa_cli.kernels import llvm as ir
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.jit import Compiled, Function
-from nsa_cli.kernels.llvm import types
+
+
+class _Instructions:
+    """Every name of `llvmlite.ir`, which is imported when something is compiled: a solve does without."""
+
+    def __getattr__(self, name: str) -> Any:
+        import llvmlite.ir
+
+        return getattr(llvmlite.ir, name)
+
+
+ir: Any = _Instructions()
+
+
+class _Types:
+    """Types of numbers by name, and of vectors of `LANES` of them: ``float`` and ``floats``."""
+
+    def __getattr__(self, name: str) -> Any:
+        numbers = {
+            "float": ir.FloatType(),
+            "double": ir.DoubleType(),
+            "int32": ir.IntType(32),
+            "int64": ir.IntType(64),
+        }
+        number = numbers[name.removesuffix("s")]
+        return ir.VectorType(number, LANES) if name.endswith("s") else number
+
+
+types = _Types()
+
 
 #: Hidden units of the networks that kernels evaluate; smaller ones are padded with zeros.
 HIDDEN = 16
@@ -98,26 +126,17 @@ class Code:
     def largest_of(self, x: Any) -> Any:
         return self.call("llvm.vector.reduce.fmax.v16f32", types.float, x, flags=("nnan",))
 
-    def whole(self, x: Any) -> tuple[Any, Any]:
-        """Round to whole numbers; give them, and integers that have the same last nine binary digits."""
-        moved = self.b.fadd(x, self.constant(_ROUNDER))
-        return self.b.fsub(moved, self.constant(_ROUNDER)), self.b.bitcast(moved, types.int32s)
-
     def exp(self, x: Any) -> Any:
         """exp(x) for -87 <= x <= 88, by 2**whole times a polynomial in the rest."""
         scaled = self.b.fmul(x, self.constant(1.4426950408889634))
-        whole, digits = self.whole(scaled)
-        rest = self.b.fsub(scaled, whole)
+        # Rounded to whole numbers, whose last nine binary digits are those of the sum.
+        moved = self.b.fadd(scaled, self.constant(_ROUNDER))
+        rest = self.b.fsub(scaled, self.b.fsub(moved, self.constant(_ROUNDER)))
         result = self.constant(_EXP2[0])
         for coefficient in _EXP2[1:]:
             result = self.fma(result, rest, self.constant(coefficient))
-        shift = self.b.shl(digits, ir.Constant(types.int32s, [23] * LANES))
+        shift = self.b.shl(self.b.bitcast(moved, types.int32s), ir.Constant(types.int32s, [23] * LANES))
         return self.b.bitcast(self.b.add(self.b.bitcast(result, types.int32s), shift), types.floats)
-
-    def exp_or_zero(self, x: Any) -> Any:
-        """exp(x) for x <= 88, 0 where float32 has no normal number for it."""
-        counts = self.b.fcmp_ordered(">=", x, self.constant(_LOWEST_EXPONENT))
-        return self.b.select(counts, self.exp(x), self.constant(0.0))
 
     def variable(self, value: Any) -> Any:
         place = self.util.alloca_once(self.b, types.floats)
@@ -190,35 +209,30 @@ class Operation(Function[Any]):
     write : callable
     returns : str
         Numba's type of the result.
-    coder : type
     """
 
-    def __init__(self, write: Callable[..., Any], returns: str, coder: type[Code]) -> None:
+    def __init__(self, write: Callable[..., Any], returns: str) -> None:
         super().__init__(write)
-        self.returns, self.coder = returns, coder
+        self.returns = returns
 
     @cached_property
     def _numba_type_(self) -> Any:
         from nsa_cli.kernels.toolchain import compiler
 
-        return compiler.operation_type(self.py_func, self.returns, self.coder)
+        return compiler.operation_type(self.py_func, self.returns, Code)
 
 
-def operation(returns: str, coder: type[Code] = Code) -> Callable[[Callable[..., Any]], Compiled[Any]]:
+def operation(returns: str) -> Callable[[Callable[..., Any]], Compiled[Any]]:
     """Make an operation of kernels from a function that writes its instructions.
+
+    Its first argument is a `Code`, the others are the operation's arguments as LLVM values.
 
     Parameters
     ----------
     returns : str
         Numba's type of the result.
-    coder : type
-        Of the function's first argument; the others are the operation's arguments as LLVM values.
     """
-
-    def decorate(write: Callable[..., Any]) -> Compiled[Any]:
-        return Operation(write, returns, coder)
-
-    return decorate
+    return partial(Operation, returns=returns)
 
 
 @operation("float32")

@@ -1,7 +1,8 @@
-"""The loop of large steps: kick, local search, accept or reject, compiled with a problem's hooks.
+"""The loop of large steps: kick, local search, accept or reject; and populations: construction and crossover.
 
-The loop decides, draws, counts, and tells when a solution is the best. A problem says how a solution is
-kicked and improved, and how the step is undone (`nsa_cli.kernels.steps`).
+They are compiled with a problem's hooks. The loop decides, draws, counts, and tells when a solution is the
+best. A problem says how a solution is kicked and improved, and how the step is undone
+(`nsa_cli.kernels.steps`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.kernels.acceptance import COLD
 from nsa_cli.kernels.annealing import log_ratio
 from nsa_cli.kernels.draws import at_step, uniform
 from nsa_cli.kernels.jit import inlined, kernel
@@ -22,6 +22,7 @@ from nsa_cli.kernels.steps import (
     energy,
     kick,
     local_search,
+    recombine,
     reject,
     save_best,
     set_solution,
@@ -57,7 +58,7 @@ class Tally(NamedTuple):
 
 @kernel
 def run_chain(
-    rule: Any, data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64], what: int, limit: int
+    data: Any, state: Any, tally: Tally, temperatures: NDArray[np.float64], what: int, limit: int
 ) -> bool:
     """Begin a chain, descend to its first local optimum or advance it.
 
@@ -65,8 +66,6 @@ def run_chain(
 
     Parameters
     ----------
-    rule : Rule
-        A rule of `nsa_cli.kernels.acceptance`.
     data, state
         The arguments of the hooks, see `nsa_cli.kernels.steps`.
     tally : Tally
@@ -86,7 +85,7 @@ def run_chain(
     energies = tally.energies
     if what == ADVANCE:
         for temperature in temperatures:
-            _step(rule, data, state, tally, temperature)
+            _step(data, state, tally, temperature)
         return True
     if what == DESCEND:
         done = descend(data, state, limit)
@@ -107,13 +106,13 @@ def restart_at(data: Any, state: Any, tally: Tally, solution: Any) -> None:
 
 
 @inlined
-def _step(rule: Any, data: Any, state: Any, tally: Tally, temperature: float) -> None:
+def _step(data: Any, state: Any, tally: Tally, temperature: float) -> None:
     draws = at_step(tally.key, tally.counts[STEPS])
     tally.counts[STEPS] += 1
     if not kick(data, state, draws):
         return
     rise = local_search(data, state, draws)
-    ratio = log_ratio(rule, rise, max(temperature * data.scale, COLD), 0.0, 0.0)
+    ratio = log_ratio(rise, temperature * data.scale)
     if not rise <= data.tolerance and not math.log(uniform(draws, 0)) < ratio:  # not even by a NaN
         reject(data, state)
         return
@@ -129,3 +128,53 @@ def _compare(data: Any, state: Any, tally: Tally) -> None:
     if tally.energies[CURRENT] < tally.energies[BEST] - data.tolerance:
         tally.energies[BEST] = tally.energies[CURRENT]
         save_best(data, state)
+
+
+#: A limit that no descent reaches: each goes to its local optimum.
+_UNLIMITED = 1 << 62
+
+
+@kernel
+def construct(data: Any, state: Any, start: Any) -> float:
+    """Improve a start by local search, to ``state.best``; return its energy."""
+    set_solution(data, state, start, False)
+    descend(data, state, _UNLIMITED)
+    save_best(data, state)
+    return energy(data, state)
+
+
+@kernel
+def cross_over(
+    data: Any,
+    state: Any,
+    population: Any,
+    mating: NDArray[np.int64],
+    children: Any,
+    energies: NDArray[np.float64],
+    key: np.int64,
+    number: int,
+    places: NDArray[np.int64],
+) -> None:
+    """Improve solutions by those that follow them in the mating permutation, the last by the first.
+
+    Parameters
+    ----------
+    population, children : [M, …]
+        The solutions of this generation, and at each place of the permutation the child made there.
+    mating : int64[M]
+        The mating permutation.
+    energies : float64[M]
+        The energies of the children.
+    key, number : int64, int
+        The random stream, and the step that the first place has there.
+    places : int64[P]
+        The places of the permutation whose children are made.
+    """
+    for place in places:
+        following = place + 1 if place + 1 < len(mating) else 0
+        set_solution(data, state, population[mating[place]], True)
+        recombine(data, state, population[mating[following]], at_step(key, number + place))
+        save_best(data, state)
+        energies[place] = energy(data, state)
+        for k in range(len(state.best)):
+            children[place, k] = state.best[k]

@@ -57,12 +57,9 @@ class Mode(NamedTuple):
     ----------
     greedy : bool
         Take the likeliest candidate instead of drawing one.
-    weighed : bool
-        Whether log-probabilities are computed; else they are 0, or -inf where there is no candidate.
     """
 
     greedy: bool
-    weighed: bool
 
 
 class Slots(NamedTuple):
@@ -92,13 +89,6 @@ class Slots(NamedTuple):
     softmax: NDArray[np.float32]
     known: NDArray[np.float32]
     stale: NDArray[np.int64]
-
-
-class Choice(NamedTuple):
-    """A chosen candidate, -1 if none is allowed, and the log-probability of choosing it."""
-
-    index: Any  # np.int64, beside the method of tuples
-    log_probability: float
 
 
 def aligned(shape: tuple[int, ...], dtype: Any = np.float32) -> Any:
@@ -141,7 +131,7 @@ def slot_space(size: int) -> Slots:
 
 @inlined
 def pick(running: Any, total: float, u: float) -> int:
-    """Invert the running sums: candidates are ordered lane after lane, as in `policy.sampling`.
+    """Invert the running sums: candidates are ordered lane after lane, as in `policy.slots.by_softmax`.
 
     Parameters
     ----------
@@ -192,7 +182,7 @@ def update_scores(space: Slots, second: Any) -> Any:
     """Score the candidates whose scores have changed since the last step.
 
     A rejected move leaves all scores as they are, and an accepted one those of most candidates, as long as
-    `floor` stays the same: the temperature that the policy sees, above all (`nsa_cli.anneal.hold`).
+    `floor` stays the same: the temperature that the policy sees, above all (`nsa_cli.anneal.schedule`).
 
     Parameters
     ----------
@@ -264,92 +254,58 @@ def likeliest_allowed(logits: Any, needs: Any, room: int) -> np.int64:
 
 
 @inlined
-def drawn(space: Slots, u: float, mode: Any, given: int, likeliest: int) -> Choice:
-    """Draw from weights.
-
-    Parameters
-    ----------
-    space : Slots
-        As `weigh` leaves it.
-    u : float
-    mode : Mode
-    given : int
-        Take this one, if not negative: for its probability.
-    likeliest : int
-        Take this one, if the mode is greedy.
-    """
-    largest, total = space.softmax[0], space.softmax[1]
-    if not total > 0.0:
-        return Choice(np.int64(-1), -np.inf)
-    if given >= 0:
-        index = np.int64(given)
-    elif mode.greedy:
-        index = np.int64(likeliest)
-    else:
-        index = np.int64(pick(space.running, total, u))
-    if not mode.weighed:
-        return Choice(index, 0.0)
-    return Choice(index, np.float64(space.logits[index] - largest) - math.log(total))
+def draw(space: Slots, u: float, mode: Any) -> np.int64:
+    """Draw a candidate after `weigh`, the likeliest one if the mode is greedy; -1 if none has a weight."""
+    if not space.softmax[1] > 0.0:
+        return np.int64(-1)
+    if mode.greedy:
+        return likeliest_of(space.logits)
+    return np.int64(pick(space.running, space.softmax[1], u))
 
 
 @inlined
-def draw(space: Slots, u: float, mode: Any, given: int) -> Choice:
-    """Draw after `weigh`; else as `drawn`."""
-    likeliest = likeliest_of(space.logits) if mode.greedy else np.int64(-1)
-    return drawn(space, u, mode, given, likeliest)
+def draw_allowed(space: Slots, needs: Any, room: int, u: float, mode: Any) -> np.int64:
+    """Draw after `weigh_allowed`; -1 if no candidate is allowed."""
+    if not space.softmax[1] > 0.0:
+        return np.int64(-1)
+    if mode.greedy:
+        return likeliest_allowed(space.logits, needs, room)
+    return np.int64(pick(space.running, space.softmax[1], u))
 
 
 @inlined
-def draw_allowed(space: Slots, needs: Any, room: int, u: float, mode: Any, given: int) -> Choice:
-    """Draw after `weigh_allowed`; else as `drawn`."""
-    likeliest = likeliest_allowed(space.logits, needs, room) if mode.greedy else np.int64(-1)
-    return drawn(space, u, mode, given, likeliest)
-
-
-@inlined
-def choose(space: Slots, largest: float, u: float, mode: Any, given: int) -> Choice:
+def choose(space: Slots, largest: float, u: float, mode: Any) -> np.int64:
     """Choose among candidates whose logits are finite: `weigh` and `draw`."""
     weigh(space, largest)
-    return draw(space, u, mode, given)
+    return draw(space, u, mode)
 
 
 @inlined
-def choose_allowed(
-    space: Slots, largest: float, needs: Any, room: int, u: float, mode: Any, given: int
-) -> Choice:
+def choose_allowed(space: Slots, largest: float, needs: Any, room: int, u: float, mode: Any) -> np.int64:
     """Choose among candidates c with ``needs[c] <= room``: `weigh_allowed` and `draw_allowed`."""
     weigh_allowed(space, largest, needs, room)
-    return draw_allowed(space, needs, room, u, mode, given)
+    return draw_allowed(space, needs, room, u, mode)
 
 
 @inlined
-def choose_uniformly(needs: Any, room: int, u: float, given: int) -> Choice:
+def choose_uniformly(needs: Any, room: int, u: float) -> np.int64:
     """Choose uniformly among candidates c with ``needs[c] <= room``, in the order of their numbers."""
     count = 0
     for c in range(len(needs)):
         count += needs[c] <= room
     if count == 0:
-        return Choice(np.int64(-1), -np.inf)
-    index = np.int64(given)
-    if given < 0:
-        rank = np.int64(u * count)
-        index = np.int64(0)
-        for b in range(0, len(needs), LANES):
-            inside = 0
-            for c in range(b, b + LANES):
-                inside += needs[c] <= room
-            if rank < inside:
-                index = np.int64(b)
-                break
-            rank -= inside
-        while needs[index] > room or rank > 0:
-            rank -= needs[index] <= room
-            index += 1
-    return Choice(index, -math.log(count))
-
-
-@inlined
-def choose_among(count: int, u: float, given: int) -> Choice:
-    """Choose uniformly among `count` candidates."""
-    index = np.int64(given) if given >= 0 else np.int64(u * count)
-    return Choice(index, -math.log(count))
+        return np.int64(-1)
+    rank = np.int64(u * count)
+    index = np.int64(0)
+    for b in range(0, len(needs), LANES):
+        inside = 0
+        for c in range(b, b + LANES):
+            inside += needs[c] <= room
+        if rank < inside:
+            index = np.int64(b)
+            break
+        rank -= inside
+    while needs[index] > room or rank > 0:
+        rank -= needs[index] <= room
+        index += 1
+    return index

@@ -2,7 +2,7 @@
 
 As with `nsa_cli.kernels.hooks`, a problem registers an implementation of each with
 `nsa_cli.kernels.jit.variant`, by the NamedTuple class of `data`. The loop is `nsa_cli.kernels.large_steps`;
-`set_solution` and `recombine` are for populations (`nsa_cli.kernels.recombination`).
+`set_solution` and `recombine` are for populations (`nsa_cli.kernels.large_steps`).
 
 `data` is a preprocessed instance, read only, with two fields that the loop reads: ``scale``, the rise that is
 1 at temperature 1, and ``tolerance``, the largest rounding error of a rise. `state` is what a chain changes

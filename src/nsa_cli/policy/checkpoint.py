@@ -142,7 +142,7 @@ class Stored:
     weights : object
         As read.
     temperature_steps : int
-        Steps between two temperatures that it sees, see `nsa_cli.anneal.hold`; 1 by default.
+        Steps between two temperatures that it sees, see `nsa_cli.anneal.schedule`; 1 by default.
     """
 
     name: str

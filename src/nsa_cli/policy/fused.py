@@ -49,7 +49,7 @@ def learnt(fused: Fused, feature_set: str, weights: Weights, *, greedy: bool = F
         for k, features in enumerate(fused.features[feature_set])
         if features
     )
-    return made(*networks, Mode(greedy, False))
+    return made(*networks, Mode(greedy))
 
 
 def _network(weights: Weights, prefix: str, order: Any) -> Any:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from nsa_cli.anneal.progress import Progress
+    from nsa_cli.anneal.chains import Progress
 
 #: Formats by file name ending, with the metadata to leave out: it would differ from run to run.
 _FORMATS: dict[str, dict[str, None]] = {

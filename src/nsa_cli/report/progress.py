@@ -12,7 +12,7 @@ from contextvars import copy_context
 from threading import Event, RLock, Thread
 from typing import Any, Self, TypeAlias
 
-from nsa_cli.anneal.progress import Progress
+from nsa_cli.anneal.chains import Progress
 from nsa_cli.core.bound import relative_gap
 from nsa_cli.core.problem import Task
 

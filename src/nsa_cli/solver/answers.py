@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.anneal.goals import InstanceEnd
+from nsa_cli.anneal.loop import InstanceEnd
 from nsa_cli.core.bound import Bound, relative_gap
 from nsa_cli.core.errors import InfeasibleError
 from nsa_cli.core.exact import Exact

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.adaptive import AdaptiveSchedule
-from nsa_cli.anneal.schedule import Schedule, TimedSchedule
+from nsa_cli.anneal.schedule import AdaptiveSchedule, Schedule, TimedSchedule
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.draws import draw_seed, start_draws, start_solutions, stream_keys
 from nsa_cli.core.instance import Solution

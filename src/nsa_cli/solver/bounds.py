@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.anneal.goals import Goal, NoImprovement, TargetEnergy
+from nsa_cli.anneal.loop import Goal, NoImprovement, TargetEnergy
 from nsa_cli.core.bound import Bound, is_as_good
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.exact import exact_number

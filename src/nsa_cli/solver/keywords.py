@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar, cast
 
-from nsa_cli.anneal.progress import Progress
+from nsa_cli.anneal.chains import Progress
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.reading import Reading, ReadingOptions
 from nsa_cli.core.words import nearest

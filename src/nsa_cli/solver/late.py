@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nsa_cli.anneal.chains import Progress
 from nsa_cli.anneal.large_step import LargeStepChains
-from nsa_cli.anneal.progress import Progress
 from nsa_cli.core.clock import Clock
 from nsa_cli.kernels import is_compiling
 from nsa_cli.solver.batch import Batch

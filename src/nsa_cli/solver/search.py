@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.chains import Chains
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import is_installed, need
-from nsa_cli.core.launch import launch
-from nsa_cli.core.machine import cores
+from nsa_cli.core.machine import cores, launch
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood
 from nsa_cli.core.options import parse_device
 from nsa_cli.core.problem import LargeStep, Problem, Task

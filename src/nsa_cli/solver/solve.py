@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains
-from nsa_cli.anneal.goals import InstanceEnd
-from nsa_cli.anneal.loop import End, run_chains
+from nsa_cli.anneal.loop import End, InstanceEnd, run_chains
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import NoMemoryError, NsaError

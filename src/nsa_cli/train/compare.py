@@ -15,7 +15,6 @@ from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import stream_keys
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Instance
-from nsa_cli.core.options import parse_steps
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.fused import uniform
 from nsa_cli.train.loop import Training
@@ -59,56 +58,33 @@ def compare(run: Training, policy: LearntPolicy) -> Comparison | None:
     moves gives, as ``t_start="auto"`` does. None where there is no kernel, whose times are what a user would
     have.
     """
-    if run.fused is None:
+    config, layouts = run.config, (run.layout(policy), uniform())
+    if layouts[0] is None:
         return None
-    size = run.config.validation_size
-    instances = run.drawn(_STREAM, size, _INSTANCES)
+    instances = run.drawn(_STREAM, config.validation_size, _INSTANCES)
     keys = stream_keys(run.seed + _STREAM, np.arange(len(instances)))
     x = run.starts(instances, keys)
 
-    def learnt_chains() -> FusedChains | None:
-        return run.chains(policy, instances, x, keys, threads=1)
+    def advanced(layout: Any, temperatures: NDArray[np.float64]) -> tuple[FusedChains, float]:
+        """Take new chains through some steps; and the processor time of a chain."""
+        chains = run.chains(layout, instances, x, keys, threads=1)
+        chains.advance(temperatures[:0])  # compiled by then
+        began = time.process_time()
+        chains.advance(temperatures)
+        return chains, max(time.process_time() - began, 1e-9) / len(instances)
 
-    def uniform_chains() -> FusedChains:
-        return _uniform(run, instances, x.numpy(), keys)
-
-    if learnt_chains() is None:
-        return None
-    asked = parse_steps("validation_steps", run.config.validation_steps)
-    steps = max(asked.of(instances[0].size) if asked else _LEAST, _LEAST)
-    config = run.config
-    first, last = float(config.t_start or 1.0), float(config.t_end or 0.1)
-    own = temperatures_of(run, instances) or (first, last)
-    times = [_seconds_a_step(make, first) for make in (learnt_chains, uniform_chains)]
+    steps = max(config.validation_steps.of(instances[0].size), _LEAST)
+    schedule = run.schedule(steps)
+    own = temperatures_of(run, instances) or (schedule.t_start, schedule.t_end)
+    heat = np.full(_MEASURED, schedule.t_start)
+    # The shorter one of two runs, for each.
+    times = [min(advanced(layout, heat)[1] for _ in range(2)) for layout in layouts]
     uniform_steps = max(round(steps * times[0] / times[1]), 1)
-    with_policy = learnt_chains()
-    assert with_policy is not None
-    began = time.process_time()
-    with_policy.advance(Schedule(steps, first, last).temperatures(0, steps))
-    seconds = (time.process_time() - began) / len(instances)
-    without = uniform_chains()
-    without.advance(Schedule(uniform_steps, *own).temperatures(0, uniform_steps))
+    with_policy, seconds = advanced(layouts[0], schedule.temperatures(0, steps))
+    without, _ = advanced(layouts[1], Schedule(uniform_steps, *own).temperatures(0, uniform_steps))
     ours, theirs = (chains.best_energy / chains.scale for chains in (with_policy, without))
     advantage = (theirs - ours) / max(abs(float(theirs.mean())), 1e-300)
     return Comparison(instances[0].size, steps, uniform_steps, seconds, advantage)
-
-
-def _seconds_a_step(make: Any, heat: float) -> float:
-    """Measure the processor time of a step of a chain, the shorter one of two runs."""
-    found = []
-    for _ in range(2):
-        chains = make()
-        chains.advance(np.full(2, heat))  # compiled by then
-        began = time.process_time()
-        chains.advance(np.full(_MEASURED, heat))
-        found.append(max(time.process_time() - began, 1e-9) / _MEASURED / len(chains.state.energy))
-    return min(found)
-
-
-def _uniform(run: Training, instances: list[Instance], x: Any, keys: Any) -> FusedChains:
-    assert run.fused is not None
-    arrays = run.fused.arrays(instances, run.config.unit)
-    return FusedChains(run.fused, arrays, uniform(), x, keys, threads=1)
 
 
 def temperatures_of(run: Training, instances: list[Instance]) -> tuple[float, float] | None:
@@ -117,7 +93,7 @@ def temperatures_of(run: Training, instances: list[Instance]) -> tuple[float, fl
     for instance in instances[:_SAMPLED]:
         keys = stream_keys(0, np.arange(_CHAINS))
         several = [instance] * _CHAINS
-        chains = _uniform(run, several, run.starts(several, keys).numpy(), keys)
+        chains = run.chains(uniform(), several, run.starts(several, keys), keys, threads=1)
         found.append(sampled_temperatures(chains, instance.size, choices=neighbourhood.choices))
     known = [pair for pair in found if pair is not None]
     if not known:

@@ -2,16 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from nsa_cli.core.errors import InputError, UsageError, shown
+from nsa_cli.core.options import (
+    Steps,
+    parse_choice,
+    parse_count,
+    parse_device,
+    parse_seed,
+    parse_steps,
+    parse_target,
+    parse_text,
+)
+from nsa_cli.core.setting import OPTIONS, read_settings, setting, settings_of
 from nsa_cli.io.yaml_text import read_yaml
 
 ConfigT = TypeVar("ConfigT", bound="TrainConfig")
+
+_SCALES = ("best", "log_best", "root_best")
+
+
+def _given(read: Callable[[str, Any], Any], option: str, value: Any) -> Any:
+    """Read a value that may not be left open."""
+    if value is None:
+        raise UsageError("expected a value, got none", option=option)
+    return read(option, value)
+
+
+def _above_zero(option: str, value: Any) -> float | None:
+    """Read a number above 0, or None."""
+    number = parse_target(option, value)
+    if number is not None and not number > 0:
+        raise UsageError(f"expected a number above 0, got {shown(value)}", option=option)
+    return None if number is None else float(number)
+
+
+def _float(option: str, value: Any) -> float:
+    return float(parse_target(option, value) or 0.0)
+
+
+def _sizes(option: str, value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple):
+        raise UsageError(f"expected a list of whole numbers, got {shown(value)}", option=option)
+    return tuple(_count(option, size) for size in value)
+
+
+def _even(option: str, value: Any) -> int:
+    if (count := parse_count(option, value)) is None or count % 2:
+        raise UsageError(f"expected an even number of at least 2, got {shown(value)}", option=option)
+    return count
+
+
+_count, _number, _name = partial(_given, parse_count), partial(_given, _float), partial(_given, parse_text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """What the command line says of a training. What is None is as in the configuration, which checks it.
+
+    Attributes
+    ----------
+    method : str
+        How to train.
+    preset : str
+        best, or paper (the published recipe), or another of the problem's.
+    size : int, optional
+        Size of training instances.
+    epochs : int, optional
+        Updates of the policy.
+    features : str, optional
+        What the network sees.
+    neighbourhood : str, optional
+        Moves and energy of annealing.
+    seed : int
+        Same seed, same policy.
+    device : str
+        Where to compute.
+    out : str, optional
+        Where the policy goes.
+    resume : bool
+        Go on from the state beside FILE.
+    """
+
+    method: str = setting("es", OPTIONS, words=("es", "ppo"))
+    preset: str = setting("best", OPTIONS, parse_text, "NAME", words=("paper", "best"))
+    size: int | None = setting(None, OPTIONS, parse_count, "N", short=("-n",))
+    epochs: int | None = setting(None, OPTIONS, parse_count, "N")
+    features: str | None = setting(None, OPTIONS, parse_text, "NAME")
+    neighbourhood: str | None = setting(None, OPTIONS, parse_text, "NAME")
+    seed: int = setting(0, OPTIONS, parse_seed, "N")
+    device: str = setting("cpu", OPTIONS, parse_device, words=("auto", "cpu", "cuda"))
+    out: str | None = setting(None, OPTIONS, parse_text, "FILE", short=("-o",))
+    resume: bool = setting(False, OPTIONS)
+
+    def __post_init__(self) -> None:
+        read_settings(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,41 +137,34 @@ class TrainConfig:
     validate_every : int
         Epochs between two looks at the validation instances; the policy that does best there is kept.
     validation_problems, validation_size : int
-    validation_steps : str
+    validation_steps : Steps
         A number, or in terms of the size: ``10N``.
     temperature_steps : int
-        Steps between two temperatures that the finished policy sees, see `nsa_cli.anneal.hold`. Training
+        Steps between two temperatures that the finished policy sees, see `nsa_cli.anneal.schedule`. Training
         shows each step's, so that the weights do not depend on it.
     """
 
     method: ClassVar[str]
 
-    size: int = 50
-    mixed_sizes: tuple[int, ...] = ()
-    steps: int = 100
-    t_start: float | None = 1.0
-    t_end: float | None = 0.1
-    epochs: int = 1000
-    problems: int = 256
-    neighbourhood: str = "paper"
-    features: str = "paper"
-    hidden: int = 16
-    unit: float | None = 1.0
-    validate_every: int = 25
-    validation_problems: int = 128
-    validation_size: int = 50
-    validation_steps: str = "10N"
-    temperature_steps: int = 1
+    size: int = setting(50, read=_count)
+    mixed_sizes: tuple[int, ...] = setting((), read=_sizes)
+    steps: int = setting(100, read=_count)
+    t_start: float | None = setting(1.0, read=_above_zero)
+    t_end: float | None = setting(0.1, read=_above_zero)
+    epochs: int = setting(1000, read=_count)
+    problems: int = setting(256, read=_count)
+    neighbourhood: str = setting("paper", read=_name)
+    features: str = setting("paper", read=_name)
+    hidden: int = setting(16, read=_count)
+    unit: float | None = setting(1.0, read=_above_zero)
+    validate_every: int = setting(25, read=_count)
+    validation_problems: int = setting(128, read=_count)
+    validation_size: int = setting(50, read=_count)
+    validation_steps: Steps = setting(Steps(10, 1), read=partial(_given, parse_steps))
+    temperature_steps: int = setting(1, read=_count)
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            if f.type == "int" and getattr(self, f.name) < 1:
-                raise UsageError(f"{f.name}: expected at least 1, got {getattr(self, f.name)}")
-        if min(self.mixed_sizes, default=1) < 1:
-            raise UsageError(f"mixed_sizes: expected at least 1 each, got {list(self.mixed_sizes)}")
-        for name in ("t_start", "t_end"):
-            if (heat := getattr(self, name)) is not None and not heat > 0:
-                raise UsageError(f"{name}: expected a temperature above 0, got {getattr(self, name)}")
+        read_settings(self)
 
     @property
     def judged(self) -> str:
@@ -91,7 +175,7 @@ class TrainConfig:
         """Give all fields that training goes by, for checkpoints and logs."""
         numbers = asdict(self)
         del numbers["temperature_steps"]
-        return {"method": self.method, **numbers}
+        return {"method": self.method, **numbers, "validation_steps": self.validation_steps.plain()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,23 +209,17 @@ class PpoConfig(TrainConfig):
 
     method: ClassVar[str] = "ppo"
 
-    learning_rate: float = 2e-4
-    critic_learning_rate: float = 2e-4
-    weight_decay: float = 0.0
-    discount: float = 0.9
-    trace: float = 0.9
-    clip: float = 0.25
-    passes: int = 10
-    minibatch: int = 1024
-    entropy: float = 0.0
-    gradient_norm: float = 1.0
-    reward: Literal["gain", "log_gain", "log_best", "root_best"] = "gain"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        known = ("gain", "log_gain", "log_best", "root_best")
-        if self.reward not in known:
-            raise UsageError(f"reward: expected one of {', '.join(known)}, got {self.reward!r}")
+    learning_rate: float = setting(2e-4, read=_number)
+    critic_learning_rate: float = setting(2e-4, read=_number)
+    weight_decay: float = setting(0.0, read=_number)
+    discount: float = setting(0.9, read=_number)
+    trace: float = setting(0.9, read=_number)
+    clip: float = setting(0.25, read=_number)
+    passes: int = setting(10, read=_count)
+    minibatch: int = setting(1024, read=_count)
+    entropy: float = setting(0.0, read=_number)
+    gradient_norm: float = setting(1.0, read=_number)
+    reward: str = setting("gain", read=partial(parse_choice, choices=("gain", "log_gain", *_SCALES[1:])))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,19 +246,12 @@ class EsConfig(TrainConfig):
 
     method: ClassVar[str] = "es"
 
-    population: int = 16
-    sigma: float = 0.05
-    learning_rate: float = 1e-2
-    momentum: float = 0.9
-    final_learning_rate: float = 0.1
-    fitness: Literal["best", "log_best", "root_best"] = "best"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.population < 2 or self.population % 2:
-            raise UsageError(f"population: expected an even number of at least 2, got {self.population}")
-        if self.fitness not in ("best", "log_best", "root_best"):
-            raise UsageError(f"fitness: expected best, log_best or root_best, got {self.fitness!r}")
+    population: int = setting(16, read=_even)
+    sigma: float = setting(0.05, read=_number)
+    learning_rate: float = setting(1e-2, read=_number)
+    momentum: float = setting(0.9, read=_number)
+    final_learning_rate: float = setting(0.1, read=_number)
+    fitness: str = setting("best", read=partial(parse_choice, choices=_SCALES))
 
 
 #: Fields of problems without presets: small rollouts, in units of each instance's own moves.
@@ -197,34 +268,28 @@ _OWN: dict[str, Any] = {
     "validate_every": 10,
 }
 
-#: Numbers that may be left open.
-_OR_NONE = ("unit", "t_start", "t_end")
-
 METHODS: dict[str, type[TrainConfig]] = {"ppo": PpoConfig, "es": EsConfig}
 
 
 def choose_config(
-    problem_package: str,
-    method: str,
-    preset: str,
-    path: str | None,
-    given: Mapping[str, Any],
-    options: Collection[str] = (),
+    problem_package: str, options: TrainOptions, path: str | None, names: Collection[str] = ()
 ) -> TrainConfig:
-    """Build a configuration: the problem's preset, then a file's fields, then `given` ones.
+    """Build a configuration: the problem's preset, then a file's fields, then those among the options.
 
-    A problem without presets, such as one in a file, starts from defaults of its own. `options` are names
-    that the file may have beside fields.
+    A problem without presets, such as one in a file, starts from defaults of its own. `names` are those that
+    the file may have beside fields.
 
     Raises
     ------
     UsageError, InputError
-        If there is no such method, preset or field.
+        If there is no such preset or field.
     """
-    config = load_preset(problem_package, method, preset)
+    config = load_preset(problem_package, options.method, options.preset)
     if path is not None:
-        config = load_config(path, config, options)
-    return replace(config, **{key: value for key, value in given.items() if value is not None})
+        config = load_config(path, config, names)
+    fields = settings_of(type(config)).keys() & vars(options).keys()
+    given = {name: getattr(options, name) for name in fields}
+    return replace(config, **{name: value for name, value in given.items() if value is not None})
 
 
 def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
@@ -233,10 +298,8 @@ def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
     Raises
     ------
     UsageError
-        If there is no such method or preset.
+        If there is no such preset.
     """
-    if method not in METHODS:
-        raise UsageError(f"expected one of {', '.join(METHODS)}, got {shown(method)}", option="method")
     try:
         files = list((resources.files(problem_package) / "presets").iterdir())
     except (ModuleNotFoundError, TypeError, AttributeError, OSError):  # a module, or no such folder
@@ -247,42 +310,23 @@ def load_preset(problem_package: str, method: str, preset: str) -> TrainConfig:
     return load_config(presets[name], METHODS[method]())
 
 
-def load_config(path: str | Path, base: ConfigT, options: Collection[str] = ()) -> ConfigT:
-    """Read a YAML file of fields over a base; keys in `options` are skipped.
+def load_config(path: str | Path, base: ConfigT, names: Collection[str] = ()) -> ConfigT:
+    """Read a YAML file of fields over a base; keys in `names` are skipped.
 
     Raises
     ------
     InputError
-        If it is no YAML, or names a field that there is not.
+        If it is no YAML, names a field that there is not, or has a value that cannot be.
     """
-    return replace(base, **_typed(read_yaml(str(path)), base, str(path), options))
-
-
-def _typed(
-    data: Mapping[Any, Any], base: TrainConfig, source: str, options: Collection[str]
-) -> dict[str, Any]:
-    """Check names and types of fields; YAML reads 1e-2 as text."""
-    known = {f.name: getattr(base, f.name) for f in fields(base)}
-    result: dict[str, Any] = {}
-    for key, value in data.items():
-        if key not in known:
-            if str(key).replace("_", "-") in options:
-                continue
-            beside = f", and the options {', '.join(options)}" if options else ""
-            raise InputError(f"there is no field {shown(key)}; there are {', '.join(known)}{beside}", source)
-        like = known[key]
-        if key in _OR_NONE and value is None:
-            pass
-        elif isinstance(like, float) or key in _OR_NONE:
-            try:
-                value = float(value)
-            except (TypeError, ValueError):
-                raise InputError(f"{key}: expected a number, got {shown(value)}", source) from None
-        elif isinstance(like, tuple):
-            if not isinstance(value, list) or not all(type(x) is int for x in value):
-                raise InputError(f"{key}: expected a list of whole numbers, got {shown(value)}", source)
-            value = tuple(value)
-        elif type(value) is not type(like):
-            raise InputError(f"{key}: expected {type(like).__name__}, got {shown(value)}", source)
-        result[str(key)] = value
-    return result
+    known, given = settings_of(type(base)), {}
+    for key, value in read_yaml(str(path)).items():
+        if key in known:
+            given[key] = value
+        elif str(key).replace("_", "-") not in names:
+            beside = f", and the options {', '.join(names)}" if names else ""
+            why = f"there is no field {shown(key)}; there are {', '.join(known)}{beside}"
+            raise InputError(why, str(path))
+    try:
+        return replace(base, **given)
+    except UsageError as error:
+        raise InputError(f"{error.option}: {error.message}", str(path)) from None

@@ -12,7 +12,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.train.config import EsConfig
 from nsa_cli.train.estimators import centred_ranks, search_gradient, shaped
-from nsa_cli.train.loop import Training, finite_like
+from nsa_cli.train.loop import Training
 
 
 @torch.no_grad()
@@ -33,9 +33,7 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
     velocity = torch.zeros_like(mean)  # [D]
     first, mine = 0, run.group.part(config.population)  # P' members are rolled out here
     if (state := run.begin(resume=resume)) is not None:
-        with run.restoring():
-            mean, velocity = (finite_like(mean, state[name]) for name in ("mean", "velocity"))
-        first = state["epoch"]
+        mean, velocity, first = state["mean"], state["velocity"], state["epoch"]
 
     for epoch in range(first, config.epochs):
         # Everything random in an epoch comes from (seed, epoch): a resumed run is the same run.
@@ -49,10 +47,10 @@ def train_es(run: Training, *, resume: bool = False) -> LearntPolicy:
         x = run.starts(instances, keys)
         members = stacked(policy, (mean + config.sigma * noise)[mine])
         energy, accepted = run.rollouts(
-            members, instances, x, keys, run.schedule, mine.stop - mine.start
+            members, instances, x, keys, run.schedule(), mine.stop - mine.start
         )  # [P', B]
         found = torch.stack([fitness_of(energy, config.fitness), accepted.sum(1).double().cpu()], 1)
-        fitness, moves = run.group.gather(found, config.population).T  # [P]
+        fitness, moves = run.group.gather(found).T  # [P]
         gradient = search_gradient(noise, centred_ranks(fitness).to(run.device), config.sigma)  # [D]
         velocity = config.momentum * velocity + gradient
         late = epoch >= config.epochs - config.epochs // 10

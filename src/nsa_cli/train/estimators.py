@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import torch
 from torch import Tensor
 
@@ -46,74 +44,49 @@ def clipped_loss(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
     return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).sum()
 
 
-class Targets(NamedTuple):
-    """Targets of an epoch's L transitions.
-
-    Attributes
-    ----------
-    log_prob : float64[L]
-        Log-probabilities of the moves when they were made.
-    possible : bool[L]
-        Moves that were not possible teach the policy nothing.
-    advantage, returns : float32[L]
-    """
-
-    log_prob: Tensor
-    possible: Tensor
-    advantage: Tensor
-    returns: Tensor
-
-    def at(self, rows: Tensor) -> Targets:
-        return Targets(*(part[rows] for part in self))
-
-
-class Losses(NamedTuple):
-    """Losses and diagnostics of a minibatch, or what a part of its rows adds to them; scalars.
-
-    Attributes
-    ----------
-    policy, value : float or Tensor[]
-    kl, clip_fraction, entropy : float
-        Approximate divergence from the policy that made the moves, share of clipped ratios, and the mean
-        of -log p as a sample of the entropy.
-    """
-
-    policy: Any
-    kl: float
-    clip_fraction: float
-    entropy: float
-    value: Any
-
-
 def losses(
-    log_prob: Tensor, values: Tensor, targets: Targets, count: int, clip: float, entropy: float
-) -> Losses:
-    """Compute what rows add to both losses of a minibatch; in loops: `kernels.gradients.surrogate`.
+    log_prob: Tensor,
+    old: Tensor,
+    possible: Tensor,
+    advantage: Tensor,
+    error: Tensor,
+    clip: float,
+    entropy: float,
+) -> tuple[Tensor, Tensor]:
+    """Add up the losses of both networks, and figures for the log, over transitions.
 
     Parameters
     ----------
-    log_prob : float64[R]
-    values : float32[R]
-    targets : Targets
-        Of the same transitions, advantages `normalised`.
-    count : int
-        M, rows of the minibatch: losses are means over all of them.
+    log_prob, old : float64[R]
+        Log-probabilities of the moves, now and when they were made.
+    possible : bool[R]
+        Moves that were not possible teach the policy nothing.
+    advantage : float32[R]
+        `normalised` over the minibatch.
+    error : float32[R]
+        Values less returns.
     clip : float
         epsilon.
     entropy : float
         Weight of the bonus: with -log p as a sample of the entropy, its gradient is the usual one.
+
+    Returns
+    -------
+    loss : float32[]
+        Neither network sees the other's part of it.
+    figures : float32[4]
+        Approximate divergence from the policy that made the moves, number of clipped ratios, -log p, and
+        squared errors.
     """
-    old, possible, advantage, returns = targets
     log_ratio = torch.where(possible, log_prob - old, 0.0).float()
-    loss = clipped_loss(log_ratio, advantage, clip) / count
     surprise = torch.where(possible, -log_prob, 0.0).float()
+    loss = clipped_loss(log_ratio, advantage, clip) + error.pow(2).sum()
     if entropy:
-        loss = loss - entropy * (log_ratio.exp() * surprise).sum() / count
+        loss = loss - entropy * (log_ratio.exp() * surprise).sum()
     with torch.no_grad():
         change = log_ratio.expm1()
-        clipped = change.abs().gt(clip).float()
-        kl, clips, seen = (float(each.sum()) / count for each in (change - log_ratio, clipped, surprise))
-    return Losses(loss, kl, clips, seen, (values - returns).pow(2).sum() / count)
+        figures = change - log_ratio, change.abs().gt(clip).float(), surprise, error.pow(2)
+        return loss, torch.stack([part.sum() for part in figures])
 
 
 def shaped(energy: Tensor, kind: str) -> Tensor:

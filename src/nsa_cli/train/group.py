@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
 import torch
-from torch import Tensor
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from nsa_cli.core.errors import NsaError, UsageError, shown
-from nsa_cli.core.launch import Launch, launch
-from nsa_cli.core.machine import cores
+from nsa_cli.core.machine import Launch, cores, launch
 
 #: How long a process waits for the others in a collective. They differ by the time of an epoch at most, and
 #: by that of compiling an own problem.
@@ -34,7 +35,14 @@ class GroupError(NsaError):
 
 
 class Group:
-    """A group of one process.
+    """The processes that a launcher has started with this one; a group of one by default.
+
+    Parameters
+    ----------
+    process : Launch, optional
+        This one among them.
+    backend : str
+        Of torch.distributed.
 
     Attributes
     ----------
@@ -42,12 +50,32 @@ class Group:
         Number of this process, from 0, and of all processes.
     threads : int
         Cores for this process.
+
+    Raises
+    ------
+    GroupError
+        If the others do not come; from its methods, if another process has ended.
     """
 
-    rank, size = 0, 1
+    def __init__(self, process: Launch | None = None, backend: str = "gloo") -> None:
+        self.rank, self.size, self.threads, self._attempt = 0, 1, cores(), 0
+        self._store: Any = None
+        if process is None:
+            return
+        from torch.distributed.distributed_c10d import PrefixStore
+        from torch.distributed.rendezvous import rendezvous
 
-    def __init__(self) -> None:
-        self.threads = cores()
+        self.rank, self.size, self._attempt = process.rank, process.size, process.attempt
+        self.threads = max(self.threads // process.local_size, 1)
+        with _collective():
+            lasting, _, _ = next(rendezvous("env://", timeout=_TIMEOUT))
+            # What the processes of an attempt that failed left in the store is not for this one.
+            self._store = PrefixStore(f"nsa attempt {process.attempt}", lasting)
+            #: Without the prefix that some versions of torch give each attempt.
+            self._lasting: Any = getattr(lasting, "underlying_store", lasting)
+            dist.init_process_group(
+                backend, store=self._store, rank=self.rank, world_size=self.size, timeout=_TIMEOUT
+            )
 
     @property
     def leads(self) -> bool:
@@ -62,145 +90,61 @@ class Group:
         rank = self.rank if rank is None else rank
         return slice(count * rank // self.size, count * (rank + 1) // self.size)
 
-    def gather(self, rows: Tensor, count: int) -> Tensor:
-        """Put the shares of all processes together, in order.
-
-        Parameters
-        ----------
-        rows : float64[n, …]
-            Those of ``part(count)``, on any device.
-        count : int
-            Rows of all processes.
-
-        Returns
-        -------
-        float64[count, …]
-            On the CPU, the same bits in every process.
-
-        Raises
-        ------
-        GroupError
-            If another process has ended, as in every collective.
-        """
-        return rows.cpu()
+    def gather(self, rows: Tensor) -> Tensor:
+        """Put the rows of all processes together, float64[n, …]: on the CPU, the same bits in each."""
+        if self._store is None:
+            return rows.cpu()
+        parts: list[Any] = [None] * self.size
+        with _collective():
+            dist.all_gather_object(parts, rows.cpu())
+        return torch.cat(parts)
 
     def sum(self, vector: Tensor) -> Tensor:
         """Sum a vector over all processes, in place; the same bits in every process."""
+        if self._store is not None:
+            with _collective():
+                dist.all_reduce(vector)
         return vector
+
+    def sum_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Sum gradients over all processes, in place; there need be none in some."""
+        if self._store is not None:
+            for parameter in parameters:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+            gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+            vector_to_parameters(self.sum(parameters_to_vector(gradients)), gradients)
 
     def share(self, data: bytes | None) -> bytes | None:
         """Give every process what the leading one has."""
-        return data
+        shared = [data]
+        if self._store is not None:
+            with _collective():
+                dist.broadcast_object_list(shared)
+        return shared[0]
 
     def begin(self) -> None:
         """Note that the training has begun: an attempt after this one goes on with it."""
-
-    @property
-    def begun(self) -> bool:
-        """Whether an earlier attempt of the same launch has begun this training."""
-        return False
-
-    def fails_first(self) -> bool:
-        """Tell the first process that asks from the others: it says why, and the others end quietly."""
-        return True
-
-    def largest(self, number: int) -> int:
-        """Give the largest of all processes' whole numbers."""
-        return int(self.gather(torch.full((1,), number, dtype=torch.float64), self.size).max())
-
-    def check_same(self, number: int) -> None:
-        """Insist on the same whole number, below 2**53, in all processes.
-
-        Raises
-        ------
-        NsaError
-            If they differ: rounding is another one on another kind of machine.
-        """
-        numbers = self.gather(torch.full((1,), number, dtype=torch.float64), self.size)
-        if (numbers != numbers[0]).any():
-            raise NsaError("processes have come to different policies; start them on machines of one kind")
-
-
-class LaunchedGroup(Group):
-    """A group that torchrun, or another launcher, has started.
-
-    Parameters
-    ----------
-    process : Launch
-    backend : str
-        Of torch.distributed.
-
-    Raises
-    ------
-    GroupError
-        If the others do not come.
-    """
-
-    def __init__(self, process: Launch, backend: str) -> None:
-        super().__init__()
-        import torch.distributed as dist
-        from torch.distributed.distributed_c10d import PrefixStore
-        from torch.distributed.rendezvous import rendezvous
-
-        self._dist, self._attempt = dist, process.attempt
-        self.threads = max(self.threads // process.local_size, 1)
-        self.rank, self.size = process.rank, process.size
-        with _collective():
-            lasting, _, _ = next(rendezvous("env://", timeout=_TIMEOUT))
-            # What the processes of an attempt that failed left in the store is not for this one.
-            self._store: Any = PrefixStore(f"nsa attempt {process.attempt}", lasting)
-            #: Without the prefix that some versions of torch give each attempt.
-            self._lasting: Any = getattr(lasting, "underlying_store", lasting)
-            dist.init_process_group(
-                backend, store=self._store, rank=self.rank, world_size=self.size, timeout=_TIMEOUT
-            )
-
-    def gather(self, rows: Tensor, count: int) -> Tensor:
-        shares = [self.part(count, rank) for rank in range(self.size)]
-        most = max(share.stop - share.start for share in shares)
-        padded = torch.zeros((most, *rows.shape[1:]), dtype=torch.float64)
-        padded[: len(rows)] = rows
-        parts = [torch.empty_like(padded) for _ in shares]
-        with _collective():
-            self._dist.all_gather(parts, padded)
-        return torch.cat([part[: s.stop - s.start] for part, s in zip(parts, shares, strict=True)])
-
-    def sum(self, vector: Tensor) -> Tensor:
-        with _collective():
-            self._dist.all_reduce(vector)
-        return vector
-
-    def share(self, data: bytes | None) -> bytes | None:
-        length = self.largest(-1 if data is None or not self.leads else len(data))
-        if length < 0:
-            return None
-        whole = torch.zeros(length, dtype=torch.uint8)
-        if self.leads and length:
-            whole = torch.frombuffer(bytearray(data or b""), dtype=torch.uint8)
-        with _collective():
-            self._dist.broadcast(whole, 0)
-        return whole.numpy().tobytes()
-
-    def begin(self) -> None:
-        if self.leads:
+        if self._store is not None and self.leads:
             with _collective():
                 self._lasting.set(_BEGUN, "1")
 
     @property
     def begun(self) -> bool:
+        """Whether an earlier attempt of the same launch has begun this training."""
         with _collective():
             return self._attempt > 0 and bool(self._lasting.check([_BEGUN]))
 
     def fails_first(self) -> bool:
+        """Tell the first process that asks from the others: it says why, and the others end quietly."""
         try:
-            return int(self._store.add("failed", 1)) == 1
+            return self._store is None or int(self._store.add("failed", 1)) == 1
         except RuntimeError:  # the store has ended with the process that kept it
             return True
 
-    def leave(self) -> None:
-        """End the group, which all processes do."""
-        with contextlib.suppress(RuntimeError):
-            self._dist.destroy_process_group()
+    def numbers(self, number: int) -> list[int]:
+        """Give every process the whole number, below 2**53, of each."""
+        return [int(x) for x in self.gather(torch.tensor([number], dtype=torch.float64))]
 
 
 @contextlib.contextmanager
@@ -222,13 +166,13 @@ def joined(device: str) -> Iterator[Group]:
     if (process := launch()) is None:
         yield Group()
         return
-    if not torch.distributed.is_available():
+    if not dist.is_available():
         raise UsageError("this build of torch has no torch.distributed; start one process")
     # Without NCCL there is no GPU either, and `choose_device` says so.
-    by_nccl = device.startswith("cuda") and torch.distributed.is_nccl_available()
-    group = LaunchedGroup(process, "cpu:gloo,cuda:nccl" if by_nccl and torch.cuda.is_available() else "gloo")
-    yield group
-    group.leave()  # not after an error: the others may be in a collective
+    by_nccl = device.startswith("cuda") and dist.is_nccl_available() and torch.cuda.is_available()
+    yield Group(process, "cpu:gloo,cuda:nccl" if by_nccl else "gloo")
+    with contextlib.suppress(RuntimeError):
+        dist.destroy_process_group()  # not after an error: the others may be in a collective
 
 
 @contextlib.contextmanager

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
+import hashlib
 import io
-import math
 import os
-import re
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,11 +21,10 @@ from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
-from nsa_cli.core.errors import InputError, UsageError, shown
+from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.machine import cores, source_version
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
-from nsa_cli.core.options import parse_steps
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
 from nsa_cli.io.atomic import write_bytes, write_text
@@ -42,9 +38,6 @@ from nsa_cli.train.config import TrainConfig
 from nsa_cli.train.estimators import shaped
 from nsa_cli.train.group import Group
 from nsa_cli.version import __version__
-
-#: Beginning of a row of the log.
-_EPOCH = re.compile(r"[0-9]{1,18},")
 
 #: Epochs without a gradient after which a training is ended.
 _IDLE = 10
@@ -185,18 +178,12 @@ class Training:
 
     # --- instances and rollouts ------------------------------------------------------------------
 
-    @property
-    def schedule(self) -> Schedule:
-        """Temperatures of a training rollout."""
-        return Schedule(self.config.steps, *self.temperatures)
-
-    @property
-    def temperatures(self) -> tuple[float, float]:
-        """First and last temperature of a rollout."""
+    def schedule(self, steps: int | None = None) -> Schedule:
+        """Temperatures of a rollout, by default one of the training."""
         first, last = self.config.t_start, self.config.t_end
         assert first is not None, "see train.compare.find_temperatures"
         assert last is not None, "see train.compare.find_temperatures"
-        return first, last
+        return Schedule(steps or self.config.steps, first, last)
 
     def instances(self, epoch: int) -> list[Instance]:
         """Draw the instances of an epoch, the same for the same seed."""
@@ -243,7 +230,8 @@ class Training:
             nothing = torch.zeros(members, 0, dtype=torch.float64)
             return nothing, nothing.long()
         starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
-        if (chains := self.chains(policy, everything, starts, streams, members)) is not None:
+        if (layout := self.layout(policy)) is not None:
+            chains = self.chains(layout, everything, starts, streams, members)
             chains.advance(schedule.temperatures(0, schedule.steps))
             best = torch.from_numpy(chains.state.best_energy / chains.scale)
             accepted = torch.from_numpy(chains.state.accepted)
@@ -252,40 +240,34 @@ class Training:
             streams_ = torch.from_numpy(streams).to(self.device)
             reference = TorchChains(self.operations, batch, policy, starts, streams_)
             run_chains(reference, schedule)
-            state = reference.state
-            best, accepted = state.best_energy / batch.scale, state.accepted
+            best, accepted = reference.state.best_energy / batch.scale, reference.state.accepted
         return self.losses(best, x.shape[1]).reshape(members, -1), accepted.reshape(members, -1)
 
     def losses(self, energy: Tensor, size: int) -> Tensor:
         """Compute training losses from normalised energies; see `Operations.losses`."""
         return torch.from_numpy(self.operations.losses(energy.cpu().numpy(), size)).to(energy.device)
 
+    def layout(self, policy: Policy) -> Any | None:
+        """Lay a policy out for the fused kernel; None where the policy or the device has none."""
+        if self.fused is None or not isinstance(policy, SlotPolicy | GaussianPolicy):
+            return None
+        weights = {key: value.detach().numpy() for key, value in policy.state_dict().items()}
+        return learnt(self.fused, policy.feature_set, weights)
+
     def chains(
         self,
-        policy: Policy,
+        layout: Any,
         instances: list[Instance],
         x: Tensor,
         keys: np.ndarray,
         members: int = 1,
         threads: int | None = None,
-    ) -> FusedChains | None:
-        """Start chains in the fused kernel; None where the policy or the device has none."""
-        if self.fused is None or not isinstance(policy, SlotPolicy | GaussianPolicy):
-            return None
-        weights = {key: value.detach().numpy() for key, value in policy.state_dict().items()}
-        layout = learnt(self.fused, policy.feature_set, weights)
-        if layout is None:
-            return None
-        arrays = self.fused.arrays(instances, self.config.unit)
-        return FusedChains(
-            self.fused,
-            arrays,
-            layout,
-            x.numpy(),
-            keys,
-            members=members,
-            threads=threads or self.threads,
-        )
+    ) -> FusedChains:
+        """Start chains in the fused kernel, which there is, by a policy's `layout`."""
+        fused = self.fused
+        assert fused is not None
+        arrays, threads = fused.arrays(instances, self.config.unit), threads or self.threads
+        return FusedChains(fused, arrays, layout, x.numpy(), keys, members=members, threads=threads)
 
     def keys(self, epoch: int, count: int) -> np.ndarray:
         """Random streams of an epoch's chains."""
@@ -304,11 +286,9 @@ class Training:
             self._validation = [self._validation_set(_VALIDATION + k, size) for k, size in enumerate(sizes)]
         scores = []
         for size, instances, x, keys in self._validation:
-            steps = parse_steps("validation_steps", config.validation_steps)
-            assert steps is not None
-            schedule = Schedule(steps.of(size), *self.temperatures)
+            schedule = self.schedule(config.validation_steps.of(size))
             mine, _ = self.rollouts(policy, instances, x, keys, schedule)
-            energy = self.group.gather(mine[0], config.validation_problems)
+            energy = self.group.gather(mine[0])
             scores.append(float(shaped(energy, config.judged).mean()) * config.validation_size / size)
         return sum(scores) / len(scores)
 
@@ -332,7 +312,10 @@ class Training:
         due = (epoch + 1) % self.config.validate_every == 0 or epoch + 1 == self.config.epochs
         if due:
             row["validation"] = score = self.validate(policy)
-            self.group.check_same(_checksum(policy))
+            if len(set(self.group.numbers(_checksum(policy)))) > 1:  # rounding on another kind of machine
+                raise NsaError(
+                    "processes have come to different policies; start them on machines of one kind"
+                )
             if score < self.best_score:
                 self.best_score = score
                 if leads:
@@ -342,7 +325,7 @@ class Training:
         if leads:
             self._log(row)
         self.on_epoch(row)
-        self.stopped = self.group.largest(int(self.asked_to_stop()))
+        self.stopped = max(self.group.numbers(int(self.asked_to_stop())))
         if leads and (self.stopped or due):
             self.save_state(epoch + 1, state)
         if leads and self.stopped and not self.out.exists():
@@ -383,30 +366,22 @@ class Training:
 
     def _log(self, row: Mapping[str, Any]) -> None:
         columns = ["epoch", "seconds", *sorted(set(row) - {"epoch", "seconds", "validation"}), "validation"]
-        text = io.StringIO()
-        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        cells = (row.get(column, "") for column in columns)
         try:
             with self.log_path.open("a", newline="", encoding="utf-8") as file:
-                if not file.tell():
-                    writer.writeheader()
-                writer.writerow({key: f"{x:.6g}" if isinstance(x, float) else x for key, x in row.items()})
-                file.write(text.getvalue())
+                head = "" if file.tell() else ",".join(columns) + "\n"
+                file.write(
+                    head + ",".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells) + "\n"
+                )
         except OSError as error:
             raise UsageError(f"{self.log_path}: cannot be written: {error.strerror or error}") from None
 
     def save_state(self, epoch: int, state: Mapping[str, Any]) -> None:
-        """Write the state to resume from, whole or not at all."""
-        kept = {
-            "epoch": epoch,
-            "seed": self.seed,
-            "config": self.config.to_dict(),
-            "best_score": self.best_score,
-            "seconds": self.seconds,
-            **state,
-        }
+        """Write the state to resume from, whole or not at all, behind a hash of it."""
+        kept = {"epoch": epoch, "of": self._mine(), "best_score": self.best_score, "seconds": self.seconds}
         data = io.BytesIO()
-        torch.save(kept, data)
-        write_bytes(self.state_path, data.getvalue())
+        torch.save({**kept, **state}, data)
+        write_bytes(self.state_path, hashlib.sha256(data.getvalue()).digest() + data.getvalue())
 
     def load_state(self, data: bytes) -> dict[str, Any]:
         """Take over a state to resume from; running no code from it.
@@ -414,52 +389,28 @@ class Training:
         Raises
         ------
         InputError
-            If it is damaged, or belongs to another training.
+            If it is not what was written, or belongs to another training.
         """
-        try:
-            state: dict[str, Any] = torch.load(io.BytesIO(data), map_location=self.device, weights_only=True)
-            epochs = state["config"]["epochs"]
-            mine = {**self.config.to_dict(), "epochs": epochs}
-            same = bool(state["config"] == mine and state["seed"] == self.seed)
-            epoch, seconds, score = state["epoch"], state["seconds"], state["best_score"]
-            kinds = [type(epochs), type(epoch), type(seconds), type(score)] == [int, int, float, float]
-            good = kinds and 0 <= epoch <= epochs and 0 <= seconds < math.inf and -math.inf < score
-        except Exception as error:
-            raise self.damaged_state(type(error).__name__) from None
-        if not same:
-            why = "belongs to a training with another configuration or seed"
-            raise InputError(why, str(self.state_path))
-        if not good:
-            raise self.damaged_state("an epoch, a time or a score out of range")
-        self.best_score, self.seconds_before = float(score), float(seconds)
+        if hashlib.sha256(data[32:]).digest() != data[:32]:
+            raise InputError("is no training state; delete it to begin again", str(self.state_path))
+        state: dict[str, Any] = torch.load(io.BytesIO(data[32:]), map_location=self.device, weights_only=True)
+        if state["of"] != self._mine():
+            why = "belongs to a training with another configuration, seed or version"
+            raise InputError(f"{why}; go on as it began, or delete it to begin again", str(self.state_path))
+        self.best_score, self.seconds_before = state["best_score"], state["seconds"]
         return state
 
-    def damaged_state(self, why: str) -> InputError:
-        """Make the error of a state that cannot be gone on from."""
-        return InputError(
-            f"is no training state ({shown(why)}); delete it to begin again", str(self.state_path)
-        )
-
-    @contextlib.contextmanager
-    def restoring(self) -> Iterator[None]:
-        """Context in which a state is taken over; what does not fit is an error of its file.
-
-        Raises
-        ------
-        InputError
-            In that case.
-        """
-        try:
-            yield
-        except Exception as error:  # whatever a tampered state makes torch raise
-            raise self.damaged_state(type(error).__name__) from None
+    def _mine(self) -> list[Any]:
+        """What a training is known by; there may be more epochs when it goes on."""
+        return [{**self.config.to_dict(), "epochs": None}, self.seed, __version__]
 
     def _cut_log(self, epoch: int) -> None:
         """Drop rows of epochs that will be done again."""
         if self.log_path.is_file():
             text = read_bytes(self.log_path).decode(errors="replace")
             head, *rows = text.splitlines() or [""]
-            kept = [row for row in rows if _EPOCH.match(row) and int(row.split(",")[0]) <= epoch]
+            done = {str(k + 1) for k in range(epoch)}
+            kept = [row for row in rows if "," in row and row.split(",")[0] in done]
             write_text(self.log_path, "\n".join([head, *kept, ""]) if kept else "")
 
 
@@ -475,44 +426,3 @@ class _ValidationSet(NamedTuple):
 def _checksum(policy: LearntPolicy) -> int:
     """Hash a policy's weights to 32 bits."""
     return zlib.crc32(b"".join(p.detach().cpu().numpy().tobytes() for p in policy.parameters()))
-
-
-def finite_like(like: Tensor, value: Any) -> Tensor:
-    """Insist on a tensor of finite numbers that has the shape and the type of another.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
-    if not isinstance(value, Tensor) or value.shape != like.shape or value.dtype != like.dtype:
-        raise ValueError("another shape or type")
-    if not value.isfinite().all():
-        raise ValueError("numbers that are not finite")
-    return value
-
-
-def check_like(like: Any, value: Any) -> None:
-    """Insist on nested data of the form of another: the same keys and values, and tensors as `finite_like`.
-
-    Where `like` has nothing yet, as the notes of an optimiser, anything may be.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
-    if isinstance(like, Tensor):
-        finite_like(like, value)
-    elif isinstance(like, dict):
-        if not isinstance(value, dict) or (like and set(value) != set(like)):
-            raise ValueError("other keys")
-        for key, part in like.items():
-            check_like(part, value[key])
-    elif isinstance(like, list):
-        if not isinstance(value, list) or len(value) != len(like):
-            raise ValueError("another length")
-        for mine, theirs in zip(like, value, strict=True):
-            check_like(mine, theirs)
-    elif type(like) is not type(value) or like != value:  # 0.0 is False, but not to an optimiser
-        raise ValueError("another value")

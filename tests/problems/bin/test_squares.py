@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nsa_cli as nsa
-from nsa_cli.cli.main import exit_code
 from nsa_cli.core.errors import InputError, UsageError
 
 from helpers import draws_of, random_instances
@@ -103,18 +102,6 @@ def test_what_is_shown_of_a_run_is_numbers_of_bins():
     early = solve(instance, steps=3000, init="singletons", target=best.objective + 3)
     assert early.stop_reason == "target"
     assert early.objective <= best.objective + 3
-
-
-def test_hastings_ratio_is_refused_where_a_bin_cannot_be_opened_again(tmp_path, capsys):
-    """In one line; unless it is asked for, the paper's is taken."""
-    (instance,) = random_instances(BIN, 20, 1)
-    with pytest.raises(UsageError, match=r"acceptance: .* squares .*; use neighbourhood='paper'"):
-        solve(instance, neighbourhood="squares", acceptance="hastings")
-    assert solve(instance, acceptance="hastings").policy == "bin-es-bins"
-    file = tmp_path / "i.json"
-    file.write_text(json.dumps({"weights": [1, 2], "capacity": 3}))
-    assert exit_code(["solve", str(file), "--neighbourhood", "squares", "--acceptance", "hastings"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_neighbourhoods_that_do_not_go_with_a_policy_or_a_problem_are_refused(tmp_path):

@@ -73,8 +73,6 @@ def _options_of(function: Any) -> dict[str, Any]:
         options |= _INNER
     if function.checked:
         options["boundscheck"] = True
-    if function.reordered:
-        options["fastmath"] = {"reassoc", "contract", "nsz"}
     return options
 
 

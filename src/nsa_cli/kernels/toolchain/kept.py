@@ -1,26 +1,123 @@
-"""Machine code that is compiled on this machine, and kept in the private folder of `disk_cache`.
+"""Machine code that is compiled on this machine, and kept in a private folder of the disk.
 
 That is the code of own problems; where the library has none (`nsa_cli.kernels.toolchain.library`), also that
 of built-in ones. A kernel is known by its name, which has hashes of its sources and of a user's functions in
-it, and by the processor. It is kept only if another process can run it: where those hashes cover all that was
-compiled in, no address of this process is in the code, and it calls nothing but the C library. No pickle is
-read; a file that is not what was written is as none.
+it, and by the processor. It is kept only if another process can run it: where those hashes cover all that
+was compiled in, no address of this process is in the code, and it calls nothing but the C library.
+
+What is read from the folder is executed. So it must be the user's own, with nobody else able to write to it
+or to a folder above it; no pickle is read, and a file that is empty, cut or garbled is as none, and is made
+again.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import ctypes
 import ctypes.util
 import hashlib
+import os
+import shutil
+import stat
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from nsa_cli.kernels import calls, compiled
-from nsa_cli.kernels.toolchain.disk_cache import cache_folder, read_checked, write_checked
+from nsa_cli.kernels.toolchain.sources import digest_of, rooms
+
+#: Folders of other versions are dropped when unused for this long, in seconds.
+_KEEP = 30 * 24 * 3600
+
+#: Bytes of the hash in front of each file.
+_HASH = hashlib.sha256().digest_size
+
+
+@cache
+def cache_folder() -> Path:
+    """Writable folder of this version's compiled kernels; this process's own where there is none to trust.
+
+    It is named by a hash of all kernels' sources: whatever is edited, what is old goes together.
+    """
+    digest = hashlib.sha256(metadata.version("numba").encode())
+    digest.update("".join(map(digest_of, rooms())).encode())
+    for parent in _parents():
+        folder = parent / f"kernels-{digest.hexdigest()[:16]}"
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder = folder.resolve()
+            if not is_private(folder):
+                continue
+            os.utime(folder)
+        except OSError:
+            continue
+        _drop_old(parent)
+        return folder
+    alone = tempfile.mkdtemp(prefix="nsa-kernels-")
+    atexit.register(shutil.rmtree, alone, ignore_errors=True)
+    return Path(alone)
+
+
+def _parents() -> Iterator[Path]:
+    """Folders that may hold it."""
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(chosen):  # others are to be ignored, says the XDG specification
+        yield Path(chosen) / "nsa"
+    else:
+        with contextlib.suppress(RuntimeError):  # neither HOME nor an entry for this user
+            yield Path.home() / ".cache" / "nsa"
+    yield Path(tempfile.gettempdir()) / f"nsa-{os.getuid()}"
+
+
+def is_private(folder: Path) -> bool:
+    """Tell whether nobody but this user, or root, can put anything into a folder, given without links.
+
+    In a folder with the sticky bit, such as ``/tmp``, others cannot rename what is not theirs.
+    """
+    own = folder.lstat()
+    if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.getuid() or own.st_mode & 0o022:
+        return False
+    above = [parent.lstat() for parent in folder.parents]
+    return all(
+        s.st_uid in (0, os.getuid()) and (not s.st_mode & 0o022 or s.st_mode & stat.S_ISVTX) for s in above
+    )
+
+
+def _drop_old(parent: Path) -> None:
+    for folder in parent.glob("kernels-*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_mtime < time.time() - _KEEP:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_checked(path: Path) -> bytes | None:
+    """Read a file that `write_checked` wrote; None if it cannot be read, or is not what was written."""
+    with contextlib.suppress(OSError):
+        content = path.read_bytes()
+        if hashlib.sha256(content[_HASH:]).digest() == content[:_HASH]:
+            return content[_HASH:]
+    return None
+
+
+def write_checked(path: Path, content: bytes) -> None:
+    """Write a file with its hash in front, whole or not at all; none where the disk has no room."""
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+
 
 #: Called once in a process, before the first kernel is compiled, with whether it is an own problem's: there
 #: is something to wait for.
@@ -72,7 +169,7 @@ def code_of(
 
     check_installed("numba", "this machine, for which no machine code came with nsa,")
     keeps = owner is None or owner.kept
-    if keeps and (found := _read(_path(name))) is not None:
+    if keeps and (found := read_checked(_path(name))) is not None:
         head, _, code = found.partition(b"\n")
         returns = head.decode()
         return load(f"{name}.{returns}", code), returns
@@ -99,7 +196,7 @@ def tell(*, own: bool) -> None:
 
 def is_known(owner: Owner, mark: str) -> bool:
     """Tell whether `note` was called with a mark: in this process, or any if the owner's code is kept."""
-    return (owner, mark) in _noted or (owner.kept and _read(_mark(owner, mark)) is not None)
+    return (owner, mark) in _noted or (owner.kept and read_checked(_mark(owner, mark)) is not None)
 
 
 def note(owner: Owner, mark: str) -> None:
@@ -116,13 +213,6 @@ _left: set[Owner | None] = set()
 
 def _mark(owner: Owner, mark: str) -> Path:
     return _path(f"{mark} {owner.digest}")
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return read_checked(path)
-    except (OSError, ValueError):
-        return None
 
 
 @cache
@@ -145,8 +235,7 @@ def _compiled(kernel: Any, name: str, arguments: Sequence[Any], parts: int) -> t
     from nsa_cli.kernels.toolchain.compiler import holds_addresses, lowered, outside
 
     module, returns = lowered(kernel, name, arguments, parts)
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    machine = target.create_target_machine(
+    machine = _target().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, reloc="pic"
     )
     alone = not holds_addresses(module) and all(_is_of_library(called) for called in outside(module))

@@ -15,18 +15,41 @@ import hashlib
 import json
 import os
 import platform
+import re
 import struct
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nsa_cli.kernels.toolchain import kept
-from nsa_cli.kernels.toolchain.processor import features
 from nsa_cli.kernels.toolchain.sources import PACKAGE, digest_of_modules
+
+#: Where macOS keeps names of features, and where they differ from those of Linux.
+_KEYS = ("machdep.cpu.features", "machdep.cpu.leaf7_features", "machdep.cpu.extfeatures")
+_OTHER_NAMES = {"lzcnt": "abm", "avx1.0": "avx"}
+
+
+@cache
+def features() -> frozenset[str]:
+    """Names of the processor's features, as Linux has them; none where the system does not tell."""
+    try:
+        if sys.platform == "darwin":
+            words = subprocess.run(
+                ["sysctl", "-n", *_KEYS], capture_output=True, text=True, check=False
+            ).stdout
+        else:
+            told = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+            words = told[1] if told else ""
+    except OSError:
+        return frozenset()
+    return frozenset(_OTHER_NAMES.get(word, word) for word in words.lower().split())
+
 
 #: Where the libraries are, and the file with a hash of each.
 FOLDER, HASHES = PACKAGE / "kernels" / "libraries", "hashes.json"
@@ -126,14 +149,6 @@ def flatten(value: Any, key: list[Any], numbers: list[int]) -> None:
             numbers.append(int(value or 0) if letter else 0)
 
 
-def parts_of(arguments: Sequence[Any]) -> int:
-    """Count the parts of arguments."""
-    numbers: list[int] = []
-    for argument in arguments:
-        flatten(argument, [], numbers)
-    return len(numbers)
-
-
 def name_of(function: Callable[..., Any], types: Sequence[Any]) -> str:
     """Name a kernel for types of arguments, as it is written now."""
     spelt = [f"{x.__module__}.{x.__qualname__}" if isinstance(x, type) else str(x) for x in types]
@@ -158,15 +173,27 @@ def code_for(kernel: Any, arguments: Sequence[Any]) -> tuple[Callable[[list[int]
     if key not in kernel.code:
         with _lock:  # chains run in threads
             if key not in kernel.code:
-                kernel.code[key] = find(kernel, key, arguments)
+                kernel.code[key] = find(kernel, key, arguments, len(numbers))
     return kernel.code[key], numbers
 
 
 _lock = Lock()
 
 
-def find(kernel: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callable[[list[int]], Any]:
-    """Find the code of a kernel in the library; where it has none, compile it."""
+def find(
+    kernel: Any, types: Sequence[Any], arguments: Sequence[Any], parts: int
+) -> Callable[[list[int]], Any]:
+    """Find the code of a kernel in the library; where it has none, compile it.
+
+    Parameters
+    ----------
+    kernel : nsa_cli.kernels.jit.Kernel
+    types : sequence
+        What the types of the arguments are told by, see `flatten`.
+    arguments : sequence
+    parts : int
+        Of all arguments.
+    """
     name, owner = name_of(kernel.py_func, types), _owner(types)
     if owner is None and _choice() != "jit" and (shipped := _shipped(name)) is not None:
         return shipped
@@ -174,7 +201,8 @@ def find(kernel: Any, types: Sequence[Any], arguments: Sequence[Any]) -> Callabl
         from nsa_cli.core.errors import UsageError
 
         raise UsageError(f"NSA_KERNELS=shipped: there is no machine code {name}")
-    return caller(name, *kept.code_of(owner, kernel, name, arguments, parts_of(arguments)))
+
+    return caller(name, *kept.code_of(owner, kernel, name, arguments, parts))
 
 
 @cache

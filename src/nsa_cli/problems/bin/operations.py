@@ -113,10 +113,6 @@ class SquaresOperations(DiscreteOperations[BinInstance, SquaresBatch]):
         y = x.scatter(1, move.item, move.target)
         return y.scatter(1, move.other, torch.where(move.swaps, move.source, y.gather(1, move.other)))
 
-    def reverse(self, batch: SquaresBatch, x: Tensor, action: Action) -> Action:
-        move = _move(batch, x, action)
-        return action[0], torch.where(move.swaps, action[1][:, None], move.source)[:, 0]
-
     def allowed(self, batch: SquaresBatch, x: Tensor, chosen: Action) -> Tensor:
         """Any item; then bins in use with room for it, and items in other bins that it can swap with."""
         if not chosen:

@@ -34,9 +34,6 @@ class KnapsackOperations(DiscreteOperations[KnapsackInstance, KnapsackBatch]):
         item = action[0][:, None]
         return x.scatter(1, item, ~x.gather(1, item))
 
-    def reverse(self, batch: KnapsackBatch, x: Tensor, action: Action) -> Action:
-        return action
-
     def allowed(self, batch: KnapsackBatch, x: Tensor, chosen: Action) -> Tensor:
         """Items that can leave, and items that still fit."""
         free = batch.capacity - (batch.weights * x).sum(1)

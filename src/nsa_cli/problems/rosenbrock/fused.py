@@ -23,7 +23,7 @@ def pack(instances: Sequence[RosenbrockInstance], unit: float | None = None) -> 
 
 def workspace(x: Any) -> Work:
     """Allocate what a thread needs for one chain at a time."""
-    return Work(*(np.zeros(len(x)) for _ in range(4)))
+    return Work(*(np.zeros(len(x)) for _ in range(3)))
 
 
 fused = Fused(

@@ -27,9 +27,6 @@ class RosenbrockOperations(ContinuousOperations[RosenbrockInstance, RosenbrockBa
     def apply(self, batch: RosenbrockBatch, x: Tensor, action: Action) -> Tensor:
         return x + action[0]
 
-    def reverse(self, batch: RosenbrockBatch, x: Tensor, action: Action) -> Action:
-        return (-action[0],)
-
     def observe(self, batch: RosenbrockBatch, x: Tensor, temperature: Tensor) -> Tensor:
         """The point itself."""
         return x.float()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,28 +98,26 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
 
 @variant(hooks.propose, batch=UserArrays, policy=Uniform)
 def _propose_uniformly(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
     data, counts = data_of(batch, row, work.scratch), batch.counts[batch.which[row]]
     kind = kind_of_move(batch.kinds, at)
     code = batch.rules.propose(kind, data, work.x, counts, np.int64(-1), at)
     if code < 0:
-        return (np.int64(-1), np.int64(-1)), -np.inf
-    return (code, kind), 0.0
+        return (np.int64(-1), np.int64(-1)), False
+    return (code, kind), True
 
 
 @variant(hooks.propose, batch=UserArrays, policy=Learnt)
 def _propose_learnt(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
     data, counts = data_of(batch, row, work.scratch), batch.counts[batch.which[row]]
     kind = kind_of_move(batch.kinds, at)
-    code, log_probability = batch.rules.propose_learnt(
-        kind, data, work.x, counts, temperature, policy, member, work, at
-    )
+    code = batch.rules.propose_learnt(kind, data, work.x, counts, temperature, policy, member, work, at)
     if code < 0:
-        return (np.int64(-1), np.int64(-1)), -np.inf
-    return (code, kind), log_probability - math.log(batch.kinds)
+        return (np.int64(-1), np.int64(-1)), False
+    return (code, kind), True
 
 
 @variant(hooks.energy, batch=UserArrays)

@@ -322,7 +322,7 @@ def _proposing_learnt(choices: _MoveChoices, look: Any, network: int) -> Any:
     def propose(
         data: Any, x: Any, counts: Any, heat: Any, policy: Any, member: Any, work: Any, at: Any
     ) -> Any:
-        code, log_probability = np.int64(0), 0.0
+        code = np.int64(0)
         needs, space = work.needs, work.slot
         blocks = space.sums.shape[0]
         for s in range(count):
@@ -332,13 +332,11 @@ def _proposing_learnt(choices: _MoveChoices, look: Any, network: int) -> Any:
                 space.floor[h] = -weights.bias[member, h]
             sum_features(work.seen, work.shifts, weights.first[member], space.sums, 0, blocks)
             largest = score_sums(space.sums, space.floor, weights.second[member], space.logits, 0, blocks)
-            draw = uniform(at, first + s)
-            choice = slots.choose_allowed(space, largest, needs, 0, draw, policy.mode, np.int64(-1))
-            if choice.index < 0:
-                return np.int64(-1), -np.inf
-            code |= choice.index << (s * CHOICE_BITS)
-            log_probability += choice.log_probability
-        return code, log_probability
+            choice = slots.choose_allowed(space, largest, needs, 0, uniform(at, first + s), policy.mode)
+            if choice < 0:
+                return np.int64(-1)
+            code |= choice << (s * CHOICE_BITS)
+        return code
 
     return _called(propose)
 

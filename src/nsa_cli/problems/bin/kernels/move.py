@@ -132,7 +132,7 @@ def sum_items(policy: Any, packing: Any, member: int, begin: int, end: int) -> N
 
 
 @inlined
-def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float, given: int) -> Any:
+def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float) -> Any:
     """Choose an item by two features and the temperature."""
     slot, items = packing.item, len(packing.bin_of)
     first, bias = policy.item.first[member], policy.item.bias[member]
@@ -143,7 +143,7 @@ def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float, giv
         if items < len(slot.logits):
             forbid_from(slot.logits, items)
         slots.weigh(slot, largest)
-    return slots.draw(slot, u, policy.mode, given)
+    return slots.draw(slot, u, policy.mode)
 
 
 @variant(hooks.store, batch=(BinBatch, SquaresBatch))
@@ -201,34 +201,32 @@ def _compute_features(batch: Any, policy: Any, work: Any, row: int, member: int)
 
 @variant(hooks.propose, batch=BinBatch, policy=Uniform)
 def _propose_uniformly(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
     packing = work.packing
-    item = slots.choose_among(len(packing.bin_of), uniform(at, 0), given[0])
-    weight, own = batch.weights[row, item.index], packing.bin_of[item.index]
+    item = np.int64(uniform(at, 0) * len(packing.bin_of))
+    weight, own = batch.weights[row, item], packing.bin_of[item]
     kept, packing.needs[own] = packing.needs[own], slots.NEVER
-    target = slots.choose_uniformly(packing.needs, -weight, uniform(at, 1), given[1])
+    target = slots.choose_uniformly(packing.needs, -weight, uniform(at, 1))
     packing.needs[own] = kept
-    return (item.index, target.index), item.log_probability + target.log_probability
+    return (item, target), item >= 0 and target >= 0
 
 
 @variant(hooks.propose, batch=BinBatch, policy=Paper)
-def _propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
-) -> Any:
+def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any) -> Any:
     packing, slot, mode, heat = work.packing, work.bin, policy.mode, np.float32(temperature)
-    item = draw_item(policy, packing, member, heat, uniform(at, 0), given[0])
+    item = draw_item(policy, packing, member, heat, uniform(at, 0))
 
-    weight, own = batch.weights[row, item.index], packing.bin_of[item.index]
+    weight, own = batch.weights[row, item], packing.bin_of[item]
     first, bias = policy.bin.first[member], policy.bin.bias[member]
     for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + first[0, h] * packing.seen[0, item.index] + first[2, h] * heat)
+        slot.floor[h] = -(bias[h] + first[0, h] * packing.seen[0, item] + first[2, h] * heat)
     second, blocks = policy.bin.second[member], slot.sums.shape[0]
     largest = score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
     kept, packing.needs[own] = packing.needs[own], slots.NEVER
-    target = slots.choose_allowed(slot, largest, packing.needs, -weight, uniform(at, 1), mode, given[1])
+    target = slots.choose_allowed(slot, largest, packing.needs, -weight, uniform(at, 1), mode)
     packing.needs[own] = kept
-    return (item.index, target.index), item.log_probability + target.log_probability
+    return (item, target), item >= 0 and target >= 0
 
 
 @variant(hooks.energy, batch=BinBatch)
@@ -270,8 +268,3 @@ def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, 
         block = item // LANES
         sum_items(policy, packing, member, block, block + 1)
         item = packing.after[item]
-
-
-@variant(hooks.reverse, work=Work)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    return action[0], work.packing.bin_of[action[0]]

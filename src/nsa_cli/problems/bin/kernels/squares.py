@@ -119,33 +119,31 @@ def _weigh(work: Any, weight: float, room: float, heat: float) -> None:
 
 @variant(hooks.propose, batch=SquaresBatch, policy=Uniform)
 def _propose_uniformly(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
-    item = slots.choose_among(len(work.packing.bin_of), uniform(at, 0), given[0])
-    weight = batch.weights[row, item.index]
-    _fit(work, item.index, weight)
-    other = slots.choose_uniformly(work.now, -weight, uniform(at, 1), given[1])
-    return (item.index, other.index), item.log_probability + other.log_probability
+    item = np.int64(uniform(at, 0) * len(work.packing.bin_of))
+    weight = batch.weights[row, item]
+    _fit(work, item, weight)
+    other = slots.choose_uniformly(work.now, -weight, uniform(at, 1))
+    return (item, other), item >= 0 and other >= 0
 
 
 @variant(hooks.propose, batch=SquaresBatch, policy=Squares)
-def _propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
-) -> Any:
+def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any) -> Any:
     heat = np.float32(0.25 * math.log(max(temperature, 1e-30)))
-    item = move.draw_item(policy, work.packing, member, heat, uniform(at, 0), given[0])
+    item = move.draw_item(policy, work.packing, member, heat, uniform(at, 0))
 
-    weight, slot, blocks = batch.weights[row, item.index], work.other, work.other.sums.shape[0]
-    _fit(work, item.index, weight)
+    weight, slot, blocks = batch.weights[row, item], work.other, work.other.sums.shape[0]
+    _fit(work, item, weight)
     first, bias = policy.other.first[member], policy.other.bias[member]
-    seen, room = work.packing.seen[0, item.index], work.packing.seen[1, item.index]
+    seen, room = work.packing.seen[0, item], work.packing.seen[1, item]
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + first[0, h] * seen + first[1, h] * room + first[2, h] * heat)
     _weigh(work, seen, room, np.float32(max(temperature, 1e-30)))
     second = policy.other.second[member]
     largest = _score(work.seen, first[3:6], slot.floor, second, slot.logits, blocks)
-    other = slots.choose_allowed(slot, largest, work.now, -weight, uniform(at, 1), policy.mode, given[1])
-    return (item.index, other.index), item.log_probability + other.log_probability
+    other = slots.choose_allowed(slot, largest, work.now, -weight, uniform(at, 1), policy.mode)
+    return (item, other), item >= 0 and other >= 0
 
 
 @variant(hooks.energy, batch=SquaresBatch)
@@ -207,10 +205,3 @@ def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, 
         block = item // LANES
         move.sum_items(policy, packing, member, block, block + 1)
         item = packing.after[item]
-
-
-@variant(hooks.reverse, work=Work)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    item, other = action
-    size = len(work.packing.bin_of)
-    return item, other if other >= size else work.packing.bin_of[item]

@@ -131,23 +131,21 @@ def _sum(policy: Any, work: Any, member: int, begin: int, end: int) -> None:
 
 @variant(hooks.propose, batch=KnapsackBatch, policy=Uniform)
 def _propose_uniformly(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
-    choice = slots.choose_uniformly(work.needs, work.free[0], uniform(at, 0), given[0])
-    return (choice.index, np.int64(0)), choice.log_probability
+    item = slots.choose_uniformly(work.needs, work.free[0], uniform(at, 0))
+    return (item, np.int64(0)), item >= 0
 
 
 @variant(hooks.propose, batch=KnapsackBatch, policy=_LEARNT)
-def _propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
-) -> Any:
+def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any) -> Any:
     slot, room = work.slot, work.free[0]
     common(batch, policy, slot.floor, row, member, room, np.float32(temperature))
     changed, largest = slots.update_scores(slot, policy.item.second[member])
     if changed:  # the room and what items need change with the sums only
         slots.weigh_allowed(slot, largest, work.needs, room)
-    choice = slots.draw_allowed(slot, work.needs, room, uniform(at, 0), policy.mode, given[0])
-    return (choice.index, np.int64(0)), choice.log_probability
+    item = slots.draw_allowed(slot, work.needs, room, uniform(at, 0), policy.mode)
+    return (item, np.int64(0)), item >= 0
 
 
 @generic
@@ -202,11 +200,6 @@ def _update_features(batch: Any, policy: Any, work: Any, row: int, member: int, 
     work.seen[0, changed] = work.inside[changed]
     block = changed // LANES
     _sum(policy, work, member, block, block + 1)
-
-
-@variant(hooks.reverse, work=Work)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    return action
 
 
 @variant(hooks.store, batch=KnapsackBatch)

@@ -1,6 +1,6 @@
 """Hooks of Rosenbrock's function; see `nsa_cli.problems.rosenbrock.operations`.
 
-An action is the step in ``work.step``: (0, 1) makes it, (0, -1) takes it back.
+The only action is the step in ``work.step``.
 """
 
 from __future__ import annotations
@@ -48,14 +48,13 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    x, before : float64[D]
-        The point, and the one before the last step.
+    x : float64[D]
+        The point.
     step, sigma : float64[D]
         The proposed step, and the standard deviations where it starts.
     """
 
     x: NDArray[np.float64]
-    before: NDArray[np.float64]
     step: NDArray[np.float64]
     sigma: NDArray[np.float64]
 
@@ -67,17 +66,11 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
 
 
 @variant(hooks.propose, batch=RosenbrockBatch)
-def _propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
-) -> Any:
+def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any) -> Any:
     spread(policy, work, member)
-    density = 0.0
     for d in range(len(work.x)):
-        if given[0] < 0:
-            work.step[d] = work.sigma[d] * quantile(uniform(at, d))
-        z = work.step[d] / work.sigma[d]
-        density -= 0.5 * z * z + math.log(work.sigma[d])
-    return (np.int64(0), np.int64(1)), density
+        work.step[d] = work.sigma[d] * quantile(uniform(at, d))
+    return (np.int64(0), np.int64(0)), True
 
 
 @generic
@@ -132,16 +125,7 @@ def _term(a: float, b: float, left: float, right: float) -> float:
 @variant(hooks.apply, batch=RosenbrockBatch)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     for d in range(len(work.x)):
-        if action[1] > 0:
-            work.before[d] = work.x[d]
-            work.x[d] += work.step[d]
-        else:
-            work.x[d] = work.before[d]  # not x - step, which is not where it came from
-
-
-@variant(hooks.reverse, work=Work)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    return np.int64(0), np.int64(-1)
+        work.x[d] += work.step[d]
 
 
 @variant(hooks.store, batch=RosenbrockBatch)

@@ -10,9 +10,7 @@ Of the two segments between the removed edges the shorter one is reversed. Polic
 reversed tour has the same candidates, in another order.
 
 Lists are not symmetric, so a move may have no reverse: an edge of a that is removed must be in the list of a.
-With Metropolis' acceptance, whatever the proposals, nothing is claimed of the distribution at one
-temperature. With Hastings' it is Boltzmann's over the tours that can be reached: the reverse is the same
-window and city with the old neighbour, and a move without one is not accepted.
+So nothing is claimed of the distribution at one temperature.
 
 Kernels know a move as (first city, candidate): the window follows from the random numbers. The cost of a
 step does not grow with N, but for the segment that an accepted move reverses.
@@ -31,7 +29,7 @@ from nsa_cli.kernels.draws import LANES, uniform
 from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
 from nsa_cli.kernels.lanes import HIDDEN, forbid_from, score_features
-from nsa_cli.kernels.slots import Mode, Network, Slots, aligned, blocks_of, choose, choose_among, slot_space
+from nsa_cli.kernels.slots import Mode, Network, Slots, aligned, blocks_of, choose, slot_space
 from nsa_cli.problems.tsp.kernels import links, two_opt
 from nsa_cli.problems.tsp.kernels.metric import Floats
 from nsa_cli.problems.tsp.kernels.two_opt import TspArrays
@@ -144,16 +142,11 @@ def _wrapped(place: Any, size: int) -> Any:
 
 @inlined
 def _candidate(batch: Any, work: Any, row: int, action: Any) -> Any:
-    """Give a move's candidate city, and 0 for the first variant or 1 for the second.
-
-    Candidates from 2 k on are cities outside of the list, for reverse moves: 2 k + 2 c + variant.
-    """
+    """Give a move's candidate city, and 0 for the first variant or 1 for the second."""
     near = batch.candidates[batch.tours.data_row[row], action[0]]
     width = len(near)
-    if action[1] < 2 * width:
-        after = np.int64(action[1] >= width)
-        return np.int64(near[action[1] - after * width]), after
-    return (action[1] - 2 * width) >> 1, (action[1] - 2 * width) & 1
+    after = np.int64(action[1] >= width)
+    return np.int64(near[action[1] - after * width]), after
 
 
 @inlined
@@ -183,24 +176,19 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
 
 @variant(hooks.propose, batch=CandidateArrays, policy=Uniform)
 def _propose_uniformly(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
     size = len(work.tour)
-    window = choose_among(size, uniform(at, 0), -1)
-    offset = choose_among(min(WINDOW, size), uniform(at, 1), -1)
-    city = given[0] if given[0] >= 0 else (window.index + offset.index * batch.stride) % size
+    window, offset = np.int64(uniform(at, 0) * size), np.int64(uniform(at, 1) * min(WINDOW, size))
+    city = (window + offset * batch.stride) % size
     near = batch.candidates[batch.tours.data_row[row], city]
     width = len(near)
     before, after = _beside(work, city)
     free = 0
     for k in range(width):
         free += near[k] != before and near[k] != after
-    if size < 4 or free == 0 or given[1] >= 2 * width:
-        return (city, np.int64(-1)), -np.inf
-    log_probability = window.log_probability + offset.log_probability - math.log(2.0 * free)
-    if given[1] >= 0:
-        c = near[given[1] % width]
-        return given, -np.inf if c in (before, after) else log_probability
+    if size < 4 or free == 0:
+        return (city, np.int64(-1)), False
     rank, m = np.int64(uniform(at, 2) * (2 * free)), np.int64(0)
     if rank >= free:
         rank -= free
@@ -211,19 +199,16 @@ def _propose_uniformly(
                 m += k
                 break
             rank -= 1
-    return (city, m), log_probability
+    return (city, m), True
 
 
 @variant(hooks.propose, batch=CandidateArrays, policy=NearestPolicy)
-def _propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
-) -> Any:
+def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any) -> Any:
     size, width = len(work.tour), batch.candidates.shape[2]
-    if size < 4 or given[1] >= 2 * width:
-        return (np.int64(0), np.int64(-1)), -np.inf
+    if size < 4:
+        return (np.int64(0), np.int64(-1)), False
     log_heat = np.float32(0.5 * math.log(max(temperature * math.sqrt(size), 1e-30)))
-    window = choose_among(size, uniform(at, 0), -1)
-    first, city = _choose_city(batch, policy, work, row, member, log_heat, window.index, at, given[0])
+    city = _choose_city(batch, policy, work, row, member, log_heat, at)
     _candidate_features(batch, work, row, city, temperature * math.sqrt(size))
     slot, weights, bias = work.second, policy.candidate.first[member], policy.candidate.bias[member]
     for h in range(HIDDEN):
@@ -237,30 +222,25 @@ def _propose(
             slot.logits[k] = slot.logits[width + k] = -np.inf
     if 2 * width < len(slot.logits):
         forbid_from(slot.logits, 2 * width)
-    choice = choose(slot, largest, uniform(at, 2), policy.mode, given[1])
-    return (city, choice.index), window.log_probability + first + choice.log_probability
+    m = choose(slot, largest, uniform(at, 2), policy.mode)
+    return (city, m), m >= 0
 
 
 @inlined
 def _choose_city(
-    batch: Any, policy: Any, work: Any, row: int, member: int, heat: float, window: int, at: Any, given: int
-) -> Any:
-    """Choose a city of a window; return its log-probability and the city."""
+    batch: Any, policy: Any, work: Any, row: int, member: int, log_heat: float, at: Any
+) -> np.int64:
+    """Choose a city of a window, which is drawn first."""
     size, slot = len(work.tour), work.first
-    count, offset = min(WINDOW, size), np.int64(-1)
+    count, window = min(WINDOW, size), np.int64(uniform(at, 0) * size)
     _window_features(batch, work, row, window, count)
     weights, bias = policy.first.first[member], policy.first.bias[member]
     for h in range(HIDDEN):
-        slot.floor[h] = -(bias[h] + weights[4, h] * heat)
+        slot.floor[h] = -(bias[h] + weights[4, h] * log_heat)
     largest = _score_first(work.seen, weights, slot.floor, policy.first.second[member], slot.logits, 1)
     if count < WINDOW:
         forbid_from(slot.logits, count)
-    if given >= 0:
-        city, offset = window, np.int64(0)
-        while city != given:
-            city, offset = _wrapped(city + batch.stride, size), offset + 1
-    choice = choose(slot, largest, uniform(at, 1), policy.mode, offset)
-    return choice.log_probability, (window + choice.index * batch.stride) % size
+    return (window + choose(slot, largest, uniform(at, 1), policy.mode) * batch.stride) % size
 
 
 @inlined
@@ -353,30 +333,6 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
         tour[low], tour[high] = a, b
         place[a], place[b] = low, high
         low, high = _wrapped(low + 1, size), _wrapped(high - 1, size)
-
-
-@variant(hooks.reverse, work=CandidateWork)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    size = len(work.tour)
-    begin, end = _ends(batch, work, row, action)
-    came, after = _candidate(batch, work, row, action)
-    city, place = action[0], np.int64(work.place[action[0]])
-    left = np.int64(work.tour[_wrapped(place + 2 * after - 1, size)])
-    before = _wrapped(_place_after(place, begin, end, size) - 1, size)
-    back = np.int64(_place_after(np.int64(work.place[came]), begin, end, size) != before)
-    near = batch.candidates[batch.tours.data_row[row], city]
-    width = len(near)
-    for k in range(width):
-        if near[k] == left:
-            return city, np.int64(k + back * width)
-    return city, np.int64(2 * width + 2 * left + back)
-
-
-@inlined
-def _place_after(place: int, begin: int, end: int, size: int) -> np.int64:
-    """Give a city's place after a move."""
-    inside, short = begin <= place <= end, 2 * (end - begin + 1) <= size
-    return np.int64((begin + end - place) % size) if inside == short else np.int64(place)
 
 
 @variant(hooks.store, batch=CandidateArrays)

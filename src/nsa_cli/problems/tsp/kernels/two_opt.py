@@ -138,21 +138,17 @@ def _load(batch: Any, policy: Any, work: Any, row: int, member: int, x: Any) -> 
 
 @variant(hooks.propose, batch=TspArrays, policy=Uniform)
 def _propose_uniformly(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
+    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any
 ) -> Any:
     size = len(work.tour)
-    first = slots.choose_among(size, uniform(at, 0), given[0])
-    second = slots.choose_among(size - 3, uniform(at, 1), given[1])
-    j = second.index
-    if given[1] < 0:  # ranks leave out the first city and its two neighbours, which lie around the end or not
-        if first.index == 0:
-            j += 2
-        elif first.index == size - 1:
-            j += 1
-        elif j >= first.index - 1:
-            j += 3
-    log_probability = -np.inf if size < 4 else first.log_probability + second.log_probability
-    return (first.index, j), log_probability
+    first, j = np.int64(uniform(at, 0) * size), np.int64(uniform(at, 1) * (size - 3))
+    if first == 0:  # ranks leave out the first city and its two neighbours, which lie around the end or not
+        j += 2
+    elif first == size - 1:
+        j += 1
+    elif j >= first - 1:
+        j += 3
+    return (first, j), size >= 4
 
 
 @inlined
@@ -170,21 +166,19 @@ def _leave_out(work: Any, first: int, logits: Any) -> None:
 
 
 @variant(hooks.propose, batch=TspArrays, policy=(Paper, Relative))
-def _propose(
-    batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any, given: Any
-) -> Any:
+def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperature: float, at: Any) -> Any:
     if len(work.tour) < 4:
-        return (np.int64(0), np.int64(0)), -np.inf
+        return (np.int64(0), np.int64(0)), False
     set_floor(policy, work, member, temperature)
     changed, largest = slots.update_scores(work.first, policy.first.second[member])
     if changed:
         _leave_out(work, np.int64(-1), work.first.logits)  # a literal is one more type to compile
         slots.weigh(work.first, largest)
-    first = slots.draw(work.first, uniform(at, 0), policy.mode, given[0])
-    largest = score_second(batch, policy, work, row, member, temperature, first.index)
-    _leave_out(work, first.index, work.second.logits)
-    second = slots.choose(work.second, largest, uniform(at, 1), policy.mode, given[1])
-    return (first.index, second.index), first.log_probability + second.log_probability
+    first = slots.draw(work.first, uniform(at, 0), policy.mode)
+    largest = score_second(batch, policy, work, row, member, temperature, first)
+    _leave_out(work, first, work.second.logits)
+    second = slots.choose(work.second, largest, uniform(at, 1), policy.mode)
+    return (first, second), first >= 0 and second >= 0
 
 
 @inlined
@@ -223,11 +217,6 @@ def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: An
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
     lanes.turn_round(work.tour, begin, end)
     hooks.update_features(batch, policy, work, row, member, (begin, end))
-
-
-@variant(hooks.reverse, work=Work)
-def _reverse(batch: Any, work: Any, row: int, action: Any) -> Any:
-    return action
 
 
 @variant(hooks.store, batch=TspArrays)

@@ -53,9 +53,6 @@ class TspOperations(DiscreteOperations[TspInstance, TspBatch]):
         inside = (position >= first) & (position <= last)
         return x.gather(1, torch.where(inside, first + last - position, position))
 
-    def reverse(self, batch: TspBatch, x: Tensor, action: Action) -> Action:
-        return action  # the same positions, where other cities now stand
-
     def allowed(self, batch: TspBatch, x: Tensor, chosen: Action) -> Tensor:
         """Any first city; any second but the first and its tour neighbours, which change nothing."""
         size = x.shape[1]
