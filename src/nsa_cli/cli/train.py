@@ -40,11 +40,10 @@ def train(
     check_installed("numba", "training")
     from nsa_cli.train.group import joined
 
+    names = tuple(option_names(context))
     with joined(options.device) as group:
         try:
-            return _train(
-                find_problem(problem), options, config, tuple(option_names(context)), group, console
-            )
+            return _train(find_problem(problem), options, config, names, group, console)
         except Exception as error:
             if group.fails_first():
                 raise
@@ -124,7 +123,7 @@ def _check_own(problem: Any, console: Console) -> None:
     model = getattr(problem, "model", None)
     if model is None:
         return
-    from nsa_cli.user.contract import faults
+    from nsa_cli.contract import faults
 
     for name, why in (("features", "what a policy sees"), ("generate", "instances to learn from")):
         if not model.learns if name == "features" else model.function(name) is None:

@@ -202,7 +202,7 @@ def _large_steps(task: Task, settings: Settings, device: str) -> LargeStep | Non
 
 
 def large_steps(large_step: LargeStep, threads: int) -> Search:
-    """Make iterated local search with an acceptance rule: each step is a kick and local search, no policy."""
+    """Make iterated local search by annealing: each step is a kick and local search, no policy."""
 
     def budget(instance: Any, seconds: float | None) -> Budget:
         found = large_step.budget(instance)

@@ -40,8 +40,6 @@ class UserNeighbourhood(Neighbourhood[UserInstance]):
     model : Model
     """
 
-    reversible = False
-
     def __init__(self, model: Model) -> None:
         self.model = model
         self.choices = max(len(m.choices) for m in model.moves)

@@ -76,9 +76,6 @@ class UserOperations(DiscreteOperations[UserInstance, UserBatch]):
         move_all(batch.arrays, np.zeros(batch.arrays.room), moved, *self._packed(action, len(x)))
         return torch.from_numpy(moved)
 
-    def reverse(self, batch: UserBatch, x: Tensor, action: Action) -> Action:
-        raise NotImplementedError("no training asks for it")
-
     def from_kernel(self, pairs: Tensor) -> Action:
         codes, kinds = pairs.clamp(min=0).unbind(1)
         choices = (

@@ -40,7 +40,6 @@ class SumOfSquares(MoveItem):
     """
 
     name = "squares"
-    reversible = False  # a bin that is closed stays so
     temperatures = (0.03, 0.001)  # measured with 10 N and 100 N steps
 
     def operations(self) -> SquaresOperations:

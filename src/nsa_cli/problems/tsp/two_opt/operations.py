@@ -153,24 +153,6 @@ class NearestOperations(TspOperations):
         turned = inside == (2 * (last - first + 1) <= size)  # the shorter segment: inside, or the rest
         return x.gather(1, torch.where(turned, (first + last - position) % size, position))
 
-    def reverse(self, batch: TspBatch, x: Tensor, action: Action) -> Action:
-        """Join the same city to its old neighbour.
-
-        If that is not in its list there is no reverse, and a forbidden move is returned: to the city that is
-        its neighbour now.
-        """
-        width, (window, offset, m) = batch.candidates.shape[2], action
-        if x.shape[1] < 4:
-            return action
-        city = _city(x, window, offset)[:, None]
-        near = batch.candidates[torch.arange(len(x), device=x.device), city[:, 0]]
-        came = near.gather(1, (m % width)[:, None])
-        left = _beside(x, city).gather(1, (m >= width).long()[:, None])
-        listed = near == left
-        first_variant = _beside(self.apply(batch, x, action), city)[:, :1] == came
-        back = listed.long().argmax(1) + torch.where(first_variant[:, 0], 0, width)
-        return window, offset, torch.where(listed.any(1), back, m)
-
     def allowed(self, batch: TspBatch, x: Tensor, chosen: Action) -> Tensor:
         """Any first city; any candidate but its tour neighbours, which change nothing."""
         rows, size = x.shape
