@@ -5,10 +5,9 @@
     python benchmarks/gpu.py --out cpu.csv --device cpu     the same code on the CPU, small sizes only
 
 First ``pytest -m cuda``, whose outcome is printed. Then, for each problem, size and policy, the engine as
-`nsa.solve` runs it, its step captured as a graph, for a few chains and for more; and the kernels on all cores
-of the machine. A chain-step is one proposal with its decision, of one chain, by the clock; each figure is the
-best of three pairs of runs (`common.pace`). The rows of the file are written one by one; the same command
-makes those that are missing.
+`nsa.solve` runs it, for a few chains and for more; and the kernels on all cores of the machine. A chain-step
+is one proposal with its decision, of one chain, by the clock; each figure is the best of three pairs of runs
+(`common.pace`). The rows of the file are written one by one; the same command makes those that are missing.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """The reference engine: simulated annealing of many chains at once, in torch, on any device.
 
-A step is a pure function of state, temperature and random numbers. `Stepper` does it in place, so that a GPU
-can replay it as a graph: a step is some hundred small kernels, and to launch them one by one takes longer
-than they do. Everything else (stop rules, progress, interrupts) happens between chunks of steps, in
-`nsa_cli.anneal.loop`; within a chunk the host never waits for the device.
+A step is a pure function of state, temperature and random numbers. Everything else (goals, progress,
+interrupts) happens between chunks of steps, in `nsa_cli.anneal.loop`; within a chunk the host never waits for
+the device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,72 +20,6 @@ from nsa_cli.core.draws import uniforms_torch
 from nsa_cli.core.operations import Action, Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.kernels.annealing import COLD
-
-#: Calls before the capture. They make what is made at first use: handles, workspaces, compiled kernels.
-_WARM_UP = 3
-
-
-class Replay:
-    """A function without arguments, whose results are changes of tensors, done many times in a row.
-
-    On a CUDA device the first calls are made one by one, and then one is captured. All run on a stream of
-    their own, as a capture has to, which waits for the current one and which the current one waits for: the
-    host waits for neither. On other devices it is called.
-
-    Parameters
-    ----------
-    work : callable
-        What it reads and writes is at the same addresses in each call, and it does the same operations; it
-        makes no random numbers, and never waits for the device.
-    device : torch.device
-    captured : bool
-        False to call it on CUDA devices, too.
-    """
-
-    def __init__(self, work: Callable[[], None], device: torch.device, *, captured: bool = True) -> None:
-        self._work, self._cold = work, _WARM_UP
-        self._stream: torch.cuda.Stream | None = None
-        if captured and device.type == "cuda":
-            self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        self._replayed: Callable[[], None] | None = None
-
-    @property
-    def is_captured(self) -> bool:
-        """Whether the next call is a replay."""
-        return self._replayed is not None
-
-    def run(self, times: int) -> None:
-        """Do the work some times."""
-        if self._stream is None:
-            for _ in range(times):
-                self._work()
-            return
-        before = torch.cuda.current_stream(self._stream.device)
-        self._stream.wait_stream(before)
-        with torch.cuda.stream(self._stream):
-            for _ in range(times):
-                self._next(self._stream)
-        before.wait_stream(self._stream)
-
-    def _next(self, stream: torch.cuda.Stream) -> None:
-        """Do the work once: by itself while cold, then by a replay; to capture does not do it."""
-        if self._cold:
-            self._cold -= 1
-            self._work()
-            return
-        if self._replayed is None:
-            self._replayed = capture(self._work, stream)
-        self._replayed()
-
-
-def capture(work: Callable[[], None], stream: torch.cuda.Stream) -> Callable[[], None]:
-    """Record the kernels of some work as a graph on a stream, without running them; give what replays it."""
-    graph = torch.cuda.CUDAGraph()
-    # Another thread may use the device meanwhile, as NCCL's does: that is no fault of this capture.
-    with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
-        work()
-    return graph.replay
-
 
 #: Random numbers made at once, and the steps that they are for, at most.
 _CHUNK_DRAWS, _CHUNK_STEPS = 2_000_000, 4096
@@ -192,59 +125,6 @@ def _over(flags: Tensor, like: Tensor) -> Tensor:
     return flags.reshape(-1, *[1] * (like.dim() - 1))
 
 
-class Stepper:
-    """Chains in tensors that stay where they are, with the temperatures and random numbers of a chunk.
-
-    Parameters
-    ----------
-    operations, batch, policy, x, keys
-        As of `TorchChains`.
-    """
-
-    def __init__(
-        self,
-        operations: Operations[Any, Any],
-        batch: Any,
-        policy: Policy,
-        x: Tensor,
-        keys: Tensor,
-    ) -> None:
-        self._parts = operations, batch, policy
-        self._keys = keys
-        first = start(operations, batch, x.clone())
-        self.state = first._replace(best=first.best.clone(), best_energy=first.best_energy.clone())
-        #: Energy that the last proposals would have added, float64[B]; 0 where there was none.
-        self.change = torch.zeros_like(first.energy)
-        #: Choices that make a move, as far as random numbers tell.
-        self.choices = policy.draws(operations, x)
-        drawn = len(keys) * (self.choices + 1)
-        #: Steps that a chunk may have.
-        self.most = max(min(_CHUNK_DRAWS // drawn, _CHUNK_STEPS), 1)
-        self._heat, self._shown = self.change.new_zeros((2, self.most))
-        self._draws = self.change.new_zeros((self.most, self.choices + 1, len(keys)))
-        self._next = torch.zeros(1, dtype=torch.int64, device=x.device)
-
-    def load(self, temperatures: NDArray[np.float64], shown: NDArray[np.float64]) -> None:
-        """Make ready for the next steps: their temperatures, float64[K], also as the policy sees them."""
-        first, count = self.state.step, len(temperatures)
-        self._heat[:count].copy_(torch.from_numpy(temperatures))
-        self._shown[:count].copy_(torch.from_numpy(shown))
-        self._draws[:count].copy_(uniforms_torch(self._keys, first, first + count, self.choices + 1))
-        self._next.zero_()
-        self.state = self.state._replace(step=first + count)
-
-    def take(self) -> None:
-        """Take the next of these steps, in place; nothing here waits for the device."""
-        heat, shown, u = (
-            part.index_select(0, self._next)[0] for part in (self._heat, self._shown, self._draws)
-        )
-        moved, info = step(*self._parts, self.state, heat, u, shown=shown)
-        for mine, new in zip(self.state[:-1], moved[:-1], strict=True):
-            mine.copy_(new)
-        self.change.copy_(torch.where(info.possible, info.delta, 0.0))
-        self._next += 1
-
-
 class TorchChains:
     """Chains of the reference engine between two chunks; see `nsa_cli.anneal.chains.Chains`.
 
@@ -256,42 +136,31 @@ class TorchChains:
         First solutions; they stay as they are.
     keys : int64[B]
         Random streams, see `nsa_cli.core.draws`.
-    captured : bool
-        Whether a CUDA device replays a step as a graph; it changes nothing else.
+
+    Attributes
+    ----------
+    state : AnnealState
+    choices : int
+        Choices that make a move, as far as random numbers tell.
+    most : int
+        Steps that a chunk may have.
     """
 
     phase = doing = ""
 
     def __init__(
-        self,
-        operations: Operations[Any, Any],
-        batch: Any,
-        policy: Policy,
-        x: Tensor,
-        keys: Tensor,
-        *,
-        captured: bool = True,
+        self, operations: Operations[Any, Any], batch: Any, policy: Policy, x: Tensor, keys: Tensor
     ) -> None:
-        self._stepper = Stepper(operations, batch, policy, x, keys)
-        # No part of it refers to these chains: their memory is free as soon as nobody does.
-        self._replay = Replay(self._stepper.take, x.device, captured=captured)
-        self.choices, self.most = self._stepper.choices, self._stepper.most
+        self._parts, self._keys = (operations, batch, policy), keys
+        self.state = start(operations, batch, x)
+        self.choices = policy.draws(operations, x)
+        self.most = max(min(_CHUNK_DRAWS // (len(keys) * (self.choices + 1)), _CHUNK_STEPS), 1)
         self._scale, self._objectives = batch.scale, operations.objectives
         self._hold = TemperatureHold(policy.temperature_steps)
 
     @property
-    def state(self) -> AnnealState:
-        """The chains; tensors that the next steps change."""
-        return self._stepper.state
-
-    @property
     def step(self) -> int:
         return self.state.step
-
-    @property
-    def is_captured(self) -> bool:
-        """Whether the next step is the replay of a graph."""
-        return self._replay.is_captured
 
     @property
     def scale(self) -> NDArray[np.float64]:
@@ -301,25 +170,24 @@ class TorchChains:
     @torch.inference_mode()
     def changes(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
         """Advance; energy changes of the proposals, float64[K, B], for `nsa_cli.anneal.auto`."""
-        found = self._stepper.change.new_empty((len(temperatures), len(self._stepper.change)))
-        rows = iter(found)
-        for count in self._loaded(temperatures):
-            for _ in range(count):
-                self._replay.run(1)
-                next(rows).copy_(self._stepper.change)
-        return _numpy(found)
+        return _numpy(torch.stack([torch.where(i.possible, i.delta, 0.0) for i in self._steps(temperatures)]))
 
     @torch.inference_mode()
     def advance(self, temperatures: NDArray[np.float64], used: float = 0.0) -> None:
-        for count in self._loaded(temperatures):
-            self._replay.run(count)
+        for _ in self._steps(temperatures):
+            pass
 
-    def _loaded(self, temperatures: NDArray[np.float64]) -> Iterator[int]:
-        """Load chunks of these steps; to be taken before the next one is asked for."""
+    def _steps(self, temperatures: NDArray[np.float64]) -> Iterator[StepInfo]:
+        """Take these steps; their random numbers are made in chunks."""
         for begin in range(0, len(temperatures), self.most):
-            some = temperatures[begin : begin + self.most]
-            self._stepper.load(some, self._hold.shown(self.step, some))
-            yield len(some)
+            some, first = temperatures[begin : begin + self.most], self.state.step
+            heat, shown = (
+                torch.from_numpy(t).to(self._keys.device) for t in (some, self._hold.shown(first, some))
+            )
+            draws = uniforms_torch(self._keys, first, first + len(some), self.choices + 1)
+            for t, seen, u in zip(heat, shown, draws, strict=True):
+                self.state, info = step(*self._parts, self.state, t, u, shown=seen)
+                yield info
 
     @property
     def x(self) -> NDArray[Any]:
