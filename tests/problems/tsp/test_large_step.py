@@ -32,7 +32,7 @@ from nsa_cli.problems.tsp.kernels.spanning_tree import Graph, alpha_nearness, ch
 from nsa_cli.problems.tsp.large_step import Setting, TspLargeStep, prepare
 from nsa_cli.problems.tsp.neighbour_lists import kernel_metric, sites_of
 from nsa_cli.problems.tsp.starts import greedy_edge as greedy
-from nsa_cli.solver.search import Beginning, LargeStepSearch
+from nsa_cli.solver.search import Beginning, large_steps
 
 
 def random_cities(size: int, seed: int = 0) -> TspInstance:
@@ -558,10 +558,7 @@ def test_many_cities_are_one_chain_in_parts() -> None:
 def test_one_thread_against_the_clock_stays_whole(threads: int, seconds: float | None, parted: bool) -> None:
     """Where time ends a run, threads may decide; where steps do, they may not."""
     instance = random_cities(200)
-    search = LargeStepSearch(
-        large_step=TspLargeStep(), threads=threads, seconds=seconds, acceptance="metropolis"
-    )
-    chains = search.start(
-        Beginning([instance], greedy(instance)[None], np.array([3]), seconds=seconds or math.inf)
-    )
+    steps, left = (5, math.inf) if seconds is None else (None, seconds)
+    begin = Beginning([instance], greedy(instance)[None], np.array([3]), 1, steps, left)
+    chains = large_steps(TspLargeStep(), threads).start(begin)
     assert bool(chains._partitioned) == parted
