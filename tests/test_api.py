@@ -23,10 +23,9 @@ import torch
 from scipy.sparse import csr_array
 
 import nsa_cli as nsa
-from nsa_cli.core.reading import Reading, ReadingOptions
+from nsa_cli.core.record import Reading, ReadingOptions
 from nsa_cli.solver.interrupt import Interruptible
-from nsa_cli.solver.keywords import RunOptions, SolveOptions
-from nsa_cli.solver.settings import SettingOptions, Settings
+from nsa_cli.solver.settings import RunOptions, SettingOptions, Settings, SolveOptions
 from nsa_cli.user import UserProblem, flip, subset
 
 ROOT = Path(__file__).parents[1]

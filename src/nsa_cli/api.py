@@ -26,8 +26,7 @@ from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError, sho
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem, Task
-from nsa_cli.core.reading import Reading, ReadingOptions
-from nsa_cli.core.record import Record, Source
+from nsa_cli.core.record import Reading, ReadingOptions, Record, Source
 from nsa_cli.io.arrays import plain_data
 from nsa_cli.io.source import read_source
 from nsa_cli.problems import builtin_names, find_problem
@@ -44,8 +43,7 @@ from nsa_cli.problems.files import read_each as read_each_record
 from nsa_cli.report.progress import RunLive
 from nsa_cli.report.result import Result
 from nsa_cli.solver.interrupt import Interruptible
-from nsa_cli.solver.keywords import RunOptions, SolveOptions, with_options
-from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.settings import RunOptions, Settings, SolveOptions, with_options
 
 __all__ = [
     "RunOptions",

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Unpack
 from nsa_cli.api import Unread, read_each
 from nsa_cli.core.errors import InputError, NsaError
 from nsa_cli.core.problem import Problem, Task
-from nsa_cli.core.reading import ReadingOptions
-from nsa_cli.core.record import OtherTextError
+from nsa_cli.core.record import OtherTextError, ReadingOptions
 from nsa_cli.io.source import read_source, suffix_of
 from nsa_cli.problems import builtin_names, declared, find_problem
 

@@ -28,8 +28,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar
 from nsa_cli.core.errors import NsaError, UsageError
 from nsa_cli.core.extras import need
 from nsa_cli.core.machine import cores, launch
-from nsa_cli.core.options import parse_count
-from nsa_cli.core.setting import SEARCH, read_settings, setting
+from nsa_cli.core.options import SEARCH, parse_count, read_settings, setting
 
 P = ParamSpec("P")
 T = TypeVar("T")

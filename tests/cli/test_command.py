@@ -8,8 +8,7 @@ import typer
 
 from nsa_cli.cli.command import GroupedCommand, command
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.options import parse_count, parse_flag
-from nsa_cli.core.setting import SEARCH, read_settings, setting
+from nsa_cli.core.options import SEARCH, parse_count, parse_flag, read_settings, setting
 from nsa_cli.solver.settings import Settings
 
 

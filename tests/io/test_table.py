@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from nsa_cli.core.errors import InputError
-from nsa_cli.core.reading import Reading
-from nsa_cli.core.record import Source
+from nsa_cli.core.record import Reading, Source
 from nsa_cli.io.table import Signs, format_table, looks_like_table, read_table
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.tables import table_record

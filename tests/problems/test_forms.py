@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nsa_cli.core.errors import InputError, UsageError
-from nsa_cli.core.reading import Reading
+from nsa_cli.core.record import Reading
 from nsa_cli.io.source import decode
 from nsa_cli.problems import all_problems, find_problem
 from nsa_cli.problems.files import Found, Unread, check_settings, read_each, read_records

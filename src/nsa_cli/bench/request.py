@@ -1,4 +1,4 @@
-"""What a benchmark is asked for, as typed settings, see `nsa_cli.core.setting`."""
+"""What a benchmark is asked for, as typed settings, see `nsa_cli.core.options`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from functools import partial
 
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import (
+    OPTIONS,
+    SEARCH,
     parse_budgets,
     parse_count,
     parse_device,
@@ -14,8 +16,9 @@ from nsa_cli.core.options import (
     parse_numbers,
     parse_text,
     parse_words,
+    read_settings,
+    setting,
 )
-from nsa_cli.core.setting import OPTIONS, SEARCH, read_settings, setting
 
 
 @dataclass(frozen=True, kw_only=True)

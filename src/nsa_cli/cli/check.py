@@ -10,10 +10,10 @@ import typer
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
 from nsa_cli.cli.options import Given
-from nsa_cli.cli.outputs import check_output
+from nsa_cli.cli.writing import check_output
 from nsa_cli.core.errors import DataError, InfeasibleError, InputError, UsageError
-from nsa_cli.core.reading import Reading
-from nsa_cli.core.setting import OPTIONS, read_settings, setting
+from nsa_cli.core.options import OPTIONS, read_settings, setting
+from nsa_cli.core.record import Reading
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Commands of functions: options from declared settings, ``--config``, ``-v``, and the help.
 
-A parameter of a function whose type is a dataclass of settings (`nsa_cli.core.setting`) stands for
+A parameter of a function whose type is a dataclass of settings (`nsa_cli.core.options`) stands for
 the options of the settings in it.
 """
 
@@ -17,9 +17,9 @@ from typer.core import TyperCommand
 
 from nsa_cli.cli.config import defaults_from, in_force
 from nsa_cli.cli.console import Console, say
-from nsa_cli.cli.outputs import note_inputs
+from nsa_cli.cli.writing import note_inputs
 from nsa_cli.core.errors import InputError, StoppedError, UsageError
-from nsa_cli.core.setting import (
+from nsa_cli.core.options import (
     ANNEALING,
     OPTIONS,
     OUTPUT,

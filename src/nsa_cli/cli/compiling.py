@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from nsa_cli.cli.console import Console
 from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Task
-from nsa_cli.kernels import compiled, is_compiling
+from nsa_cli.kernels import compiled
+from nsa_cli.kernels.jit import is_compiling
 from nsa_cli.solver.settings import Settings
 
 if TYPE_CHECKING:

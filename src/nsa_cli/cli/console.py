@@ -17,7 +17,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from nsa_cli.core.errors import NsaError, UsageError, visible
-from nsa_cli.core.setting import OUTPUT, setting
+from nsa_cli.core.options import OUTPUT, setting
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.json_text import ascii_only
 

@@ -12,7 +12,7 @@ import typer
 from nsa_cli.api import read
 from nsa_cli.cli.command import completion
 from nsa_cli.cli.console import emit
-from nsa_cli.cli.outputs import is_directory
+from nsa_cli.cli.writing import is_directory
 from nsa_cli.core.errors import NsaError, UsageError, shown
 from nsa_cli.core.words import nearest
 

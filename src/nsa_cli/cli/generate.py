@@ -9,13 +9,12 @@ from typing import Any
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
 from nsa_cli.cli.options import ProblemName
-from nsa_cli.cli.outputs import check_destination, file_in, is_directory
+from nsa_cli.cli.writing import check_destination, file_in, is_directory
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import check_memory
-from nsa_cli.core.options import parse_count, parse_seed, parse_text
+from nsa_cli.core.options import OPTIONS, parse_count, parse_seed, parse_text, read_settings, setting
 from nsa_cli.core.problem import Problem, Task
-from nsa_cli.core.setting import OPTIONS, read_settings, setting
 
 #: What an instance takes at least before it is written, and each of its elements.
 _INSTANCE_BYTES, _ELEMENT_BYTES = 1_000, 8

@@ -9,8 +9,7 @@ import typer
 
 from nsa_cli.cli.command import completion, option_of
 from nsa_cli.cli.console import Console
-from nsa_cli.core.options import parse_amount, parse_pairs, parse_text
-from nsa_cli.core.setting import READING, setting
+from nsa_cli.core.options import READING, parse_amount, parse_pairs, parse_text, setting
 from nsa_cli.pool import Pool
 from nsa_cli.problems import builtin_names
 from nsa_cli.solver.settings import Settings

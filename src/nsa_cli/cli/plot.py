@@ -9,12 +9,12 @@ import typer
 from nsa_cli.api import generate, read
 from nsa_cli.cli.command import completion
 from nsa_cli.cli.options import Given
-from nsa_cli.cli.outputs import check_output
+from nsa_cli.cli.writing import check_output
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import need
 from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem
-from nsa_cli.core.reading import Reading
+from nsa_cli.core.record import Reading
 from nsa_cli.solver.settings import policy_names
 
 Picture = Annotated[

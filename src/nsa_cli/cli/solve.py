@@ -10,12 +10,11 @@ import typer
 from nsa_cli.api import Task, Unread, first_solution
 from nsa_cli.cli.console import Console, describe, say
 from nsa_cli.cli.options import Given
-from nsa_cli.cli.outputs import check_destination
 from nsa_cli.cli.run import Run
-from nsa_cli.cli.writing import Outputs, choose_instance
+from nsa_cli.cli.writing import Outputs, check_destination, choose_instance
 from nsa_cli.core.clock import began
-from nsa_cli.core.reading import Reading
-from nsa_cli.core.setting import READING
+from nsa_cli.core.options import READING
+from nsa_cli.core.record import Reading
 from nsa_cli.inputs import Skipped, is_many, named, read_inputs
 from nsa_cli.pool import Pool, check_alone
 from nsa_cli.solver.settings import Settings

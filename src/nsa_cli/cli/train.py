@@ -14,7 +14,7 @@ from nsa_cli.cli.compiling import announce_compiling
 from nsa_cli.cli.config import option_names
 from nsa_cli.cli.console import Console, Signals, say
 from nsa_cli.cli.options import ProblemName
-from nsa_cli.cli.outputs import check_output
+from nsa_cli.cli.writing import check_output
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.extras import check_installed, need
 from nsa_cli.problems import find_problem

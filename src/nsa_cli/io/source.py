@@ -16,8 +16,7 @@ from pathlib import Path
 
 from nsa_cli.core.errors import InputError
 from nsa_cli.core.machine import BYTES_A_BYTE, largest_file, largest_unpacked
-from nsa_cli.core.reading import Reading
-from nsa_cli.core.record import Source
+from nsa_cli.core.record import Reading, Source
 from nsa_cli.io.arrays import ARRAYS, check_unpacked, read_arrays
 
 #: Name of standard input in messages.

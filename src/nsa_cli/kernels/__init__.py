@@ -18,10 +18,5 @@ variants: list[Any] = []
 calls: list[None] = []
 
 
-def is_compiling() -> bool:
-    """Tell whether a kernel is compiled now, or one that was compiled by Numba is run."""
-    return bool(calls)
-
-
 #: Whether anything was compiled in this process that a user has to wait for.
 compiled: list[None] = []

@@ -37,6 +37,11 @@ class Variant(NamedTuple):
     classes: tuple[type, ...]
 
 
+def is_compiling() -> bool:
+    """Tell whether a kernel is compiled now, or one that was compiled by Numba is run."""
+    return bool(calls)
+
+
 class Function(Generic[ReturnT]):
     """A function of kernels, compiled when it is first called, or first used by one that is.
 

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
 from nsa_cli.core.instance import Instance, Solution
 from nsa_cli.core.problem import FileFormat, FileSet, Problem
-from nsa_cli.core.reading import Reading
-from nsa_cli.core.record import Record, Source
+from nsa_cli.core.record import Reading, Record, Source
 from nsa_cli.core.words import nearest, squeezed
 from nsa_cli.io import json_text, table
 from nsa_cli.io.source import read_source

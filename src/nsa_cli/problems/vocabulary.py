@@ -17,8 +17,7 @@ import numpy as np
 
 from nsa_cli.core.errors import shown, visible
 from nsa_cli.core.problem import Problem
-from nsa_cli.core.reading import Reading
-from nsa_cli.core.record import Record
+from nsa_cli.core.record import Reading, Record
 from nsa_cli.core.words import listed, nearest, squeezed
 from nsa_cli.problems import all_problems, builtin_names, find_problem
 

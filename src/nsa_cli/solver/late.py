@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nsa_cli.anneal.chains import Progress
 from nsa_cli.anneal.large_step import LargeStepChains
 from nsa_cli.core.clock import Clock
-from nsa_cli.kernels import is_compiling
+from nsa_cli.kernels.jit import is_compiling
 from nsa_cli.solver.batch import Batch
 
 ResultT = TypeVar("ResultT")

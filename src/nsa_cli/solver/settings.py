@@ -1,22 +1,28 @@
-"""Settings of a solve: options as typed values, checked when they are made."""
+"""Settings of a solve, and the keyword arguments of the Python functions."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from os import PathLike
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nsa_cli.anneal.chains import Progress
 from nsa_cli.anneal.schedule import KINDS, Kind
 from nsa_cli.core.clock import Clock
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import (
+    ANNEALING,
+    SEARCH,
+    STOPPING,
     Patience,
     Steps,
     Temperature,
@@ -33,8 +39,11 @@ from nsa_cli.core.options import (
     parse_target,
     parse_temperature,
     parse_text,
+    read_settings,
+    setting,
 )
-from nsa_cli.core.setting import ANNEALING, SEARCH, STOPPING, read_settings, setting
+from nsa_cli.core.record import Reading, ReadingOptions
+from nsa_cli.core.words import nearest
 from nsa_cli.problems import builtin_names, find_problem
 
 
@@ -196,3 +205,85 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return "given"
     return value.plain() if isinstance(value, Steps | Patience) else value
+
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+class RunOptions(SettingOptions, total=False):
+    """Keyword arguments of a solve: fields of `Settings`, and what to do meanwhile.
+
+    Attributes
+    ----------
+    progress : bool
+        Whether to show a bar, in a terminal on standard error or in a notebook.
+    on_progress : callable, optional
+        Called with a `Progress` about ten times a second.
+    """
+
+    progress: bool
+    on_progress: Callable[[Progress], None] | None
+
+
+class SolveOptions(RunOptions, ReadingOptions, total=False):
+    """Keyword arguments of a solve of files or data: `RunOptions`, fields of `Reading`, and these.
+
+    Attributes
+    ----------
+    data : mapping, optional
+        Keys beside, or instead of, the instance's own: ``{"capacity": 5}``.
+    """
+
+    data: Mapping[str, Any] | None
+
+
+def _defaults() -> dict[str, Any]:
+    """Default of each keyword argument."""
+    known = {f.name: f for cls in (Settings, Reading) for f in fields(cls)}
+    others = {"progress": False, "on_progress": None, "data": None}
+    return {name: None if f.default is MISSING else f.default for name, f in known.items()} | others
+
+
+def with_options(options: type) -> Callable[[FunctionT], FunctionT]:
+    """Name the keyword arguments of a function that takes them as ``**options``.
+
+    Completion then knows them, and another one is refused with the nearest of them.
+
+    Parameters
+    ----------
+    options : type
+        Class of the typed dictionary that they are.
+    """
+
+    def decorate(function: FunctionT) -> FunctionT:
+        signature, defaults = inspect.signature(function), _defaults()
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        added = [
+            inspect.Parameter(name, keyword, default=defaults[name], annotation=annotation)
+            for name, annotation in _annotations(options).items()
+        ]
+        names = {p.name for p in (*own, *added)}
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **given: Any) -> Any:
+            for word in given:
+                if word not in names:
+                    raise _unknown(word, function.__name__, names)
+            return function(*arguments, **given)
+
+        call.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+        return cast(FunctionT, call)
+
+    return decorate
+
+
+def _annotations(options: type) -> dict[str, Any]:
+    """Types of a typed dictionary's keys, as they are written."""
+    return {name: getattr(x, "__forward_arg__", x) for name, x in options.__annotations__.items()}
+
+
+def _unknown(word: str, function: str, names: set[str]) -> UsageError:
+    near = nearest(word, sorted(names), 0.6)
+    known = f"it has {', '.join(sorted(names))}" if near is None else f"the nearest is {near}"
+    return UsageError(f"{function} has no argument {shown(word)}; {known}")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.options import (
+    OPTIONS,
     Steps,
     parse_choice,
     parse_count,
@@ -19,8 +20,10 @@ from nsa_cli.core.options import (
     parse_steps,
     parse_target,
     parse_text,
+    read_settings,
+    setting,
+    settings_of,
 )
-from nsa_cli.core.setting import OPTIONS, read_settings, setting, settings_of
 from nsa_cli.io.yaml_text import read_yaml
 
 ConfigT = TypeVar("ConfigT", bound="TrainConfig")

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from nsa_cli.core.draws import start_draws, stream_keys
 from nsa_cli.core.extras import check_installed
-from nsa_cli.kernels import is_compiling, slots
+from nsa_cli.kernels import slots
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.hooks import Fused
+from nsa_cli.kernels.jit import is_compiling
 from nsa_cli.kernels.toolchain import kept
 from nsa_cli.user.calls import mistake
 from nsa_cli.user.check import check_changes, check_costs, check_first_moves, close
