@@ -1,9 +1,9 @@
 """Options as typed values: how the text of each is read, and their declaration as fields of dataclasses.
 
 A ``parse_`` function takes the option's name, for its error, and a text or an already typed value; every
-error says what was expected and what was got. What `setting` notes beside a field's default makes the option of the
-command line, the key of a configuration file, and the check of a value, wherever it comes from. The help of
-the option is what the docstring of the class says of the attribute.
+error says what was expected and what was got. What `setting` notes beside a field's default makes the option
+of the command line, the key of a configuration file, and the check of a value, wherever it comes from. The
+help of the option is what the docstring of the class says of the attribute.
 """
 
 from __future__ import annotations
