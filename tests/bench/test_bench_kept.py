@@ -182,7 +182,7 @@ def test_two_processes_give_the_rows_of_one(command, whole, tmp_path, runs):
 
 #: By seconds, so that it takes a few; and how many runs it has.
 LONG = ("knapsack", "--sizes", "50", "--budget", "20ms", "--count", "12", "--policies", "none")
-RUNS = 12 * 6
+RUNS = 12 * 5
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def finish(runs):
         keys = [(row["instance"], row["solver"], row["budget"]) for row in rows]
         assert len(keys) == len({*keys}) == RUNS
         names = [row["instance"] for row in rows]
-        assert names == [f"knap50-{k}" for k in range(1, 13) for _ in range(6)]
+        assert names == [f"knap50-{k}" for k in range(1, 13) for _ in range(5)]
         assert len({json.loads(line)["key"] for line in lines(folder)[1:]}) == 12
 
     return run

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from nsa_cli import pool
-from nsa_cli.cli import overview
 from nsa_cli.cli.main import exit_code
 from nsa_cli.report import progress
 
@@ -189,7 +188,7 @@ def test_a_run_that_is_ended_leaves_nothing_running_and_goes_on(nsa, towns, alon
 
 def test_progress_in_words(nsa, towns, tmp_path, monkeypatch):
     """With ``-v``, lines that stay."""
-    monkeypatch.setattr(overview, "_LASTING", 0.05)
+    monkeypatch.setattr(progress, "_LASTING", 0.05)
     err = nsa("solve", towns, "-o", f"{tmp_path}/out/", *LONG, "-v").err
     assert re.search(r"nsa: \d+/14 done, \d+ s left\n", err), err
 

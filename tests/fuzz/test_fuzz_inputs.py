@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 import typer
 
 import nsa_cli as nsa
@@ -266,7 +265,7 @@ def test_configurations(count, seed):
 
 @counted()
 def test_training_states(count, seed):
-    """States with parts changed, and with bytes changed; each is gone on from, or refused."""
+    """States with bytes changed; each is gone on from, or refused."""
     rng = random.Random(seed)
     for method in ("es", "ppo"):
         few = {"problems": 2, "steps": 3, "validation_problems": 2, "validation_size": 5, "validate_every": 1}
@@ -277,26 +276,12 @@ def test_training_states(count, seed):
         assert run([*command, "--epochs", "1"]) == 0
         path, log = Path(f"{method}.state.pt"), Path(f"{method}.csv")
         whole, rows = path.read_bytes(), log.read_bytes()
-        state = torch.load(path, weights_only=True)
         for _ in range(count // 2):
-            if rng.random() < 0.7:
-                torch.save(_changed_state(state, rng), path)
-            else:
-                at = rng.randrange(len(whole))
-                piece = bytes([rng.randrange(256)]) * rng.choice([0, 1, 3])
-                path.write_bytes(whole[:at] + piece + whole[at + 1 :])
+            at = rng.randrange(len(whole))
+            piece = bytes([rng.randrange(256)]) * rng.choice([0, 1, 3])
+            path.write_bytes(whole[:at] + piece + whole[at + 1 :])
             log.write_bytes(rng.choice([rows, rows, b"", rows[: rng.randrange(len(rows))], b"\xff\n1,2\n"]))
             run([*command, "--epochs", "2", "--resume"])
-
-
-def _changed_state(state: Any, rng: random.Random) -> Any:
-    def another(part: Any) -> Any:
-        if isinstance(part, torch.Tensor) and rng.random() < 0.7:
-            flat, nan = part.reshape(-1), float("nan")
-            return rng.choice([part * nan, part.double(), flat[:1], part.new_zeros(()), flat.expand(2, -1)])
-        return rng.choice([x for x in HOSTILE if x != "\ud800"])
-
-    return replaced(state, rng.choice(list(places(state))), another)
 
 
 @counted()

@@ -156,17 +156,17 @@ def test_machine_code_is_what_numba_makes(problem):
 def test_code_of_edited_sources_is_not_run(tmp_path):
     """A kernel whose source, or one that it imports, was edited is compiled; the others are as they were."""
     shutil.copytree(PACKAGE, tmp_path / "nsa_cli", ignore=shutil.ignore_patterns("__pycache__"))
-    assert output_of("shipped", "knapsack", root=tmp_path)[-1] == "[]"
+    assert output_of("shipped", "bin", root=tmp_path)[-1] == "[]"
     inside = {tmp_path / path.relative_to(PACKAGE.parent) for room in rooms() for path in files_of(room)}
     others = set((tmp_path / "nsa_cli").rglob("*.py")) - inside
     for path in (*others, tmp_path / "nsa_cli" / "problems" / "tsp" / "kernels" / "links.py"):
         with path.open("a") as file:
             file.write("# edited\n")
-    assert output_of("shipped", "knapsack", root=tmp_path)[-1] == "[]"
-    with (tmp_path / "nsa_cli" / "problems" / "knapsack" / "kernels" / "flip.py").open("a") as file:
+    assert output_of("shipped", "bin", root=tmp_path)[-1] == "[]"
+    with (tmp_path / "nsa_cli" / "problems" / "bin" / "kernels" / "move.py").open("a") as file:
         file.write("# edited\n")
     with pytest.raises(AssertionError, match="NSA_KERNELS=shipped: there is no machine code nsa_cli"):
-        output_of("shipped", "knapsack", root=tmp_path)
+        output_of("shipped", "bin", root=tmp_path)
 
 
 def test_a_variable_chooses(monkeypatch):

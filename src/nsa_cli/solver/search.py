@@ -236,9 +236,9 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
         If there is no such policy or backend, or the two do not go together.
     """
     stored = find_stored(policy, problem.name, greedy=settings.greedy)
-    moves = neighbourhood_for(problem, stored, settings.neighbourhood)
+    moves, hashed = neighbourhood_for(problem, stored, settings.neighbourhood), digest(policy, problem.name)
     if settings.backend != "torch" and device == "cpu":
-        found = _compiled(moves, stored, size, settings, digest(policy, problem.name))
+        found = _compiled(moves, stored, size, settings, hashed)
         if found is not None:
             return found
     if not problem.built_in:
@@ -251,7 +251,8 @@ def _annealing(problem: Problem[Any], policy: str, size: int, settings: Settings
     need("torch", f"{problem.name} has no kernel for {policy} proposals, and the reference implementation")
     from nsa_cli.solver.search_torch import torch_search
 
-    return torch_search(problem.name, moves, policy, settings, device)
+    fields = torch_search(problem.name, moves, policy, settings, device)
+    return Search(method="anneal", backend="torch", device=device, digest=hashed, moves=moves, **fields)
 
 
 def _uncompiled(problem: str, policy: str, settings: Settings) -> UsageError:

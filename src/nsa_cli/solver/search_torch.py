@@ -12,8 +12,6 @@ from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood
 from nsa_cli.policy.build import find_policy
-from nsa_cli.policy.checkpoint import digest
-from nsa_cli.solver.search import Beginning, Search
 from nsa_cli.solver.settings import Settings
 
 #: Steps that take some seconds, and steps times elements.
@@ -22,8 +20,8 @@ _MOST_STEPS, _ELEMENTS = 5_000, 20_000_000
 
 def torch_search(
     problem: str, moves: Neighbourhood[Any], policy: str, settings: Settings, device: str
-) -> Search:
-    """Find the policy of a problem, move it to the device, and make a search with it.
+) -> dict[str, Any]:
+    """Find the policy of a problem, move it to the device, and give the fields of a search with it.
 
     Parameters
     ----------
@@ -49,22 +47,12 @@ def torch_search(
         affordable = max(min(_ELEMENTS // (instance.size * chosen.chains), _MOST_STEPS), 100)
         return replace(chosen, steps=min(chosen.steps, affordable))
 
-    def start(begin: Beginning) -> Chains:
+    def start(begin: Any) -> Chains:
         batch = operations.pack(begin.instances, device, settings.unit)
         first, streams = (torch.from_numpy(array).to(device) for array in (begin.x, begin.keys))
         return TorchChains(operations, batch, module, first, streams)
 
-    return Search(
-        method="anneal",
-        backend="torch",
-        device=device,
-        threads=torch.get_num_threads(),
-        policy=found.name,
-        digest=digest(policy, problem),
-        moves=moves,
-        start=start,
-        budget=budget,
-    )
+    return {"threads": torch.get_num_threads(), "policy": found.name, "start": start, "budget": budget}
 
 
 def cuda_device(name: str, rank: int | None = None) -> str:
