@@ -10,6 +10,7 @@ import torch
 
 from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.core.draws import stream_keys, uniforms
+from nsa_cli.kernels.draws import LANES
 from nsa_cli.policy import fused as layouts
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.problems import as_problem, find_problem
@@ -91,6 +92,7 @@ def test_learnt_proposals_have_the_probabilities_of_the_network(which: Any) -> N
             m, chosen = s.model.moves[kind], ()
             for k in range(len(m.choices)):
                 allowed = [c for c in range(s.count(m, k)) if s.is_allowed(before[row], m, chosen, c)]
+                allowed.sort(key=lambda c: (c % LANES, c))  # as kernels add up, lane by lane
                 seen = [s.features(before[row], m, chosen, c, float(heat)) for c in allowed]
                 logits = policy.networks[m.first + k](torch.tensor(seen, dtype=torch.float32))
                 chosen = (*chosen, code >> k * CHOICE_BITS & CHOICE_MASK)
