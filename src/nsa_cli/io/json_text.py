@@ -94,8 +94,8 @@ def read_values(source: Source) -> list[JsonValue | InputError]:
         for number, line in enumerate(source.text.split("\n"), start=1):
             try:
                 found += _values(replace(source, text=line), number)
-            except InputError as fault:
-                found.append(fault)
+            except InputError as fault:  # made anew: what was raised holds on to all that it met
+                found.append(source.error(fault.message, fault.line))
         objects = sum(isinstance(x, JsonValue) and isinstance(x.value, dict) for x in found)
         if 2 * objects >= len(found) > 1:
             return found
