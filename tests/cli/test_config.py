@@ -108,6 +108,13 @@ def test_what_is_no_configuration_is_one_line(nsa, square, write, text, message)
     assert message in done.err, done.err
 
 
+def test_a_value_of_the_command_line_is_not_blamed_on_the_file(nsa, square, write):
+    """Which had another one."""
+    done = nsa("solve", square, "--config", write("time-limit: 5\nno-bound: true\n"), "--time-limit", "soon")
+    assert done.code == 2
+    assert done.err.startswith("nsa: error: --time-limit: expected seconds"), done.err
+
+
 def test_a_missing_file_is_one_line(nsa, square, tmp_path):
     """As for instances."""
     for path in (tmp_path / "none.yaml", tmp_path):

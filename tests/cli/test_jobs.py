@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import random
 import re
 import signal
 import subprocess
@@ -184,6 +186,39 @@ def test_a_run_that_is_ended_leaves_nothing_running_and_goes_on(nsa, towns, alon
     assert (done.code, f"{before} of 14 instances are in" in done.err) == (0, True)
     assert len(set(keys(out))) == len(keys(out)) == 14
     assert answers(out) == alone
+
+
+@pytest.mark.study
+def test_a_folder_that_is_killed_at_twenty_moments_ends_as_if_it_had_not_been(nsa, tmp_path):
+    """Forty tours by two jobs; the process alone, or its workers with it."""
+    draw, kills, folder, out = random.Random(7), 0, tmp_path / "in", tmp_path / "out"
+    nsa("generate", "tsp", "--size", 60, "--count", 40, "--seed", 1, "-o", f"{folder}/")
+    words = (
+        "solve",
+        folder,
+        *LONG[:2],
+        "--steps",
+        60_000,
+        "--method",
+        "large-step",
+        *LONG[4:],
+        "-j",
+        2,
+        "-q",
+    )
+    while kills < 20 and (not out.exists() or count(out) < 40):
+        killed = subprocess.Popen(command(*words, "-o", f"{out}/"), start_new_session=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            killed.wait(draw.uniform(0.6, 2.2))
+        kills += killed.poll() is None
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(killed.pid if draw.random() < 0.5 else -killed.pid, signal.SIGKILL)
+        killed.wait()
+    assert kills > 10
+    for place in ("out", "whole"):
+        assert nsa(*words, "-o", f"{tmp_path / place}/").code == 0
+    assert len(set(keys(out))) == len(keys(out)) == 40
+    assert answers(out) == answers(tmp_path / "whole")
 
 
 def test_progress_in_words(nsa, towns, tmp_path, monkeypatch):

@@ -82,7 +82,7 @@ def test_what_did_not_fit_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) ->
     """Batches that come later are halved before they fail."""
     device = Device(4, torch.cuda.OutOfMemoryError(CUDA_SAYS))
     monkeypatch.setattr(search_torch, "TorchChains", device.chains)
-    monkeypatch.setattr("nsa_cli.solver.search._BATCH_ELEMENTS", 12 * 8)
+    monkeypatch.setattr("nsa_cli.solver.batch._BATCH_ELEMENTS", 12 * 8)
     tasks = nsa.generate("knapsack", 12, 12, seed=1)
     results = nsa.solve_many(tasks, **OPTIONS)
     assert [result.instance.name for result in results] == [task.instance.name for task in tasks]

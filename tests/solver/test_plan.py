@@ -1,7 +1,7 @@
 """Instances that are solved alike share a batch, as far as memory goes."""
 
 import nsa_cli as nsa
-from nsa_cli.solver import search
+from nsa_cli.solver import batch
 from nsa_cli.solver.batch import plan
 from nsa_cli.solver.settings import Settings
 
@@ -26,7 +26,7 @@ def test_estimated_temperatures_are_an_instances_own():
 
 def test_a_batch_fits_into_memory(monkeypatch):
     """Elements are chains times size; the division keeps the order."""
-    monkeypatch.setattr(search, "_BATCH_ELEMENTS", 100)
+    monkeypatch.setattr(batch, "_BATCH_ELEMENTS", 100)
     tasks = nsa.generate("bin", 20, 5, seed=1)
     plans = plan(tasks, Settings(device="cpu", policy="uniform", steps=1, chains=2))
     assert [one.places for one in plans] == [[0, 1], [2, 3], [4]]

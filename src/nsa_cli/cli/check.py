@@ -23,7 +23,7 @@ class Report:
     Attributes
     ----------
     bound : bool
-        Check and evaluate only, without a bound.
+        Without a bound: check and evaluate only.
     output : str, optional
         Where to write; - is stdout.
     format_ : str

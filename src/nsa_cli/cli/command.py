@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from nsa_cli.cli.config import defaults_from, in_force
+from nsa_cli.cli.config import defaults_from, from_file, in_force
 from nsa_cli.cli.console import Console, say
 from nsa_cli.cli.writing import note_inputs
 from nsa_cli.core.errors import InputError, StoppedError, UsageError
@@ -54,20 +54,20 @@ def command(function: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(function)
     def run(**given: Any) -> int:
-        note_inputs(given)
         context = given["context"]
-        if given["verbose"]:
-            say(f"{context.command.name} with {in_force(context)}")
         try:
+            note_inputs(given)
+            if given["verbose"]:
+                say(f"{context.command.name} with {in_force(context)}")
             made = {name: owner(**_values(owner, given)) for name, owner in owners.items()}
             return function(**made, **{name: given[name] for name in own if name not in owners})
         except KeyboardInterrupt:
             raise StoppedError("interrupted before there was a solution") from None
         except UsageError as error:
-            if error.option in {name.strip("_") for name in context.default_map or ()}:
-                why = f"{str(error.option).replace('_', '-')}: {error.message}"
-                raise InputError(why, given["config"], use=error.use, drop=error.drop) from None
-            raise
+            if error.option is None or error.option not in from_file(context):
+                raise
+            why = f"{error.option.replace('_', '-')}: {error.message}"
+            raise InputError(why, given["config"], use=error.use, drop=error.drop) from None
 
     signature = inspect.Signature([p.replace(kind=_KEYWORD) for p in parameters.values()])
     run.__signature__ = signature  # type: ignore[attr-defined]  # what typer reads the options from

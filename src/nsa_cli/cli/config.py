@@ -88,3 +88,9 @@ def in_force(context: typer.Context) -> str:
     """Write the options in force as one line, which is a valid configuration file."""
     values = {name: context.params.get(option.name) for name, option in option_names(context).items()}
     return dumps({name: value for name, value in values.items() if value not in (None, False, [], ())})
+
+
+def from_file(context: typer.Context) -> set[str]:
+    """Names of the options whose values a file gave, and not the command line over it."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name.strip("_") for name, source in sources.items() if source and source.name == "DEFAULT_MAP"}

@@ -8,9 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.cli.command import completion, option_of
-from nsa_cli.cli.console import Console
 from nsa_cli.core.options import READING, parse_amount, parse_pairs, parse_text, setting
-from nsa_cli.pool import Pool
 from nsa_cli.problems import builtin_names
 from nsa_cli.solver.settings import Settings
 
@@ -22,13 +20,7 @@ ProblemName = Annotated[
         autocompletion=completion(builtin_names),
     ),
 ]
-Device = Annotated[str, option_of(Settings, "device")]
-Jobs = Annotated[str | None, option_of(Pool, "jobs")]
-Cluster = Annotated[str | None, option_of(Pool, "cluster")]
-Seed = Annotated[int | None, option_of(Settings, "seed")]
-Neighbourhood = Annotated[str | None, option_of(Settings, "neighbourhood")]
-Quiet = Annotated[bool, option_of(Console, "quiet")]
-Verbose = Annotated[bool, option_of(Console, "verbose")]
+Seed = Annotated[str | None, option_of(Settings, "seed")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,9 @@ from nsa_cli.solver.settings import Settings
 #: Seconds to finish an answer, an element; and the share of the time that may be set aside for that.
 _FINISH, _LATEST = 5e-7, 0.1
 
+#: The most elements (chains times size) that a batch of several instances has.
+_BATCH_ELEMENTS = 4_000_000
+
 #: What a chain takes at least, and each of its elements: where it is and the best it met.
 _CHAIN_BYTES, _ELEMENT_BYTES = 500, 16
 
@@ -219,6 +222,6 @@ def _together(alike: Sequence[Batch]) -> Iterator[Batch]:
     places = [place for one in alike for place in one.places]
     width = len(tasks)
     if width > 1:
-        width = max(first.search.chains_at_once(tasks[0]) // first.chains, 1)
+        width = max(_BATCH_ELEMENTS // (tasks[0].instance.size * first.chains), 1)
     for i in range(0, len(tasks), width):
         yield replace(first, tasks=tasks[i : i + width], places=places[i : i + width])

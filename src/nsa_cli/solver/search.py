@@ -26,9 +26,6 @@ from nsa_cli.core.problem import LargeStep, Problem, Task
 from nsa_cli.policy.checkpoint import Stored, digest, find_stored, neighbourhood_for
 from nsa_cli.solver.settings import Settings
 
-#: The most elements (chains times size) that a batch on the CPU has.
-_BATCH_ELEMENTS = 4_000_000
-
 #: A kick takes about so many seconds.
 _KICK_SECONDS = 1e-4
 
@@ -63,11 +60,6 @@ class Beginning(NamedTuple):
     seconds: float = math.inf
 
 
-def _fitting(task: Task) -> int:
-    """Count the chains of instances like this one that a batch on the CPU may have."""
-    return max(_BATCH_ELEMENTS // task.instance.size, 1)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Search:
     """A way to advance chains of one problem.
@@ -89,8 +81,6 @@ class Search:
     budget : callable
         Chooses steps, temperatures and chains where the user says nothing, for an instance and the seconds
         that it has, None where steps end its run.
-    chains_at_once : callable
-        Counts the chains of instances like a task's that a batch may have, for the memory they take.
     """
 
     method: str
@@ -102,7 +92,6 @@ class Search:
     moves: Neighbourhood[Any] | None = None
     start: Callable[[Beginning], Chains]
     budget: Callable[[Any, float | None], Budget]
-    chains_at_once: Callable[[Task], int] = _fitting
 
 
 def choose_search(task: Task, policy: str, settings: Settings) -> Search:

@@ -109,7 +109,7 @@ class Settings:
     no_improvement : Patience, optional
         Stop after 5000 or 10N steps, or 2s, without improvement.
     bound : bool
-        Search only: no bound, no proof of optimality, no exact method.
+        Without a bound: search only, no proof of optimality, no exact method.
     seed : int, optional
         Same seed, same answer; drawn and reported if not given.
     device : str
