@@ -128,6 +128,10 @@ class Instance(ABC):
         """Turn a solution of this instance into one of the user's."""
         return solution
 
+    def canonical(self, solution: Solution) -> Solution:
+        """Give the form in which a solution is written, where several arrays mean the same one."""
+        return solution
+
     @property
     def may_be_infeasible(self) -> bool:
         """Whether there may be no feasible solution, or searches may miss them."""

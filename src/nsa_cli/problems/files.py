@@ -27,7 +27,7 @@ from nsa_cli.problems.tables import json_records, spread_rows, table_record
 from nsa_cli.problems.vocabulary import has_keys, recognise, understood, vocabulary
 
 #: Keys with an option of their own, which need not suit every file.
-_OPTIONS = ("capacity", "open", "from", "to")
+_OPTIONS = ("capacity", "open", "start", "from", "to")
 
 
 class Unread(NamedTuple):

@@ -38,7 +38,7 @@ COPIES = Column(
     "copies",
     listed(
         "copies, copy, demand, demands, quantity, quantities, qty, count, counts, pieces, amount, amounts, "
-        "multiplicity, multiplicities"
+        "multiplicity, multiplicities, anzahl, stück, quantité, cantidad"
     ),
 )
 NAMES = Column(
@@ -58,7 +58,8 @@ IDS = Column(
 )
 COLUMNS = (COPIES, NAMES, IDS)
 WEIGHTS = listed(
-    "weight, weights, size, sizes, w, mass, volume, volumes, item weight, item weights, item size, item sizes"
+    "weight, weights, size, sizes, w, mass, volume, volumes, item weight, item weights, item size, "
+    "item sizes, kilos, kilograms, kg, gewicht, poids, peso"
 )
 #: Words for the capacity.
 CAPACITY = listed(

@@ -7,6 +7,7 @@ where they can, and the user where they cannot.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
@@ -22,11 +23,16 @@ from nsa_cli.problems.vocabulary import (
     Vocabulary,
     axes_of,
     candidates,
+    has_keys,
     needs,
+    not_understood,
     recognise,
     understood,
     vocabulary,
 )
+
+#: Headers of a column without one, as pandas reads it, too.
+_UNNAMED = re.compile(r"|Unnamed: [0-9]+")
 
 #: Word that makes all columns distances.
 MATRIX = "matrix"
@@ -43,11 +49,14 @@ class Columns(NamedTuple):
         ``head_line(word)``: line of a word.
     row_line : callable
         ``row_line(i)``: line of a row.
+    texts : set of str
+        Words of text, one of which may be the names by another word.
     """
 
     values: dict[str, Sequence[Any]]
     head_line: Callable[[str], int | None]
     row_line: Callable[[int], int | None]
+    texts: Set[str] = frozenset()
 
 
 def spread(record: Record, columns: Columns, problem: Problem[Any] | None) -> Record:
@@ -67,7 +76,13 @@ def spread(record: Record, columns: Columns, problem: Problem[Any] | None) -> Re
         fail(f"{shown(word)} is beside the rows, too", word)
     if problem is None:
         problem = recognise(replace(record, data={**record.data, **columns.values}))
-    data = {**record.data, **vocabulary(problem).spread(columns.values, fail)}
+    words = vocabulary(problem)
+    if (name := words.column_of_names(columns.values, columns.texts)) is not None:
+        values = {"names" if word == name else word: x for word, x in columns.values.items()}
+        columns = columns._replace(values=values)
+        remark = f"{shown(name)} is read as the names"
+        record = replace(record, remarks=(*record.remarks, remark))
+    data = {**record.data, **words.spread(columns.values, fail)}
     rows = max(map(len, columns.values.values()), default=0)
 
     def locate(key: str | None, index: int | None) -> int | None:
@@ -160,9 +175,10 @@ def _spread_objects(
             column[i] = value
 
     def head_line(word: str) -> int | None:
-        return row_line(next((i for i, value in enumerate(columns[word]) if value is not None), 0))
+        return row_line(next((i for i, value in enumerate(columns.get(word, ())) if value is not None), 0))
 
-    return spread(record, Columns(columns, head_line, row_line), problem)
+    texts = {word for word, values in columns.items() if any(isinstance(x, str) for x in values)}
+    return spread(record, Columns(columns, head_line, row_line, texts), problem)
 
 
 def _lists(value: JsonValue, problem: Problem[Any] | None) -> Sequence[Record]:
@@ -196,7 +212,9 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
         If the problem cannot be told, a column is not understood, or several readings are possible.
     """
     given = table.source.reading.columns
-    if given is not None and given != (MATRIX,):
+    if given and "=" in given[0]:
+        table = _renamed(table, given)
+    elif given is not None and given != (MATRIX,):
         width = len(table.headers or table.rows[0])
         if len(given) != width:
             message = f"expected {width} words for the {width} columns, got {len(given)}"
@@ -218,6 +236,22 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
     return _with_header(table, problem)
 
 
+def _renamed(table: Table, given: Sequence[str]) -> Table:
+    """Give columns the words that the user has for their headers, ``WORD=HEADER``."""
+    headers = list(table.headers or ())
+    forms = [squeezed(header) for header in headers]
+    for word, _, header in (pair.partition("=") for pair in given):
+        at = headers.index(header) if header in headers else None
+        if at is None and forms.count(squeezed(header)) == 1:
+            at = forms.index(squeezed(header))
+        if at is None:
+            got = shown(", ".join(headers), 80) if headers else "no header"
+            message = f"there is no column {shown(header)}; the header has {got}"
+            raise table.source.error(message, table.first, use={"columns": None})
+        headers[at] = word.strip()
+    return replace(table, headers=headers)
+
+
 def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
     """Make the record of a table whose header tells what its columns are.
 
@@ -229,9 +263,13 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
     places, source = _places(table), table.source
     if problem is None:
         cells: dict[str, Any] = {word: table.columns[at] for word, at in places.items()}
+        if not any(has_keys(cells, p) for p in candidates(None)):
+            _ask_columns(table, places, candidates(None))
         problem = recognise(Record(cells, source, locator({}, table.first)))
     words = vocabulary(problem)
     _refuse_solution(table, words)
+    places, remarks = _named(table, places, words)
+    table = replace(table, remarks=(*table.remarks, *remarks))
     notes, lines = _notes(table, words)
     if source.reading.columns and (capacity := _capacity_in_first(table, problem)) is not None:
         line = table.lines[0]
@@ -253,8 +291,127 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
         elif isinstance(text := record.data[word], str):
             record.data[word] = _value(table, words, word, text)
     record = understood(record, problem)
-    _check_columns(table, problem, record.data.keys())
+    needed = [keys for keys in problem.column_sets if set(keys) <= words.columns.keys()]
+    if needed and not any(set(keys) <= record.data.keys() for keys in needed):
+        _ask_columns(table, places, [problem])
     return record
+
+
+def _index(table: Table) -> str | None:
+    """Give the first column a word where it is what pandas writes there: an index of numbers or names."""
+    if not table.rows:
+        return None
+    cells, numbers = table.columns[0], table.numbers(0)
+    if len({*cells}) < len(cells) or not all(cells):
+        return None
+    if numbers is None:
+        return "label"
+    return "index" if all(isinstance(x, int) for x in numbers) else None
+
+
+def _named(table: Table, places: dict[str, int], words: Vocabulary) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Find the column of names among those that are not understood, and refuse the others.
+
+    Returns
+    -------
+    places, remarks
+    """
+    cells = {word: table.columns[at] for word, at in places.items()}
+    texts = {word for word, at in places.items() if table.numbers(at) is None}
+    name = words.column_of_names(cells, texts)
+    if unknown := [word for word in words.unknown_columns(cells) if word != name]:
+        near = words.nearest_key(unknown[0])
+        known = ", ".join(column.headers[0] for column in words.columns.values())
+        what = f"the nearest word is {near!r}" if near else f"{words.problem.name} has the columns {known}"
+        message = f"{not_understood(unknown)}; {what}"
+        raise table.source.error(message, table.first, use=_cure(table, unknown, texts, places, words))
+    if name is None:
+        return places, ()
+    renamed = {"names" if word == name else word: at for word, at in places.items()}
+    return renamed, (f"column {shown(name)} is read as the names",)
+
+
+def _cure(
+    table: Table, unknown: Sequence[str], texts: Set[str], places: Mapping[str, int], words: Vocabulary
+) -> dict[str, str]:
+    """Give the option that says what columns are whose words are nearly known, or leaves the others out."""
+    given = table.source.reading.columns or ()
+    if given and "=" not in given[0]:
+        return {}  # these are the user's own words
+    free = {*words.columns} - {words.key_of(word, 1, words.columns) for word in places}
+    meant: dict[str, str] = {}
+    for word in unknown:
+        key = words.nearest_key(word) or ("names" if word in texts else None)
+        if key is not None and key in free and (words.columns[key].text or word not in texts):
+            meant.setdefault(key, word)
+    pairs = [*given, *(f"{words.columns[key].headers[0]}={word}" for key, word in meant.items())]
+    return {"columns": ",".join(pairs)} if meant else {"ignore": ",".join(unknown)}
+
+
+def _ask_columns(table: Table, places: dict[str, int], problems: Sequence[Problem[Any]]) -> NoReturn:
+    """Refuse a table with headers that are not understood, and spell out what its columns may be."""
+    readings: dict[str, list[str]] = {}
+    most = 0
+    for problem in problems:
+        known, numbers = _known_columns(table, places, problem)
+        count = sum(key is not None for key in known.values())
+        choices = [
+            ",".join(_header_of(problem, {**known, **dict(zip(numbers, keys, strict=True))}))
+            for keys in _meanings(table, problem, known, numbers)
+        ]
+        if choices and count >= most:
+            readings = {**(readings if count == most else {}), problem.name: choices}
+            most = count
+    got = shown(", ".join(table.headers or []), 80)
+    message = f"the headers {got} are not understood"
+    if len(problems) == 1:
+        message = f"the headers {got} lack a column that {problems[0].name} needs"
+    if not readings:
+        message = f"{message}; expected ({needs(problems)})"
+        raise table.source.other(message, table.first, use={"columns": None})
+    ranked = sorted(readings.items(), key=lambda reading: ",lat,lon" not in f",{reading[1][0]}")
+    may_be = ", or ".join(f"{' or '.join(choices)} ({name})" for name, choices in ranked)
+    use = {"columns": ranked[0][1][0]}
+    raise table.source.other(f"{message}; the columns may be {may_be}", table.first, use=use)
+
+
+def _known_columns(
+    table: Table, places: dict[str, int], problem: Problem[Any]
+) -> tuple[dict[int, str | None], list[int]]:
+    """Find the keys of columns, of one of text as the names, and the columns of numbers without a key."""
+    words = vocabulary(problem)
+    known = {at: words.key_of(word, 1, words.columns) for word, at in places.items()}
+    if "names" in words.columns and "names" not in known.values():
+        text = next((at for at, key in known.items() if not key and table.numbers(at) is None), None)
+        known |= {} if text is None else {text: "names"}
+    return known, [at for at, key in known.items() if key is None and table.numbers(at) is not None]
+
+
+def _meanings(
+    table: Table, problem: Problem[Any], known: Mapping[int, str | None], numbers: Sequence[int]
+) -> list[list[str]]:
+    """List the keys that columns of numbers may have, the likely ones first."""
+    columns, found = vocabulary(problem).columns, []
+    for needed in problem.column_sets:
+        lacking = [key for key in needed if key not in known.values()]
+        if set(needed) <= columns.keys() and len(lacking) == len(numbers):
+            # Of two numbers an item either may be the value; those of a point come in their order.
+            found += [lacking, lacking[::-1]] if problem.sense == "max" and len(lacking) > 1 else [lacking]
+    return found[::-1] if _on_globe(table, numbers) and ["lat", "lon"] in found else found
+
+
+def _header_of(problem: Problem[Any], known: Mapping[int, str | None]) -> list[str]:
+    columns = vocabulary(problem).columns
+    return [columns[key].headers[0] if key else "-" for _, key in sorted(known.items())]
+
+
+def _on_globe(table: Table, places: Sequence[int]) -> bool:
+    """Tell whether two columns may be latitudes and longitudes: decimals within their ranges."""
+    if len(places) != 2:
+        return False
+    latitude, longitude = ([*map(float, table.numbers(at) or ())] for at in places)
+    decimal = any(x != int(x) for x in latitude + longitude)
+    return decimal and max(map(abs, latitude)) <= 90 and max(map(abs, longitude)) <= 180
 
 
 def _places(table: Table) -> dict[str, int]:
@@ -264,26 +421,16 @@ def _places(table: Table) -> dict[str, int]:
         empty = table.rows and not any(table.columns[at])
         if header == "-" or table.source.reading.leaves_out(header) or empty:
             continue
+        if at == 0 and _UNNAMED.fullmatch(header):
+            header = _index(table) or header
         if header in places:
             raise table.source.error(f"two columns are called {shown(header)}; expected one", table.first)
-        if not header:
+        if _UNNAMED.fullmatch(header):
             raise table.source.error(f"column {at + 1} has no header", table.first, use={"columns": None})
         places[header] = at
     if not table.rows:
         raise table.source.error("has a header but no rows", table.first)
     return places
-
-
-def _check_columns(table: Table, problem: Problem[Any], there: Set[str]) -> None:
-    """Check that the columns which a table of a problem needs are there."""
-    headers = {column.key: column.headers[0] for column in problem.columns}
-    needed = [keys for keys in problem.column_sets if set(keys) <= headers.keys()]
-    if needed and not any(set(keys) <= there for keys in needed):
-        best = max(needed, key=lambda keys: len(set(keys) & there))
-        lacking = headers[next(key for key in best if key not in there)]
-        got = shown(", ".join(table.headers or []), 80)
-        message = f"no column {lacking!r}, which {problem.name} needs; the header has {got}"
-        raise table.source.error(message, table.first)
 
 
 def _notes(table: Table, words: Vocabulary) -> tuple[dict[str, Any], dict[str, int]]:

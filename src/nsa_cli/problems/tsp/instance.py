@@ -129,7 +129,7 @@ class TspInstance(Instance):
             key = "asymmetric" if "asymmetric" in data else "symmetric"
             message = f"{key}: coordinates measure the same in both directions; give a matrix"
             raise DataError(message, key)
-        return made if route.is_plain else replace(made, route=route)
+        return made if route.is_plain and route.start is None else replace(made, route=route)
 
     @classmethod
     def _without_route(cls, data: Mapping[str, Any]) -> TspInstance:
@@ -288,6 +288,9 @@ class TspInstance(Instance):
     @property
     def may_be_infeasible(self) -> bool:
         return self.absent is not None or not self.route.is_plain
+
+    def canonical(self, solution: Solution) -> Solution:
+        return self.route.canonical(solution)
 
     def to_ids(self, solution: Solution) -> list[Any]:
         return self.cities.named(solution)
