@@ -101,6 +101,8 @@ class Source:
         Contents of a binary data set: an array, nested lists, or either by names.
     reading : Reading
         What the user says about its form.
+    first : {0, 1}
+        Number of the first element that has no id: 0 of data in memory, which Python counts so.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Source:
     text: str
     arrays: Any = None
     reading: Reading = field(default_factory=Reading)
+    first: int = 1
 
     def error(self, message: str, line: int | None = None, **hints: Any) -> InputError:
         """Make an error that points into this text; hints as for `NsaError`."""
@@ -151,6 +154,8 @@ class Record:
         Of a file set, the file of each key.
     remarks : tuple of str
         What was decided in reading, and should be said.
+    words : mapping of str to str
+        The word of the file for each key, once they are understood.
     """
 
     data: dict[str, Any]
@@ -158,6 +163,7 @@ class Record:
     locate: Locate = field(default_factory=locator)
     sources: Mapping[str, Source] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def build(self, make: Callable[[dict[str, Any]], T]) -> T:
         """Call ``make(data)``; its errors point into the file.

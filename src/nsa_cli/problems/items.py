@@ -16,7 +16,6 @@ from nsa_cli.core.instance import (
     IdSet,
     Instance,
     Number,
-    Solution,
     list_of,
     number_array,
     number_of,
@@ -168,7 +167,7 @@ class ItemInstance(Instance):
         """Weights and capacity as integers."""
         return exact_weights(self.weights, self.capacity)
 
-    def details(self, solution: Solution) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         return {"capacity": self.capacity}
 
 

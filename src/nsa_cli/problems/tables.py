@@ -16,6 +16,7 @@ from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.core.words import NO_NUMBER, nearest, squeezed
+from nsa_cli.io.frames import Frame
 from nsa_cli.io.json_text import JsonValue, dumps, read_values
 from nsa_cli.io.table import Table, table_of
 from nsa_cli.problems.datasets import read_arrays
@@ -49,14 +50,11 @@ class Columns(NamedTuple):
         ``head_line(word)``: line of a word.
     row_line : callable
         ``row_line(i)``: line of a row.
-    texts : set of str
-        Words of text, one of which may be the names by another word.
     """
 
     values: dict[str, Sequence[Any]]
     head_line: Callable[[str], int | None]
     row_line: Callable[[int], int | None]
-    texts: Set[str] = frozenset()
 
 
 def spread(record: Record, columns: Columns, problem: Problem[Any] | None) -> Record:
@@ -76,13 +74,7 @@ def spread(record: Record, columns: Columns, problem: Problem[Any] | None) -> Re
         fail(f"{shown(word)} is beside the rows, too", word)
     if problem is None:
         problem = recognise(replace(record, data={**record.data, **columns.values}))
-    words = vocabulary(problem)
-    if (name := words.column_of_names(columns.values, columns.texts)) is not None:
-        values = {"names" if word == name else word: x for word, x in columns.values.items()}
-        columns = columns._replace(values=values)
-        remark = f"{shown(name)} is read as the names"
-        record = replace(record, remarks=(*record.remarks, remark))
-    data = {**record.data, **words.spread(columns.values, fail)}
+    data = {**record.data, **vocabulary(problem).spread(columns.values, fail)}
     rows = max(map(len, columns.values.values()), default=0)
 
     def locate(key: str | None, index: int | None) -> int | None:
@@ -106,26 +98,36 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
     """
     values = read_values(source)
     objects = [value for value in values if isinstance(value, JsonValue)]
-    if objects and _are_elements([value.value for value in objects], problem):
+    if objects and are_elements([value.value for value in objects], problem):
         for value in values:
             if isinstance(value, InputError):
                 raise value  # without it the instance would be another
         rows = [value.value for value in objects]
-        return [_spread_objects(Record({}, source), rows, lambda i: objects[i].line, problem)]
+        return [object_record(rows, source, problem, lambda i: objects[i].line)]
     found: list[Record | InputError] = []
     for value in values:
         if isinstance(value, InputError):
             found.append(value)
         elif isinstance(value.value, list) and value.value and not isinstance(value.value[0], dict):
-            found += _lists(value, problem)
-        elif _are_elements(value.value, problem):
-            found.append(_spread_objects(Record({}, source), value.value, value.line_of, problem))
+            found += list_records(value.value, value.source, problem, value.line)
+        elif are_elements(value.value, problem):
+            found.append(object_record(value.value, source, problem, value.line_of))
         else:
             found += [spread_rows(record, problem) for record in value.records()]
     return found
 
 
-def _are_elements(rows: Any, problem: Problem[Any] | None) -> bool:
+def object_record(
+    rows: Sequence[Mapping[str, Any]],
+    source: Source,
+    problem: Problem[Any] | None,
+    row_line: Callable[[int], int | None] = lambda _: None,
+) -> Record:
+    """Make the record of a list of objects, each of which is an element; see `are_elements`."""
+    return _spread_objects(Record({}, source), rows, row_line, problem)
+
+
+def are_elements(rows: Any, problem: Problem[Any] | None) -> bool:
     """Tell a list of objects that are cities or items of some problem, if not each has all keys."""
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         return False
@@ -146,7 +148,7 @@ def spread_rows(record: Record, problem: Problem[Any] | None) -> Record:
     InputError
         If a key is in an object twice, or in the record, too.
     """
-    lists = [key for key, value in record.data.items() if _are_elements(value, problem)]
+    lists = [key for key, value in record.data.items() if are_elements(value, problem)]
     if len(lists) != 1:
         return record
     others = {key: value for key, value in record.data.items() if key != lists[0]}
@@ -175,23 +177,36 @@ def _spread_objects(
             column[i] = value
 
     def head_line(word: str) -> int | None:
-        return row_line(next((i for i, value in enumerate(columns.get(word, ())) if value is not None), 0))
+        return row_line(next((i for i, value in enumerate(columns[word]) if value is not None), 0))
 
-    texts = {word for word, values in columns.items() if any(isinstance(x, str) for x in values)}
-    return spread(record, Columns(columns, head_line, row_line, texts), problem)
+    return spread(record, Columns(columns, head_line, row_line), problem)
 
 
-def _lists(value: JsonValue, problem: Problem[Any] | None) -> Sequence[Record]:
-    """Read a list of rows as a table without a header, and a list of such lists as arrays."""
-    if axes_of(value.value) == 3:
-        return read_arrays(replace(value.source, arrays=value.value), problem)
-    rows = [row if isinstance(row, list) else [row] for row in value.value]
+def list_records(
+    values: list[Any], source: Source, problem: Problem[Any] | None, line: int = 1
+) -> Sequence[Record]:
+    """Read a list of rows as a table without a header, and a list of such lists as arrays.
+
+    Raises
+    ------
+    InputError
+        If rows differ in length, or hold anything but numbers and texts.
+    """
+    if axes_of(values) == 3:
+        return read_arrays(replace(source, arrays=values), problem)
+    rows = [row if isinstance(row, list) else [row] for row in values]
     for i, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]) or not all(x is None or type(x) in (int, float, str) for x in row):
             expected = f"expected {len(rows[0])} numbers or names as in the first one"
-            raise value.error(f"row {i}: {expected}, got {shown(dumps(row))}")
+            raise source.error(f"row {i}: {expected}, got {shown(dumps(row))}", line)
     cells = [[x if isinstance(x, str) else "null" if x is None else repr(x) for x in row] for row in rows]
-    return [table_record(table_of(value.source, cells, [value.line] * len(rows)), problem)]
+    return [table_record(table_of(source, cells, [line] * len(rows)), problem)]
+
+
+def frame_record(frame: Frame, source: Source, problem: Problem[Any] | None) -> Record:
+    """Read a table in memory; lines of errors are its rows, counted from 1."""
+    lines = list(range(1, len(frame.rows) + 1))
+    return table_record(Table(source, frame.headers, frame.rows, lines, ","), problem)
 
 
 # --- tables ------------------------------------------------------------------------------------------
@@ -230,8 +245,9 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
             raise table.source.other(f"cannot tell the problem: {message}", table.first, use=use)
         headers = _header(table, problem)
         table = replace(table, headers=headers)
-        if len(headers) > 1 and problem.sense == "max":
-            remark = f"without a header the columns are read as {', '.join(headers)}"
+        degrees = [at for at, header in enumerate(headers) if header in ("x", "y")]
+        if len(headers) > 1 and (problem.sense == "max" or _on_globe(table, degrees)):
+            remark = f"without a header the columns are read as {','.join(headers)}"
             table = replace(table, remarks=(*table.remarks, remark))
     return _with_header(table, problem)
 
@@ -410,8 +426,9 @@ def _on_globe(table: Table, places: Sequence[int]) -> bool:
     if len(places) != 2:
         return False
     latitude, longitude = ([*map(float, table.numbers(at) or ())] for at in places)
-    decimal = any(x != int(x) for x in latitude + longitude)
-    return decimal and max(map(abs, latitude)) <= 90 and max(map(abs, longitude)) <= 180
+    largest = max(map(abs, latitude)), max(map(abs, longitude))
+    decimal = any(x != int(x) for x in latitude + longitude) and max(largest) > 1  # of no unit square
+    return decimal and largest[0] <= 90 and largest[1] <= 180
 
 
 def _places(table: Table) -> dict[str, int]:

@@ -290,6 +290,10 @@ def says_nothing(value: Any) -> bool:
     return value is None or (isinstance(value, str | list | tuple | dict) and len(value) == 0)
 
 
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) and not any(isinstance(x, list | tuple | dict) for x in value)
+
+
 def axes_of(value: Any) -> int | None:
     """Count the axes of nested lists by their first elements; None for lists of objects."""
     axes = 0
@@ -312,12 +316,20 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
         source = record.sources.get(word, record.source)
         raise source.error(message, record.locate(word, None), **hints)
 
-    bound = vocabulary(problem).bind(record.data, fail, record.source.reading)
+    words = vocabulary(problem)
+    lists = {word: values for word, values in record.data.items() if _is_list(values)}
+    texts = {word for word, values in lists.items() if any(isinstance(x, str) for x in values)}
+    if (name := words.column_of_names(lists, texts)) is not None:
+        remarks = (*record.remarks, f"{shown(name)} is read as the names")
+        record = replace(record, data={**record.data, "names": record.data[name]}, remarks=remarks)
+        record.data.pop(name)
+    bound = words.bind(record.data, fail, record.source.reading)
 
     def locate(key: str | None, index: int | None) -> int | None:
         return record.locate(bound.get(key or "", key), index)
 
-    return replace(record, data={key: record.data[word] for key, word in bound.items()}, locate=locate)
+    data = {key: record.data[word] for key, word in bound.items()}
+    return replace(record, data=data, locate=locate, words=record.words or bound)
 
 
 # --- which problem -----------------------------------------------------------------------------------

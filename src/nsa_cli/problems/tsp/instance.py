@@ -312,7 +312,7 @@ class TspInstance(Instance):
         rows = zip(range(1, self.size + 1), self.to_ids(solution), lengths, strict=True)
         return headers, [list(row) for row in rows]
 
-    def details(self, _solution: Solution) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         label = "EXPLICIT" if self.metric is None else self.metric.label
         label = label if self.measure is None else MEASURES[self.measure].label
         fixed = {"fixed_edges": len(self.route.fixed)} if self.route.fixed else {}
@@ -403,6 +403,9 @@ def _kind(data: Mapping[str, Any], rows: list[Any] | None, field: str) -> str:
         return kind
     if rows is None:
         return "EXPLICIT" if data.get("matrix") is not None else REAL
+    if field == "coords" and _axes(rows) == len(rows) > 3:
+        got = f"expected 2 or 3 numbers a city, got a square of {len(rows)} x {len(rows)}"
+        raise DataError(f"coords: {got}; if these are distances, give them as matrix", "coords", 0)
     if field == "lat":
         return "HAVERSINE_KM"
     if _axes(rows) != 3:
