@@ -59,9 +59,8 @@ def test_files(command, tmp_path, rows_of):
     assert {"ci95", "std_seeds", "seconds", "paper_value", "difference"} <= set(row)
 
 
-def test_by_seconds_there_is_a_picture_too(command, tmp_path, rows_of):
+def test_by_seconds(command, tmp_path, rows_of):
     """Every run in the table of runs, a row a solver and budget."""
-    pytest.importorskip("matplotlib")
     code, out, err = command("knapsack", *TIMED, "--out", tmp_path)
     assert (code, err) == (0, "")
     assert "nsa-solve" in out
@@ -73,7 +72,6 @@ def test_by_seconds_there_is_a_picture_too(command, tmp_path, rows_of):
     rows = {(row["solver"], row["budget"]) for row in summary["rows"]}
     assert rows >= {("nsa-solve", "2ms"), ("nsa-sa-tuned", "10ms"), ("greedy", "")}
     assert {row["threads"] for row in summary["rows"] if row["kind"] == "nsa"} == {1}
-    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_files_and_folders(command, tmp_path, rows_of):
@@ -98,9 +96,9 @@ def test_the_command_in_the_summary_gives_the_same_figures(command, tmp_path):
     first = json.loads((tmp_path / "summary.json").read_text())
     again = shlex.split(first["command"])
     assert again[:2] == ["nsa", "benchmark"]
-    command(*again[2:], "--out", tmp_path, "--again")
+    command(*again[2:], "--again")
     second = json.loads((tmp_path / "summary.json").read_text())
-    assert second["command"] == first["command"]
+    assert second["command"] == f"{first['command']} --again"
     means = [[(r["solver"], r["mean"]) for r in summary["rows"]] for summary in (first, second)]
     assert means[0] == means[1]
 
@@ -151,7 +149,7 @@ FILES = ("examples/capitals.tsp", "examples/packing.csv")
             ("tsp", "--sizes", "20", "--policies", "nowhere"),
             "--policies: there is no policy 'nowhere' for tsp",
         ),
-        (("tsp", "--sizes", "20", "--against", "nobody"), "it has fast-tsp, ortools-routing"),
+        (("tsp", "--sizes", "20", "--against", "nobody"), "it has fast-tsp, ortools-routing, pyvrp, all"),
         (("rosenbrock", "--sizes", "2", "--against", "x"), "it has none"),
         (("tsp", "--sizes", "20", "--references", "/nowhere"), "tsp20_opt.npy: no such file"),
         (("rosenbrock", "--sizes", "2", "--references", "."), "has no reference files"),

@@ -63,13 +63,14 @@ def _policy_digest(task: Task, settings: Settings) -> str | None:
     if settings.method == "large-step":
         return None
     try:
-        return _digest(choose_policy(task, settings), task.problem.name)
+        return digest_once(choose_policy(task, settings), task.problem.name)
     except NsaError:
         return None
 
 
 @cache
-def _digest(policy: str, problem: str) -> str | None:
+def digest_once(policy: str, problem: str) -> str | None:
+    """Hash a policy's file, the first time."""
     return digest(policy, problem)
 
 
