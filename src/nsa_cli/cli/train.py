@@ -41,7 +41,7 @@ def train(
     from nsa_cli.train.group import joined
 
     names = tuple(option_names(context))
-    with joined(options.device) as group:
+    with joined() as group:
         try:
             return _train(find_problem(problem), options, config, names, group, console)
         except Exception as error:

@@ -6,7 +6,6 @@ import hashlib
 import io
 import os
 import time
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
-from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
+from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.machine import cores, source_version
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
@@ -128,19 +127,18 @@ class Training:
         InputError
             As for `load_state`; or if there is nothing to resume.
         """
-        begun = self.group.begun
         # One process looks: the others may be on machines without these files.
-        data = self.group.share(self._found(resume=resume, begun=begun) if self.group.leads else None)
+        data = self.group.share(self._found(resume=resume) if self.group.leads else None)
         state = None if data is None else self.load_state(data)
         if self.group.leads:
             self._cut_log(0 if state is None else state["epoch"])
-        self.group.begin()
         return state
 
-    def _found(self, *, resume: bool, begun: bool) -> bytes | None:
+    def _found(self, *, resume: bool) -> bytes | None:
         """Read the state to go on from, None for a training from its beginning; see `begin`."""
         state, log, policy = (os.path.lexists(p) for p in (self.state_path, self.log_path, self.out))
-        resume = resume or begun
+        again = self.group.attempt > 0
+        resume = resume or (again and state)
         if not resume and (state or (log and policy)):
             raise UsageError(
                 f"{self.out}: there is a training already; go on with it, or give another file",
@@ -148,7 +146,7 @@ class Training:
             )
         if resume and self.state_path.is_file():
             return read_bytes(self.state_path)
-        if resume and (state or not log) and not begun:
+        if resume and (state or not log) and not again:
             raise InputError("there is no training to resume", str(self.state_path))
         return None
 
@@ -312,10 +310,6 @@ class Training:
         due = (epoch + 1) % self.config.validate_every == 0 or epoch + 1 == self.config.epochs
         if due:
             row["validation"] = score = self.validate(policy)
-            if len(set(self.group.numbers(_checksum(policy)))) > 1:  # rounding on another kind of machine
-                raise NsaError(
-                    "processes have come to different policies; start them on machines of one kind"
-                )
             if score < self.best_score:
                 self.best_score = score
                 if leads:
@@ -325,7 +319,7 @@ class Training:
         if leads:
             self._log(row)
         self.on_epoch(row)
-        self.stopped = max(self.group.numbers(int(self.asked_to_stop())))
+        self.stopped = int(self.group.gather(torch.tensor([self.asked_to_stop()])).max())
         if leads and (self.stopped or due):
             self.save_state(epoch + 1, state)
         if leads and self.stopped and not self.out.exists():
@@ -421,8 +415,3 @@ class _ValidationSet(NamedTuple):
     instances: list[Instance]
     x: Tensor
     keys: np.ndarray
-
-
-def _checksum(policy: LearntPolicy) -> int:
-    """Hash a policy's weights to 32 bits."""
-    return zlib.crc32(b"".join(p.detach().cpu().numpy().tobytes() for p in policy.parameters()))
