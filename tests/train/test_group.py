@@ -105,7 +105,7 @@ def test_ppo_is_the_same_up_to_the_order_of_sums(folder, together):
     alone(*command("ppo", "one.json", "--epochs", "4"))
     codes, said = together(2, *command("ppo", "p.json", "--epochs", "4"))
     assert codes == [0, 0]
-    assert said.count("nsa: done") == said.count("nsa: at equal time") == 1
+    assert said.count("nsa: done") == said.count("nsa: beside uniform proposals at equal time") == 1
     assert said.count("\n") == 2
     head, *rows = log("p.csv")
     expected = log("one.csv")
@@ -170,7 +170,7 @@ def test_torchrun_starts_a_training_again_that_lost_a_process(folder):
     finally:
         process.kill()
     assert code == 0
-    assert said.count("nsa: ") == 3  # the loss, the end, the verdict
+    assert said.count("nsa: ") == 3  # the loss, the end, what to do next
     assert "another process of the training has ended" in said
     assert weights("p.json") == weights("one.json")
     assert log("p.csv") == log("one.csv")

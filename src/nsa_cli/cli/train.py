@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +64,6 @@ def _train(
     import torch
 
     from nsa_cli.solver.search import choose_device
-    from nsa_cli.train.compare import find_temperatures
     from nsa_cli.train.es import train_es
     from nsa_cli.train.loop import Training
     from nsa_cli.train.ppo import train_ppo
@@ -93,14 +93,16 @@ def _train(
             asked_to_stop=lambda: signals.received,
             on_epoch=show,
         )
-        find_temperatures(run)
+        run.find_temperatures()
         with live:
             (train_es if options.method == "es" else train_ppo)(run, resume=options.resume)
     if not console.quiet:
         how = "stopped; --resume goes on" if run.stopped else "done"
         say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
         if not run.stopped:
-            say(_verdict(run))
+            name = problem.name if problem.built_in else problem.model.spec
+            words = ("nsa", "benchmark", name, "--sizes", str(chosen.size), "--budget", "20ms")
+            say(f"beside uniform proposals at equal time: {shlex.join([*words, '--policies', out])}")
     return 128 + run.stopped if run.stopped else signals.exit_code
 
 
@@ -144,25 +146,3 @@ def _destination(out: str | None, problem: str, recipe: str, console: Console) -
     if path.stem in shipped and path.resolve().parent not in [d.resolve() for d in directories()]:
         console.warn(f"{path.stem} is a shipped policy, too; yours is meant by its path, --policy ./{out}")
     return out
-
-
-def _verdict(run: Any) -> str:
-    """Say in words whether the policy is worth its time."""
-    from nsa_cli.bench.statistics import half_width
-    from nsa_cli.policy.build import build
-    from nsa_cli.policy.checkpoint import read
-    from nsa_cli.train.compare import compare
-
-    found = compare(run, build(read(run.out, run.problem.name), run.operations))
-    if found is None:
-        return "not compared with uniform proposals: there is no kernel for both"
-    mean, half = float(found.advantage.mean()) * 100, (half_width(found.advantage) or 0.0) * 100
-    about = f"at equal time ({found.steps} steps to {found.uniform_steps}, {found.seconds:.2g} s a chain)"
-    where = f"on {len(found.advantage)} new instances of size {found.size}"
-    interval = f"by {abs(mean):.2g} %, 95 % interval {abs(mean) - half:.2g} to {abs(mean) + half:.2g} %"
-    if abs(mean) <= half:
-        return f"{about} it makes no difference that can be told {where}: {mean:+.2g} % ± {half:.2g}"
-    verb = "beats" if mean > 0 else "does not beat"
-    return (
-        f"{about} the policy {verb} uniform proposals {where}: {'better' if mean > 0 else 'worse'} {interval}"
-    )

@@ -7,14 +7,16 @@ import io
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from nsa_cli.anneal.auto import sampled_temperatures
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.fused import FusedChains
 from nsa_cli.anneal.loop import run_chains
@@ -30,7 +32,7 @@ from nsa_cli.io.atomic import write_bytes, write_text
 from nsa_cli.io.source import read_bytes
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.checkpoint import save
-from nsa_cli.policy.fused import learnt
+from nsa_cli.policy.fused import learnt, uniform
 from nsa_cli.policy.gaussian import GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.config import TrainConfig
@@ -43,6 +45,9 @@ _IDLE = 10
 
 #: First stream of the validation instances: training uses the epochs' numbers.
 _VALIDATION = 2**40
+
+#: Stream of the instances from which temperatures are estimated, their number, and chains of each.
+_SAMPLE, _SAMPLED, _CHAINS = 2**41 - 1, 4, 8
 
 
 @dataclass
@@ -91,14 +96,14 @@ class Training:
                     "give a name that ends in .json",
                     option="out",
                 )
-        neighbourhood = self.problem.neighbourhood(self.config.neighbourhood)
-        self.operations: Operations[Any, Any] = neighbourhood.operations()
+        self._neighbourhood = self.problem.neighbourhood(self.config.neighbourhood)
+        self.operations: Operations[Any, Any] = self._neighbourhood.operations()
         self.best_score = float("inf")
         self.began = time.monotonic()
         self.seconds_before = 0.0
         self._idle = 0
-        self._validation: list[_ValidationSet] = []
-        self.fused = neighbourhood.kernel() if self.device.type == "cpu" and self.backend != "torch" else None
+        by_kernel = self.device.type == "cpu" and self.backend != "torch"
+        self.fused = self._neighbourhood.kernel() if by_kernel else None
 
     @property
     def log_path(self) -> Path:
@@ -179,9 +184,30 @@ class Training:
     def schedule(self, steps: int | None = None) -> Schedule:
         """Temperatures of a rollout, by default one of the training."""
         first, last = self.config.t_start, self.config.t_end
-        assert first is not None, "see train.compare.find_temperatures"
-        assert last is not None, "see train.compare.find_temperatures"
+        assert first is not None, "see find_temperatures"
+        assert last is not None, "see find_temperatures"
         return Schedule(steps or self.config.steps, first, last)
+
+    def find_temperatures(self) -> None:
+        """Fill in the temperatures that are not given: geometric means over samples of instances' moves."""
+        config = self.config
+        given = {"t_start": config.t_start, "t_end": config.t_end}
+        if None not in given.values():
+            return
+        if self.fused is None:
+            raise UsageError(
+                "t_start and t_end cannot be estimated without a kernel; give both in a configuration"
+            )
+        keys, found = stream_keys(0, np.arange(_CHAINS)), []
+        for instance in self.drawn(_SAMPLE, config.size, _SAMPLED):
+            several = [instance] * _CHAINS
+            chains = self.chains(uniform(), several, self.starts(several, keys), keys)
+            choices = self._neighbourhood.choices
+            found.append(sampled_temperatures(chains, instance.size, choices=choices))
+        known = [pair for pair in found if pair is not None] or [(1.0, 0.1)]
+        means = dict(zip(given, np.exp(np.log(known).mean(0)).tolist(), strict=True))
+        estimated = {name: float(f"{means[name]:.3g}") for name in given if given[name] is None}
+        self.config = replace(config, **estimated)  # type: ignore[arg-type]  # no other
 
     def instances(self, epoch: int) -> list[Instance]:
         """Draw the instances of an epoch, the same for the same seed."""
@@ -259,13 +285,12 @@ class Training:
         x: Tensor,
         keys: np.ndarray,
         members: int = 1,
-        threads: int | None = None,
     ) -> FusedChains:
         """Start chains in the fused kernel, which there is, by a policy's `layout`."""
         fused = self.fused
         assert fused is not None
-        arrays, threads = fused.arrays(instances, self.config.unit), threads or self.threads
-        return FusedChains(fused, arrays, layout, x.numpy(), keys, members=members, threads=threads)
+        arrays = fused.arrays(instances, self.config.unit)
+        return FusedChains(fused, arrays, layout, x.numpy(), keys, members=members, threads=self.threads)
 
     def keys(self, epoch: int, count: int) -> np.ndarray:
         """Random streams of an epoch's chains."""
@@ -278,11 +303,7 @@ class Training:
 
         Of several sizes, energies count in proportion to the size. Instances are shared out to the group.
         """
-        config = self.config
-        if not self._validation:
-            sizes = (config.validation_size, *config.mixed_sizes)
-            self._validation = [self._validation_set(_VALIDATION + k, size) for k, size in enumerate(sizes)]
-        scores = []
+        config, scores = self.config, []
         for size, instances, x, keys in self._validation:
             schedule = self.schedule(config.validation_steps.of(size))
             mine, _ = self.rollouts(policy, instances, x, keys, schedule)
@@ -290,12 +311,16 @@ class Training:
             scores.append(float(shaped(energy, config.judged).mean()) * config.validation_size / size)
         return sum(scores) / len(scores)
 
-    def _validation_set(self, stream: int, size: int) -> _ValidationSet:
-        """Draw instances, and keep this process's share."""
-        instances = self.drawn(stream, size, self.config.validation_problems)
-        size, mine = instances[0].size, self.group.part(len(instances))
-        keys, instances = stream_keys(self.seed + _VALIDATION, np.arange(len(instances))), instances[mine]
-        return _ValidationSet(size, instances, self.starts(instances, keys[mine]), keys[mine])
+    @cached_property
+    def _validation(self) -> list[tuple[int, list[Instance], Tensor, np.ndarray]]:
+        """Each size of validation instances, with this process's share, starts and random streams."""
+        count, found = self.config.validation_problems, []
+        mine = self.group.part(count)
+        keys = stream_keys(self.seed + _VALIDATION, np.arange(count))[mine]
+        for k, size in enumerate((self.config.validation_size, *self.config.mixed_sizes)):
+            instances = self.drawn(_VALIDATION + k, size, count)
+            found.append((instances[0].size, instances[mine], self.starts(instances[mine], keys), keys))
+        return found
 
     # --- files -----------------------------------------------------------------------------------
 
@@ -364,9 +389,8 @@ class Training:
         try:
             with self.log_path.open("a", newline="", encoding="utf-8") as file:
                 head = "" if file.tell() else ",".join(columns) + "\n"
-                file.write(
-                    head + ",".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells) + "\n"
-                )
+                texts = (f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells)
+                file.write(head + ",".join(texts) + "\n")
         except OSError as error:
             raise UsageError(f"{self.log_path}: cannot be written: {error.strerror or error}") from None
 
@@ -406,12 +430,3 @@ class Training:
             done = {str(k + 1) for k in range(epoch)}
             kept = [row for row in rows if "," in row and row.split(",")[0] in done]
             write_text(self.log_path, "\n".join([head, *kept, ""]) if kept else "")
-
-
-class _ValidationSet(NamedTuple):
-    """Validation instances of a size that this process has, with their starts and random streams."""
-
-    size: int
-    instances: list[Instance]
-    x: Tensor
-    keys: np.ndarray
