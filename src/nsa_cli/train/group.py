@@ -1,20 +1,20 @@
 """Processes that train one policy together, by torch.distributed; a training alone is a group of one.
 
-Every process goes through the same training and makes the same updates. What takes long, rollouts and
-gradients, is shared out; what comes of it travels in collectives, which all enter in the same order.
+Every process goes through the same training and makes the same updates. What takes long, rollouts, is shared
+out; what comes of it travels in collectives, which all enter in the same order.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 
 from nsa_cli.core.errors import NsaError, UsageError, shown
 from nsa_cli.core.machine import Launch, cores, launch
@@ -92,21 +92,6 @@ class Group:
         with _collective():
             dist.all_gather_object(parts, rows.cpu())
         return torch.cat(parts)
-
-    def sum(self, vector: Tensor) -> Tensor:
-        """Sum a vector over all processes: on the CPU, the same bits in each."""
-        vector = vector.cpu()
-        if self._store is not None:
-            with _collective():
-                dist.all_reduce(vector)
-        return vector
-
-    def sum_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
-        """Sum gradients over all processes, in place; there need be none in some."""
-        if self._store is not None:
-            for parameter in parameters:
-                found = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-                parameter.grad = self.sum(found).to(parameter.device)
 
     def share(self, data: bytes | None) -> bytes | None:
         """Give every process what the leading one has."""
