@@ -185,11 +185,6 @@ def test_large_steps_take_it_too() -> None:
     assert timed.status in ("time_limit", "optimal")
 
 
-def test_a_policy_is_shown_each_steps_own_temperature_unless_told_otherwise():
-    temperatures = np.geomspace(1.0, 0.1, 50)
-    assert (TemperatureHold(1).shown(7, temperatures) == temperatures).all()
-
-
 @given(
     steps=st.integers(1, 20),
     cuts=st.lists(st.integers(0, 100), max_size=8),

@@ -9,10 +9,10 @@ import signal
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.bench.benchmark import Benchmark
 from nsa_cli.bench.solvers import format_budget
 from nsa_cli.bench.summary import COLUMNS
 from nsa_cli.core.options import parse_budgets
+from nsa_cli.io.journal import Journal
 
 QUICK = ("--steps", "1", "--count", "3", "--policies", "none", "--device", "cpu")
 TIMED = ("--sizes", "50", "--budget", "2ms,10ms", "--count", "2", "--policies", "none")
@@ -105,13 +105,13 @@ def test_the_command_in_the_summary_gives_the_same_figures(command, tmp_path):
 
 def test_interrupted(command, tmp_path, monkeypatch, rows_of):
     """Ctrl-C after the first run: its files and rows are there, the exit code is 130."""
-    write = Benchmark.write
+    append = Journal.append
 
-    def write_and_press(*arguments, **options):
-        write(*arguments, **options)
+    def append_and_press(*arguments):
+        append(*arguments)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(Benchmark, "write", write_and_press)
+    monkeypatch.setattr(Journal, "append", append_and_press)
     code, out, err = command("bin", "--sizes", "50", *QUICK, "--out", tmp_path)
     assert code == 130
     assert "nsa-solve" in out

@@ -10,7 +10,7 @@ from nsa_cli.bench import measure as measure_module
 from nsa_cli.bench.benchmark import processor_share
 from nsa_cli.bench.measure import MeasuredRun, measure, runs_from, units_of
 from nsa_cli.bench.request import Request
-from nsa_cli.bench.solvers import Interrupted, Solved, Solver, choose_solvers, format_budget
+from nsa_cli.bench.solvers import Solved, Solver, choose_solvers, format_budget
 from nsa_cli.bench.suites import find_contribution, read_references, suite_of_size
 from nsa_cli.bench.summary import summarise
 from nsa_cli.core.errors import NsaError
@@ -88,16 +88,6 @@ def test_what_is_infeasible_is_not_measured():
     """A wrong answer ends the benchmark, and says whose it is."""
     with pytest.raises(NsaError, match=r"wrong returned an infeasible solution of knap50-1: weight"):
         measured(Packs(name="wrong", counts=(50, 50), budget=0.01))
-
-
-def test_stopping_leaves_whole_instances():
-    """Runs of an instance that not every solver had are left out."""
-    solvers = [Packs(name="nsa-solve", budget=0.01), Packs(name="other", budget=0.01)]
-    asked = iter([False] * 3)
-    groups = by_seconds(solvers, stopped=lambda: next(asked, True))
-    assert [(run.task.stream, run.solver.name) for run in next(groups)] == [(0, "nsa-solve"), (0, "other")]
-    with pytest.raises(Interrupted):
-        next(groups)
 
 
 def test_each_run_pays_for_its_own_set_up():

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,20 +48,6 @@ class Stagnation(NamedTuple):
     stale_seconds: NDArray[np.float64]
 
 
-class Goal(Protocol):
-    """A stopping criterion of each instance; holds nothing between checks."""
-
-    @property
-    def reason(self) -> str:
-        """Its name in the result."""
-
-    def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
-        """Tell which instances seem to have reached it, bool[I]."""
-
-    def confirms(self, instance: int, best: NDArray[Any]) -> bool:
-        """Tell whether one of them has, by the best solutions of its chains [chains, …]."""
-
-
 @dataclass(frozen=True, eq=False)
 class TargetEnergy:
     """Stop at an energy: the target, the bound, or near the bound.
@@ -80,11 +66,13 @@ class TargetEnergy:
     reached: Callable[[int, Solution], bool]
 
     def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
+        """Tell which instances seem to have reached it, bool[I]."""
         with np.errstate(invalid="ignore"):  # minus infinity is never reached
             slack = _DRIFT * np.where(np.isfinite(self.energies), abs(self.energies), 0.0)
         return np.asarray(state.best <= self.energies + slack)
 
     def confirms(self, instance: int, best: NDArray[Any]) -> bool:
+        """Tell whether one of them has, by the best solutions of its chains [chains, …]."""
         return any(self.reached(instance, solution) for solution in best)
 
 
@@ -107,6 +95,10 @@ class NoImprovement:
 
     def confirms(self, instance: int, best: NDArray[Any]) -> bool:
         return True
+
+
+#: A stopping criterion of each instance; holds nothing between checks.
+Goal: TypeAlias = TargetEnergy | NoImprovement
 
 
 class InstanceEnd(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -28,10 +27,6 @@ _What = Annotated[
 ]
 
 
-#: Seconds between two writings of all files while the benchmark runs.
-_PAUSE = 5.0
-
-
 def benchmark(what: _What, request: Request, pool: Pool, console: Console) -> int:
     """Measure solvers on test sets or files. Solve as it is, annealing, heuristics, and peers if named."""
     check_alone()
@@ -39,7 +34,7 @@ def benchmark(what: _What, request: Request, pool: Pool, console: Console) -> in
 
     with Signals() as signals, contextlib.ExitStack() as stack:
         ready = prepare(replace(request, what=tuple(what), threads=pool.threads))
-        folder, journal, size, written = None, None, ready.size(), float("-inf")
+        folder, journal, size = None, None, ready.size()
         if request.out is not None:
             folder = Path(request.out)
             journal = Journal(folder / "journal.jsonl", "benchmark", anew=request.again)
@@ -50,9 +45,6 @@ def benchmark(what: _What, request: Request, pool: Pool, console: Console) -> in
         try:
             with Live("measuring", shown=not console.quiet) as live:
                 for _ in ready.run(lambda: signals.received != 0, journal, pool):
-                    if folder is not None and time.monotonic() > written + _PAUSE:
-                        ready.write(folder)
-                        written = time.monotonic()
                     live.tell(f"{len(ready.runs)} of {size} runs", len(ready.runs) / size)
         finally:
             if folder is not None:
