@@ -202,10 +202,6 @@ class TorchChains:
         return self._objectives(_numpy(self.state.energy))
 
     @property
-    def search_energy(self) -> NDArray[np.float64]:
-        return _numpy(self.state.energy)
-
-    @property
     def best_energy(self) -> NDArray[np.float64]:
         return self._objectives(_numpy(self.state.best_energy))
 

@@ -201,10 +201,6 @@ class LargeStepChains:
         return np.array([tally.energies[CURRENT] for tally in self._tallies])
 
     @property
-    def search_energy(self) -> NDArray[np.float64]:
-        return self.energy
-
-    @property
     def best_energy(self) -> NDArray[np.float64]:
         return np.array([tally.energies[BEST] for tally in self._tallies])
 

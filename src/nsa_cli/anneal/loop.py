@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains, Progress
-from nsa_cli.anneal.schedule import NEVER, AdaptiveSchedule, Schedule
+from nsa_cli.anneal.schedule import NEVER, Schedule
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Solution
 
@@ -168,9 +168,6 @@ _CHUNK_SECONDS = 0.1
 #: round takes some 50 us.
 _CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 6, 1 / 3, 0.0005
 
-#: The same where a schedule samples the chains after each chunk.
-_WATCHED_SHARE = 1 / 300
-
 #: Steps of the first chunk: of a million dimensions each takes long. And how much longer the next one may be.
 _FIRST_CHUNK, _GROWTH = 1, 8.0
 
@@ -192,7 +189,7 @@ class End(NamedTuple):
 
 def run_chains(
     chains: Chains,
-    schedule: Schedule | AdaptiveSchedule,
+    schedule: Schedule,
     clock: Clock | None = None,
     *,
     chunk: int | None = None,
@@ -206,8 +203,7 @@ def run_chains(
     Parameters
     ----------
     chains : Chains
-    schedule : Schedule or AdaptiveSchedule
-        The last one is for the chains of one instance, and is used up.
+    schedule : Schedule
     clock : Clock, optional
         Chunks get short enough for its end.
     chunk : int, optional
@@ -225,8 +221,7 @@ def run_chains(
     """
     clock = clock or Clock()
     most = min(-(-schedule.steps // looks) if looks else schedule.steps, chains.most)
-    share = _WATCHED_SHARE if isinstance(schedule, AdaptiveSchedule) else _CHUNK_SHARE
-    chunks = repeat(chunk) if chunk else _timed_chunks(chains, max(most, 1), clock, share)
+    chunks = repeat(chunk) if chunk else _timed_chunks(chains, max(most, 1), clock)
     watch, before = GoalWatch(goals, rows), -1
     if on_progress is not None:
         first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
@@ -235,12 +230,9 @@ def run_chains(
         # A chunk may have taken no steps: it went on with what comes before them.
         if goals and chains.step in (watch.due, before) and watch.look(chains):
             return End(list(watch.reached.values())[-1].reason, watch.reached)
-        if isinstance(schedule, AdaptiveSchedule) and chains.step >= schedule.due:
-            schedule.look(chains)
         if (reason := clock.reason()) is not None:
             return End(reason, watch.reached)
-        due = (schedule.due or schedule.steps, watch.due if goals else schedule.steps)
-        last = min(chains.step + next(chunks), schedule.steps, *due)
+        last = min(chains.step + next(chunks), schedule.steps, watch.due if goals else schedule.steps)
         temperatures = schedule.temperatures(chains.step, last)
         before = chains.step
         chains.advance(temperatures, float(schedule.fractions(chains.step, chains.step + 1)[0]))
@@ -249,7 +241,7 @@ def run_chains(
     return End("steps", watch.reached)
 
 
-def _timed_chunks(chains: Chains, most: int, clock: Clock, share: float) -> Iterator[int]:
+def _timed_chunks(chains: Chains, most: int, clock: Clock) -> Iterator[int]:
     """Chunks of equal time, by the pace of the last one; they grow step by step."""
     chunk, now = _FIRST_CHUNK, time.monotonic()
     span = clock.left
@@ -259,17 +251,17 @@ def _timed_chunks(chains: Chains, most: int, clock: Clock, share: float) -> Iter
         now = time.monotonic()
         done, seconds = chains.step - before, max(now - begin, 1e-9)
         if done:  # a chunk without steps says nothing of their pace
-            wanted = _chunk_seconds(span, clock.left, share)
+            wanted = _chunk_seconds(span, clock.left)
             chunk = max(int(min(done * wanted / seconds, _GROWTH * chunk, most)), 1)
 
 
-def _chunk_seconds(span: float, left: float, share: float) -> float:
+def _chunk_seconds(span: float, left: float) -> float:
     """Seconds that a chunk is to take, of a time span of which so much is left."""
-    wanted = max(min(span * share, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
+    wanted = max(min(span * _CHUNK_SHARE, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
     return min(wanted, _CHUNK_SECONDS, left)
 
 
-def _progress(chains: Chains, schedule: Schedule | AdaptiveSchedule, temperature: float) -> Progress:
+def _progress(chains: Chains, schedule: Schedule, temperature: float) -> Progress:
     """Progress of the chains."""
     accepted, energy = chains.accepted, chains.energy
     return Progress(
