@@ -56,7 +56,7 @@ def test_files(command, tmp_path, rows_of):
     mine = [r for r in runs if (r["size"], r["solver"]) == ("50", "nsa-sa")]
     for key, column in (("mean", "objective"), ("gap", "gap")):
         assert row[key] == pytest.approx(sum(float(r[column]) for r in mine) / len(mine))
-    assert {"ci95", "std_seeds", "seconds", "paper_value", "difference"} <= set(row)
+    assert {"ci95", "std_seeds", "seconds"} <= set(row)
 
 
 def test_by_seconds(command, tmp_path, rows_of):
@@ -99,7 +99,7 @@ def test_the_command_in_the_summary_gives_the_same_figures(command, tmp_path):
     command(*again[2:], "--again")
     second = json.loads((tmp_path / "summary.json").read_text())
     assert second["command"] == f"{first['command']} --again"
-    means = [[(r["solver"], r["mean"]) for r in summary["rows"]] for summary in (first, second)]
+    means = [[(r["solver"], r.get("mean")) for r in summary["rows"]] for summary in (first, second)]
     assert means[0] == means[1]
 
 

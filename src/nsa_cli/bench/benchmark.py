@@ -150,10 +150,6 @@ class Benchmark:
                 f"Up to {most} processes measured at the same time: those of one machine share its memory "
                 "and caches, and their times are not those of one alone."
             )
-        if len(processors := dict.fromkeys(run.processor for run in self.runs)) > 1:
-            caption.append(
-                f"Measured on {' and '.join(processors)}: times on one do not compare with the others."
-            )
         return caption
 
     def _caption_by_steps(self) -> list[str]:

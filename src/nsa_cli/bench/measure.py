@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 from nsa_cli.bench.solvers import Interrupted, Solver
 from nsa_cli.bench.suites import Suite
 from nsa_cli.core.errors import NsaError
-from nsa_cli.core.machine import processor
 from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Task
 from nsa_cli.io.journal import key_of
@@ -52,8 +51,6 @@ class MeasuredRun(NamedTuple):
         Exact evaluation of the solution.
     seconds, cpu_seconds : float
         Wall-clock and processor time of all threads, set-up included; of a batch, the instance's share.
-    processor : str
-        On which it was measured.
     processes : int
         That measured at the same time on the machine.
     reference : float
@@ -70,7 +67,6 @@ class MeasuredRun(NamedTuple):
     objective: float
     seconds: float
     cpu_seconds: float
-    processor: str = ""
     processes: int = 1
     reference: float = math.nan
     gap: float = math.nan
@@ -109,7 +105,7 @@ class Portion(NamedTuple):
 
         That is the instances as they are recorded, with their streams, the problem with the source of a
         user's functions, the solvers with budgets, settings and the policies' files, the seed, and the
-        versions of the programs. Not so: threads, which processor, references, and other portions.
+        versions of the programs. Not so: threads, the machine, references, and other portions.
         """
         problem, suite = self.suite.problem, self.suite
         model = getattr(problem, "model", None)
@@ -128,8 +124,8 @@ def _expected_seconds(solver: Solver, size: int) -> float:
     """Guess the seconds that an instance takes, for sharing them out."""
     if isinstance(solver.budget, float):
         return solver.budget
-    if isinstance(solver.budget, Steps):  # whose network, if there is one, sees all candidates
-        return 1e-7 * solver.budget.of(size) * (1 if "sa" in solver.name.split("-") else size)
+    if isinstance(solver.budget, Steps):
+        return 1e-7 * solver.budget.of(size) * size
     return (1e-2 if solver.kind == "nsa" else 1e-6) * size
 
 
@@ -185,7 +181,7 @@ def measure(portion: Portion, stopped: Stopped = bool, processes: int = 1) -> li
         When asked to stop.
     """
     _rehearse(portion)
-    suite, where = portion.suite, {"processor": processor(), "processes": processes}
+    suite = portion.suite
     runs: list[dict[str, Any]] = []
     for solver in portion.solvers:
         if stopped():
@@ -199,7 +195,7 @@ def measure(portion: Portion, stopped: Stopped = bool, processes: int = 1) -> li
             if (why := task.instance.violation(solution)) is not None:  # whatever a solver says
                 raise NsaError(f"{solver.name} returned an infeasible solution of {name}: {why}")
             found = {"steps": steps, "objective": float(task.instance.objective(solution))}
-            runs.append(found | spent | where)
+            runs.append(found | spent | {"processes": processes})
     return runs
 
 

@@ -21,24 +21,16 @@ COLUMNS = (
 )
 
 
-#: One row of the table, a solver with a budget on a suite, by `KEYS`; None where there is no such thing.
-SummaryRow: TypeAlias = dict[str, Any]
-
-#: Keys of a row, as ``summary.json`` has them.
+#: One row of the table, a solver with a budget on a suite, as ``summary.json`` has it.
 #:
 #: ``size`` is the largest of the suite. ``kind`` is nsa, heuristic, peer, or published: not measured. Solvers
 #: without ``threads`` decide themselves. ``mean`` is over instances and seeds, ``ci95`` half the 95 %
 #: confidence interval over instances, ``std_seeds`` the standard deviation of the seeds' means. ``gap`` is
 #: the mean of the instances' gaps, relative, positive where worse than the reference; ``behind`` the mean
 #: difference to the gaps of the budget's first solver on the same instances. ``seconds`` are an instance's,
-#: ``seconds_total`` a seed's. ``difference`` is to the paper's value, positive where better than the paper.
-KEYS = (
-    *("set", "problem", "size", "solver", "kind", "budget", "mode", "threads", "instances", "seeds", "batch"),
-    *("mean", "ci95", "std_seeds", "gap", "gap_ci95", "worst", "behind", "behind_ci95"),
-    *("seconds", "cpu_seconds", "seconds_total"),
-    *("paper_solver", "paper_table", "paper_value", "paper_spread", "paper_gap", "paper_time", "paper_note"),
-    "difference",
-)
+#: ``seconds_total`` a seed's. Keys with ``paper`` are there where the paper has such a row; ``difference`` is
+#: to its value, positive where better than the paper.
+SummaryRow: TypeAlias = dict[str, Any]
 
 
 def scored(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
@@ -108,7 +100,7 @@ def summarise(
 
 def _row(suite: Suite, size: int, figure: Figure | None, **found: Any) -> SummaryRow:
     """Make a row of what is known of it, with the paper's figure beside it."""
-    row = dict.fromkeys(KEYS) | {"set": suite.label, "problem": suite.problem.name, "size": size} | found
+    row = {"set": suite.label, "problem": suite.problem.name, "size": size} | found
     if figure is None:
         return row
     keys = ("solver", "table", "value", "spread", "time", "note")
@@ -204,7 +196,7 @@ def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_second
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    notes = dict.fromkeys(row["paper_note"] for row in rows if row["paper_note"])
+    notes = dict.fromkeys(row["paper_note"] for row in rows if "paper_note" in row)
     marks = {note: f" ({k})" for k, note in enumerate(notes, 1)}
     lines = [*caption, *(f"{mark.strip()} {note}" for note, mark in marks.items())]
     style: dict[str, Any] = {"title_justify": "left", "title_style": "", "box": SIMPLE_HEAD}
@@ -216,11 +208,11 @@ def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_second
     }
     if not by_seconds:
         for k, row in enumerate(rows):
-            cells["paper"][k] += marks.get(row["paper_note"], "")
-            cells["s/instance"][k] = _seconds(row["seconds"])
-            cells["s total"][k] = _seconds(row["seconds_total"])
+            cells["paper"][k] += marks.get(row.get("paper_note"), "")
+            cells["s/instance"][k] = _seconds(row.get("seconds"))
+            cells["s total"][k] = _seconds(row.get("seconds_total"))
             if row["kind"] == "published":
-                cells["mean"][k], cells["s total"][k] = "published", row["paper_time"] or ""
+                cells["mean"][k], cells["s total"][k] = "published", row.get("paper_time", "")
     used = {name: texts for name, texts in cells.items() if any(texts)}
     for name in used:
         left = name in ("set", "solver", "steps")
@@ -232,5 +224,5 @@ def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_second
 
 
 def _cell_text(row: SummaryRow, key: str, form: str, factor: float) -> str:
-    value = row[key]
+    value = row.get(key)
     return "" if value is None else format(factor * value, form) if form else str(value)

@@ -76,13 +76,12 @@ class Group:
         """Whether this process writes files and prints."""
         return self.rank == 0
 
-    def part(self, count: int, rank: int | None = None) -> slice:
-        """Give the share that a process, this one by default, has of `count` things in a row.
+    def part(self, count: int) -> slice:
+        """Give the share that this process has of `count` things in a row.
 
         Shares differ by one at most; with fewer things than processes some are empty.
         """
-        rank = self.rank if rank is None else rank
-        return slice(count * rank // self.size, count * (rank + 1) // self.size)
+        return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
 
     def gather(self, rows: Tensor) -> Tensor:
         """Put the rows of all processes together, float64[n, …]: on the CPU, the same bits in each."""

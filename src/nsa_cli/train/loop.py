@@ -19,7 +19,6 @@ from torch import Tensor
 from nsa_cli.anneal.auto import sampled_temperatures
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.fused import FusedChains
-from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import InputError, UsageError, shown
@@ -62,8 +61,6 @@ class Training:
     out : Path
         The policy's file; beside it the log (``.csv``) and the state to resume from (``.state.pt``).
     device : torch.device
-    backend : {'auto', 'torch', 'numba'}
-        ``auto`` takes the problem's kernel on a CPU, if there is one.
     threads : int
         Of kernels; changes no number.
     group : Group
@@ -81,7 +78,6 @@ class Training:
     seed: int
     out: Path
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    backend: str = "auto"
     threads: int = field(default_factory=cores)
     group: Group = field(default_factory=Group)
     asked_to_stop: Callable[[], int] = lambda: 0
@@ -102,8 +98,8 @@ class Training:
         self.began = time.monotonic()
         self.seconds_before = 0.0
         self._idle = 0
-        by_kernel = self.device.type == "cpu" and self.backend != "torch"
-        self.fused = self._neighbourhood.kernel() if by_kernel else None
+        #: The problem's kernel, if there is one; on a CPU.
+        self.fused = self._neighbourhood.kernel() if self.device.type == "cpu" else None
 
     @property
     def log_path(self) -> Path:
@@ -254,17 +250,16 @@ class Training:
             nothing = torch.zeros(members, 0, dtype=torch.float64)
             return nothing, nothing.long()
         starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
+        chains: FusedChains | TorchChains
         if (layout := self.layout(policy)) is not None:
             chains = self.chains(layout, everything, starts, streams, members)
-            chains.advance(schedule.temperatures(0, schedule.steps))
-            best = torch.from_numpy(chains.state.best_energy / chains.scale)
-            accepted = torch.from_numpy(chains.state.accepted)
         else:
             batch = self.operations.pack(everything, self.device, self.config.unit)
-            streams_ = torch.from_numpy(streams).to(self.device)
-            reference = TorchChains(self.operations, batch, policy, starts, streams_)
-            run_chains(reference, schedule)
-            best, accepted = reference.state.best_energy / batch.scale, reference.state.accepted
+            on_device = torch.from_numpy(streams).to(self.device)
+            chains = TorchChains(self.operations, batch, policy, starts, on_device)
+        chains.advance(schedule.temperatures(0, schedule.steps))
+        best = torch.as_tensor(chains.state.best_energy).cpu() / torch.from_numpy(chains.scale)
+        accepted = torch.as_tensor(chains.state.accepted)
         return self.losses(best, x.shape[1]).reshape(members, -1), accepted.reshape(members, -1)
 
     def losses(self, energy: Tensor, size: int) -> Tensor:
