@@ -251,14 +251,10 @@ def _timed_chunks(chains: Chains, most: int, clock: Clock) -> Iterator[int]:
         now = time.monotonic()
         done, seconds = chains.step - before, max(now - begin, 1e-9)
         if done:  # a chunk without steps says nothing of their pace
-            wanted = _chunk_seconds(span, clock.left)
-            chunk = max(int(min(done * wanted / seconds, _GROWTH * chunk, most)), 1)
-
-
-def _chunk_seconds(span: float, left: float) -> float:
-    """Seconds that a chunk is to take, of a time span of which so much is left."""
-    wanted = max(min(span * _CHUNK_SHARE, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
-    return min(wanted, _CHUNK_SECONDS, left)
+            left = clock.left
+            wanted = max(min(span * _CHUNK_SHARE, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
+            pace = done / seconds
+            chunk = max(int(min(pace * min(wanted, _CHUNK_SECONDS, left), _GROWTH * chunk, most)), 1)
 
 
 def _progress(chains: Chains, schedule: Schedule, temperature: float) -> Progress:

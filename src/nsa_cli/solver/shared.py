@@ -113,11 +113,7 @@ def _elsewhere(settings: Settings, origin: float) -> SolveTasks:
 def bare(result: Result) -> Result:
     """Leave out what the reader of a result has: the instance, and what is made of it."""
     bound = None if result.bound is None else replace(result.bound, solution=None)
-    return replace(result, instance=None, drawing=_no_drawing, remarks=(), bound=bound)  # type: ignore[arg-type]
-
-
-def _no_drawing() -> None:
-    return None
+    return replace(result, instance=None, drawing=Result.drawing, remarks=(), bound=bound)  # type: ignore[arg-type]
 
 
 def dressed(result: Result, task: Task, settings: Settings) -> Result:
