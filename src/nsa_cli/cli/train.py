@@ -44,7 +44,7 @@ def train(
     names = tuple(option_names(context))
     with joined() as group:
         try:
-            return _train(find_problem(problem), options, config, names, group, console)
+            return _train(problem, options, config, names, group, console)
         except Exception as error:
             if group.fails_first():
                 raise
@@ -53,7 +53,7 @@ def train(
 
 
 def _train(
-    problem: Any,
+    name: str,
     options: TrainOptions,
     config: str | None,
     names: tuple[str, ...],
@@ -68,7 +68,7 @@ def _train(
     from nsa_cli.train.loop import Training
     from nsa_cli.train.ppo import train_ppo
 
-    console = Console(console.quiet or not group.leads)
+    console, problem = Console(console.quiet or not group.leads), find_problem(name)
     _check_own(problem, console)
     out = _destination(options.out, problem.name, f"{options.method}-{options.preset}", console)
     if group.leads:
@@ -100,7 +100,6 @@ def _train(
         how = "stopped; --resume goes on" if run.stopped else "done"
         say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
         if not run.stopped:
-            name = problem.name if problem.built_in else problem.model.spec
             words = ("nsa", "benchmark", name, "--sizes", str(chosen.size), "--budget", "20ms")
             say(f"beside uniform proposals at equal time: {shlex.join([*words, '--policies', out])}")
     return 128 + run.stopped if run.stopped else signals.exit_code
