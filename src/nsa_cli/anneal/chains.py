@@ -50,10 +50,6 @@ class Chains(Protocol):
         """Objectives of `x`, float64[B], in file units, to be minimised."""
 
     @property
-    def search_energy(self) -> NDArray[np.float64]:
-        """Energies of `x` that the chains minimise, float64[B], in any unit: of the neighbourhood."""
-
-    @property
     def best_energy(self) -> NDArray[np.float64]:
         """Objectives of `best`, float64[B], in file units, to be minimised."""
 
