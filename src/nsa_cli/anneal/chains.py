@@ -16,6 +16,10 @@ class Chains(Protocol):
         """Steps done."""
 
     @property
+    def counted(self) -> int:
+        """Steps done, with those that the work before the first one counts as."""
+
+    @property
     def phase(self) -> str:
         """What is done now, where a run has phases; else empty."""
 

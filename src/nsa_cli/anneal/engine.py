@@ -150,6 +150,10 @@ class TorchChains:
         self._hold = TemperatureHold(policy.temperature_steps)
 
     @property
+    def counted(self) -> int:
+        return self.step
+
+    @property
     def step(self) -> int:
         return self.state.step
 

@@ -85,6 +85,10 @@ class FusedChains:
         self._advance = partial(advance, batch, self.state, self.choices, members, policy)
 
     @property
+    def counted(self) -> int:
+        return self.step
+
+    @property
     def energy(self) -> NDArray[np.float64]:
         return self._objectives(self.state.energy)
 

@@ -90,7 +90,7 @@ class LargeStepChains:
         self._whole = [row for row, run in enumerate(runs) if run.partition is None]
         #: The populations that are not over yet, by the first chain of their instance.
         self._populations: dict[int, Population] = {}
-        self._rows, self._by_time = rows, steps is None
+        self._rows, self._by_time, self._before = rows, steps is None, 0.0
         for row in range(0, len(runs) if steps != 0 else 0, rows):
             if (recombination := runs[row].recombination) is not None:
                 self._populations[row] = Population(
@@ -127,6 +127,11 @@ class LargeStepChains:
         self.step += count
 
     @property
+    def counted(self) -> int:
+        """Steps done, with those that the work of populations counts as where time ends the run."""
+        return self.step + int(self._before)
+
+    @property
     def is_descending(self) -> bool:
         """Whether first solutions are not at local optima yet."""
         return bool(self._descending)
@@ -149,6 +154,8 @@ class LargeStepChains:
         population = self._populations[first]
         runs = population.phase != CHAIN
         left = population.advance(count, used, self._each)
+        if self._by_time:
+            self._before = max(self._before, population.counted)
         if population.best_energy < self._tallies[first].energies[BEST]:
             run = self._runs[first]
             restart_at(run.data, run.state, self._tallies[first], population.best)

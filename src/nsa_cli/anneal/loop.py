@@ -146,7 +146,8 @@ class GoalWatch:
             for i in np.flatnonzero(goal(state)).tolist():
                 rows = slice(i * self._chains, (i + 1) * self._chains)
                 if i not in self.reached and goal.confirms(i, best := chains.best[rows].copy()):
-                    self.reached[i] = InstanceEnd(goal.reason, step, best, chains.accepted[rows].copy())
+                    accepted = chains.accepted[rows].copy()
+                    self.reached[i] = InstanceEnd(goal.reason, chains.counted, best, accepted)
         return len(self.reached) == len(state.best)
 
     def _update(self, step: int, best: NDArray[np.float64]) -> Stagnation:
