@@ -17,7 +17,7 @@ from nsa_cli.problems.tsp.closed import FEW, ClosedTour, searched
 from nsa_cli.problems.tsp.distances import MEASURES
 from nsa_cli.problems.tsp.forms import FORMATS, SOLUTION_FORMATS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.starts import STARTS, tightened
+from nsa_cli.problems.tsp.starts import STARTS
 
 if TYPE_CHECKING:
     from nsa_cli.kernels.hooks import Fused
@@ -227,7 +227,7 @@ class Tsp(Problem[TspInstance]):
             raise UsageError(why, option="policy", use={"policy": "uniform"})
 
     def from_record(self, data: Mapping[str, Any]) -> TspInstance:
-        return tightened(TspInstance.from_record(data))
+        return TspInstance.from_record(data)
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> TspInstance:
         """Cities uniform in the unit square."""
