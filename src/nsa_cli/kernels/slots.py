@@ -157,6 +157,13 @@ def pick(running: Any, total: float, u: float) -> int:
 
 
 @inlined
+def forbid_from(logits: Any, begin: int) -> None:
+    """Set the logits of the candidates from one on to -inf: of a last block's padding."""
+    for c in range(begin, len(logits)):
+        logits[c] = -np.inf
+
+
+@inlined
 def likeliest_of(logits: Any) -> np.int64:
     """Index of the largest logit, the first among equals."""
     best = np.int64(0)

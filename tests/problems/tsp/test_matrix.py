@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nsa_cli as nsa
-from nsa_cli.problems.tsp.matrix import read_matrix
+from nsa_cli.problems.tsp.matrix import penalty, read_matrix
 
 TSP = nsa.find_problem("tsp")
 
@@ -144,6 +144,8 @@ def test_a_tour_without_absent_edges_is_always_shorter(seed):
         found.append(instance.exact_objective(tour))
     if feasible and others:
         assert min(feasible) < min(others)
+        first = penalty(instance.matrix, instance.absent)
+        assert instance.matrix[instance.absent].max() <= first
 
 
 def test_rounding_is_no_asymmetry():

@@ -227,7 +227,12 @@ class Tsp(Problem[TspInstance]):
             raise UsageError(why, option="policy", use={"policy": "uniform"})
 
     def from_record(self, data: Mapping[str, Any]) -> TspInstance:
-        return TspInstance.from_record(data)
+        instance = TspInstance.from_record(data)
+        if instance.absent is None or not instance.route.is_plain:
+            return instance
+        from nsa_cli.problems.tsp.large_step import tightened
+
+        return tightened(instance)
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> TspInstance:
         """Cities uniform in the unit square."""

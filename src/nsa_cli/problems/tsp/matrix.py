@@ -183,13 +183,15 @@ def _symmetric(
     return upper + upper.T, [note]
 
 
-def penalty(lengths: NDArray[Any], absent: NDArray[np.bool_]) -> Number:
+def penalty(lengths: NDArray[Any], absent: NDArray[np.bool_], known: float | None = None) -> Number:
     """A length for edges that are not there, so large that a tour of others is shorter, if there is one.
 
     Parameters
     ----------
     lengths : int64 or float64 [N, N]
     absent : bool[N, N]
+    known : float, optional
+        Length of a tour of other edges; else the longest one that might be.
 
     Raises
     ------
@@ -199,9 +201,11 @@ def penalty(lengths: NDArray[Any], absent: NDArray[np.bool_]) -> Number:
     there = np.where(absent | np.eye(len(lengths), dtype=bool), np.nan, lengths.astype(np.float64))
     ordered = np.sort(there, axis=1)  # what is not there comes last
     lightest = np.nan_to_num(ordered[:, :2])
-    heaviest = np.nan_to_num(-np.sort(-there, axis=1)[:, :2])
+    if known is None:
+        heaviest = np.nan_to_num(-np.sort(-there, axis=1)[:, :2])
+        known = float(heaviest.sum()) / 2
     # A tour has two edges at each city, but for the ends of those that are not there.
-    most = float(heaviest.sum()) / 2 - float(lightest.sum()) / 2 + float(np.abs(lightest).max())
+    most = known - float(lightest.sum()) / 2 + float(np.abs(lightest).max())
     if lengths.dtype == np.int64:
         whole = math.ceil(most * (1 + _ROUNDING)) + 1
         if whole >= _LIMIT:
