@@ -64,7 +64,7 @@ def test_the_protocol_is_that_of_solve_many(measured):
     ("problem", "names"),
     [
         ("knapsack", ["greedy-stop", "random-search", "greedy"]),
-        ("bin", ["ffd", "bfd", "nfd"]),
+        ("bin", ["ffd", "bfd"]),
         ("tsp", ["greedy", "nearest", "curve"]),
         ("rosenbrock", ["given"]),
         ("examples/maxcut.py:MaxCut", []),

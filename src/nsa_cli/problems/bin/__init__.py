@@ -10,7 +10,6 @@ from nsa_cli.problems.bin.forms import FILE_SETS, FORMATS
 from nsa_cli.problems.bin.heuristics import (
     best_fit_decreasing,
     first_fit_decreasing,
-    next_fit_decreasing,
     singletons,
 )
 from nsa_cli.problems.bin.instance import BinInstance
@@ -84,7 +83,6 @@ class Bin(ItemProblem[BinInstance]):
         "greedy": first_fit_decreasing,
         "ffd": first_fit_decreasing,
         "bfd": best_fit_decreasing,
-        "nfd": next_fit_decreasing,
         "singletons": singletons,
         "paper": singletons,
     }
