@@ -17,6 +17,7 @@ from nsa_cli.problems.tsp import bound as held_karp
 from nsa_cli.problems.tsp.bound import scale_of, scaled, shortest_tour
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.kernels import one_tree
+from nsa_cli.problems.tsp.neighbour_lists import neighbour_lists
 
 TSP = nsa.find_problem("tsp")
 
@@ -270,7 +271,7 @@ def test_the_tree_weighs_what_that_of_a_dense_matrix_does(monkeypatch, metric, l
         lengths = scaled(instance, scale, *np.indices((size, size)))
         spread = max(float(lengths.max()) * rng.choice([0, 0.1, 0.5, 2]), 1.0)
         potentials = np.rint(rng.normal(0, spread, size)).astype(np.int64)
-        cities, graph = held_karp._graph(instance, scale)
+        cities, graph = held_karp._graph(instance, scale, neighbour_lists(instance, merge=False))
         unit = math.ldexp(1.0, scale)
         found = one_tree.spanning_weight(cities.metric, unit, graph, potentials[cities.numbers])
         assert found == dense_weight(lengths + potentials[:, None] + potentials)

@@ -36,6 +36,7 @@ from nsa_cli.problems.tsp.kernels.metric import Floats, Ints, KernelMetric
 from nsa_cli.problems.tsp.kernels.spanning_tree import HIGHEST, Ascent, Graph
 from nsa_cli.problems.tsp.neighbour_lists import (
     DEAR_UP_TO,
+    NeighbourLists,
     nearest_in_orthants,
     neighbour_lists,
 )
@@ -71,6 +72,12 @@ _MUCH, _LITTLE = 2e-3, 1e-4
 
 #: Below this share of what the first ascent hoped for, potentials may be worse than none.
 _POOR = 0.5
+
+#: Places from which on they are bounded before the cities on them.
+_LEAST_SITES = 2
+
+#: Places that are tried for the edge that closes the 1-tree.
+_TRIED = 50
 
 #: Cities up to which all edges are as good as those of near cities.
 _ALL_EDGES = 60
@@ -116,14 +123,26 @@ def bound(instance: TspInstance, clock: Clock) -> Bound | None:
     least = _ONCE + _CITY * instance.size + least_seconds(instance, compiled=is_compiled(instance))
     if clock.reason() or clock.left < least or not instance.has_finite_lengths:
         return None
-    scale = scale_of(instance)
-    cities, graph = _graph(instance, scale)
+    scale, lists = scale_of(instance), neighbour_lists(instance)
+    merged = _LEAST_SITES <= len(lists.sites.numbers) < instance.size
+    if not merged:
+        lists = neighbour_lists(instance, merge=False)
+    cities, graph = _graph(instance, scale, lists)
     raised = _best_potentials(cities, graph, clock)
     if raised is None:
         return None
     total, best = raised
-    potentials = np.empty_like(best)
-    potentials[cities.numbers] = best
+    if merged:
+        _close_one(graph, best, scale, lists)
+    potentials = best[lists.sites.site]
+    if merged:
+        # Rounded lengths need not obey the triangle inequality, so that a bound for the places is none for
+        # the cities on them: these are weighed by themselves, with the potentials of their places.
+        cities, graph = _graph(instance, scale, neighbour_lists(instance, merge=False))
+        tree = one_tree(cities, graph, potentials[cities.numbers], clock.asked)
+        if tree is None:
+            return None
+        total = tree.total
     witness = {"scale": scale, "potentials": potentials.tolist()}
     limit = _possible(instance, Fraction(total) / Fraction(2) ** scale)
     return Bound.of(limit, "min", method="held-karp", witness=witness)
@@ -153,15 +172,42 @@ def recompute(instance: TspInstance, witness: Mapping[str, Any]) -> Exact:
         raise DataError(f"witness: scale {scale} is too {why} for these lengths", "witness")
     if size < 3:
         raise DataError("witness: there is one tour only", "witness")
-    cities, graph = _graph(instance, scale)
+    cities, graph = _graph(instance, scale, neighbour_lists(instance, merge=False))
     tree = one_tree(cities, graph, np.array(given, dtype=np.int64)[cities.numbers])
     assert tree is not None
     return _possible(instance, Fraction(tree.total) / Fraction(2) ** scale)
 
 
-def _graph(instance: TspInstance, scale: int) -> tuple[ScaledCities, Graph]:
-    """Join near cities, and all along the curve."""
-    lists = neighbour_lists(instance, merge=False)
+def _close_one(graph: Graph, potentials: Ints, scale: int, lists: NeighbourLists) -> None:
+    """Raise the potential of one place as far as its cities still cling together.
+
+    The two lightest edges of each city join it to others on the same place, so that the edge that closes the
+    1-tree weighs twice a potential, and would otherwise be light. Of some places the best one is taken.
+    """
+    tree, cities = spanning_tree.new_tree(len(potentials)), np.bincount(lists.sites.site)
+    to_others = np.floor(np.ldexp(lists.distances, scale))
+
+    def highest(p: Floats) -> Floats:
+        return np.asarray((p[lists.neighbours] + to_others).min(axis=1))
+
+    def bound_of(p: Floats) -> float:
+        """The 1-tree of all cities, as far as near places tell."""
+        inner = np.minimum(2 * p, p + highest(p))
+        more = float(((cities - 1) * (inner - 2 * p)).sum() + inner[cities > 1].max())
+        return float(spanning_tree.grow_tree(graph, p, tree)) + more
+
+    plain = potentials.astype(np.float64)
+    limit = np.minimum(highest(plain), 2.0**POTENTIAL_BITS)
+    tries = [plain]
+    for place in np.argsort(-limit, kind="stable")[:_TRIED].tolist():
+        if cities[place] > 1 and limit[place] > plain[place]:
+            tries.append(plain.copy())
+            tries[-1][place] = limit[place]
+    potentials[:] = max(tries, key=bound_of)
+
+
+def _graph(instance: TspInstance, scale: int, lists: NeighbourLists) -> tuple[ScaledCities, Graph]:
+    """Join near sites, and all along the curve."""
     cities = ScaledCities(instance, scale, lists.sites.numbers, lists.metric, is_compiled(instance))
     graph = spanning_tree.graph_of(lists.metric, lists.neighbours, np.arange(len(lists.sites.numbers)))
     return cities, graph._replace(lengths=np.floor(np.ldexp(graph.lengths, scale)))
