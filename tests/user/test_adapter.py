@@ -88,10 +88,6 @@ def test_a_class_or_an_instance_of_it_can_be_checked():
         ("import nothing_of_this_name", "ModuleNotFoundError"),
         ("import nsa_cli as nsa\nclass A(nsa.UserProblem): name = 'a'", "not complete"),
         ("class A: pass", "UserProblem"),
-        (
-            "from nsa_cli.user import *\n@move(i=elements, reverse=min)\ndef f(data, x, move): pass",
-            "leave it out",
-        ),
     ],
 )
 def test_files_without_a_problem_are_refused_in_one_line(tmp_path, text, word):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -22,19 +22,6 @@ from torch import Tensor
 Action: TypeAlias = tuple[Tensor, ...]
 
 
-class Packed(Protocol):
-    """A batch of instances: a NamedTuple of tensors with one row a chain.
-
-    Attributes
-    ----------
-    scale : float64[B]
-        Energy in file units = `scale` x energy in normalised units.
-    """
-
-    @property
-    def scale(self) -> Tensor: ...
-
-
 def select(batch: Any, rows: Tensor) -> Any:
     """Make a batch of some rows of another, int64[M]; a row may occur several times."""
     parts = (value[rows] if isinstance(value, Tensor) else value for value in batch)
@@ -42,7 +29,7 @@ def select(batch: Any, rows: Tensor) -> Any:
 
 
 InstanceT = TypeVar("InstanceT")
-BatchT = TypeVar("BatchT", bound=Packed)
+BatchT = TypeVar("BatchT")
 
 
 class Operations(ABC, Generic[InstanceT, BatchT]):

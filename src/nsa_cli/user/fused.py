@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import start_draws, stream_keys
-from nsa_cli.core.extras import check_installed
+from nsa_cli.core.extras import need
 from nsa_cli.kernels import slots
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.hooks import Fused
@@ -91,7 +91,7 @@ def _compiled(model: Model) -> tuple[type, Rules, Rules]:
 
 def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
     """Make a batch; the scale of each instance is `unit`, or the mean change of its own random moves."""
-    check_installed("numba", "a problem of your own")
+    need("numba", "a problem of your own")
     unique = list({id(i): i for i in instances}.values())
     place = {id(i): k for k, i in enumerate(unique)}
     which = np.array([place[id(i)] for i in instances], dtype=np.int64)

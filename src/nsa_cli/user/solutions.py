@@ -89,7 +89,7 @@ class Labels(SolutionKind):
         K.
     """
 
-    values: Count = 2
+    values: Count
     dtype = np.int64
 
     def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
@@ -113,9 +113,14 @@ class Reals(SolutionKind):
         A number, or a key whose number it is.
     """
 
-    low: float | str = 0.0
-    high: float | str = 1.0
+    low: float | str
+    high: float | str
     dtype = np.float64
+
+    def __post_init__(self) -> None:
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if not isinstance(bound, str) and not math.isfinite(bound):
+                raise ValueError(f"{name}: expected a finite number or a key, got {bound}")
 
     def box(self, data: Any) -> tuple[float, float]:
         """Evaluate the bounds."""
@@ -134,37 +139,14 @@ class Reals(SolutionKind):
         return f"expected numbers from {low:g} to {high:g}, got {x[wrong.argmax()]} at {wrong.argmax()}"
 
 
-def permutation(size: Count) -> Permutation:
-    """Solutions that are an order, or that give each of N things one of N places.
+#: Solutions that are an order, or that give each of N things one of N places: ``permutation(size)``.
+permutation = Permutation
 
-    Parameters
-    ----------
-    size : int, str or callable
-        N: a number, a key (the length of its list, or its number), or a function of the data.
-    """
-    return Permutation(size)
+#: Solutions that choose among N elements, bool[N]: ``subset(size)``.
+subset = Subset
 
+#: Solutions that give each of N elements a number from 0 to K - 1: ``assignment(size, values)``.
+assignment = Labels
 
-def subset(size: Count) -> Subset:
-    """Solutions that choose among N elements, bool[N]; `size` as for `permutation`."""
-    return Subset(size)
-
-
-def assignment(size: Count, values: Count) -> Labels:
-    """Solutions that give each of N elements a number from 0 to K - 1; both as for `permutation`."""
-    return Labels(size, values)
-
-
-def reals(size: Count, low: float | str, high: float | str) -> Reals:
-    """Solutions of N real numbers between two bounds, float64[N]; `size` as for `permutation`.
-
-    Parameters
-    ----------
-    size : int, str or callable
-    low, high : float or str
-        Finite numbers, or keys of numbers.
-    """
-    for name, bound in (("low", low), ("high", high)):
-        if not isinstance(bound, str) and not math.isfinite(bound):
-            raise ValueError(f"{name}: expected a finite number or a key, got {bound}")
-    return Reals(size, low, high)
+#: Solutions of N real numbers between two bounds, float64[N]: ``reals(size, low, high)``.
+reals = Reals
