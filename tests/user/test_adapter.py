@@ -15,17 +15,6 @@ from nsa_cli.user.calls import MistakeError
 from user_problems import MAXCUT, Bowl, Jobs, Purses, Row, Teams
 
 
-def test_the_example_finds_the_maximum_cut_of_a_square():
-    """A cycle of four edges of weight 3 and a chord of weight 1: all four edges can be cut, 12."""
-    problem = find_problem(MAXCUT)
-    weights = [[0, 3, 1, 3], [3, 0, 3, 0], [1, 3, 0, 3], [3, 0, 3, 0]]
-    instance = problem.from_record({"weights": weights})
-    result = nsa.solve(nsa.Task(problem, instance), steps=100, seed=1)
-    assert result.objective == 12
-    assert isinstance(result.objective, int)
-    assert result.to_dict()["solution"] in ([0, 1, 0, 1], [1, 0, 1, 0])
-
-
 @pytest.mark.parametrize(
     ("cls", "optimum"),
     [
