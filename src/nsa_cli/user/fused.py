@@ -173,15 +173,10 @@ def _check_sums(instance: UserInstance, sums: NDArray[np.float64]) -> None:
             raise mistake(function, instance.model.name_of(function), expected, got)
 
 
-def costs_of(model: Model, batch: UserArrays, x: NDArray[Any]) -> NDArray[np.float64]:
-    """Evaluate the costs of solutions [B, …] by compiled code, float64[B]."""
-    return _walked(model, batch, x, moves=0)[1][:, 0]
-
-
 def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:
     """Evaluate the costs of solutions of one instance by compiled code, float64[B]."""
     batch = arrays_of(instance.model, [instance] * len(solutions), 1.0)
-    return costs_of(instance.model, batch, np.stack(solutions))
+    return _walked(instance.model, batch, np.stack(solutions), moves=0)[1][:, 0]
 
 
 def is_compiled(instance: UserInstance) -> bool:

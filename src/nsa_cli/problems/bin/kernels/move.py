@@ -223,7 +223,7 @@ def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperat
     second, blocks = policy.bin.second[member], slot.sums.shape[0]
     largest = score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
     kept, packing.needs[own] = packing.needs[own], slots.NEVER
-    target = slots.choose_allowed(slot, largest, packing.needs, -weight, uniform(at, 1), mode)
+    target = slots.choose(slot, largest, uniform(at, 1), mode, packing.needs, -weight)
     packing.needs[own] = kept
     return (item, target), item >= 0 and target >= 0
 
