@@ -54,17 +54,13 @@ def compiled(function: Any, made: dict[tuple[FunctionType, bool], Any], *, check
             return compiled(value, made, checked=checked) or value if near else value
 
         scope = dict(function.__globals__)
-        scope |= {name: served(scope[name]) for name in _names(function.__code__) if name in scope}
+        names = {name for is_global, name, _ in _looked_up(function.__code__) if is_global}
+        scope |= {name: served(scope[name]) for name in names if name in scope}
         cells = tuple(CellType(served(cell.cell_contents)) for cell in function.__closure__ or ())
         copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
         copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
         made[function, checked] = Function(copy, inner=True, checked=checked)
     return made[function, checked]
-
-
-def _names(code: CodeType) -> set[str]:
-    """Collect the global names that a function, or one inside it, looks up."""
-    return {name for is_global, name, _ in _looked_up(code) if is_global}
 
 
 def _looked_up(code: CodeType) -> Iterator[tuple[bool, str, list[str]]]:

@@ -96,11 +96,7 @@ class Labels(SolutionKind):
         return (draws(size) * count_of(self.values, data)).astype(np.int64)
 
     def why_not(self, data: Any, x: Any) -> str | None:
-        most = count_of(self.values, data)
-        wrong = ~((x >= 0) & (x < most))
-        if not wrong.any():
-            return None
-        return f"expected numbers from 0 to {most - 1}, got {x[wrong.argmax()]} of element {wrong.argmax()}"
+        return _outside(x, 0, count_of(self.values, data) - 1)
 
 
 @dataclass(frozen=True)
@@ -132,11 +128,16 @@ class Reals(SolutionKind):
         return low + (high - low) * draws(size)
 
     def why_not(self, data: Any, x: Any) -> str | None:
-        low, high = self.box(data)
-        wrong = ~((x >= low) & (x <= high))
-        if not wrong.any():
-            return None
-        return f"expected numbers from {low:g} to {high:g}, got {x[wrong.argmax()]} at {wrong.argmax()}"
+        return _outside(x, *self.box(data))
+
+
+def _outside(x: Any, low: float, high: float) -> str | None:
+    """Name the first number that is not between two bounds, if there is one."""
+    wrong = ~((x >= low) & (x <= high))
+    if not wrong.any():
+        return None
+    at = int(wrong.argmax())
+    return f"expected numbers from {low:.15g} to {high:.15g}, got {x[at]} of element {at}"
 
 
 #: Solutions that are an order, or that give each of N things one of N places: ``permutation(size)``.
