@@ -65,7 +65,7 @@ def test_the_protocol_is_that_of_solve_many(measured):
     [
         ("knapsack", ["greedy-stop", "random-search", "greedy"]),
         ("bin", ["ffd", "bfd"]),
-        ("tsp", ["greedy", "nearest", "curve"]),
+        ("tsp", ["greedy", "nearest"]),
         ("rosenbrock", ["given"]),
         ("examples/maxcut.py:MaxCut", []),
     ],

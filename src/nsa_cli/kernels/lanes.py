@@ -74,9 +74,8 @@ class Code:
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         self.context, self.b = context, builder
         self.signature, self._arguments = signature, arguments
-        from nsa_cli.kernels.toolchain.compiler import (
-            cgutils,
-        )  # where nothing is compiled, Numba is not imported
+        # Where nothing is compiled, Numba is not imported.
+        from nsa_cli.kernels.toolchain.compiler import cgutils
 
         self.util = cgutils
 

@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.jit import inlined
-from nsa_cli.kernels.lanes import (
-    HIDDEN,
-    accumulate,
-    accumulate_allowed,
-    find_lane,
-    largest_of,
-    score_sums,
-)
+from nsa_cli.kernels.lanes import HIDDEN, accumulate, accumulate_allowed, find_lane, largest_of, score_sums
 
 #: A `needs` that no room satisfies: of padding and of forbidden candidates.
 NEVER = np.int64(2**63 - 1)

@@ -5,10 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from nsa_cli.problems.bin.heuristics import (
-    best_fit_decreasing,
-    first_fit_decreasing,
-)
+from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing
 from nsa_cli.problems.bin.instance import BinInstance
 
 

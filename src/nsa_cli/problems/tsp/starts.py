@@ -1,4 +1,4 @@
-"""Tour construction: random, nearest neighbour, greedy edge, space-filling curve."""
+"""Tour construction: random, nearest neighbour, greedy edge."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.links import Paths, follow_links, join
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints, KernelMetric
 from nsa_cli.problems.tsp.kernels.metric import lengths as kernel_lengths
-from nsa_cli.problems.tsp.neighbour_lists import (
-    NeighbourLists,
-    along_curve,
-    nearest_among,
-    neighbour_lists,
-)
+from nsa_cli.problems.tsp.neighbour_lists import NeighbourLists, nearest_among, neighbour_lists
 
 #: Neighbours among the ends of paths that each end offers.
 _NEIGHBOURS = 5
@@ -58,16 +53,6 @@ def greedy_edge(instance: TspInstance, _draws: Draws | None = None) -> Solution:
     lists = neighbour_lists(instance)
     size = len(lists.sites.numbers)
     return lists.sites.tour(np.arange(size) if size < 3 else greedy_order(instance, lists))
-
-
-def curve(instance: TspInstance, draws: Draws) -> Solution:
-    """Go along Hilbert's curve (Bartholdi and Platzman 1982): at once, a quarter too long.
-
-    Lengths without places have no curve; there it is the nearest neighbour.
-    """
-    if instance.matrix is not None:
-        return nearest_neighbour(instance, draws)
-    return along_curve(instance)[1].copy()
 
 
 # --- greedy edges ------------------------------------------------------------------------------------
@@ -190,7 +175,6 @@ _random = obedient(random_tour)
 STARTS = {
     "greedy": obedient(greedy_edge),
     "nearest": obedient(nearest_neighbour),
-    "curve": obedient(curve),
     "random": _random,
     "paper": _random,
 }
