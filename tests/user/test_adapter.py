@@ -210,26 +210,21 @@ def test_what_was_in_scratch_is_not_relied_on():
 
 
 @pytest.mark.parametrize(
-    ("scratch", "why"),
+    ("attributes", "why"),
     [
-        (1.5, "scratch: expected a number, a key, or a function of the data, got 1.5"),
-        ("nothing", "scratch: there is no key 'nothing'; there are times, machines"),
-        (0, "scratch: expected a whole number from 1 on, got 0"),
-        (lambda data: -1, "scratch: expected a whole number from 1 on, got -1"),
+        ({"scratch": 1.5}, "scratch: expected a number, a key, or a function of the data, got 1.5"),
+        ({"scratch": "nothing"}, "scratch: there is no key 'nothing'; there are times, machines"),
+        ({"scratch": 0}, "scratch: expected a whole number from 1 on, got 0"),
+        ({"scratch": lambda data: -1}, "scratch: expected a whole number from 1 on, got -1"),
+        ({"keys": ("times", "machines", "scratch")}, "keys: 'scratch' is taken"),
     ],
 )
-def test_wrong_scratch_is_named(scratch, why):
-    """When the class is read, or when an instance says how much it is."""
+def test_wrong_scratch_is_named(attributes, why):
+    """When the class is read, or when an instance says how much it is; it is no key."""
 
     def solve():
-        problem = as_problem(type("Wrong", (Loads,), {"scratch": scratch}))
+        problem = as_problem(type("Wrong", (Loads,), attributes))
         nsa.solve(nsa.Task(problem, problem.generate(5, np.random.default_rng(1))), steps=5)
 
     with pytest.raises(NsaError, match=re.escape(why)):
         solve()
-
-
-def test_scratch_is_no_key():
-    """Nor is the name of a key free for it."""
-    with pytest.raises(NsaError, match="keys: 'scratch' is taken"):
-        as_problem(type("Wrong", (Loads,), {"keys": ("times", "machines", "scratch")}))
