@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nsa_cli.core.bound import Bound
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.errors import DataError, UsageError, shown
+from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Budget, Neighbourhood, Trained
 from nsa_cli.core.problem import Problem, Start
 from nsa_cli.user.calls import MistakeError, call, mistake
@@ -105,7 +106,7 @@ class AdaptedProblem(Problem[UserInstance]):
         arrays = {key: _array(data[key], key) for key in self.model.keys}
         named = SimpleNamespace(**arrays, scale=1.0)
         head = UserInstance.read_head(data)
-        instance = UserInstance(**head, model=self.model, data=named)
+        instance = UserInstance(**head, model=self.model, data=named, compiled=_compiled_cost)
         if (got := instance.counts.max()) > (most := 1 << CHOICE_BITS):
             raise DataError(f"expected at most {most} candidates of a choice, got {got}")
         return instance
@@ -141,6 +142,12 @@ class AdaptedProblem(Problem[UserInstance]):
         from nsa_cli.user.large_step import UserLargeStep
 
         return UserLargeStep(self.model)
+
+
+def _compiled_cost(instance: UserInstance, solution: Solution) -> float | None:
+    from nsa_cli.user.fused import compiled_costs, is_compiled
+
+    return float(compiled_costs(instance, [solution])[0]) if is_compiled(instance) else None
 
 
 def _array(value: Any, key: str) -> NDArray[Any]:

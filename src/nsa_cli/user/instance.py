@@ -35,11 +35,14 @@ class UserInstance(Instance):
         int64 or float64 arrays under the problem's keys, not to be written to; and `scale`, 1.
     scales : list of float
         The mean change of a random move, once it is known.
+    compiled : callable, optional
+        Evaluates the cost of a solution by compiled code; None where that would have to wait.
     """
 
     model: Model
     data: SimpleNamespace
     scales: list[float] = field(default_factory=list)
+    compiled: Callable[[Any, Solution], float | None] | None = None
 
     def __reduce__(self) -> Any:
         return _again, (self.model.home, self.record())
@@ -135,13 +138,11 @@ class UserInstance(Instance):
         MistakeError
             If it fails, or is no finite number.
         """
-        function = self.model.functions["cost"]
-        if self.size > FEW:
-            from nsa_cli.user import fused
-
-            if fused.is_compiled(self):
-                return self._finite(float(fused.compiled_costs(self, [solution])[0]), function, "a number")
-        found = call(function, self.model.name_of(function), self.given(), solution)
+        function, found = self.model.functions["cost"], None
+        if self.size > FEW and self.compiled is not None:
+            found = self.compiled(self, solution)
+        if found is None:
+            found = call(function, self.model.name_of(function), self.given(), solution)
         return self._finite(found, function, "a number")
 
     def bound(self) -> Number | None:
