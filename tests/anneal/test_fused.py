@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,12 @@ from nsa_cli.core.operations import ContinuousOperations
 from nsa_cli.policy import fused as layouts
 from nsa_cli.policy.gaussian import ConstantGaussianPolicy, GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy, UniformSlotPolicy
-from nsa_cli.problems import as_problem, builtin_names, find_problem
+from nsa_cli.problems import builtin_names, find_problem
 
 from helpers import random_instances, starts_of
-from user_problems import ALL, SHOWN
 
 #: Sizes around the width of a vector, and beside it.
 SIZES = (1, 2, 4, 5, 15, 16, 17, 50)
-
-#: Sizes, chains and steps for problems of users, whose reference is plain Python.
-OWN_SIZES, OWN_ROWS, OWN_STEPS = (2, 5, 17), 2, 8
 
 #: How near to the border between two candidates float32 sums may decide otherwise.
 NEAR = 2e-5
@@ -34,16 +29,10 @@ NEAR = 2e-5
 #: Neighbourhoods beside the paper's, as problem:neighbourhood.
 OTHERS = tuple(f"{p}:{n.name}" for p in builtin_names() for n in find_problem(p).neighbourhoods[1:])
 
-#: Problems of users: their kernels are compiled from scalar functions.
-OWN = {**{path.rpartition(":")[2].lower(): path for path in SHOWN}, **{cls.name: cls for cls in ALL}}
-USERS = tuple(OWN)
 
-
-@cache
 def problem_of(name: str) -> Any:
-    """Find a problem, once."""
-    own = OWN.get(name, name.partition(":")[0])
-    return find_problem(own) if isinstance(own, str) else as_problem(own)
+    """Find a problem."""
+    return find_problem(name.partition(":")[0])
 
 
 def neighbourhood_of(name: str) -> Any:
@@ -57,20 +46,7 @@ def policies_of(name: str) -> list[str]:
 
 
 NAMES = (*builtin_names(), *OTHERS)
-CASES = [(name, policy) for name in (*NAMES, *USERS) for policy in policies_of(name)]
-CASES = [case for case in CASES if case[0] in NAMES or case[1] != "uniform"]  # see user/test_proposals.py
-
-#: What is always run of problems of users, each of which takes seconds to compile: the rest is slow.
-SOME = {("maxcut", "paper")}
-
-
-def marked(cases: list[tuple[str, ...]]) -> list[Any]:
-    """Mark the cases that are slow."""
-    quick = [case[0] not in USERS or case in SOME for case in cases]
-    return [
-        pytest.param(*case, marks=() if fast else pytest.mark.slow)
-        for case, fast in zip(cases, quick, strict=True)
-    ]
+CASES = [(name, policy) for name in NAMES for policy in policies_of(name)]
 
 
 class Pair:
@@ -141,13 +117,13 @@ def nearby(u: torch.Tensor) -> list[torch.Tensor]:
     return changed
 
 
-@pytest.mark.parametrize(("name", "feature_set"), marked(CASES))
+@pytest.mark.parametrize(("name", "feature_set"), CASES)
 def test_every_single_step_is_that_of_the_reference(name: str, feature_set: str) -> None:
-    ties, own = 0, name in OWN
-    for size in OWN_SIZES if own else SIZES:
-        pair = Pair(name, feature_set, size, rows=OWN_ROWS if own else 12)
+    ties = 0
+    for size in SIZES:
+        pair = Pair(name, feature_set, size, rows=12)
         state = pair.start()
-        for step, heat in enumerate(np.geomspace(1.0, 0.01, OWN_STEPS if own else 25)):
+        for step, heat in enumerate(np.geomspace(1.0, 0.01, 25)):
             chains = pair.chains(state)
             chains.advance(np.array([heat]))
             u = uniforms_torch(torch.from_numpy(pair.keys), step, step + 1, pair.draws + 1)[0]
@@ -193,7 +169,7 @@ def test_uniform_chains_are_the_same_for_thousands_of_steps(name: str, size: int
     assert (chains.state.accepted == state.accepted.numpy()).all()
 
 
-@pytest.mark.parametrize(("name", "feature_set"), marked(CASES))
+@pytest.mark.parametrize(("name", "feature_set"), CASES)
 def test_threads_chunks_and_batch_mates_change_nothing(name: str, feature_set: str) -> None:
     pair = Pair(name, feature_set, 21, rows=11)
     temperatures = np.geomspace(0.5, 0.01, 120)
@@ -214,7 +190,7 @@ def test_threads_chunks_and_batch_mates_change_nothing(name: str, feature_set: s
         assert (getattr(whole.state, field)[4] == getattr(single.state, field)[0]).all()
 
 
-LEARNT = [c for c in CASES if c[1] not in ("uniform", "gaussian") and c[0] not in USERS]
+LEARNT = [c for c in CASES if c[1] not in ("uniform", "gaussian")]
 
 
 @pytest.mark.parametrize(("name", "feature_set"), LEARNT)

@@ -39,7 +39,9 @@ def test_a_watch_keeps_the_answers_of_instances_that_reached_a_goal():
 
     def look(step, *energies):
         best = np.array(energies)
-        return watch.look(SimpleNamespace(step=step, best=best[:, None], best_energy=best, accepted=accepted))
+        return watch.look(
+            SimpleNamespace(step=step, counted=step, best=best[:, None], best_energy=best, accepted=accepted)
+        )
 
     assert not look(0, 9.0, 8.0, 7.0, 7.0)
     assert not look(4, 9.0, 5.0, 7.0, 7.0)
@@ -56,7 +58,9 @@ def test_what_only_seems_to_be_reached_is_not():
     for best, ended in ((10.0 + 1e-9, False), (10.0, True)):
         watch = GoalWatch((goal,), chains=2)
         rows = np.array([[10.5], [best]])
-        chains = SimpleNamespace(step=0, best=rows, best_energy=np.full(2, 10.0), accepted=np.zeros(2))
+        chains = SimpleNamespace(
+            step=0, counted=0, best=rows, best_energy=np.full(2, 10.0), accepted=np.zeros(2)
+        )
         assert watch.look(chains) is ended
 
 

@@ -26,18 +26,19 @@ def training(problem, tmp_path, config):
 
 
 @pytest.mark.parametrize("cls", [Teams, pytest.param(Jobs, marks=pytest.mark.slow)])
-def test_policies_of_own_problems_are_trained_by_both_methods(cls, tmp_path):
-    """Of one type of moves and of three; by kernels, and the policy serves a solve."""
+def test_policies_of_own_problems_are_trained_by_evolution_strategies(cls, tmp_path):
+    """Of one type of moves and of three; by kernels, and the policy serves a solve. PPO is refused."""
     problem = as_problem(cls)
     task = nsa.Task(problem, problem.generate(8, np.random.default_rng(1)))
-    for train, config in ((train_es, EsConfig(**SMALL, population=4)), (train_ppo, PpoConfig(**SMALL))):
-        run = training(problem, tmp_path, dataclasses.replace(config))
-        train(run)
-        found = nsa.solve(task, policy=str(run.out), steps=50, chains=2, seed=1)
-        assert (found.backend, found.policy) == ("numba", "p")
-        assert task.instance.violation(found.solution) is None
-        for file in tmp_path.iterdir():
-            file.unlink()
+    run = training(problem, tmp_path, EsConfig(**SMALL, population=4))
+    train_es(run)
+    found = nsa.solve(task, policy=str(run.out), steps=50, chains=2, seed=1)
+    assert (found.backend, found.policy) == ("numba", "p")
+    assert task.instance.violation(found.solution) is None
+    for file in tmp_path.iterdir():
+        file.unlink()
+    with pytest.raises(UsageError, match="its policies are trained by es"):
+        train_ppo(training(problem, tmp_path, PpoConfig(**SMALL)))
 
 
 def test_temperatures_come_from_the_moves(tmp_path):

@@ -118,4 +118,6 @@ def test_a_cut_of_a_bipartite_graph_has_all_edges():
     weights = np.zeros((16, 16), int)
     for other in ((i + 4) % 16, i - i % 4 + (i + 1) % 4):
         weights[i, other] = weights[other, i] = 1
-    assert solved(MAXCUT, {"weights": weights.tolist()}, steps=2_000).objective == 32
+    found = solved(MAXCUT, {"weights": weights.tolist()}, steps=2_000)
+    assert (found.objective, type(found.objective)) == (32, int)
+    assert set(found.to_dict()["solution"]) == {0, 1}

@@ -17,7 +17,7 @@ from nsa_cli.cli.console import Console, Signals, say
 from nsa_cli.cli.options import ProblemName
 from nsa_cli.cli.writing import check_output
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.extras import check_installed, need
+from nsa_cli.core.extras import need
 from nsa_cli.problems import find_problem
 from nsa_cli.report.progress import Live, duration
 from nsa_cli.train.config import TrainOptions, choose_config
@@ -38,7 +38,7 @@ def train(
     # A process that ends makes torch warn in all others, with a trace; a line of ours says it.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     need("torch", "training")
-    check_installed("numba", "training")
+    need("numba", "training")
     from nsa_cli.train.group import joined
 
     names = tuple(option_names(context))

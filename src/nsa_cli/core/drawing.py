@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.errors import UsageError
+from nsa_cli.core.errors import UsageError, cut
 from nsa_cli.core.instance import Instance, Solution
 
 if TYPE_CHECKING:
@@ -163,12 +163,6 @@ class Drawing(Generic[InstanceT]):
 def plain(text: object) -> str:
     """Escape dollar signs, which matplotlib reads as formulas."""
     return str(text).replace("$", r"\$")
-
-
-def cut(text: object, limit: int) -> str:
-    """Cut a name to one line of at most `limit` characters."""
-    line = " ".join(str(text).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def title(name: str | None, what: str) -> str:

@@ -21,9 +21,13 @@ def keyword(name: str, value: Any = None) -> str:
 
 def shown(value: object, limit: int = 40) -> str:
     """Quote a user's value, cut to `limit` characters and without line breaks."""
-    text = repr(value) if isinstance(value, str) else str(value)
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return cut(repr(value) if isinstance(value, str) else value, limit)
+
+
+def cut(text: object, limit: int) -> str:
+    """Shorten a text to one line of some characters."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 #: Characters that tell a terminal something, turn the direction of writing, or are half a character.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 
 from nsa_cli.core.errors import UsageError
@@ -25,25 +24,13 @@ def is_installed(package: str) -> bool:
         return False
 
 
-def check_installed(package: str, what: str) -> None:
-    """Refuse where an optional package is not there; it is not imported yet.
-
-    Raises
-    ------
-    UsageError
-        With the command that installs it.
-    """
-    if not is_installed(package):
-        raise UsageError(f"{what} needs {how_to_install(package)}")
-
-
 def how_to_install(package: str) -> str:
     """Name an optional package with the command that installs it, whether or not nsa is on an index."""
     return f"{_NAMES[package]}: pip install {package}"
 
 
 def need(package: str, what: str, option: str | None = None) -> None:
-    """Import an optional package.
+    """Refuse where an optional package is not there; it is not imported yet.
 
     Parameters
     ----------
@@ -57,10 +44,7 @@ def need(package: str, what: str, option: str | None = None) -> None:
     Raises
     ------
     UsageError
-        If it is not installed; with the command that installs it.
+        With the command that installs it.
     """
-    try:
-        importlib.import_module(package)
-    except ModuleNotFoundError:
-        message = f"{what} needs {how_to_install(package)}".strip()
-        raise UsageError(message, option=option) from None
+    if not is_installed(package):
+        raise UsageError(f"{what} needs {how_to_install(package)}".strip(), option=option)

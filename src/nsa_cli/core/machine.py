@@ -1,4 +1,4 @@
-"""The machine: cores, memory, libraries, the exact code, and what a launcher such as `torchrun` tells."""
+"""The machine: cores, memory, libraries, and what a launcher such as `torchrun` tells."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import gc
 import os
 import platform
 import re
-import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import NoMemoryError, UsageError, shown
-from nsa_cli.version import __version__
 
 #: Memory that numbers and lists take, at most, for each byte of the text that they are written in.
 BYTES_A_BYTE = 20
@@ -81,20 +79,6 @@ def _version_of(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:  # while this package is built
         return None
-
-
-@functools.cache
-def source_version() -> str:
-    """Name the exact code: `git describe` where this is a checkout, else the package's version."""
-    root = Path(__file__).resolve().parents[3]
-    if not ((root / ".git").exists() and (root / "src" / "nsa_cli").is_dir()):
-        return __version__
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--tags"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return __version__
-    return done.stdout.strip() or __version__
 
 
 def largest_file() -> int:

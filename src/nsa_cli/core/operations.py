@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -22,29 +22,14 @@ from torch import Tensor
 Action: TypeAlias = tuple[Tensor, ...]
 
 
-class Packed(Protocol):
-    """A batch of instances: a NamedTuple of tensors with one row a chain.
-
-    Attributes
-    ----------
-    scale : float64[B]
-        Energy in file units = `scale` x energy in normalised units.
-    """
-
-    @property
-    def scale(self) -> Tensor: ...
-
-
 def select(batch: Any, rows: Tensor) -> Any:
     """Make a batch of some rows of another, int64[M]; a row may occur several times."""
-    if hasattr(batch, "select"):
-        return batch.select(rows)
     parts = (value[rows] if isinstance(value, Tensor) else value for value in batch)
     return type(batch)(*parts)
 
 
 InstanceT = TypeVar("InstanceT")
-BatchT = TypeVar("BatchT", bound=Packed)
+BatchT = TypeVar("BatchT")
 
 
 class Operations(ABC, Generic[InstanceT, BatchT]):
@@ -142,9 +127,6 @@ class DiscreteOperations(Operations[InstanceT, BatchT]):
     #: The feature sets by name; ``paper`` is the paper's. All have the same slots.
     feature_sets: Mapping[str, FeatureSet]
 
-    #: Whether the first choice is that of the type of moves, which no network makes.
-    chooses_type: bool = False
-
     @property
     def slots(self) -> int:
         """Number of choices that make an action."""
@@ -156,17 +138,6 @@ class DiscreteOperations(Operations[InstanceT, BatchT]):
 
         A chain without allowed candidates stays where it is.
         """
-
-    def from_kernel(self, pairs: Tensor) -> Action:
-        """Give the actions that a kernel has recorded, int64[B, 2]."""
-        return tuple(pairs[:, slot] for slot in range(self.slots))
-
-    def candidates(self, batch: BatchT, chosen: Action) -> Tensor | None:
-        """Count the candidates of the next choice, int64[B], where kernels draw one of all first.
-
-        Only where that one is not allowed they look at all. None where they look at all in any case.
-        """
-        return None
 
 
 class ContinuousOperations(Operations[InstanceT, BatchT]):

@@ -74,9 +74,8 @@ class Code:
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         self.context, self.b = context, builder
         self.signature, self._arguments = signature, arguments
-        from nsa_cli.kernels.toolchain.compiler import (
-            cgutils,
-        )  # where nothing is compiled, Numba is not imported
+        # Where nothing is compiled, Numba is not imported.
+        from nsa_cli.kernels.toolchain.compiler import cgutils
 
         self.util = cgutils
 
@@ -154,17 +153,6 @@ class Code:
             body([block, self.plus(block, 1)])
         with self.b.if_then(self.b.trunc(blocks, ir.IntType(1))):
             body([self.b.sub(end, types.int64(1))])
-
-    def change(self, values: Any, index: Any, number: float, low: int, high: int) -> None:
-        """Set lanes of the block around a place: those of places ``low <= c - index <= high`` in it.
-
-        As a whole vector: one that is loaded right after single lanes were stored waits for the stores.
-        """
-        block = self.b.and_(index, types.int64(-LANES))
-        first = self.spread(self.b.trunc(self.b.sub(self.plus(index, low), block), types.int32), types.int32s)
-        offset = self.b.sub(ir.Constant(types.int32s, list(range(LANES))), first)
-        chosen = self.b.icmp_unsigned("<=", offset, ir.Constant(types.int32s, [high - low] * LANES))
-        self.store(self.b.select(chosen, self.constant(number), self.load(values, block)), values, block)
 
     def put_score(self, parts: list[Any], logits: Any, index: Any, largest: Any) -> None:
         """Store the sum of four parts as a block of logits, and remember the largest of each lane."""
@@ -388,19 +376,6 @@ def accumulate_allowed(
     return code.accumulate(code.pointer(0), shift, code.pointer(4), blocks, allowed)
 
 
-def _forbidding(low: int, high: int) -> Any:
-    @operation("void")
-    def forbidding(code: Code, logits: Any, index: Any) -> None:
-        code.change(code.pointer(0), index, float("-inf"), low, high)
-
-    return forbidding
-
-
-#: ``forbid(logits, index)``: set a candidate's logit to -inf. `forbid_around`: and its neighbours' in
-#: the same block of lanes; `forbid_from`: and those after it in the block.
-forbid, forbid_around, forbid_from = _forbidding(0, 0), _forbidding(-1, 1), _forbidding(0, LANES - 1)
-
-
 @operation("Tuple((int64, float64))")
 def find_lane(code: Code, row: Any, rest: Any) -> Any:
     """Find the lane whose interval holds a number, by cumulative sums over the lanes.
@@ -431,71 +406,3 @@ def find_lane(code: Code, row: Any, rest: Any) -> Any:
     code.b.store(ends, code.b.bitcast(code.at(begins, 1), types.doubles.as_pointer()), align=8)
     rest = code.b.fsub(rest, code.b.load(code.at(begins, lane), typ=ir.DoubleType()))
     return code.context.make_tuple(code.b, code.signature.return_type, [lane, rest])
-
-
-@operation("void")
-def turn_round(code: Code, row: Any, begin: Any, end: Any) -> None:
-    """Reverse a row's elements from `begin` to `end`, both included.
-
-    Parameters
-    ----------
-    row : [M]
-        Contiguous, of elements of 4 or 8 bytes.
-    begin, end : int64
-    """
-    element = ir.IntType(
-        8 * code.context.get_abi_sizeof(code.context.get_data_type(code.signature.args[0].dtype))
-    )
-    _Turn(code, code.b.bitcast(code.pointer(0), element.as_pointer()), element).all(begin, end)
-
-
-class _Turn:
-    """Code that reverses part of a row: vectors from both ends change places, each turned round itself."""
-
-    def __init__(self, code: Code, row: Any, element: Any) -> None:
-        self.code, self.b, self.row = code, code.b, row
-        self.vector, self.width = ir.VectorType(element, LANES), element.width // 8
-
-    def all(self, begin: Any, end: Any) -> None:
-        length = self.b.add(self.b.sub(end, begin), types.int64(1))
-        pairs = self.b.ashr(length, types.int64(5))  # of vectors that do not overlap
-        with self.code.loop(pairs) as loop:
-            done = self.b.mul(loop.index, types.int64(LANES))
-            self._swap(self.b.add(begin, done), self.b.sub(end, done))
-        done = self.b.mul(pairs, types.int64(LANES))
-        low, high = self.b.add(begin, done), self.b.sub(end, done)
-        left = self.b.add(self.b.sub(high, low), types.int64(1))
-        with self.b.if_else(self.b.icmp_signed(">=", left, types.int64(LANES))) as (many, few):
-            with many:  # where the two overlap, both write the same
-                self._swap(low, high)
-            with few, self.b.if_then(self.b.icmp_signed(">", left, types.int64(1))):
-                self._turn_few(low, high, left)
-
-    def _swap(self, low: Any, high: Any) -> None:
-        first, last = self._place(low), self._place(self.b.sub(high, types.int64(LANES - 1)))
-        a, b = (self.b.load(place, align=self.width, typ=self.vector) for place in (first, last))
-        self.b.store(self._turned(b), first, align=self.width)
-        self.b.store(self._turned(a), last, align=self.width)
-
-    def _turn_few(self, low: Any, high: Any, count: Any) -> None:
-        """Turn less than a vector round; nothing beside it is read or written."""
-        lanes = ir.Constant(types.int32s, list(range(LANES)))
-        kept = self.b.icmp_signed(
-            "<", lanes, self.code.spread(self.b.trunc(count, types.int32), types.int32s)
-        )
-        last = self._place(self.b.sub(high, types.int64(LANES - 1)))
-        name, align = f"v{LANES}i{8 * self.width}.p0", types.int32(self.width)
-        nothing = ir.Constant(self.vector, None)
-        value = self.code.call(
-            f"llvm.masked.load.{name}", self.vector, last, align, self._turned(kept), nothing
-        )
-        self.code.call(
-            f"llvm.masked.store.{name}", ir.VoidType(), self._turned(value), self._place(low), align, kept
-        )
-
-    def _place(self, index: Any) -> Any:
-        return self.b.bitcast(self.code.at(self.row, index), self.vector.as_pointer())
-
-    def _turned(self, value: Any) -> Any:
-        order = ir.Constant(types.int32s, list(range(LANES))[::-1])
-        return self.b.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)

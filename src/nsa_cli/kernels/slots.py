@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.jit import inlined
-from nsa_cli.kernels.lanes import (
-    HIDDEN,
-    accumulate,
-    accumulate_allowed,
-    find_lane,
-    largest_of,
-    score_sums,
-)
+from nsa_cli.kernels.lanes import HIDDEN, accumulate, accumulate_allowed, find_lane, largest_of, score_sums
 
 #: A `needs` that no room satisfies: of padding and of forbidden candidates.
 NEVER = np.int64(2**63 - 1)
@@ -157,11 +150,18 @@ def pick(running: Any, total: float, u: float) -> int:
 
 
 @inlined
-def likeliest_of(logits: Any) -> np.int64:
-    """Index of the largest logit, the first among equals."""
-    best = np.int64(0)
-    for c in range(1, len(logits)):
-        if logits[c] > logits[best]:
+def forbid_from(logits: Any, begin: int) -> None:
+    """Set the logits of the candidates from one on to -inf: of a last block's padding."""
+    for c in range(begin, len(logits)):
+        logits[c] = -np.inf
+
+
+@inlined
+def likeliest_of(logits: Any, needs: Any, room: int) -> np.int64:
+    """Index of the largest logit among the candidates of `weigh`, the first of equals; -1 of none."""
+    best = np.int64(-1)
+    for c in range(len(logits)):
+        if (needs is None or needs[c] <= room) and (best < 0 or logits[c] > logits[best]):
             best = np.int64(c)
     return best
 
@@ -218,73 +218,46 @@ def update_scores(space: Slots, second: Any) -> Any:
 
 
 @inlined
-def weigh(space: Slots, largest: float) -> None:
-    """Turn finite logits, none above `largest`, into running sums of softmax weights."""
+def _accumulate(space: Slots, largest: float, needs: Any, room: int) -> np.float32:
+    """Put running sums of softmax weights, and give their total."""
     blocks = space.running.shape[0]
-    total = accumulate(space.logits, largest, space.running, blocks)
-    if total < _FAINT:
-        largest = space.logits[likeliest_of(space.logits)]
-        total = accumulate(space.logits, largest, space.running, blocks)
-    space.softmax[0], space.softmax[1] = largest, total
+    if needs is None:
+        return accumulate(space.logits, largest, space.running, blocks)
+    return accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
 
 
 @inlined
-def weigh_allowed(space: Slots, largest: float, needs: Any, room: int) -> None:
-    """`weigh` candidates c with ``needs[c] <= room``; the others weigh nothing."""
-    blocks = space.running.shape[0]
-    total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
+def weigh(space: Slots, largest: float, needs: Any = None, room: int = 0) -> None:
+    """Turn finite logits, none above `largest`, into running sums of softmax weights.
+
+    Candidates are all, or with `needs` those c with ``needs[c] <= room``; the others weigh nothing.
+    """
+    total = _accumulate(space, largest, needs, room)
     if total < _FAINT:
-        likeliest = likeliest_allowed(space.logits, needs, room)
+        likeliest = likeliest_of(space.logits, needs, room)
         if likeliest >= 0:
             largest = space.logits[likeliest]
-            total = accumulate_allowed(space.logits, largest, needs, room, space.running, blocks)
+            total = _accumulate(space, largest, needs, room)
         else:
             total = np.float32(0.0)
     space.softmax[0], space.softmax[1] = largest, total
 
 
 @inlined
-def likeliest_allowed(logits: Any, needs: Any, room: int) -> np.int64:
-    """Index of the largest logit of candidates c with ``needs[c] <= room``; -1 if there are none."""
-    best = np.int64(-1)
-    for c in range(len(needs)):
-        if needs[c] <= room and (best < 0 or logits[c] > logits[best]):
-            best = np.int64(c)
-    return best
-
-
-@inlined
-def draw(space: Slots, u: float, mode: Any) -> np.int64:
+def draw(space: Slots, u: float, mode: Any, needs: Any = None, room: int = 0) -> np.int64:
     """Draw a candidate after `weigh`, the likeliest one if the mode is greedy; -1 if none has a weight."""
     if not space.softmax[1] > 0.0:
         return np.int64(-1)
     if mode.greedy:
-        return likeliest_of(space.logits)
+        return likeliest_of(space.logits, needs, room)
     return np.int64(pick(space.running, space.softmax[1], u))
 
 
 @inlined
-def draw_allowed(space: Slots, needs: Any, room: int, u: float, mode: Any) -> np.int64:
-    """Draw after `weigh_allowed`; -1 if no candidate is allowed."""
-    if not space.softmax[1] > 0.0:
-        return np.int64(-1)
-    if mode.greedy:
-        return likeliest_allowed(space.logits, needs, room)
-    return np.int64(pick(space.running, space.softmax[1], u))
-
-
-@inlined
-def choose(space: Slots, largest: float, u: float, mode: Any) -> np.int64:
-    """Choose among candidates whose logits are finite: `weigh` and `draw`."""
-    weigh(space, largest)
-    return draw(space, u, mode)
-
-
-@inlined
-def choose_allowed(space: Slots, largest: float, needs: Any, room: int, u: float, mode: Any) -> np.int64:
-    """Choose among candidates c with ``needs[c] <= room``: `weigh_allowed` and `draw_allowed`."""
-    weigh_allowed(space, largest, needs, room)
-    return draw_allowed(space, needs, room, u, mode)
+def choose(space: Slots, largest: float, u: float, mode: Any, needs: Any = None, room: int = 0) -> np.int64:
+    """Choose a candidate: `weigh` and `draw`."""
+    weigh(space, largest, needs, room)
+    return draw(space, u, mode, needs, room)
 
 
 @inlined

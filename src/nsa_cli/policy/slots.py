@@ -49,26 +49,6 @@ def by_weight(weights: Tensor, u: Tensor) -> Pick:
     return Pick(index.clamp(max=weights.shape[1] - 1), total > 0)
 
 
-def by_retry(allowed: Tensor, counts: Tensor, u: Tensor) -> Pick:
-    """Choose uniformly: one of all candidates, or where that is not allowed, one of those that are.
-
-    The second draw is made of the digits that the first has left.
-
-    Parameters
-    ----------
-    allowed : bool[B, N]
-    counts : int64[B]
-        Candidates of each row.
-    u : float64[B]
-    """
-    share = u * counts
-    first = share.long().clamp(max=allowed.shape[1] - 1)
-    rank = ((share - first) * allowed.sum(1)).long()
-    second = (allowed.cumsum(1) <= rank[:, None]).sum(1).clamp(max=allowed.shape[1] - 1)
-    good = allowed.gather(1, first[:, None])[:, 0]
-    return Pick(torch.where(good, first, second), allowed.any(1))
-
-
 def by_softmax(logits: Tensor, allowed: Tensor, u: Tensor) -> Pick:
     """Choose in proportion to exp(logits) among the allowed candidates.
 
@@ -183,11 +163,7 @@ class UniformSlotPolicy:
         for slot in range(self.draws(operations, x)):
             allowed = operations.allowed(batch, x, chosen)
             if not self.scores(slot):
-                counts = operations.candidates(batch, chosen)
-                if counts is None:
-                    pick = by_weight(allowed.double(), u[slot])
-                else:
-                    pick = by_retry(allowed, counts, u[slot])
+                pick = by_weight(allowed.double(), u[slot])
             else:
                 logits = self.logits(operations, batch, x, chosen, temperature)
                 pick = by_maximum(logits, allowed) if self.greedy else by_softmax(logits, allowed, u[slot])

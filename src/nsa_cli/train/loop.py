@@ -23,7 +23,7 @@ from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
 from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.instance import Instance
-from nsa_cli.core.machine import cores, source_version
+from nsa_cli.core.machine import cores
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
 from nsa_cli.core.policy import Policy
 from nsa_cli.core.problem import Problem
@@ -374,7 +374,6 @@ class Training:
             "training": self.config.to_dict(),
             "seconds": round(self.seconds, 1),
             "version": __version__,
-            "commit": source_version(),
         }
         save(self.out, policy, self.problem.name, notes)
 

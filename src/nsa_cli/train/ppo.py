@@ -36,9 +36,7 @@ class Critic(nn.Module):
             features = operations.features + 1
         else:
             assert isinstance(operations, DiscreteOperations)
-            slots = operations.feature_sets[feature_set].slots
-            self.place = 1 if operations.chooses_type else 0
-            features = slots[self.place].features
+            features = operations.feature_sets[feature_set].slots[0].features
             if not features:
                 raise UsageError(
                     f"PPO needs a first choice made by a network, {feature_set} has none",
@@ -56,9 +54,7 @@ class Critic(nn.Module):
             features = torch.cat([seen, heat], 1)[:, None]
         else:
             assert isinstance(operations, DiscreteOperations)
-            # Where the type of moves is chosen first, values are by the first choice of the first type.
-            chosen = (torch.zeros(len(x), dtype=torch.int64, device=x.device),) * self.place
-            features = operations.feature_sets[self.feature_set].compute(batch, x, chosen, temperature)
+            features = operations.feature_sets[self.feature_set].compute(batch, x, (), temperature)
         return self.network(features).mean(1) + self.offset
 
 
@@ -203,7 +199,8 @@ def _steps(
         moves = run.chains(layout, instances, x, keys).record(temperatures.numpy())
         action, possible, change, accepted = map(torch.from_numpy, moves[1:])
         for k in range(len(temperatures)):
-            yield engine.StepInfo(operations.from_kernel(action[k]), possible[k], accepted[k], change[k])
+            slots = action[k].T[: operations.slots]
+            yield engine.StepInfo(tuple(slots), possible[k], accepted[k], change[k])
         return
     draws = uniforms_torch(
         torch.from_numpy(keys).to(run.device), 0, len(temperatures), policy.draws(operations, x) + 1

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.errors import NsaError, UsageError, shown
+from nsa_cli.core.errors import NsaError, UsageError, cut, shown
+
+#: Characters that a line of a message has for an error of another program.
+LINE = 200
 
 
 class MistakeError(UsageError):
@@ -49,13 +52,7 @@ def call(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
 
 def reason(error: BaseException) -> str:
     """Name an error as Python does, on one line."""
-    return f"{type(error).__name__}: {shown_line(str(error))}" if str(error) else type(error).__name__
-
-
-def shown_line(text: str, limit: int = 200) -> str:
-    """Cut a message to a line."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return f"{type(error).__name__}: {cut(error, LINE)}" if str(error) else type(error).__name__
 
 
 def line_of(error: BaseException, file: str) -> str | None:

@@ -5,7 +5,7 @@ Each names the case in which something is wrong, and the line to mend.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,7 +165,6 @@ def close(said: float, expected: float, *sizes: float) -> bool:
 
 #: In the order in which they are made: each needs what those before have found right. The first ones are made
 #: before each search, too.
-CHECKS: tuple[Callable[[State], None], ...]
 CHECKS = (check_costs, check_feasible, check_moved, check_changes, check_features, check_bound)
 
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from nsa_cli.core.errors import NsaError, UsageError, shown
+from nsa_cli.core.errors import NsaError, UsageError, cut, shown
 from nsa_cli.kernels import calls
 from nsa_cli.kernels.toolchain import kept
-from nsa_cli.user.calls import MistakeError, class_place, definition_of, line_of_name, shown_line
+from nsa_cli.user.calls import LINE, MistakeError, class_place, definition_of, line_of_name, mistake
 from nsa_cli.user.check import check_changes, walk
 from nsa_cli.user.instance import UserInstance
 from nsa_cli.user.model import Model
@@ -131,9 +131,8 @@ def _returned(
 
 
 def _wrong(model: Model, name: str, function: Any, expected: str, given: Any) -> UsageError:
-    hint = "; is its return missing?" if str(given) == "none" else ""
-    message = f"expected {expected}, got {shown(given)}{hint}"
-    return UsageError(f"{definition_of(function)}: {model.cls.__name__}: {name}: {message}")
+    got = "None" if str(given) == "none" else shown(given)
+    return mistake(function, f"{model.cls.__name__}: {name}", expected, got)
 
 
 def _place_of(error: Exception, function: Any) -> str:
@@ -152,7 +151,7 @@ def _reason(error: Exception) -> str:
         return "it changes the data, which belong to all chains; change x only"
     lines = (line.strip() for line in text.partition(" Raised from")[0].splitlines())
     told = next((line for line in lines if not _BORING.match(line)), type(error).__name__)
-    return shown_line(told.rstrip(".:"))
+    return cut(told.rstrip(".:"), LINE)
 
 
 def explained(model: Model, arguments: Sequence[Any]) -> NsaError:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import io
+import pickle
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from types import BuiltinFunctionType, CellType, CodeType, EllipsisType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,8 @@ from nsa_cli.kernels.jit import Function
 #: for.
 _LIBRARY = sys.stdlib_module_names | {"llvmlite", "numba", "numpy"}
 
-#: Values that their representation tells.
-_PLAIN = (bool, int, float, complex, str, bytes, range, slice, EllipsisType, type(None))
-
 #: Instructions that look up a name, and an attribute of what is there.
 _GLOBAL, _ATTRIBUTE = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_ATTR", "LOAD_METHOD")
-
-
-class _UnhashableError(TypeError):
-    """A value that machine code may depend on, and that cannot be hashed."""
 
 
 def plain(function: Any) -> Any:
@@ -60,17 +54,13 @@ def compiled(function: Any, made: dict[tuple[FunctionType, bool], Any], *, check
             return compiled(value, made, checked=checked) or value if near else value
 
         scope = dict(function.__globals__)
-        scope |= {name: served(scope[name]) for name in _names(function.__code__) if name in scope}
+        names = {name for is_global, name, _ in _looked_up(function.__code__) if is_global}
+        scope |= {name: served(scope[name]) for name in names if name in scope}
         cells = tuple(CellType(served(cell.cell_contents)) for cell in function.__closure__ or ())
         copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
         copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
         made[function, checked] = Function(copy, inner=True, checked=checked)
     return made[function, checked]
-
-
-def _names(code: CodeType) -> set[str]:
-    """Collect the global names that a function, or one inside it, looks up."""
-    return {name for is_global, name, _ in _looked_up(code) if is_global}
 
 
 def _looked_up(code: CodeType) -> Iterator[tuple[bool, str, list[str]]]:
@@ -98,117 +88,82 @@ def digest_of(*values: Any) -> str | None:
     attributes of modules and classes. So no old code is found after an edit, of whatever file. Comments do
     not count.
     """
-    digest, seen = hashlib.sha256(np.__version__.encode()), dict[int, Any]()
+    file = io.BytesIO()
     try:
-        for value in values:
-            for part in _parts(value, seen):
-                digest.update(b"%d " % len(part) + part)
-    except (_UnhashableError, RecursionError, ValueError):  # the last one of a cell that is empty yet
+        _ByValue(file).dump((np.__version__, values))
+    except Exception:  # whatever an object raises that cannot be pickled
         return None
-    return digest.hexdigest()[:32]
+    return hashlib.sha256(file.getbuffer()).hexdigest()[:32]
 
 
-def _parts(value: Any, seen: dict[int, Any]) -> Iterator[bytes]:
-    """Give what a value's hash is made of.
+class _ByValue(pickle.Pickler):
+    """Pickles whose bytes tell what functions do: each is written as its code and what that looks up."""
 
-    Parameters
-    ----------
-    value : object
-    seen : dict
-        Functions and classes met before, by identity: they may refer to each other.
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.fast = True  # equal values are the same bytes, be they one object or two
+        self._seen: dict[int, Any] = {}  # functions and classes may refer to each other
 
-    Raises
-    ------
-    _UnhashableError
-        If it is nothing whose value can be told.
-    """
-    value = value.__func__ if isinstance(value, staticmethod) else value
-    kind = type(value)
-    yield f"{kind.__module__}.{kind.__qualname__}".encode()
-    if kind in _PLAIN:
-        yield repr(value).encode()
-    elif isinstance(value, Enum):
-        yield value.name.encode()
-        yield from _parts(kind, seen)
-    elif isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
-        yield f"{value.dtype.descr} {value.shape}".encode()
-        yield value.tobytes()
-    elif kind in (list, tuple):
-        yield str(len(value)).encode()
-        for part in value:
-            yield from _parts(part, seen)
-    elif isinstance(value, Mapping):
-        yield from _parts(list(value.items()), seen)
-    elif isinstance(value, frozenset | set):
-        yield from sorted(b"".join(_parts(part, seen)) for part in value)
-    elif isinstance(value, CodeType):
-        yield from _parts((value.co_argcount, value.co_flags, value.co_names, value.co_varnames), seen)
-        yield value.co_code + value.co_exceptiontable
-        yield from _parts(value.co_consts, seen)
-    elif isinstance(value, FunctionType | type):
-        if id(value) not in seen:
-            seen[id(value)] = value
-            yield from _of_class(value, seen) if isinstance(value, type) else _of_function(value, seen)
-    elif kind is ModuleType or isinstance(value, BuiltinFunctionType) or kind.__module__ == "numpy":
-        yield _name(value)
-    elif hasattr(value, "py_func") and hasattr(value, "targetoptions"):  # as Numba decorates a function
-        yield from _parts([dict(value.targetoptions), value.py_func], seen)
-    elif kind.__module__.startswith("numba.core.types"):
-        yield str(value).encode()
-    elif isinstance(value, tuple):
-        yield from _parts([kind, *value], seen)
-    elif is_dataclass(value):
-        yield from _parts([kind, *(getattr(value, field.name) for field in fields(value))], seen)
-    else:
-        raise _UnhashableError(value)
+    def reducer_override(self, value: Any) -> Any:
+        """Write the value of what pickles otherwise have the name of."""
+        parts = self._parts(value)
+        return NotImplemented if parts is None else (str, (parts,))
+
+    def _parts(self, value: Any) -> Any:
+        if isinstance(value, type) and not issubclass(value, Enum) and not hasattr(value, "_fields"):
+            return _name(value) and None  # a library's, which is pickled as its name
+        if isinstance(value, FunctionType | type):
+            if id(value) in self._seen:
+                return value.__qualname__
+            self._seen[id(value)] = value
+            return list(_of_function(value) if isinstance(value, FunctionType) else _of_class(value))
+        if isinstance(value, CodeType):
+            told = value.co_argcount, value.co_flags, value.co_names, value.co_varnames, value.co_consts
+            return *told, value.co_code, value.co_exceptiontable
+        if isinstance(value, ModuleType | BuiltinFunctionType):
+            return _name(value)
+        if hasattr(value, "py_func") and hasattr(value, "targetoptions"):  # as Numba decorates a function
+            return dict(value.targetoptions), value.py_func
+        return str(value) if type(value).__module__.startswith("numba.core.types") else None
 
 
-def _of_function(function: FunctionType, seen: dict[int, Any]) -> Iterator[bytes]:
+def _of_function(function: FunctionType) -> Iterator[Any]:
     """Give what a function's hash is made of: its name if a library has it, else all that it looks up."""
     home = str(function.__globals__.get("__name__"))
-    yield f"{home}.{function.__qualname__}".encode()
+    yield f"{home}.{function.__qualname__}"
     if home.partition(".")[0] in _LIBRARY and "<locals>" not in function.__qualname__:
         return
-    yield from _parts([function.__code__, function.__defaults__, function.__kwdefaults__], seen)
-    for cell in function.__closure__ or ():
-        if not isinstance(cell.cell_contents, ModuleType):
-            yield from _parts(cell.cell_contents, seen)
-    closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    yield from (function.__code__, function.__defaults__, function.__kwdefaults__)
+    closure = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    cells = {name: cell.cell_contents for name, cell in closure}
+    yield [value for value in cells.values() if not isinstance(value, ModuleType)]
     for is_global, name, attributes in _looked_up(function.__code__):
-        if is_global and name in function.__globals__:
-            value = function.__globals__[name]
-        elif not is_global and name in closure:
-            value = closure[name].cell_contents
-        else:
-            continue  # built in, or a variable
-        while isinstance(value, ModuleType) and attributes:
-            value = getattr(value, attributes.pop(0), None)
-        yield name.encode()
-        yield from _parts(value, seen)
+        scope = function.__globals__ if is_global else cells
+        if name in scope:  # else it is built in, or a variable
+            value = scope[name]
+            while isinstance(value, ModuleType) and attributes:
+                value = getattr(value, attributes.pop(0), None)
+            yield name, value
 
 
-def _of_class(cls: type, seen: dict[int, Any]) -> Iterator[bytes]:
-    """Give what a class's hash is made of: of an enumeration and a named tuple what kernels may know."""
+def _of_class(cls: Any) -> Iterator[Any]:
+    """Give what kernels may know of an enumeration, or of a named tuple."""
     if issubclass(cls, Enum):
-        yield from _parts({name: member.value for name, member in cls.__members__.items()}, seen)
-    elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        yield from _parts([cls._fields, cls._field_defaults], seen)  # type: ignore[attr-defined]
-    else:
-        yield _name(cls)
+        return ((name, member.value) for name, member in cls.__members__.items())
+    return iter((cls._fields, getattr(cls, "_field_defaults", None)))
 
 
-def _name(value: Any) -> bytes:
+def _name(value: Any) -> str:
     """Name what a library has.
 
     Raises
     ------
-    _UnhashableError
+    TypeError
         If it is none of a library, or belongs to something: a user's module may change.
     """
     home = value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", ""))
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
-    belongs = getattr(value, "__self__", None)
     known = home.partition(".")[0] in _LIBRARY or home.startswith("nsa_cli.")
-    if not known or not isinstance(belongs, ModuleType | type(None)):
-        raise _UnhashableError(value)
-    return f"{home} {name}".encode()
+    if not known or not isinstance(getattr(value, "__self__", None), ModuleType | type(None)):
+        raise TypeError(name)
+    return f"{home} {name}"

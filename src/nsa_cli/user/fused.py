@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.core.draws import start_draws, stream_keys
-from nsa_cli.core.extras import check_installed
+from nsa_cli.core.extras import need
 from nsa_cli.kernels import slots
 from nsa_cli.kernels.draws import LANES
 from nsa_cli.kernels.hooks import Fused
@@ -91,7 +91,7 @@ def _compiled(model: Model) -> tuple[type, Rules, Rules]:
 
 def arrays_of(model: Model, instances: Sequence[UserInstance], unit: float | None) -> UserArrays:
     """Make a batch; the scale of each instance is `unit`, or the mean change of its own random moves."""
-    check_installed("numba", "a problem of your own")
+    need("numba", "a problem of your own")
     unique = list({id(i): i for i in instances}.values())
     place = {id(i): k for k, i in enumerate(unique)}
     which = np.array([place[id(i)] for i in instances], dtype=np.int64)
@@ -173,15 +173,10 @@ def _check_sums(instance: UserInstance, sums: NDArray[np.float64]) -> None:
             raise mistake(function, instance.model.name_of(function), expected, got)
 
 
-def costs_of(model: Model, batch: UserArrays, x: NDArray[Any]) -> NDArray[np.float64]:
-    """Evaluate the costs of solutions [B, …] by compiled code, float64[B]."""
-    return _walked(model, batch, x, moves=0)[1][:, 0]
-
-
 def compiled_costs(instance: UserInstance, solutions: Sequence[Any]) -> NDArray[np.float64]:
     """Evaluate the costs of solutions of one instance by compiled code, float64[B]."""
     batch = arrays_of(instance.model, [instance] * len(solutions), 1.0)
-    return costs_of(instance.model, batch, np.stack(solutions))
+    return _walked(instance.model, batch, np.stack(solutions), moves=0)[1][:, 0]
 
 
 def is_compiled(instance: UserInstance) -> bool:

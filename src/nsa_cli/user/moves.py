@@ -103,14 +103,7 @@ def move(
     >>> @move(customer=elements, route="vehicles")
     ... def relocate(data, x, move):
     ...     x[move[0]] = move[1]
-
-    Raises
-    ------
-    TypeError
-        If there is a function `reverse`, which earlier versions asked for.
     """
-    if callable(choices.get("reverse")):
-        raise TypeError("reverse: nothing asks for the way back of a move any more; leave it out")
 
     def made(apply: Callable[..., Any]) -> MoveType:
         return MoveType(apply.__name__, choices, apply, allowed)

@@ -89,18 +89,14 @@ class Labels(SolutionKind):
         K.
     """
 
-    values: Count = 2
+    values: Count
     dtype = np.int64
 
     def start(self, size: int, data: Any, draws: Callable[[int], Any]) -> Any:
         return (draws(size) * count_of(self.values, data)).astype(np.int64)
 
     def why_not(self, data: Any, x: Any) -> str | None:
-        most = count_of(self.values, data)
-        wrong = ~((x >= 0) & (x < most))
-        if not wrong.any():
-            return None
-        return f"expected numbers from 0 to {most - 1}, got {x[wrong.argmax()]} of element {wrong.argmax()}"
+        return _outside(x, 0, count_of(self.values, data) - 1)
 
 
 @dataclass(frozen=True)
@@ -113,9 +109,14 @@ class Reals(SolutionKind):
         A number, or a key whose number it is.
     """
 
-    low: float | str = 0.0
-    high: float | str = 1.0
+    low: float | str
+    high: float | str
     dtype = np.float64
+
+    def __post_init__(self) -> None:
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if not isinstance(bound, str) and not math.isfinite(bound):
+                raise ValueError(f"{name}: expected a finite number or a key, got {bound}")
 
     def box(self, data: Any) -> tuple[float, float]:
         """Evaluate the bounds."""
@@ -127,44 +128,26 @@ class Reals(SolutionKind):
         return low + (high - low) * draws(size)
 
     def why_not(self, data: Any, x: Any) -> str | None:
-        low, high = self.box(data)
-        wrong = ~((x >= low) & (x <= high))
-        if not wrong.any():
-            return None
-        return f"expected numbers from {low:g} to {high:g}, got {x[wrong.argmax()]} at {wrong.argmax()}"
+        return _outside(x, *self.box(data))
 
 
-def permutation(size: Count) -> Permutation:
-    """Solutions that are an order, or that give each of N things one of N places.
-
-    Parameters
-    ----------
-    size : int, str or callable
-        N: a number, a key (the length of its list, or its number), or a function of the data.
-    """
-    return Permutation(size)
+def _outside(x: Any, low: float, high: float) -> str | None:
+    """Name the first number that is not between two bounds, if there is one."""
+    wrong = ~((x >= low) & (x <= high))
+    if not wrong.any():
+        return None
+    at = int(wrong.argmax())
+    return f"expected numbers from {low:.15g} to {high:.15g}, got {x[at]} of element {at}"
 
 
-def subset(size: Count) -> Subset:
-    """Solutions that choose among N elements, bool[N]; `size` as for `permutation`."""
-    return Subset(size)
+#: Solutions that are an order, or that give each of N things one of N places: ``permutation(size)``.
+permutation = Permutation
 
+#: Solutions that choose among N elements, bool[N]: ``subset(size)``.
+subset = Subset
 
-def assignment(size: Count, values: Count) -> Labels:
-    """Solutions that give each of N elements a number from 0 to K - 1; both as for `permutation`."""
-    return Labels(size, values)
+#: Solutions that give each of N elements a number from 0 to K - 1: ``assignment(size, values)``.
+assignment = Labels
 
-
-def reals(size: Count, low: float | str, high: float | str) -> Reals:
-    """Solutions of N real numbers between two bounds, float64[N]; `size` as for `permutation`.
-
-    Parameters
-    ----------
-    size : int, str or callable
-    low, high : float or str
-        Finite numbers, or keys of numbers.
-    """
-    for name, bound in (("low", low), ("high", high)):
-        if not isinstance(bound, str) and not math.isfinite(bound):
-            raise ValueError(f"{name}: expected a finite number or a key, got {bound}")
-    return Reals(size, low, high)
+#: Solutions of N real numbers between two bounds, float64[N]: ``reals(size, low, high)``.
+reals = Reals

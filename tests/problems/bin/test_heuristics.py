@@ -5,11 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from nsa_cli.problems.bin.heuristics import (
-    best_fit_decreasing,
-    first_fit_decreasing,
-    next_fit_decreasing,
-)
+from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing
 from nsa_cli.problems.bin.instance import BinInstance
 
 
@@ -35,14 +31,9 @@ def best_fit(room, weight):
     return min((b for b, free in enumerate(room) if free >= weight), key=lambda b: room[b], default=None)
 
 
-def next_fit(room, weight):
-    return len(room) - 1 if room and room[-1] >= weight else None
-
-
 RULES = [
     (first_fit_decreasing, first_fit),
     (best_fit_decreasing, best_fit),
-    (next_fit_decreasing, next_fit),
 ]
 
 

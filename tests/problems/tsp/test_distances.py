@@ -84,12 +84,6 @@ def test_the_other_side_of_the_earth() -> None:
     assert lengths[0, 1] == 20039  # 6378.388 * 3.141592 = 20038.29, + 1, cut
 
 
-def test_labels_say_how_lengths_are_rounded() -> None:
-    """The result can state the convention: the type, and what happens to fractions."""
-    assert METRICS["EUC_2D"].label == "EUC_2D (rounded)"
-    assert all(metric.label.startswith(kind) for kind, metric in METRICS.items())
-
-
 # --- kernels -----------------------------------------------------------------------------------------
 
 length, is_shorter = uncached(kernels.length), uncached(kernels.is_shorter)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import nsa_cli as nsa
 from nsa_cli.core.clock import Clock
 from nsa_cli.problems.tsp import bound as held_karp
-from nsa_cli.problems.tsp.bound import scale_of, scaled, shortest_tour
+from nsa_cli.problems.tsp.bound import scale_of, scaled
 from nsa_cli.problems.tsp.distances import METRICS
 from nsa_cli.problems.tsp.kernels import one_tree
 from nsa_cli.problems.tsp.neighbour_lists import neighbour_lists
@@ -127,17 +127,6 @@ def test_a_few_milliseconds_bound_some_hundred_cities(metric):
         assert TSP.recompute_bound(instance, bound.witness) == bound.value
     assert TSP.bound(instance, Clock.of(1e-5)) is None
     assert TSP.bound(instance, Clock(asked=lambda: True)) is None
-
-
-def test_tour_bounds_of_matrices_without_geometry():
-    """Random lengths; the bound is below the optimum found by the subset programme."""
-    rng = np.random.default_rng(0)
-    for _ in range(3):
-        lengths = np.triu(rng.integers(1, 100, (13, 13)), 1)
-        lengths += lengths.T
-        optimum, _ = shortest_tour(lengths)
-        bound = TSP.bound(TSP.from_record({"matrix": lengths.tolist()}))
-        assert 0.8 * optimum <= bound.value <= optimum
 
 
 @pytest.mark.parametrize(

@@ -97,19 +97,6 @@ def test_lengths_beyond_all_numbers() -> None:
         solved(instance, method="large-step", steps=10)
 
 
-@pytest.mark.parametrize("kind", METRICS)
-def test_every_metric(kind: str) -> None:
-    """All metrics run to a tour at least as short as that of greedy edges; sizes just above exact."""
-    rng = np.random.default_rng(4)
-    for size in (13, 14, 80):
-        instance = TspInstance(
-            edge_weight_type=kind, coords=rng.uniform(-80, 80, (size, METRICS[kind].axes)).round(2)
-        )
-        result = solved(instance, method="large-step", steps=400)
-        assert instance.violation(result.raw) is None
-        assert result.objective <= instance.objective(greedy(instance))
-
-
 @given(
     size=st.integers(13, 60),
     seed=st.integers(0, 2**63 - 1),

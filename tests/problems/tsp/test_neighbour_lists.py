@@ -221,12 +221,6 @@ def test_what_does_not_go_together_is_refused_in_one_line(tmp_path, capsys, opti
     assert message.count("\n") == 1
 
 
-def test_other_problems_have_no_candidate_lists():
-    """And say so."""
-    with pytest.raises(nsa.UsageError, match="there is no 'nearest:10'; there is paper"):
-        nsa.find_problem("knapsack").neighbourhood("nearest:10")
-
-
 def test_a_neighbourhood_is_the_same_object_each_time():
     """By name and by default; instances are batched by it."""
     assert TSP.neighbourhood("nearest:7") is TSP.neighbourhood("nearest:7")

@@ -165,9 +165,9 @@ def code_of(
     parts : int
         Of the arguments, see `nsa_cli.kernels.toolchain.library.flatten`.
     """
-    from nsa_cli.core.extras import check_installed
+    from nsa_cli.core.extras import need
 
-    check_installed("numba", "this machine, for which no machine code came with nsa,")
+    need("numba", "this machine, for which no machine code came with nsa,")
     keeps = owner is None or owner.kept
     if keeps and (found := read_checked(_path(name))) is not None:
         head, _, code = found.partition(b"\n")

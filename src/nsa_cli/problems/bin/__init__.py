@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 from nsa_cli.core.problem import Column
 from nsa_cli.core.words import listed
 from nsa_cli.problems.bin.forms import FILE_SETS, FORMATS
-from nsa_cli.problems.bin.heuristics import (
-    best_fit_decreasing,
-    first_fit_decreasing,
-    next_fit_decreasing,
-    singletons,
-)
+from nsa_cli.problems.bin.heuristics import best_fit_decreasing, first_fit_decreasing, singletons
 from nsa_cli.problems.bin.instance import BinInstance
 from nsa_cli.problems.items import CAPACITY, COLUMNS, WEIGHTS, ItemNeighbourhood, ItemProblem
 
@@ -84,7 +79,6 @@ class Bin(ItemProblem[BinInstance]):
         "greedy": first_fit_decreasing,
         "ffd": first_fit_decreasing,
         "bfd": best_fit_decreasing,
-        "nfd": next_fit_decreasing,
         "singletons": singletons,
         "paper": singletons,
     }

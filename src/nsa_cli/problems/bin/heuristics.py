@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 
 import numpy as np
 
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Draws
 from nsa_cli.problems.bin.instance import BinInstance
-
-#: The most bins of a bucket of `_BestFit`.
-_BUCKET = 1000
 
 
 def singletons(instance: BinInstance, _: Draws) -> Solution:
@@ -27,22 +24,6 @@ def first_fit_decreasing(instance: BinInstance, _: Draws) -> Solution:
 def best_fit_decreasing(instance: BinInstance, _: Draws) -> Solution:
     """Put each item, heaviest first, into the fullest bin with room; in O(N log N) but for small factors."""
     return _decreasing(instance, _BestFit)
-
-
-def next_fit_decreasing(instance: BinInstance, _: Draws) -> Solution:
-    """Fill one bin after the other, heaviest items first; in no time, by whole bins."""
-    units, capacity = instance.exact.units, instance.exact.capacity
-    order = np.argsort(-units, kind="stable")
-    loads = np.cumsum(units[order]).tolist()
-    opened = int((2 * units > capacity).sum())
-    ends = list(range(1, opened))  # each of more than half a bin opens one, and the last of these takes more
-    begin = max(opened - 1, 0)
-    while begin < len(loads):
-        begin = bisect_right(loads, (loads[begin - 1] if begin else 0) + capacity, begin)
-        ends.append(begin)
-    packing = np.empty(instance.size, dtype=np.int64)
-    packing[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-    return packing
 
 
 def _decreasing(instance: BinInstance, rule: type[_FirstFit | _BestFit]) -> Solution:
@@ -116,34 +97,21 @@ class _FirstFit:
 class _BestFit:
     """Bins in the order of their room, of equal room in that of their numbers; parameters as of `_FirstFit`.
 
-    They are integers, room times `most` plus number, in buckets short enough for insertions. Each bucket has
-    a limit, which its integers do not exceed; none but the last is ever empty.
+    They are integers, room times `most` plus number. Those that are not open yet are one.
     """
 
     def __init__(self, capacity: int, most: int, free: list[int]) -> None:
-        self._most, half = most, _BUCKET // 2
-        bins = sorted(room * most + b for b, room in enumerate(free))
-        bins += [capacity * most + b for b in range(len(free), most)]
-        self._buckets = [bins[i : i + half] for i in range(0, most, half)]
-        self._limits = [bucket[-1] for bucket in self._buckets]
+        self._most = most
+        self._bins = sorted(room * most + b for b, room in enumerate(free))
+        self._bins.append(capacity * most + len(free))
 
     def put(self, weight: int, count: int) -> tuple[int, int]:
         """Put equal items into the fullest bin with room for one; give the bin, and how many it took."""
-        buckets, limits, least = self._buckets, self._limits, weight * self._most
-        at = bisect_left(limits, least)
-        place = bisect_left(buckets[at], least)
-        if place == len(buckets[at]):
-            at, place = at + 1, 0
-        free, b = divmod(buckets[at].pop(place), self._most)
-        if not buckets[at] and at + 1 < len(buckets):
-            del buckets[at], limits[at]
+        bins, place = self._bins, bisect_left(self._bins, weight * self._most)
+        number = bins.pop(place)
+        if place == len(bins):
+            bins.append(number + 1)
+        free, b = divmod(number, self._most)
         taken = _fitting(free, weight, count)
-        number = (free - taken * weight) * self._most + b
-        at = bisect_left(limits, number)
-        bucket = buckets[at]
-        insort(bucket, number)
-        if len(bucket) > _BUCKET:
-            half = len(bucket) // 2
-            buckets[at : at + 1] = [bucket[:half], bucket[half:]]
-            limits.insert(at, bucket[half - 1])
+        insort(bins, number - taken * weight * self._most)
         return b, taken

@@ -40,10 +40,6 @@ class BinOperations(DiscreteOperations[BinInstance, BinBatch]):
         item, target = action
         return x.scatter(1, item[:, None], target[:, None])
 
-    def reverse(self, batch: BinBatch, x: Tensor, action: Action) -> Action:
-        item, _ = action
-        return item, x.gather(1, item[:, None])[:, 0]
-
     def allowed(self, batch: BinBatch, x: Tensor, chosen: Action) -> Tensor:
         """Any item; then bins with room for it, but not its own."""
         if not chosen:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.core.drawing import BLACK, SCALE, Drawing, LearntView, cut, number, plain, show_logits, title
+from nsa_cli.core.drawing import BLACK, SCALE, Drawing, LearntView, number, plain, show_logits, title
+from nsa_cli.core.errors import cut
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.bin.instance import BinInstance
 

@@ -17,7 +17,7 @@ from nsa_cli.problems.tsp.closed import FEW, ClosedTour, searched
 from nsa_cli.problems.tsp.distances import MEASURES
 from nsa_cli.problems.tsp.forms import FORMATS, SOLUTION_FORMATS
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.starts import STARTS, tightened
+from nsa_cli.problems.tsp.starts import STARTS
 
 if TYPE_CHECKING:
     from nsa_cli.kernels.hooks import Fused
@@ -236,7 +236,12 @@ class Tsp(Problem[TspInstance]):
             raise UsageError(why, option="policy", use={"policy": "uniform"})
 
     def from_record(self, data: Mapping[str, Any]) -> TspInstance:
-        return tightened(TspInstance.from_record(data))
+        instance = TspInstance.from_record(data)
+        if instance.absent is None or not instance.route.is_plain:
+            return instance
+        from nsa_cli.problems.tsp.large_step import tightened
+
+        return tightened(instance)
 
     def generate(self, size: int, rng: np.random.Generator, name: str | None = None) -> TspInstance:
         """Cities uniform in the unit square."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References
+from nsa_cli.problems.contribution import BenchContribution, Peer, References
 from nsa_cli.problems.tsp.instance import TspInstance
-from nsa_cli.problems.tsp.starts import integer_matrix, quick
+from nsa_cli.problems.tsp.starts import integer_matrix
 
 #: Largest edge that fast-tsp takes.
 _SHORT = 65_535
@@ -80,7 +80,6 @@ contribution = BenchContribution(
     temperatures={"sa": (1.0, 0.01), "ppo": (1.0, 0.01), "es": (1.0, 1e-4)},
     tuned=tuned,
     neighbourhoods={"nearest:10": tuned_nearest},
-    heuristics={"two-opt": Heuristic(quick)},
     peers={
         "fast-tsp": Peer(fast_tsp, "fast-tsp", "fast-tsp, local search"),
         "ortools-routing": Peer(ortools_routing, "ortools", "OR-Tools, guided local search", "OR-Tools"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,12 +23,13 @@ from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.kernels.edge_assembly import new_assembly
 from nsa_cli.problems.tsp.kernels.kicks import Kicked, Tours, fitting, start_at
 from nsa_cli.problems.tsp.kernels.links import follow_links
-from nsa_cli.problems.tsp.kernels.local_search import HEAD, QUEUED, Cities
+from nsa_cli.problems.tsp.kernels.local_search import HEAD, QUEUED, Cities, descend
 from nsa_cli.problems.tsp.kernels.metric import Floats, Ints, KernelMetric, Words, lengths, tour_length
 from nsa_cli.problems.tsp.kernels.partition import GAP, TourParts, link_gaps, link_part, partition_tour
 from nsa_cli.problems.tsp.kernels.spanning_tree import alpha_nearness, choose, graph_of
+from nsa_cli.problems.tsp.matrix import penalty
 from nsa_cli.problems.tsp.neighbour_lists import Sites, neighbour_lists, with_quadrants
-from nsa_cli.problems.tsp.starts import NoisyGreedy
+from nsa_cli.problems.tsp.starts import NoisyGreedy, greedy_edge
 
 #: Fewer sites than this leave no room for kicks.
 _LEAST = 13
@@ -102,6 +104,9 @@ _BASE = 0.1
 #: A round weighs this share of the next one.
 _FORGOTTEN = 0.9
 
+#: Cities that a descent looks at: all.
+_UNLIMITED = 1 << 62
+
 
 class TspLargeStep:
     """Large-step chains of tours; see `nsa_cli.core.problem.LargeStep`."""
@@ -175,6 +180,27 @@ def _run(setting: Setting, instance: TspInstance, first: Solution, kicks: float)
     populated = _is_populated(len(state.best), kicks, close=close)
     population = TourPopulation(instance, tours) if populated else None
     return LargeStepRun(tours, state, current, best, partition=partition, recombination=population)
+
+
+def tightened(instance: TspInstance) -> TspInstance:
+    """Lower the length that a matrix has for edges that are not there, for the sake of temperatures.
+
+    A tour with such an edge stays longer than the shortest one without, if local search finds any.
+    """
+    if not large_step.fits(instance):
+        return instance
+    first = greedy_edge(instance)
+    sites, tours, _ = prepare(instance, first, fast_setup=True)
+    chain = start_at(tours, sites.order(first)).chain
+    descend(tours.cities, chain, tours.depth, _UNLIMITED)
+    tour, matrix, absent = sites.tour(chain.order), instance.matrix, instance.absent
+    assert matrix is not None
+    assert absent is not None
+    if instance.violation(tour) is not None:
+        return instance
+    matrix = matrix.copy()
+    matrix[absent] = penalty(matrix, absent, float(instance.objective(tour)))
+    return replace(instance, matrix=matrix)
 
 
 def _goes_in_parts(instance: TspInstance) -> bool:

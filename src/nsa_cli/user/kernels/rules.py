@@ -332,7 +332,7 @@ def _proposing_learnt(choices: _MoveChoices, look: Any, network: int) -> Any:
                 space.floor[h] = -weights.bias[member, h]
             sum_features(work.seen, work.shifts, weights.first[member], space.sums, 0, blocks)
             largest = score_sums(space.sums, space.floor, weights.second[member], space.logits, 0, blocks)
-            choice = slots.choose_allowed(space, largest, needs, 0, uniform(at, first + s), policy.mode)
+            choice = slots.choose(space, largest, uniform(at, first + s), policy.mode, needs)
             if choice < 0:
                 return np.int64(-1)
             code |= choice << (s * CHOICE_BITS)

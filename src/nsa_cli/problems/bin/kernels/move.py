@@ -14,7 +14,7 @@ from nsa_cli.kernels import hooks, slots
 from nsa_cli.kernels.draws import LANES, uniform
 from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
-from nsa_cli.kernels.lanes import HIDDEN, forbid_from, score_sums, sum_features
+from nsa_cli.kernels.lanes import HIDDEN, score_sums, sum_features
 
 
 class BinBatch(NamedTuple):
@@ -140,8 +140,7 @@ def draw_item(policy: Any, packing: Any, member: int, heat: float, u: float) -> 
         slot.floor[h] = -(bias[h] + first[2, h] * heat)
     changed, largest = slots.update_scores(slot, policy.item.second[member])
     if changed:
-        if items < len(slot.logits):
-            forbid_from(slot.logits, items)
+        slots.forbid_from(slot.logits, items)
         slots.weigh(slot, largest)
     return slots.draw(slot, u, policy.mode)
 
@@ -224,7 +223,7 @@ def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperat
     second, blocks = policy.bin.second[member], slot.sums.shape[0]
     largest = score_sums(slot.sums, slot.floor, second, slot.logits, 0, blocks)
     kept, packing.needs[own] = packing.needs[own], slots.NEVER
-    target = slots.choose_allowed(slot, largest, packing.needs, -weight, uniform(at, 1), mode)
+    target = slots.choose(slot, largest, uniform(at, 1), mode, packing.needs, -weight)
     packing.needs[own] = kept
     return (item, target), item >= 0 and target >= 0
 

@@ -142,7 +142,7 @@ def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperat
     _weigh(work, seen, room, np.float32(max(temperature, 1e-30)))
     second = policy.other.second[member]
     largest = _score(work.seen, first[3:6], slot.floor, second, slot.logits, blocks)
-    other = slots.choose_allowed(slot, largest, work.now, -weight, uniform(at, 1), policy.mode)
+    other = slots.choose(slot, largest, uniform(at, 1), policy.mode, work.now, -weight)
     return (item, other), item >= 0 and other >= 0
 
 

@@ -143,8 +143,8 @@ def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperat
     common(batch, policy, slot.floor, row, member, room, np.float32(temperature))
     changed, largest = slots.update_scores(slot, policy.item.second[member])
     if changed:  # the room and what items need change with the sums only
-        slots.weigh_allowed(slot, largest, work.needs, room)
-    item = slots.draw_allowed(slot, work.needs, room, uniform(at, 0), policy.mode)
+        slots.weigh(slot, largest, work.needs, room)
+    item = slots.draw(slot, uniform(at, 0), policy.mode, work.needs, room)
     return (item, np.int64(0)), item >= 0
 
 

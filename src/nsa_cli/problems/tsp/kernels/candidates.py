@@ -28,8 +28,8 @@ from nsa_cli.kernels import hooks
 from nsa_cli.kernels.draws import LANES, uniform
 from nsa_cli.kernels.hooks import Uniform
 from nsa_cli.kernels.jit import inlined, variant
-from nsa_cli.kernels.lanes import HIDDEN, forbid_from, score_features
-from nsa_cli.kernels.slots import Mode, Network, Slots, aligned, blocks_of, choose, slot_space
+from nsa_cli.kernels.lanes import HIDDEN, score_features
+from nsa_cli.kernels.slots import Mode, Network, Slots, aligned, blocks_of, choose, forbid_from, slot_space
 from nsa_cli.problems.tsp.kernels import links, two_opt
 from nsa_cli.problems.tsp.kernels.metric import Floats
 from nsa_cli.problems.tsp.kernels.two_opt import TspArrays
@@ -220,8 +220,7 @@ def _propose(batch: Any, policy: Any, work: Any, row: int, member: int, temperat
     for k in range(width):
         if near[k] == before or near[k] == after:
             slot.logits[k] = slot.logits[width + k] = -np.inf
-    if 2 * width < len(slot.logits):
-        forbid_from(slot.logits, 2 * width)
+    forbid_from(slot.logits, 2 * width)
     m = choose(slot, largest, uniform(at, 2), policy.mode)
     return (city, m), m >= 0
 
@@ -238,8 +237,7 @@ def _choose_city(
     for h in range(HIDDEN):
         slot.floor[h] = -(bias[h] + weights[4, h] * log_heat)
     largest = _score_first(work.seen, weights, slot.floor, policy.first.second[member], slot.logits, 1)
-    if count < WINDOW:
-        forbid_from(slot.logits, count)
+    forbid_from(slot.logits, count)
     return (window + choose(slot, largest, uniform(at, 1), policy.mode) * batch.stride) % size
 
 

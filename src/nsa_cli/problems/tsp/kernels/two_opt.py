@@ -155,14 +155,19 @@ def _propose_uniformly(
 def _leave_out(work: Any, first: int, logits: Any) -> None:
     """Forbid the first city and its two tour neighbours."""
     size = len(work.tour)
-    if size < len(logits):
-        lanes.forbid_from(logits, size)
+    slots.forbid_from(logits, size)
     if first >= 0:
-        lanes.forbid_around(logits, first)
-        if first % LANES == 0:
-            lanes.forbid(logits, first - 1 if first > 0 else size - 1)
-        if first % LANES == LANES - 1 or first == size - 1:
-            lanes.forbid(logits, first + 1 if first < size - 1 else 0)
+        logits[first] = logits[first - 1 if first > 0 else size - 1] = -np.inf
+        logits[first + 1 if first < size - 1 else 0] = -np.inf
+
+
+@inlined
+def turn_round(row: Any, begin: int, end: int) -> None:
+    """Reverse a row's elements from `begin` to `end`, both included."""
+    for k in range((end - begin + 1) >> 1):
+        kept = row[begin + k]
+        row[begin + k] = row[end - k]
+        row[end - k] = kept
 
 
 @variant(hooks.propose, batch=TspArrays, policy=(Paper, Relative))
@@ -215,7 +220,7 @@ def _delta(batch: Any, work: Any, row: int, action: Any) -> float:
 @variant(hooks.apply, batch=TspArrays)
 def _apply(batch: Any, policy: Any, work: Any, row: int, member: int, action: Any) -> None:
     begin, end = min(action[0], action[1]), max(action[0], action[1]) - 1
-    lanes.turn_round(work.tour, begin, end)
+    turn_round(work.tour, begin, end)
     hooks.update_features(batch, policy, work, row, member, (begin, end))
 
 
@@ -273,8 +278,8 @@ def _compute_paper(batch: Any, policy: Any, work: Any, row: int, member: int) ->
 @variant(hooks.update_features, batch=TspArrays, policy=Paper)
 def _update_paper(batch: Any, policy: Any, work: Any, row: int, member: int, changed: Any) -> None:
     begin, end = changed  # reversed positions
-    lanes.turn_round(work.seen[0], begin + 1, end + 1)
-    lanes.turn_round(work.seen[1], begin + 1, end + 1)
+    turn_round(work.seen[0], begin + 1, end + 1)
+    turn_round(work.seen[1], begin + 1, end + 1)
     _sum_paper(policy, work, member, begin, end)
 
 
@@ -330,8 +335,8 @@ def _update_relative(batch: Any, policy: Any, work: Any, row: int, member: int, 
     begin, end = changed
     tour, rows, plane, size = work.tour, work.seen, work.plane, len(work.tour)
     for features in (rows[1], plane[0], plane[1]):
-        lanes.turn_round(features, begin + 1, end + 1)
-    lanes.turn_round(rows[0], begin + 2, end + 1)  # an edge inside is now between the mirrored positions
+        turn_round(features, begin + 1, end + 1)
+    turn_round(rows[0], begin + 2, end + 1)  # an edge inside is now between the mirrored positions
     spacing, after = spacing_of(batch, row, size), end + 1 if end < size - 1 else 0
     for k in (begin, after):
         rows[0, k + 1] = edge_length(batch, row, tour[k - 1 if k > 0 else size - 1], tour[k]) / spacing

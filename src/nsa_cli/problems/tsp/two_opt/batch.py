@@ -76,13 +76,12 @@ def pack(instances: Sequence[TspInstance], unit: float | None = None) -> TspBatc
 
 def _arrays(instance: TspInstance, unit: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Coordinates or matrix, points, nearest edges and scale of one instance."""
-    if isinstance(instance, ClosedTour):  # penalties are no distances
-        _, points, _, scale = _arrays(instance.outer, unit)
-        cities = instance.inward(np.arange(instance.outer.size))
-        city = np.sort(cities) // (2 if instance.outer.route.directed else 1)
-        points = np.append(points, points.mean(0, keepdims=True), axis=0)[city]
+    if isinstance(
+        instance, ClosedTour
+    ):  # penalties are no distances; policies, which look at some, have none
+        scale, size = _arrays(instance.outer, unit)[3], instance.size
         assert instance.matrix is not None
-        return instance.matrix, points, _nearest_edges(instance), scale
+        return instance.matrix, np.zeros((size, 2), np.float32), np.zeros(size), scale
     points = _plane(instance)
     low, side = (np.zeros(2), unit) if unit is not None else _square(points)
     metric = instance.metric
