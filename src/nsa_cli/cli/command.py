@@ -152,7 +152,20 @@ def _word(owner: type, name: str) -> str:
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose help lists options under headings."""
+    """A command that takes each option once, or adds up what it is given, and lists options under headings."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is given again, of which the parser would take the last without a word."""
+        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        for option in given if not ctx.resilient_parsing else ():
+            if option.param_type_name == "option" and not option.multiple and given.count(option) > 1:
+                name = max(option.opts, key=len).lstrip("-")
+                raise UsageError(f"is given {given.count(option)} times; give it once", option=name)
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Write the usage without braces around what is needed."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write options under the headings that they were given."""

@@ -285,10 +285,10 @@ def solution_formats(problem: Problem[Any]) -> list[str]:
     return ["json", "jsonl", "table", "csv", *(f.name for f in problem.solution_formats)]
 
 
-def format_of_suffix(problem: Problem[Any], suffix: str) -> str | None:
-    """Find the format of a file name ending."""
+def formats_by_suffix(problem: Problem[Any]) -> dict[str, str]:
+    """List the formats of results by the endings of file names."""
     own = {s: f.name for f in problem.solution_formats for s in f.suffixes}
-    return {**own, ".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".txt": "table"}.get(suffix)
+    return {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".txt": "table", **own}
 
 
 def check_format(problem: Problem[Any], fmt: str, count: int) -> None:
