@@ -158,7 +158,7 @@ def test_nothing_that_is_read_is_replaced(nsa, tmp_path, monkeypatch, option, re
     written(tmp_path, "policy.json", policy.read_text())
     written(tmp_path, "w.json", '{"weights": [1, 2]}')
     written(tmp_path, "k.json", '{"values": [1, 2], "weights": [1, 2], "capacity": 2}')
-    command = ["solve", "k.json" if read == "policy.json" else "w.json", *QUICK]
+    command = ["solve", "k.json" if read == "policy.json" else "w.json", "--format", "json", *QUICK]
     if read == "policy.json":
         command += ["--policy", read]
     else:

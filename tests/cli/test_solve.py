@@ -118,7 +118,7 @@ BAD = {
     "no such file": (None, "no such file"),
     "blank": (b" \n\n", "is empty"),
     "binary": (b"\x00\x01\x02", "is binary"),
-    "prose": (b"Dear sir,\nplease find a tour.\n", "not recognised|cannot tell|cells"),
+    "prose": (b"Dear sir,\nplease find a tour.\n", "is no instance|cannot tell|cells"),
     "broken json": (b'{"weights": [1,\n 2', ":2: not valid JSON"),
     "oversize item": (b'{"capacity": 3,\n "weights": [1,\n 2,\n 5]}', ":4: item 3 .* 5 > capacity 3"),
 }

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsa_cli.core.errors import DataError, shown, visible
 from nsa_cli.core.exact import Exact, whole
+from nsa_cli.core.words import readable
 
 #: One solution: a row of a batch, on the CPU.
 Solution: TypeAlias = NDArray[Any]
@@ -141,6 +142,15 @@ class Instance(ABC):
     def details(self, _solution: Solution) -> dict[str, Any]:
         """Give extra keys for the result, such as the distance convention or the weight packed."""
         return {}
+
+    def words(self, solution: Solution) -> dict[str, str]:
+        """Give `details` as a person reads them."""
+        return {key: readable(value) for key, value in self.details(solution).items()}
+
+    @property
+    def unit(self) -> str:
+        """Unit of the objective; empty where it is not known."""
+        return ""
 
     def remarks(self) -> list[str]:
         """List warnings about the data, one line each."""

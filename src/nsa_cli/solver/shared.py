@@ -31,7 +31,7 @@ _WITHOUT_EFFECT = ("threads",)
 def units_of(tasks: Sequence[Task], settings: Settings) -> list[Unit]:
     """Make a unit of each instance, whose key is the hash of all that its answer depends on.
 
-    That is the instance as it is recorded, the problem with the source of a user's functions, what is asked
+    That is the instance as it is recorded, without its name, the problem with the source of a user's functions, what is asked
     for (the settings that are given, the seed if it is), the policy's file, and the version of the program.
     Not so: the file's name and place, threads, processes, where the answer goes and in which form. Of equal
     instances each has a key of its own.
@@ -45,7 +45,7 @@ def units_of(tasks: Sequence[Task], settings: Settings) -> list[Unit]:
         functions = None if model is None else model.digest
         key = key_of(
             {
-                "instance": task.instance.record(),
+                "instance": {**task.instance.record(), "name": None},
                 "problem": [task.problem.name, task.problem.sense, functions],
                 "settings": asked,
                 "policy": _policy_digest(task, settings),
@@ -149,7 +149,7 @@ def result_from(outcome: Any, task: Task) -> Result:
     try:
         result = outcome["result"]
         made = _result(result, None if outcome["limit"] is None else Fraction(outcome["limit"]), task)
-        again = made.to_dict()
+        again = {**made.to_dict(), "name": result["name"]}
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise DataError(f"expected a result of {name}, got something else: {error}") from None
     if not _is_same(made.objective, result["objective"], exact=task.problem.built_in):

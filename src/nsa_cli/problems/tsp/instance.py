@@ -24,7 +24,16 @@ from nsa_cli.core.instance import (
     positions,
     text_of,
 )
-from nsa_cli.problems.tsp.distances import MEASURES, METRICS, Metric, find_metric, measured_matrix, prepare
+from nsa_cli.problems.tsp.distances import (
+    MEASURES,
+    METRICS,
+    UNITS,
+    WORDS,
+    Metric,
+    find_metric,
+    measured_matrix,
+    prepare,
+)
 from nsa_cli.problems.tsp.matrix import flattened, read_matrix
 from nsa_cli.problems.tsp.route import FREE, MOST_ENDS, Route, is_symmetric, read_route
 
@@ -314,6 +323,14 @@ class TspInstance(Instance):
         label = label if self.measure is None else MEASURES[self.measure].label
         fixed = {"fixed_edges": len(self.route.fixed)} if self.route.fixed else {}
         return {"distance": label, **self.route.record(self.cities), **fixed}
+
+    def words(self, solution: Solution) -> dict[str, str]:
+        kind = self.measure or self.edge_weight_type
+        return super().words(solution) | {"distance": WORDS[kind.partition("_")[0]]}
+
+    @property
+    def unit(self) -> str:
+        return UNITS.get(self.measure or self.edge_weight_type, "")
 
     def remarks(self) -> list[str]:
         if self.route.directed and self.route.fixed:
