@@ -48,7 +48,7 @@ def test_the_same_seed_gives_the_same_answer_whatever_else_is_asked(nsa, tmp_pat
         ("json", "json", "{\n"),
         ("jsonl", "jsonl", '{"problem"'),
         ("table", "txt", "problem    tsp\n"),
-        ("csv", "csv", "position,id,length_to_next\n"),
+        ("csv", "csv", "position,id,length_to_next,length_so_far\n"),
         ("tour", "tour", "NAME : square.tour\nCOMMENT : Length = 140\nTYPE : TOUR\nDIMENSION : 4\nTOUR_SE"),
     ],
 )

@@ -152,7 +152,7 @@ def _word(owner: type, name: str) -> str:
 
 
 class GroupedCommand(TyperCommand):
-    """A command that takes each option once, or adds up what it is given, and lists options under headings."""
+    """A command that takes an option once, unless it adds up, and whose help lists options under headings."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse an option that is given again, of which the parser would take the last without a word."""

@@ -88,7 +88,7 @@ def _word(setting: Any, path: str, name: str) -> str:
 def in_force(context: typer.Context) -> str:
     """Write the options in force as one line, which is a valid configuration file."""
     values = {name: context.params.get(option.name) for name, option in option_names(context).items()}
-    values |= {"set": parse_pairs("set", values["set"])} if values.get("set") else {}
+    values["set"] = parse_pairs("set", values.get("set") or ())
     return dumps({name: value for name, value in values.items() if value not in (None, False, [], (), {})})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
 from nsa_cli.cli.options import ProblemName

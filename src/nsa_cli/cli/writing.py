@@ -169,6 +169,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")
 _LONGEST = 120
 
 
+_FORMATS = ("json", "jsonl", "table", "csv", "stops", "tour")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outputs:
     """Where answers go, and what is made of them.
@@ -178,7 +181,7 @@ class Outputs:
     output : str, optional
         Where to write; - is stdout; DIR/: a file each.
     format_ : str, optional
-        tour: TSPLIB, of tours only. Default: table on a terminal, else json.
+        Of tours also stops, a table with legs, and tour, TSPLIB's. Default: table on a terminal, else json.
     again : bool
         Solve all anew, also what an earlier run has written into the journal.
     plot : str, optional
@@ -188,7 +191,7 @@ class Outputs:
     """
 
     output: str | None = setting(None, OUTPUT, metavar="FILE|DIR/", short=("-o",))
-    format_: str | None = setting(None, OUTPUT, parse_text, words=("json", "jsonl", "table", "csv", "tour"))
+    format_: str | None = setting(None, OUTPUT, parse_text, words=_FORMATS)
     again: bool = setting(False, OUTPUT)
     plot: str | None = setting(None, OUTPUT, metavar="FILE")
     curve: str | None = setting(None, OUTPUT, metavar="FILE")

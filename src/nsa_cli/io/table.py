@@ -173,7 +173,7 @@ def looks_like_table(source: Source) -> bool:
 
 
 def _has_numbers(rows: Sequence[str], sign: str) -> bool:
-    """Tell rows of a table, half of which have a cell that begins as a number does, from prose with commas."""
+    """Tell rows of a table, half of which have a cell that begins like a number, from prose with commas."""
     told = [any(_NUMERIC.match(cell) for cell in row.split(sign)) for row in rows]
     return 2 * sum(told) >= len(told)
 

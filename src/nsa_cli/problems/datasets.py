@@ -62,7 +62,7 @@ def read_arrays(source: Source, problem: Problem[Any] | None) -> list[Record]:
 
 def _unnamed(source: Source, given: Problem[Any] | None) -> tuple[Problem[Any], dict[str, Any]]:
     """Choose the problem by the number of axes; a plain list of numbers needs the user's word."""
-    depth, hints = axes_of(source.arrays), {}
+    depth, hints = axes_of(source.arrays), dict[str, Any]()
     for problem in candidates(given):
         key, axes = next(iter(problem.arrays.items()), ("", -2))
         if depth not in (axes, axes + 1):

@@ -13,7 +13,6 @@ from nsa_cli.core.errors import DataError, UsageError, shown, visible
 from nsa_cli.core.exact import Exact, exact_number, rounded
 from nsa_cli.core.instance import Instance, Number
 from nsa_cli.core.problem import Task
-from nsa_cli.io.source import stem_of
 from nsa_cli.problems.solutions import ClaimedSolution, solution_of
 from nsa_cli.report.result import Evaluation
 from nsa_cli.solver.bounds import timed_bound
@@ -43,7 +42,7 @@ def evaluate(task: Task, answer: ClaimedSolution, *, bound: bool = True) -> Eval
     if violation is not None:
         return replace(evaluation, violation=violation, remarks=tuple(remarks))
     objective, exact = instance.objective(solution), instance.exact_objective(solution)
-    remarks += _other_name(task, answer.claims) + _false_objective(objective, exact, answer.claims)
+    remarks += _other_name(instance.name, answer.claims) + _false_objective(objective, exact, answer.claims)
     found = None
     if bound:
         found, more = _claimed_bound(task, answer.claims)
@@ -73,9 +72,9 @@ def _numbering_hint(ids: Sequence[Any], instance: Instance) -> str:
     return "" if instance.violation(other) else "; counted from 0 it would be feasible"
 
 
-def _other_name(task: Task, claims: Mapping[str, Any]) -> list[str]:
-    claimed, name = claims.get("name"), task.instance.name
-    if claimed in (None, name) or name in (None, stem_of(task.file or "")):  # files are renamed
+def _other_name(name: str | None, claims: Mapping[str, Any]) -> list[str]:
+    claimed = claims.get("name")
+    if name is None or claimed in (None, name):
         return []
     return [f"the file says that it solves {shown(claimed)}"]
 

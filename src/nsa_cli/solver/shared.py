@@ -31,9 +31,9 @@ _WITHOUT_EFFECT = ("threads",)
 def units_of(tasks: Sequence[Task], settings: Settings) -> list[Unit]:
     """Make a unit of each instance, whose key is the hash of all that its answer depends on.
 
-    That is the instance as it is recorded, without its name, the problem with the source of a user's functions, what is asked
+    That is the instance as it is recorded, the problem with the source of a user's functions, what is asked
     for (the settings that are given, the seed if it is), the policy's file, and the version of the program.
-    Not so: the file's name and place, threads, processes, where the answer goes and in which form. Of equal
+    Not so: the instance's name, the file's name and place, threads, processes, where the answer goes and in which form. Of equal
     instances each has a key of its own.
     """
     asked = {**settings.given(), "seed": settings.seed, "init": settings.init}
