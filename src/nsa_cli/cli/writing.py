@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nsa_cli.cli.console import MisplacedError, describe, emit, say
 from nsa_cli.core.errors import InfeasibleError, NsaError, UsageError, shown
-from nsa_cli.core.options import OUTPUT, parse_text, setting
+from nsa_cli.core.options import OPTIONS, OUTPUT, parse_text, setting
 from nsa_cli.core.problem import Task
 from nsa_cli.problems import own_sources
 from nsa_cli.problems.files import Unread
@@ -181,7 +181,8 @@ class Outputs:
     output : str, optional
         Where to write; - is stdout; DIR/: a file each.
     format_ : str, optional
-        Of tours also stops, a table with legs, and tour, TSPLIB's. Default: table on a terminal, else json.
+        Of tours also stops, a table with legs, and tour, TSPLIB's. Default: what the ending of FILE
+        means, a table on a terminal, else json.
     again : bool
         Solve all anew, also what an earlier run has written into the journal.
     plot : str, optional
@@ -190,10 +191,10 @@ class Outputs:
         Write the annealing curve, .csv, or draw it: .png, .svg or .pdf.
     """
 
-    output: str | None = setting(None, OUTPUT, metavar="FILE|DIR/", short=("-o",))
-    format_: str | None = setting(None, OUTPUT, parse_text, words=_FORMATS)
+    output: str | None = setting(None, OPTIONS, metavar="FILE|DIR/", short=("-o",))
+    format_: str | None = setting(None, OPTIONS, parse_text, words=_FORMATS)
     again: bool = setting(False, OUTPUT)
-    plot: str | None = setting(None, OUTPUT, metavar="FILE")
+    plot: str | None = setting(None, OPTIONS, metavar="FILE")
     curve: str | None = setting(None, OUTPUT, metavar="FILE")
 
     @property
