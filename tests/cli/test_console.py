@@ -99,7 +99,8 @@ def test_json_is_ascii_where_the_terminal_is_not_utf_8(items, encoding):
         for form in ("csv", "table"):
             _, out, _ = shell(f"nsa solve items.json -q --format {form}", PYTHONIOENCODING=encoding)
             assert "😀" in out.decode()
-        assert shell("nsa solve Zoë.json", PYTHONIOENCODING=encoding)[2].decode().startswith("nsa: error: Zoë.json:")
+        _, _, err = shell("nsa solve Zoë.json", PYTHONIOENCODING=encoding)
+        assert err.decode().startswith("nsa: error: Zoë.json:")
 
 
 def test_a_file_whose_name_is_not_utf_8_has_an_answer(items, tmp_path):

@@ -29,9 +29,15 @@ from nsa_cli.core.options import (
     help_of,
     settings_of,
 )
+from nsa_cli.core.words import listed
 
 #: Headings of the help, in this order.
 _ORDER = ("Arguments", OPTIONS, READING, STOPPING, SEARCH, ANNEALING, OUTPUT)
+
+#: Options that people need first, whatever their headings: parameters, in the order of the help.
+_FIRST = listed(
+    "time_limit, output, format_, seed, problem, capacity, open_, from_, to, start, columns, gap, plot"
+)
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
@@ -177,9 +183,12 @@ class GroupedCommand(TyperCommand):
 def grouped(command: Any, context: Any) -> list[tuple[str, list[tuple[str, str]]]]:
     """List the headings of a command's help, each with its parameters: spelling and meaning."""
     groups: dict[str, list[tuple[str, str]]] = {}
-    for parameter in command.get_params(context):
+    places = {name: place for place, name in enumerate(_FIRST)}
+    for parameter in sorted(command.get_params(context), key=lambda p: places.get(p.name, len(places))):
         record = parameter.get_help_record(context)
         kind = "Arguments" if parameter.param_type_name == "argument" else OPTIONS
+        if parameter.name not in places:
+            kind = getattr(parameter, "rich_help_panel", None) or kind
         if record is not None:
-            groups.setdefault(getattr(parameter, "rich_help_panel", None) or kind, []).append(record)
+            groups.setdefault(kind, []).append(record)
     return [(heading, groups[heading]) for heading in sorted(groups, key=_ORDER.index)]

@@ -9,7 +9,7 @@ import typer
 
 from nsa_cli.cli.command import completion, option_of
 from nsa_cli.core.errors import UsageError
-from nsa_cli.core.options import OPTIONS, READING, parse_amount, parse_pairs, parse_text, setting
+from nsa_cli.core.options import READING, parse_amount, parse_pairs, parse_text, setting
 from nsa_cli.problems import builtin_names
 from nsa_cli.solver.settings import Settings
 
@@ -44,11 +44,11 @@ class Given:
         Another key of the instance; may be repeated.
     """
 
-    problem: str | None = setting(None, OPTIONS, parse_text, "PROBLEM", words=builtin_names, short=("-p",))
-    capacity: str | None = setting(None, OPTIONS, metavar="C")
-    open_: bool = setting(False, OPTIONS)
-    from_: str | None = setting(None, OPTIONS, metavar="CITY")
-    to: str | None = setting(None, OPTIONS, metavar="CITY")
+    problem: str | None = setting(None, READING, parse_text, "PROBLEM", words=builtin_names, short=("-p",))
+    capacity: str | None = setting(None, READING, metavar="C")
+    open_: bool = setting(False, READING)
+    from_: str | None = setting(None, READING, metavar="CITY")
+    to: str | None = setting(None, READING, metavar="CITY")
     set_: tuple[str, ...] = setting((), READING, metavar="KEY=VALUE")
 
     def keys(self) -> dict[str, Any]:

@@ -28,11 +28,11 @@ def solve(
             help="Files of instances, folders, patterns; - is stdin. Or a problem's name, with --set.",
         ),
     ],
-    settings: Settings,
-    outputs: Outputs,
     given: Given,
     reading: Reading,
+    settings: Settings,
     pool: Pool,
+    outputs: Outputs,
     console: Console,
     instance: Annotated[
         str | None,
@@ -48,7 +48,7 @@ def solve(
       nsa solve cities.csv --time-limit 10
       nsa solve stops.csv --from Depot --format stops -o route.stops
       nsa solve items.csv --capacity 15 --plot packed.png
-    """
+    """  # noqa: D301 (typer leaves the lines after a \b as they are)
     started = began()
     check_alone()
     check_destination(outputs.output, files)

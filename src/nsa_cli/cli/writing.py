@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nsa_cli.cli.console import MisplacedError, describe, emit, say
 from nsa_cli.core.errors import InfeasibleError, NsaError, UsageError, shown
-from nsa_cli.core.options import OPTIONS, OUTPUT, parse_text, setting
+from nsa_cli.core.options import OUTPUT, parse_text, setting
 from nsa_cli.core.problem import Task
 from nsa_cli.problems import own_sources
 from nsa_cli.problems.files import Unread
@@ -191,10 +191,10 @@ class Outputs:
         Write the annealing curve, .csv, or draw it: .png, .svg or .pdf.
     """
 
-    output: str | None = setting(None, OPTIONS, metavar="FILE|DIR/", short=("-o",))
-    format_: str | None = setting(None, OPTIONS, parse_text, words=_FORMATS)
+    output: str | None = setting(None, OUTPUT, metavar="FILE|DIR/", short=("-o",))
+    format_: str | None = setting(None, OUTPUT, parse_text, words=_FORMATS)
     again: bool = setting(False, OUTPUT)
-    plot: str | None = setting(None, OPTIONS, metavar="FILE")
+    plot: str | None = setting(None, OUTPUT, metavar="FILE")
     curve: str | None = setting(None, OUTPUT, metavar="FILE")
 
     @property

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, TypedDict, TypeVar
 
 from nsa_cli.core.errors import DataError, InputError, visible
-from nsa_cli.core.options import OPTIONS, READING, parse_separator, parse_sign, parse_words, read_settings, setting
+from nsa_cli.core.options import READING, parse_separator, parse_sign, parse_words, read_settings, setting
 from nsa_cli.core.words import squeezed
 
 
@@ -48,7 +48,7 @@ class Reading:
         Keys and columns of the file to leave out, between commas; may be repeated.
     """
 
-    columns: tuple[str, ...] | None = setting(None, OPTIONS, parse_words, "WORDS")
+    columns: tuple[str, ...] | None = setting(None, READING, parse_words, "WORDS")
     separator: str | None = setting(None, READING, parse_separator, "SIGN")
     decimal: str | None = setting(None, READING, partial(parse_sign, signs=".,"), "SIGN")
     ignore: tuple[str, ...] = setting((), READING, _ignored, "WORDS")

@@ -21,7 +21,6 @@ from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.options import (
     ANNEALING,
-    OPTIONS,
     SEARCH,
     STOPPING,
     Patience,
@@ -151,12 +150,12 @@ class Settings:
     """
 
     steps: Steps | None = setting(None, STOPPING, parse_steps, "STEPS")
-    time_limit: float | None = setting(None, OPTIONS, parse_seconds, "TIME")
+    time_limit: float | None = setting(None, STOPPING, parse_seconds, "TIME")
     target: float | None = setting(None, STOPPING, parse_target, "COST")
-    gap: float | None = setting(None, OPTIONS, parse_gap, "SHARE")
+    gap: float | None = setting(None, STOPPING, parse_gap, "SHARE")
     no_improvement: Patience | None = setting(None, STOPPING, parse_patience, "STEPS|TIME")
     bound: bool = setting(True, STOPPING, parse_flag)
-    seed: int | None = setting(None, OPTIONS, parse_seed, "N")
+    seed: int | None = setting(None, SEARCH, parse_seed, "N")
     device: str = setting("auto", SEARCH, parse_device, words=("auto", "cpu", "cuda"))
     method: str = setting("auto", SEARCH, words=("auto", "anneal", "large-step"))
     backend: str = setting("auto", SEARCH, words=("auto", "torch", "numba"))

@@ -25,16 +25,8 @@ from nsa_cli.core.instance import (
     positions,
     text_of,
 )
-from nsa_cli.problems.tsp.distances import (
-    MEASURES,
-    METRICS,
-    UNITS,
-    WORDS,
-    Metric,
-    find_metric,
-    measured_matrix,
-    prepare,
-)
+from nsa_cli.problems.tsp import distances
+from nsa_cli.problems.tsp.distances import MEASURES, METRICS, Metric, find_metric, measured_matrix, prepare
 from nsa_cli.problems.tsp.matrix import flattened, read_matrix
 from nsa_cli.problems.tsp.route import FREE, MOST_ENDS, Route, is_symmetric, read_route
 
@@ -326,11 +318,11 @@ class TspInstance(Instance):
 
     def words(self, solution: Solution) -> dict[str, str]:
         kind = self.measure or self.edge_weight_type
-        return super().words(solution) | {"distance": WORDS[kind.partition("_")[0]]}
+        return super().words(solution) | {"distance": distances.WORDS[kind.partition("_")[0]]}
 
     @property
     def unit(self) -> str:
-        return UNITS.get(self.measure or self.edge_weight_type, "")
+        return distances.UNITS.get(self.measure or self.edge_weight_type, "")
 
     def remarks(self) -> list[str]:
         if self.route.directed and self.route.fixed:
