@@ -38,7 +38,8 @@ def readable(value: object) -> str:
         return "yes" if value else "no"
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.0f}" if value.is_integer() or 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
+    in_full = abs(value) < 1e15 and (value.is_integer() or abs(value) >= 1e6)
+    return f"{value:.0f}" if in_full else f"{value:.6g}"
 
 
 def quoted(names: Iterable[object]) -> str:
