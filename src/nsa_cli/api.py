@@ -29,6 +29,7 @@ from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem, Task
 from nsa_cli.core.record import Reading, ReadingOptions, Record, Source
 from nsa_cli.io.arrays import plain_data
+from nsa_cli.io.frames import frame_of
 from nsa_cli.io.source import read_source, stem_of
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import (
@@ -141,7 +142,7 @@ def read_each(
             instance = x.instance
             if instance.name is None and len(found) == 1:
                 instance = replace(instance, name=stem_of(path))
-            tasks.append(Task(x.problem, instance, seconds, file=path, notes=x.remarks))
+            tasks.append(Task(x.problem, instance, seconds, file=path, notes=x.remarks, words=x.words))
     problems = {id(task.problem): task.problem for task in tasks if isinstance(task, Task)}
     check_settings(list(problems.values()), settings or {})
     return tasks
@@ -254,13 +255,14 @@ def solve_keys(keys: Mapping[str, Any], elements: Sequence[str], options: RunOpt
         Keys of which the first that is given has a row an element.
     options : RunOptions
     """
-    given = {key: plain_data(value, key) for key, value in keys.items() if value is not None}
-    counted = next((key for key in elements if key in given), None)
-    rows = None if counted is None else given[counted]
-    if rows == []:
+    given = {key: value for key, value in keys.items() if value is not None}
+    counted = next((key for key in elements if key in given), "")
+    if (frame := frame_of(given.get(counted), counted)) is not None:
+        others = {key: value for key, value in given.items() if key not in (counted, "problem")}
+        return solve(frame, given["problem"], data=others, **options)
+    given = {key: plain_data(value, key) for key, value in given.items()}
+    if given.get(counted) == []:
         raise DataError(f"{counted}: expected at least one element, got none", counted)
-    if isinstance(rows, list) and not given.keys() & {"names", "copies"}:
-        given["ids"] = list(range(len(rows)))
     return solve(given, **options)
 
 
@@ -311,7 +313,8 @@ def _task(
         what, help_ = str(given), "solve_many takes those of read"
     else:
         owner = None if problem is None else find_problem(problem)
-        records = data_records(plain_data(given, where or "data"), owner, _reading(reading), where)
+        plain = frame_of(given, where or "data") or plain_data(given, where or "data")
+        records = data_records(plain, owner, _reading(reading), where)
         tasks = _tasks(read_each_record(records, owner, keys))
         check_settings([task.problem for task in tasks], keys or {})
         what, help_ = where or "data", "solve each"

@@ -44,7 +44,7 @@ def test_a_table_has_units_plain_words_and_the_files_name(nsa, places, tmp_path)
     length = nsa("solve", places, *QUICK).json["objective"]
     assert rows["objective"] == f"{length:.6g} km (smaller is better)"
     assert rows["bound"].startswith(f"{length:.6g} km (")
-    assert (rows["name"], rows["distance"]) == ("round.v2", "great circles")
+    assert (rows["name"], rows["distance"]) == ("round.v2", "great circles, in km")
     assert set(rows["solution"].replace('"', "|").split("|")) >= {"Depot, main"}
     (tmp_path / "list.txt").write_text(rows["solution"])
     checked = nsa("check", places, tmp_path / "list.txt")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nsa_cli.core.errors import InputError, UsageError
+from nsa_cli.core.errors import InputError, NsaError, UsageError
 from nsa_cli.core.record import Reading
 from nsa_cli.io.source import decode
 from nsa_cli.problems import all_problems, find_problem
@@ -66,6 +66,50 @@ MATRIX = [[0, 12, 20], [12, 0, 9], [20, 9, 0]]
 def test_named_cities_in_many_forms(text: str) -> None:
     """All of these say the same."""
     assert record_of(text, problem="tsp") == SQUARE
+
+
+TOWNS = {"names": ["A", "B"], "coords": [[1, 2], [3, 4]]}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        *(("Customer,x,y\nA,1,2\nB,3,4\n", None), (",x,y\nA,1,2\nB,3,4\n", None)),
+        *(("Unnamed: 0,x,y\nA,1,2\nB,3,4\n", None), ("A code,y,x\nA,2,1\nB,4,3\n", "name=A code")),
+        *(("K,R,H\nA,1,2\nB,3,4\n", "x=R,y=H"), ("K,R,H\nA,1,2\nB,3,4\n", ("y=h", "name=K", "x=R"))),
+    ],
+)
+def test_columns_of_names(text: str, columns: Any) -> None:
+    """One column of text is the names, so is an index; others are known by what the user calls them."""
+    assert record_of(text, ".csv", columns=columns) == TOWNS
+
+
+@pytest.mark.parametrize(
+    ("text", "cures"),
+    [
+        ("Kunde,Breite,Länge\nA,1.5,2\nB,3,4\n", [{"columns": "name,lat,lon"}]),
+        ("Kunde,latt,lon\nA,1,2\nB,3,4\n", [{"columns": "name,lat,lon"}]),
+        ("Kunde,lat,lon,Hours\nA,1,2,8-9\nB,3,4,7-9\n", [{"columns": "name=Kunde"}, {"ignore": "Hours"}]),
+        ("x,y,service,due\n1,2,3,4\n2,3,3,5\n", [{"ignore": "service,due"}]),
+        ("size,qty,shape\n.1,2,round\n.2,3,round\n", [{"columns": "name=shape"}]),
+    ],
+)
+def test_unknown_headers_have_a_cure(text: str, cures: list[dict[str, str]]) -> None:
+    """Followed word for word, the advice works."""
+    given: dict[str, str] = {}
+    for cure in cures:
+        with pytest.raises(InputError) as caught:
+            record_of(text, ".csv", **given)
+        assert caught.value.use == cure
+        given |= cure
+    assert record_of(text, ".csv", **given)
+
+
+@pytest.mark.parametrize("columns", ["x=Easting,y", "x=Easting"])
+def test_columns_that_are_not_there(columns: str) -> None:
+    """A mix of both ways, and a header that no column has, are refused."""
+    with pytest.raises(NsaError, match=r"WORD=HEADER for each|no column 'Easting'; the header has 'x, y'"):
+        record_of("x,y\n1,2\n3,4\n", ".csv", columns=columns)
 
 
 @pytest.mark.parametrize(

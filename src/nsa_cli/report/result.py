@@ -26,6 +26,7 @@ from nsa_cli.io.table import format_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
     from rich.table import Table
 
 
@@ -217,6 +218,21 @@ class Result(Evaluation):
         """The best solution found by the names, or ids, that the data give to elements."""
         return self.instance.to_ids(self.raw)
 
+    def to_dataframe(self) -> DataFrame:
+        """Give the solution as a table of pandas, with the columns of its CSV form.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        if not is_installed("pandas"):
+            raise UsageError("data frames need pandas: pip install pandas")
+        import pandas
+
+        headers, rows = self.instance.table(self.raw)
+        return pandas.DataFrame(rows, columns=headers)
+
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the solution.
 
@@ -389,7 +405,7 @@ def _rows(result: Result) -> list[tuple[str, str]]:
         ("name", result.instance.name or "-"),
         ("n", str(result.instance.size)),
         _objective(result),
-        *result.instance.words(result.raw).items(),
+        *result.instance.told(result.instance.details(result.raw)).items(),
         ("status", _status(result)),
         *_bound_and_gap(result),
         *found_by,

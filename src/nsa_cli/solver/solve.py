@@ -166,12 +166,11 @@ def _with_bound(show: Show | None, bounds: Sequence[Bound | None]) -> Show | Non
 
 def _outward(result: Result, task: Task) -> Result:
     """Give a result in terms of the user's instance."""
-    result = replace(result, remarks=tuple(task.remarks()))
-    if result.instance is task.instance:
-        return result
-    raw = result.instance.outward(result.raw)
-    bound = None if result.bound is None else replace(result.bound, solution=None)
-    return replace(result, instance=task.instance, raw=raw, bound=bound)
+    bound = result.bound
+    if bound is not None and result.instance is not task.instance:
+        bound = replace(bound, solution=None)
+    raw = task.instance.canonical(result.instance.outward(result.raw))
+    return replace(result, instance=task.instance, raw=raw, bound=bound, remarks=tuple(task.remarks()))
 
 
 def _solve_parts(

@@ -158,8 +158,11 @@ class Tsp(Problem[TspInstance]):
         Column("x", listed("x, x coord, x coordinate, coord x, x pos, pos x, x position, easting, xs")),
         Column("y", listed("y, y coord, y coordinate, coord y, y pos, pos y, y position, northing, ys")),
         Column("z", listed("z, z coord, z coordinate, coord z, z pos, pos z, z position, zs")),
-        Column("lat", listed("lat, latitude, lats, latitudes, lat deg")),
-        Column("lon", listed("lon, longitude, lons, longitudes, lng, long, lon deg")),
+        Column("lat", listed("lat, latitude, lats, latitudes, lat deg, breitengrad, latitud, latitudine")),
+        Column(
+            "lon",
+            listed("lon, longitude, lons, longitudes, lng, long, lon deg, längengrad, longitud, longitudine"),
+        ),
         Column("names", _NAMES, text=True),
         Column("ids", _IDS, text=True),
     )
