@@ -372,7 +372,7 @@ def _ask_columns(table: Table, places: dict[str, int], problems: Sequence[Proble
         known, numbers = _known_columns(table, places, problem)
         count = sum(key is not None for key in known.values())
         choices = [
-            ",".join(_header_of(problem, {**known, **dict(zip(numbers, keys, strict=True))}))
+            ",".join(_header_of(problem, {**known, **dict(zip(numbers, keys, strict=False))}))
             for keys in _meanings(table, problem, known, numbers)
         ]
         if choices and count >= most:
@@ -410,7 +410,7 @@ def _meanings(
     columns, found = vocabulary(problem).columns, []
     for needed in problem.column_sets:
         lacking = [key for key in needed if key not in known.values()]
-        if set(needed) <= columns.keys() and len(lacking) == len(numbers):
+        if set(needed) <= columns.keys() and 0 < len(lacking) <= len(numbers):
             # Of two numbers an item either may be the value; those of a point come in their order.
             found += [lacking, lacking[::-1]] if problem.sense == "max" and len(lacking) > 1 else [lacking]
     return found[::-1] if _on_globe(table, numbers) and ["lat", "lon"] in found else found
