@@ -47,7 +47,7 @@ def suffix_of(path: str | Path) -> str:
 
 def stem_of(path: str | Path) -> str | None:
     """Give a file's name without its endings, as a name of what is in it; None for pipes and devices."""
-    if not os.path.isfile(path) or os.path.realpath(path).startswith(("/dev/", "/proc/")):
+    if not os.path.isfile(path) or os.path.abspath(path).startswith(("/dev/", "/proc/")):
         return None
     return visible(Path(str(path).removesuffix(".gz")).stem)
 
