@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 import nsa_cli as nsa
 from nsa_cli.core.record import Reading, ReadingOptions
-from nsa_cli.solver.interrupt import Interruptible
+from nsa_cli.solver.interrupt import interruptible
 from nsa_cli.solver.settings import RunOptions, SettingOptions, Settings, SolveOptions
 from nsa_cli.user import UserProblem, flip, subset
 
@@ -463,9 +463,9 @@ def test_ctrl_c_gives_the_best_so_far(handler):
 
 def test_a_second_ctrl_c_is_pythons(handler):
     """Whatever the search is doing."""
-    with Interruptible() as interruptible:
+    with interruptible() as asked:
         interrupt()
-        assert interruptible.asked
+        assert asked()
         with pytest.raises(KeyboardInterrupt):
             interrupt()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -44,7 +44,7 @@ from nsa_cli.problems.files import (
 from nsa_cli.problems.files import read_each as read_each_record
 from nsa_cli.report.progress import RunLive
 from nsa_cli.report.result import Result
-from nsa_cli.solver.interrupt import Interruptible
+from nsa_cli.solver.interrupt import interruptible
 from nsa_cli.solver.settings import RunOptions, Settings, SolveOptions, with_options
 
 __all__ = [
@@ -240,8 +240,8 @@ def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> lis
         raise UsageError(f"expected a function, got {shown(on_progress)}", option="on_progress")
     given["init"] = _first_solution(given.get("init"), tasks)
     settings = Settings(**given)
-    with _shown(tasks, settings, progress, on_progress) as show, Interruptible() as interruptible:
-        return solve_all(tasks, settings, asked=lambda: interruptible.asked, on_progress=show)
+    with _shown(tasks, settings, progress, on_progress) as show, interruptible() as asked:
+        return solve_all(tasks, settings, asked=asked, on_progress=show)
 
 
 def solve_keys(keys: Mapping[str, Any], elements: Sequence[str], options: RunOptions) -> Result:

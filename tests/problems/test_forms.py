@@ -161,7 +161,7 @@ def test_distances_in_many_forms(text: str, names: bool) -> None:
 def test_arrays_that_are_square_are_distances() -> None:
     """A matrix without a name is not taken for coordinates."""
     records = read_records(decode(npy(np.array(MATRIX)), "f.npy", ".npy"))
-    ((_, instance, _),) = read_each(records)  # type: ignore[misc]
+    ((_, instance, _, _),) = read_each(records)  # type: ignore[misc]
     assert instance.record()["matrix"] == MATRIX
 
 

@@ -8,7 +8,7 @@ where they can, and the user where they cannot.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
 
@@ -339,86 +339,59 @@ def _named(table: Table, places: dict[str, int], words: Vocabulary) -> tuple[dic
         near = words.nearest_key(unknown[0])
         known = ", ".join(column.headers[0] for column in words.columns.values())
         what = f"the nearest word is {near!r}" if near else f"{words.problem.name} has the columns {known}"
-        message = f"{not_understood(unknown)}; {what}"
-        raise table.source.error(message, table.first, use=_cure(table, unknown, texts, places, words))
+        use = {"ignore": ",".join(unknown)}
+        given = table.source.reading.columns or ()
+        labels = [word for word in unknown if word in texts]
+        if labels and "names" not in {words.key_of(word, 1, words.columns) for word in places}:
+            use = {"columns": ",".join([*given, f"name={labels[0]}"])}
+        if given and "=" not in given[0]:
+            use = {}  # these are the user's own words
+        raise table.source.error(f"{not_understood(unknown)}; {what}", table.first, use=use)
     if name is None:
         return places, ()
     renamed = {"names" if word == name else word: at for word, at in places.items()}
     return renamed, (f"column {shown(name)} is read as the names",)
 
 
-def _cure(
-    table: Table, unknown: Sequence[str], texts: Set[str], places: Mapping[str, int], words: Vocabulary
-) -> dict[str, str]:
-    """Give the option that says what columns are whose words are nearly known, or leaves the others out."""
-    given = table.source.reading.columns or ()
-    if given and "=" not in given[0]:
-        return {}  # these are the user's own words
-    free = {*words.columns} - {words.key_of(word, 1, words.columns) for word in places}
-    meant: dict[str, str] = {}
-    for word in unknown:
-        key = words.nearest_key(word) or ("names" if word in texts else None)
-        if key is not None and key in free and (words.columns[key].text or word not in texts):
-            meant.setdefault(key, word)
-    pairs = [*given, *(f"{words.columns[key].headers[0]}={word}" for key, word in meant.items())]
-    return {"columns": ",".join(pairs)} if meant else {"ignore": ",".join(unknown)}
-
-
 def _ask_columns(table: Table, places: dict[str, int], problems: Sequence[Problem[Any]]) -> NoReturn:
     """Refuse a table with headers that are not understood, and spell out what its columns may be."""
-    readings: dict[str, list[str]] = {}
-    most = 0
-    for problem in problems:
-        known, numbers = _known_columns(table, places, problem)
-        count = sum(key is not None for key in known.values())
-        choices = [
-            ",".join(_header_of(problem, {**known, **dict(zip(numbers, keys, strict=False))}))
-            for keys in _meanings(table, problem, known, numbers)
-        ]
-        if choices and count >= most:
-            readings = {**(readings if count == most else {}), problem.name: choices}
-            most = count
+    found = {problem.name: _readings(table, places, problem) for problem in problems}
+    most = max((known for known, choices in found.values() if choices), default=0)
+    readings = [(name, choices) for name, (known, choices) in found.items() if choices and known == most]
     got = shown(", ".join(table.headers or []), 80)
-    message = f"the headers {got} are not understood"
-    if len(problems) == 1:
-        message = f"the headers {got} lack a column that {problems[0].name} needs"
+    what = "are not understood" if len(problems) > 1 else f"lack a column that {problems[0].name} needs"
     if not readings:
-        message = f"{message}; expected ({needs(problems)})"
+        message = f"the headers {got} {what}; expected ({needs(problems)})"
         raise table.source.other(message, table.first, use={"columns": None})
-    ranked = sorted(readings.items(), key=lambda reading: ",lat,lon" not in f",{reading[1][0]}")
-    may_be = ", or ".join(f"{' or '.join(choices)} ({name})" for name, choices in ranked)
-    use = {"columns": ranked[0][1][0]}
-    raise table.source.other(f"{message}; the columns may be {may_be}", table.first, use=use)
+    readings.sort(key=lambda reading: (reading[1][0].split(",").count("-"), "lat,lon" not in reading[1][0]))
+    may_be = ", or ".join(f"{' or '.join(choices)} ({name})" for name, choices in readings)
+    message = f"the headers {got} {what}; the columns may be {may_be}"
+    raise table.source.other(message, table.first, use={"columns": readings[0][1][0]})
 
 
-def _known_columns(
-    table: Table, places: dict[str, int], problem: Problem[Any]
-) -> tuple[dict[int, str | None], list[int]]:
-    """Find the keys of columns, of one of text as the names, and the columns of numbers without a key."""
+def _readings(table: Table, places: dict[str, int], problem: Problem[Any]) -> tuple[int, list[str]]:
+    """Count the columns that a problem has words for, and spell out what all may be, the likely one first."""
     words = vocabulary(problem)
     known = {at: words.key_of(word, 1, words.columns) for word, at in places.items()}
-    if "names" in words.columns and "names" not in known.values():
-        text = next((at for at, key in known.items() if not key and table.numbers(at) is None), None)
-        known |= {} if text is None else {text: "names"}
-    return known, [at for at, key in known.items() if key is None and table.numbers(at) is not None]
-
-
-def _meanings(
-    table: Table, problem: Problem[Any], known: Mapping[int, str | None], numbers: Sequence[int]
-) -> list[list[str]]:
-    """List the keys that columns of numbers may have, the likely ones first."""
-    columns, found = vocabulary(problem).columns, []
+    unknown = [at for at, key in known.items() if key is None]
+    numbers = [at for at in unknown if table.numbers(at) is not None]
+    texts = [at for at in unknown if at not in numbers]
+    if texts and "names" in words.columns.keys() - known.values():
+        known[texts[0]] = "names"
+    choices = []
     for needed in problem.column_sets:
         lacking = [key for key in needed if key not in known.values()]
-        if set(needed) <= columns.keys() and 0 < len(lacking) <= len(numbers):
-            # Of two numbers an item either may be the value; those of a point come in their order.
-            found += [lacking, lacking[::-1]] if problem.sense == "max" and len(lacking) > 1 else [lacking]
-    return found[::-1] if _on_globe(table, numbers) and ["lat", "lon"] in found else found
-
-
-def _header_of(problem: Problem[Any], known: Mapping[int, str | None]) -> list[str]:
-    columns = vocabulary(problem).columns
-    return [columns[key].headers[0] if key else "-" for _, key in sorted(known.items())]
+        if not set(needed) <= words.columns.keys() or not 0 < len(lacking) <= len(numbers):
+            continue
+        # Of two numbers an item either may be the value; those of a point come in their order.
+        either = problem.sense == "max" and len(lacking) > 1
+        for keys in [lacking, lacking[::-1]] if either else [lacking]:
+            row = {**known, **dict(zip(numbers, keys, strict=False))}
+            columns = (words.columns.get(row.get(at) or "") for at in range(len(table.headers or ())))
+            choices.append(",".join(column.headers[0] if column else "-" for column in columns))
+    if _on_globe(table, numbers[:2]):
+        choices.reverse()
+    return sum(key is not None for key in known.values()), choices
 
 
 def _on_globe(table: Table, places: Sequence[int]) -> bool:

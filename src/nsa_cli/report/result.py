@@ -17,7 +17,7 @@ from nsa_cli.core.bound import Bound, relative_gap
 from nsa_cli.core.drawing import Drawing
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.exact import Exact
-from nsa_cli.core.extras import is_installed
+from nsa_cli.core.extras import is_installed, need
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.words import quoted, readable
@@ -226,8 +226,7 @@ class Result(Evaluation):
         UsageError
             If pandas is not installed.
         """
-        if not is_installed("pandas"):
-            raise UsageError("data frames need pandas: pip install pandas")
+        need("pandas", "a data frame")
         import pandas
 
         headers, rows = self.instance.table(self.raw)

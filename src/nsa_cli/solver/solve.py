@@ -153,7 +153,7 @@ def _end(chains: Chains, end: End, i: int, rows: int) -> InstanceEnd:
     if i in end.reached:
         return end.reached[i]
     part = slice(i * rows, (i + 1) * rows)
-    return InstanceEnd(end.reason, chains.step, chains.best[part], chains.accepted[part])
+    return InstanceEnd(end.reason, chains.counted, chains.best[part], chains.accepted[part])
 
 
 def _with_bound(show: Show | None, bounds: Sequence[Bound | None]) -> Show | None:
