@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,10 @@ def _commands(command: Any, context: Any) -> Iterator[str]:
 
 
 def _command(command: Any, context: Any) -> Iterator[str]:
-    yield f"## {context.command_path}\n\n{html.escape(command.help or '')}\n"
+    about, _, examples = (command.help or "").partition("\b\nExamples:\n")
+    yield f"## {context.command_path}\n\n{html.escape(about.strip())}\n"
+    if examples:
+        yield f"```sh\n{textwrap.dedent(examples).strip()}\n```\n"
     yield f"```text\n{' '.join([context.command_path, *command.collect_usage_pieces(context)])}\n```\n"
     for heading, records in grouped(command, context):
         yield f"| {heading} | |\n|---|---|"

@@ -14,6 +14,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack, cast
 
@@ -29,7 +30,7 @@ from nsa_cli.core.problem import Problem, Task
 from nsa_cli.core.record import Reading, ReadingOptions, Record, Source
 from nsa_cli.io.arrays import plain_data
 from nsa_cli.io.frames import frame_of
-from nsa_cli.io.source import read_source
+from nsa_cli.io.source import read_source, stem_of
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import (
     Unread,
@@ -134,12 +135,14 @@ def read_each(
             tasks.append(Unread(path, error))
             continue
         seconds = (time.monotonic() - begin) / max(len(found), 1)
-        tasks += [
-            x
-            if isinstance(x, Unread)
-            else Task(x.problem, x.instance, seconds, file=path, notes=x.remarks, words=x.words)
-            for x in found
-        ]
+        for x in found:
+            if isinstance(x, Unread):
+                tasks.append(x)
+                continue
+            instance = x.instance
+            if instance.name is None and len(found) == 1:
+                instance = replace(instance, name=stem_of(path))
+            tasks.append(Task(x.problem, instance, seconds, file=path, notes=x.remarks, words=x.words))
     problems = {id(task.problem): task.problem for task in tasks if isinstance(task, Task)}
     check_settings(list(problems.values()), settings or {})
     return tasks

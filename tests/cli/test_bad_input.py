@@ -158,7 +158,7 @@ def test_nothing_that_is_read_is_replaced(nsa, tmp_path, monkeypatch, option, re
     written(tmp_path, "policy.json", policy.read_text())
     written(tmp_path, "w.json", '{"weights": [1, 2]}')
     written(tmp_path, "k.json", '{"values": [1, 2], "weights": [1, 2], "capacity": 2}')
-    command = ["solve", "k.json" if read == "policy.json" else "w.json", *QUICK]
+    command = ["solve", "k.json" if read == "policy.json" else "w.json", "--format", "json", *QUICK]
     if read == "policy.json":
         command += ["--policy", read]
     else:
@@ -241,3 +241,64 @@ def test_a_start_is_chosen_by_name(nsa, square, tmp_path):
     one_line(
         nsa("solve", square, "--init", path, *start), "holds 2 solutions; expected one, or one of 'square'"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("solve f.tsp --time-limit 1 --time-limit 2", "--time-limit: is given 2 times; give it once"),
+        ("solve f.tsp -q --quiet", "--quiet: is given 2 times; give it once"),
+        ("solve f.tsp --set best_known=1 --set best_known=2", "--set: best_known is given twice"),
+        ("solve f.tsp --capacity 1 --set capacity=2", "--set: capacity is given by --capacity, too"),
+        ("check f.tsp f.tsp --format json --format text", "--format: is given 2 times"),
+        ("generate tsp -n 5 --size 6", "--size: is given 2 times"),
+        ("plot policy tsp-es-best -o a.png --output b.png", "--output: is given 2 times"),
+        ("train tsp --seed 1 --seed 2", "--seed: is given 2 times"),
+        ("benchmark tsp --sizes 20 --sizes 50", "--sizes: is given 2 times"),
+    ],
+)
+def test_an_option_is_given_once(nsa, tmp_path, monkeypatch, words, told):
+    """Whose last value would win without a word; a default from a file is none."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "f.tsp", RECTANGLE.format("", ""))
+    one_line(nsa(*words.split()), told)
+
+
+def test_what_may_be_repeated_adds_up(nsa, tmp_path):
+    """Words to leave out, and keys."""
+    path = written(tmp_path, "w.json", '{"weights": [1, 2], "foo": 1, "bar": 2}')
+    more = ("--set", "capacity=3", "--set", "name=n", *QUICK)
+    result = nsa("solve", path, "--ignore", "foo", "--ignore", "bar", *more).json
+    assert (result["objective"], result["name"]) == (1, "n")
+
+
+@pytest.mark.parametrize("name", ["x.xlsx", "x.json.gz", "x.tour"])
+def test_an_ending_that_means_no_format_is_refused(nsa, tmp_path, name):
+    """Nothing is guessed; a name without an ending is JSON, and a format that is given holds."""
+    path, out = written(tmp_path, "w.json", '{"weights": [1, 2], "capacity": 3}'), tmp_path / name
+    one_line(nsa("solve", path, "-o", out, *QUICK), f"got {str(out)!r}"[:30], "use --format")
+    assert nsa("solve", path, "-o", out, "--format", "csv", *QUICK).code == 0
+    report = tmp_path / "report.json"
+    one_line(nsa("check", path, out, "-o", f"{report}.gz"), ".txt, .json, .jsonl, got", "use --format")
+    assert nsa("solve", path, "-o", tmp_path / "plain", *QUICK).code == 0
+    assert nsa("check", path, tmp_path / "plain", "-o", report).code == 0
+    assert json.loads(report.read_text())["feasible"]
+
+
+@pytest.mark.parametrize("name", ["README.md", "notes.txt", "code.py"])
+def test_prose_with_commas_is_no_table(nsa, tmp_path, name):
+    """Whatever its ending says."""
+    text = "# Notes\n\nFirst, second, and third.\nThen a line, of 3 words.\nAnd another one.\n"
+    one_line(nsa("solve", written(tmp_path, name, text)), "is no instance: expected JSON, a table")
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [("1,2\n3,4\n5,7\n", "--problem"), ("[3, 4]", "--problem"), ("1 2 3 4\n2 3 4 5\n", "--columns")],
+)
+def test_the_problem_is_asked_for_where_that_helps(nsa, tmp_path, text, advice):
+    """Else what the columns are."""
+    name = "f.json" if text[0] == "[" else "f.txt"
+    done = nsa("solve", written(tmp_path, name, text))
+    one_line(done, "cannot tell the problem")
+    assert done.err.endswith(f"use {advice}\n")

@@ -58,10 +58,11 @@ def test_a_command_gets_objects_of_the_options(capsys):
 
 
 def test_the_help_is_what_the_docstring_says(capsys):
-    """Under the heading of each."""
+    """Under the heading of each; what people need first is under the first one."""
     run("--help")
     text = capsys.readouterr().out
-    assert re.search(r"Search:\n +--count N +How many.\n +--no-fast +Take your time.\n +-f, --from ", text)
+    assert re.search(r"Options:\n +-f, --from \S+ +Where from.\n", text)
+    assert re.search(r"Search:\n +--count N +How many.\n +--no-fast +Take your time.\n", text)
 
 
 @pytest.mark.parametrize("wrong", ["--inner", "--fast"])

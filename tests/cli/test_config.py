@@ -130,7 +130,7 @@ def test_what_is_in_force_is_a_configuration(nsa, square, write):
     (line,) = (x for x in done.err.splitlines() if x.startswith("nsa: solve with "))
     text = line.removeprefix("nsa: solve with ")
     settings = yaml.safe_load(text)
-    assert (settings["steps"], settings["seed"], settings["set"]) == ("30", "4", ['name="q"'])
+    assert (settings["steps"], settings["seed"], settings["set"]) == ("30", "4", {"name": "q"})
     result = nsa("solve", square, "--config", write(text)).json
     assert (result["seed"], result["steps"], result["name"]) == (4, 30, "q")
     assert result["solution"] == done.json["solution"]

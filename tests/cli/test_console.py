@@ -90,13 +90,17 @@ def test_help_that_cannot_be_written_is_an_error_of_one_line(words):
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-16"])
 def test_json_is_ascii_where_the_terminal_is_not_utf_8(items, encoding):
-    """So that it is valid JSON for whoever reads it; a table shows what the terminal can."""
+    """So that it is valid JSON for whoever reads it. Where names cannot be written, texts are UTF-8."""
     code, out, _ = shell("nsa solve items.json -q", PYTHONIOENCODING=encoding)
     result = json.loads(out.decode(encoding))
     assert (code, result["name"], result["solution"]) == (0, "Zoë", ["😀"])
     if encoding == "ascii":
         assert out.isascii()
-        assert shell("nsa solve items.json -q --format csv", PYTHONIOENCODING=encoding)[0] == 0
+        for form in ("csv", "table"):
+            _, out, _ = shell(f"nsa solve items.json -q --format {form}", PYTHONIOENCODING=encoding)
+            assert "😀" in out.decode()
+        _, _, err = shell("nsa solve Zoë.json", PYTHONIOENCODING=encoding)
+        assert err.decode().startswith("nsa: error: Zoë.json:")
 
 
 def test_a_file_whose_name_is_not_utf_8_has_an_answer(items, tmp_path):

@@ -177,7 +177,7 @@ def test_the_same_command_again_solves_nothing(nsa, folder, tmp_path, fmt):
 
 
 def test_what_changes_an_answer_is_solved_again(nsa, folder, tmp_path):
-    """An instance, a setting, a seed; not threads, processes, another place or form."""
+    """An instance, a setting, a seed; not its name, threads, processes, another place or form."""
     out = tmp_path / "out"
 
     def solved(*options, among=folder):
@@ -195,13 +195,14 @@ def test_what_changes_an_answer_is_solved_again(nsa, folder, tmp_path):
     assert solved("--seed", 1, among=moved) == 0
     assert [solved("--seed", 2), solved(), solved()] == [3, 3, 0]
     assert [solved("--seed", 1, *options) for options in (["--no-bound"], ["--t-end", 0.5])] == [3, 3]
-    for file, text in (
-        ("b.json", '{"name": "bins", "weights": [0.5, 0.6, 0.4, 0.1]}'),
-        ("b.json", '{"name": "other", "weights": [0.5, 0.6, 0.4, 0.1]}'),
-        ("d.json", '{"name": "new", "weights": [1]}'),
+    for file, text, new in (
+        ("b.json", '{"name": "bins", "weights": [0.5, 0.6, 0.4, 0.1]}', 1),
+        ("b.json", '{"name": "other", "weights": [0.5, 0.6, 0.4, 0.1]}', 0),
+        ("d.json", '{"name": "new", "weights": [1]}', 1),
     ):
         (folder / file).write_text(text)
-        assert solved("--seed", 1) == 1
+        assert solved("--seed", 1) == new
+    assert json.loads((out / "other.json").read_text())["name"] == "other"
     assert len(entries(out)) > 4
     solved("--seed", 1, "--again")
     assert len(entries(out)) == 4

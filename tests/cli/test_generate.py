@@ -44,6 +44,8 @@ def test_several_instances_are_lines_or_files(nsa, tmp_path):
         (["rosenbrock", "--size", 1], "dim"),
         (["bin"], "size"),
         (["bin", "--size", 5, "-o", "/nowhere/x.json"], "/nowhere"),
+        (["bin", "--size", 5, "-o", "x.xlsx"], "--output: expected a file name that ends in .json, .jsonl, "),
+        (["rosenbrock", "--size", 5, "-o", "x.csv"], "got 'x.csv'; use --format"),
     ],
 )
 def test_bad_arguments_are_one_line(nsa, arguments, word):

@@ -83,7 +83,7 @@ def test_ends_are_kept(nsa, tmp_path):
     other = nsa("check", path, tour, "--from", "A", "--to", "B")
     assert (other.code, "the path ends in city 'C', expected 'B'" in other.out) == (3, True)
     table = nsa("solve", path, "--seed", 1, *ends, "--format", "csv").out
-    assert table.splitlines()[-1] == "4,C,"
+    assert table.splitlines()[-1].startswith("4,C,,")
     assert nsa("solve", path, *ends, "--init", tour, "--seed", 1).json["objective"] == answer["objective"]
 
 

@@ -9,14 +9,14 @@ import pytest
         (
             "Kunde;Latitude;lng\nBonn;50,7;7,1\nUlm;48,4;10\n",
             (),
-            ["tsp", "n 2", "Latitude as lat, lng as lon", "great circle (km", "'Kunde' is read as the names"],
+            ["tsp", "n 2", "Latitude as lat, lng as lon", "circles, in km", "'Kunde' is read as the names"],
         ),
         (
             "item,size,qty\nshelf,80,2\ndoor,120.5,1\n",
             ("--capacity", 240),
             ["bin", "n 3", "capacity 240", "1 80.0 shelf", "size as weights", "largest 120.5", "sum 280.5"],
         ),
-        ("0,3,4\n3,0,5\n4,5,0\n", ("--columns", "matrix"), ["tsp", "n 3", "EXPLICIT", "2 2 3 0 5"]),
+        ("0,3,4\n3,0,5\n4,5,0\n", ("--columns", "matrix"), ["tsp", "n 3", "distance a matrix", "2 2 3 0 5"]),
         ('{"problem": "rosenbrock", "a": 1, "b": 7, "x0": [2, 3]}', (), ["rosenbrock", "b 7", "1 2"]),
     ],
 )

@@ -48,7 +48,7 @@ def test_the_same_seed_gives_the_same_answer_whatever_else_is_asked(nsa, tmp_pat
         ("json", "json", "{\n"),
         ("jsonl", "jsonl", '{"problem"'),
         ("table", "txt", "problem    tsp\n"),
-        ("csv", "csv", "position,id,length_to_next\n"),
+        ("csv", "csv", "position,id,length_to_next,length_so_far\n"),
         ("tour", "tour", "NAME : square.tour\nCOMMENT : Length = 140\nTYPE : TOUR\nDIMENSION : 4\nTOUR_SE"),
     ],
 )
@@ -118,7 +118,7 @@ BAD = {
     "no such file": (None, "no such file"),
     "blank": (b" \n\n", "is empty"),
     "binary": (b"\x00\x01\x02", "is binary"),
-    "prose": (b"Dear sir,\nplease find a tour.\n", "not recognised|cannot tell|cells"),
+    "prose": (b"Dear sir,\nplease find a tour.\n", "is no instance|cannot tell|cells"),
     "broken json": (b'{"weights": [1,\n 2', ":2: not valid JSON"),
     "oversize item": (b'{"capacity": 3,\n "weights": [1,\n 2,\n 5]}', ":4: item 3 .* 5 > capacity 3"),
 }

@@ -100,7 +100,7 @@ def test_every_problem_draws_every_size(problem, size):
 
 
 def test_a_tour_is_a_closed_line_through_all_cities():
-    """In the order of the visit, each city with its id."""
+    """In the order of the visit, each city with its id; a ring and an arrow show the first and the way on."""
     problem = find_problem("tsp")
     (instance,) = random_instances(problem, 12, 1)
     tour = solution_of(problem, instance)
@@ -108,8 +108,13 @@ def test_a_tour_is_a_closed_line_through_all_cities():
     (line,) = axes.lines
     assert line.get_xydata().tolist() == instance.coords[np.append(tour, tour[0])].tolist()
     assert dots(axes) == [12]
-    assert set(texts(axes)) <= {str(i) for i in range(1, 13)}
-    assert len(texts(axes)) >= 9
+    ring = axes.collections[1]
+    assert ring.get_offsets().tolist() == [instance.coords[tour[0]].tolist()]
+    (arrow,) = (text for text in axes.texts if not text.get_text())
+    assert arrow.arrow_patch is not None
+    assert arrow.xyann == tuple(instance.coords[tour[0]])
+    assert set(texts(axes)) <= {"", *(str(i) for i in range(1, 13))}
+    assert len(texts(axes)) >= 10
 
 
 def test_a_map_of_the_globe_is_cut_where_nobody_lives():
@@ -195,13 +200,13 @@ def test_a_run_has_three_panels_on_one_axis():
 
 
 def test_phases_are_named():
-    """Over seconds where one takes no steps, every other one shaded."""
+    """Over seconds where one takes no steps, every other one shaded; large steps have one panel."""
     phases = ["starts", "starts", "recombination", "chain", "chain"]
     rows = [Row(max(k - 2, 0), 0.1 * k, 0.5, 0.5, 9, 9, 9, phase) for k, phase in enumerate(phases)]
     figure = plots.run_picture(rows, None, None)
-    top, _, bottom = figure.axes
+    (top,) = figure.axes
     assert texts(top) == ["starts", "recombination", "chain"]
-    assert bottom.get_xlabel() == "seconds"
+    assert top.get_xlabel() == "seconds"
     assert len(top.patches) == 1
 
 

@@ -10,10 +10,12 @@ import typer
 from nsa_cli.api import read
 from nsa_cli.cli.console import Console, emit
 from nsa_cli.cli.options import Given
-from nsa_cli.cli.writing import check_output
+from nsa_cli.cli.writing import check_output, format_of
 from nsa_cli.core.errors import DataError, InfeasibleError, InputError, UsageError
 from nsa_cli.core.options import OPTIONS, read_settings, setting
 from nsa_cli.core.record import Reading
+
+_ENDINGS = {".txt": "text", ".json": "json", ".jsonl": "json"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,13 +28,13 @@ class Report:
         Without a bound: check and evaluate only.
     output : str, optional
         Where to write; - is stdout.
-    format_ : str
-        json: an object, one a line if several.
+    format_ : str, optional
+        json: an object, one a line if several. Default: by the ending of FILE, else text.
     """
 
     bound: bool = setting(True, OPTIONS)
     output: str | None = setting(None, OPTIONS, metavar="FILE", short=("-o",))
-    format_: str = setting("text", OPTIONS, words=("text", "json"))
+    format_: str | None = setting(None, OPTIONS, words=("text", "json"))
 
     def __post_init__(self) -> None:
         read_settings(self)
@@ -62,6 +64,7 @@ def check(
     if instance == solution == "-":
         raise UsageError("-: only one of INSTANCE and SOLUTION can be standard input")
     check_output(report.output, inputs=(instance, solution))
+    fmt = report.format_ or format_of(report.output, _ENDINGS, "text")
     tasks = read(instance, given.problem, given.keys(), **vars(reading))
     answers = read_answers(read_source(solution), tasks[0].problem)
     pairs = pair(tasks, answers, solution)
@@ -79,5 +82,5 @@ def check(
     for evaluation in evaluations:
         for remark in evaluation.remarks:
             console.warn(f"{evaluation.instance.name or solution}: {remark}")
-    emit(format_evaluations(evaluations, report.format_), report.output)
+    emit(format_evaluations(evaluations, fmt), report.output)
     return 0 if all(e.violation is None for e in evaluations) else InfeasibleError.exit_code

@@ -29,9 +29,15 @@ from nsa_cli.core.options import (
     help_of,
     settings_of,
 )
+from nsa_cli.core.words import listed
 
 #: Headings of the help, in this order.
 _ORDER = ("Arguments", OPTIONS, READING, STOPPING, SEARCH, ANNEALING, OUTPUT)
+
+#: Options that people need first, whatever their headings: parameters, in the order of the help.
+_FIRST = listed(
+    "time_limit, output, format_, seed, problem, capacity, open_, from_, to, start, columns, gap, plot"
+)
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
@@ -152,7 +158,20 @@ def _word(owner: type, name: str) -> str:
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose help lists options under headings."""
+    """A command that takes an option once, unless it adds up, and whose help lists options under headings."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is given again, of which the parser would take the last without a word."""
+        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        for option in given if not ctx.resilient_parsing else ():
+            if option.param_type_name == "option" and not option.multiple and given.count(option) > 1:
+                name = max(option.opts, key=len).lstrip("-")
+                raise UsageError(f"is given {given.count(option)} times; give it once", option=name)
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Write the usage without braces around what is needed."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write options under the headings that they were given."""
@@ -164,9 +183,12 @@ class GroupedCommand(TyperCommand):
 def grouped(command: Any, context: Any) -> list[tuple[str, list[tuple[str, str]]]]:
     """List the headings of a command's help, each with its parameters: spelling and meaning."""
     groups: dict[str, list[tuple[str, str]]] = {}
-    for parameter in command.get_params(context):
+    places = {name: place for place, name in enumerate(_FIRST)}
+    for parameter in sorted(command.get_params(context), key=lambda p: places.get(p.name, len(places))):
         record = parameter.get_help_record(context)
         kind = "Arguments" if parameter.param_type_name == "argument" else OPTIONS
+        if parameter.name not in places:
+            kind = getattr(parameter, "rich_help_panel", None) or kind
         if record is not None:
-            groups.setdefault(getattr(parameter, "rich_help_panel", None) or kind, []).append(record)
+            groups.setdefault(kind, []).append(record)
     return [(heading, groups[heading]) for heading in sorted(groups, key=_ORDER.index)]

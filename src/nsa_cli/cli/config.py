@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from nsa_cli.core.errors import InputError, shown
+from nsa_cli.core.options import parse_pairs
 from nsa_cli.core.words import nearest
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.yaml_text import read_yaml
@@ -87,7 +88,8 @@ def _word(setting: Any, path: str, name: str) -> str:
 def in_force(context: typer.Context) -> str:
     """Write the options in force as one line, which is a valid configuration file."""
     values = {name: context.params.get(option.name) for name, option in option_names(context).items()}
-    return dumps({name: value for name, value in values.items() if value not in (None, False, [], ())})
+    values["set"] = parse_pairs("set", values.get("set") or ())
+    return dumps({name: value for name, value in values.items() if value not in (None, False, [], (), {})})
 
 
 def from_file(context: typer.Context) -> set[str]:

@@ -55,9 +55,22 @@ class Console:
 
 def say(message: str) -> None:
     """Write one line to stderr; a closed terminal is no reason to fail."""
-    text = visible(" ".join(message.split()))
-    with contextlib.suppress(OSError, ValueError):
-        print(f"nsa: {text}", file=sys.stderr, flush=True)
+    text = f"nsa: {visible(' '.join(message.split()))}\n"
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.flush()
+        if hasattr(sys.stderr, "buffer"):
+            sys.stderr.buffer.write(_encoded(text, sys.stderr.encoding))
+        else:  # a replacement that takes text only
+            sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _encoded(text: str, encoding: str | None) -> bytes:
+    """Encode a text as a stream does, or in UTF-8 where that cannot, so that all names stay what they are."""
+    try:
+        return text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")
 
 
 def describe(error: NsaError) -> str:
@@ -161,7 +174,7 @@ def _write_all(text: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     if _is_json(text) and codecs.lookup(encoding).name != "utf-8":
         text = ascii_only(text)  # JSON is UTF-8, whatever the terminal's encoding
-    rest = memoryview(text.encode(encoding, "backslashreplace"))
+    rest = memoryview(_encoded(text, encoding))
     while rest:
         try:
             rest = rest[os.write(file, rest) :]

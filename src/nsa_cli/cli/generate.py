@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from nsa_cli.api import generate as make
 from nsa_cli.cli.console import emit
 from nsa_cli.cli.options import ProblemName
-from nsa_cli.cli.writing import check_destination, file_in, is_directory
+from nsa_cli.cli.writing import check_destination, file_in, format_of, is_directory
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.machine import check_memory
 from nsa_cli.core.options import OPTIONS, parse_count, parse_seed, parse_text, read_settings, setting
-from nsa_cli.core.problem import Problem, Task
+from nsa_cli.core.problem import Task
 
 #: What an instance takes at least before it is written, and each of its elements.
 _INSTANCE_BYTES, _ELEMENT_BYTES = 1_000, 8
@@ -59,6 +57,10 @@ def generate(problem: ProblemName, wanted: Wanted) -> int:
     found, output, size, count = find_problem(problem), wanted.output, wanted.size, wanted.count
     directory = is_directory(output)
     check_destination(output)
+    own = {s: f.name for f in found.formats if f.write for s in f.suffixes}
+    known = {".json": "json", ".jsonl": "jsonl", **({".csv": "csv"} if found.columns else {}), **own}
+    several = wanted.paper if count is None else count > 1
+    fmt = wanted.format_ or format_of(output, known, "jsonl" if several else "json")
     if wanted.paper and wanted.seed is not None:
         raise UsageError("the paper's sets are fixed", option="paper", drop={"seed": None})
     check_memory((count or 1) * (_INSTANCE_BYTES + _ELEMENT_BYTES * size))
@@ -67,7 +69,6 @@ def generate(problem: ProblemName, wanted: Wanted) -> int:
     else:
         # A drawn seed is in the instances' names, from which the same instances can be made again.
         tasks = make(problem, size, count or 1, draw_seed() if wanted.seed is None else wanted.seed)
-    fmt = wanted.format_ or _format(found, output if not directory else None, len(tasks))
     instances = [task.instance for task in tasks]
     if not directory:
         emit(write_instances(found, instances, fmt), output)
@@ -76,11 +77,3 @@ def generate(problem: ProblemName, wanted: Wanted) -> int:
         suffix = next((f.suffixes[0] for f in found.formats if f.name == fmt), f".{fmt}")
         emit(write_instances(found, [instance], fmt), file_in(output, f"{instance.name}{suffix}"))
     return 0
-
-
-def _format(problem: Problem[Any], output: str | None, count: int) -> str:
-    """Choose the format by the ending of the file name, else JSON."""
-    suffix = Path(output or "").suffix.lower()
-    own = {s: f.name for f in problem.formats if f.write for s in f.suffixes}
-    known = {**own, ".csv": "csv", ".json": "json", ".jsonl": "jsonl"}
-    return known.get(suffix, "json" if count == 1 else "jsonl")

@@ -22,9 +22,18 @@ from nsa_cli.core.errors import NoMemoryError, NsaError, StoppedError
 from nsa_cli.core.machine import is_out_of_memory
 from nsa_cli.version import __version__
 
+_HELP = """Solve tours, knapsacks, bins, and problems of your own by annealing.
+
+\b
+Examples:
+  nsa example capitals.csv
+  nsa solve capitals.csv --time-limit 2
+  nsa solve capitals.csv --plot tour.png
+"""
+
 app = typer.Typer(
     name="nsa",
-    help="Solve tours, knapsacks, bins, and problems of your own by annealing.",
+    help=_HELP,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

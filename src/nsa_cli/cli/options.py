@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nsa_cli.cli.command import completion, option_of
+from nsa_cli.core.errors import UsageError
 from nsa_cli.core.options import READING, parse_amount, parse_pairs, parse_text, setting
 from nsa_cli.problems import builtin_names
 from nsa_cli.solver.settings import Settings
@@ -58,4 +59,7 @@ class Given:
         amount = None if self.capacity is None else parse_amount("capacity", self.capacity)
         own = {"capacity": amount, "open": self.open_ or None, "start": self.start}
         own |= {"from": self.from_, "to": self.to}
-        return parse_pairs("set", self.set_) | {k: v for k, v in own.items() if v is not None}
+        given, pairs = {k: v for k, v in own.items() if v is not None}, parse_pairs("set", self.set_)
+        if twice := sorted(given.keys() & pairs.keys()):
+            raise UsageError(f"{twice[0]} is given by --{twice[0]}, too; give it once", option="set")
+        return pairs | given

@@ -48,7 +48,7 @@ class Overview(Live):
         self._quiet, self._tasks, self._work, self._unread = console.quiet, tasks, work, unread
         self._began, self._deadline, self._since = began, deadline, time.monotonic()
         self._left = dict.fromkeys(range(len(tasks)))
-        self._done = self._known = self._optimal = self._unfinished = 0
+        self._done = self._known = self._optimal = self._unfinished = self._unbounded = 0
         self._failed: list[int] = []
         self._worst: tuple[float, int] | None = None
         self._gained = 0.0
@@ -65,6 +65,7 @@ class Overview(Live):
         self._done += not interrupted
         self._unfinished += interrupted
         self._optimal += result.status == "optimal"
+        self._unbounded += result.gap is None
         if result.gap is not None and (self._worst is None or result.gap > self._worst[0]):
             self._worst = result.gap, place
 
@@ -74,8 +75,10 @@ class Overview(Live):
             return
         head = f"{self._done} of {len(self._tasks) + self._unread} solved"
         parts = [f"interrupted: {head}" if interrupted else head, f"{self._optimal} optimal"]
-        if self._worst is not None and self._worst[0] > 0:
+        if self._worst is not None and self._optimal < self._done + self._unfinished:
             parts.append(f"worst gap {100 * self._worst[0]:.3g} % ({self._names([self._worst[1]])})")
+        if self._unbounded:
+            parts.append(f"{self._unbounded} without a known gap")
         if failed := len(self._failed) + self._unread:
             names = f" ({self._names(self._failed)})" if self._failed else ""
             parts.append(f"{failed} failed{names}")

@@ -19,6 +19,7 @@ from nsa_cli.cli.writing import BESIDE, Outputs, Writer
 from nsa_cli.core.draws import draw_seed
 from nsa_cli.core.errors import DataError, InputError, NsaError, UsageError
 from nsa_cli.core.problem import Task
+from nsa_cli.core.words import readable
 from nsa_cli.io.journal import Journal
 from nsa_cli.pool import HERE, Pool, ahead
 from nsa_cli.report.progress import RunLive
@@ -87,7 +88,7 @@ class Observer:
         """Take the answer; the curve and the picture of it are written, each whole or not at all."""
         if isinstance(result, NsaError):
             return
-        self._told = f"objective {result.objective}, {result.status}: {self._outputs.output}"
+        self._told = f"objective {result.measured(result.objective)}, {result.status}: {self._outputs.output}"
         if self._drawing is not None and self._outputs.plot is not None:
             from nsa_cli.report.plots import solution_picture, write_picture
 
@@ -246,7 +247,8 @@ class Run:
             f"seed {result.seed}, policy {result.policy}, start {result.start}, "
             f"{result.backend} on {result.device}, threads {result.threads}"
         )
-        self.console.note(f"{result.steps} steps, {result.chains} chains, schedule {dict(result.schedule)}")
+        schedule = ", ".join(f"{key} {readable(value)}" for key, value in result.schedule.items())
+        self.console.note(f"{result.steps} steps, {result.chains} chains; schedule: {schedule}")
 
     def _warn_late(self, result: Result) -> None:
         """Say why an answer comes long after a limit that was too short for anything but a first solution."""

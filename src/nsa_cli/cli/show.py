@@ -45,7 +45,8 @@ def _page(task: Task) -> str:
     facts: dict[str, object] = {"file": task.file, "name": instance.name}
     facts |= {"problem": f"{problem.name} ({problem.summary})" if problem.summary else problem.name}
     read_as = ", ".join(f"{word} as {key}" for key, word in task.words.items() if word != key)
-    facts |= {"n": instance.size, "read as": read_as, **instance.facts(), "best known": instance.best_known}
+    facts |= {"n": instance.size, "read as": read_as, **instance.told(instance.facts())}
+    facts["best known"] = instance.best_known
     lines = [f"{key:<11}{value}" for key, value in facts.items() if value not in (None, "")]
     lines += [f"{'note':<11}{remark}" for remark in task.remarks()]
     return "\n".join([*lines, "", _first_rows(task), ""])

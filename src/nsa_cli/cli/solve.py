@@ -41,7 +41,14 @@ def solve(
         ),
     ] = None,
 ) -> int:
-    """Solve FILEs and print the best solutions found."""
+    """Solve FILEs and print the best solutions found.
+
+    \b
+    Examples:
+      nsa solve cities.csv --time-limit 10
+      nsa solve stops.csv --from Depot --format stops -o route.stops
+      nsa solve items.csv --capacity 15 --plot packed.png
+    """  # noqa: D301 (typer leaves the lines after a \b as they are)
     started = began()
     check_alone()
     check_destination(outputs.output, files)

@@ -98,7 +98,9 @@ def _train(
             (train_es if options.method == "es" else train_ppo)(run, resume=options.resume)
     if not console.quiet:
         how = "stopped; --resume goes on" if run.stopped else "done"
-        say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
+        best = run.best_score
+        cost = f"{best:.6g} (smaller is better)" if best < float("inf") else "not measured yet"
+        say(f"{how}: {run.seconds:.0f} s, validation cost {cost}; policy in {out}, log and state beside it")
         if not run.stopped:
             words = ("nsa", "benchmark", name, "--sizes", str(chosen.size), "--budget", "20ms")
             say(f"beside uniform proposals at equal time: {shlex.join([*words, '--policies', out])}")

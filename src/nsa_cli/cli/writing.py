@@ -137,6 +137,29 @@ def check_output(output: str | None, option: str = "-o", inputs: Sequence[str | 
         raise UsageError(f"{option} {output}: no permission to write")
 
 
+def format_of(output: str | None, known: Mapping[str, str], otherwise: str) -> str:
+    """Find the format that a file's name means.
+
+    Parameters
+    ----------
+    output : str, optional
+    known : mapping
+        Formats by endings.
+    otherwise : str
+        Of names without an ending.
+
+    Raises
+    ------
+    UsageError
+        If the ending means none of them.
+    """
+    suffix = Path(output or "").suffix
+    if suffix.lower() in known or not suffix or is_directory(output):
+        return known.get(suffix.lower(), otherwise)
+    message = f"expected a file name that ends in {', '.join(known)}, got {shown(output)}"
+    raise UsageError(message, option="output", use={"format": None})
+
+
 #: Name of the journal in a folder of answers; ending of that beside a file of them.
 JOURNAL, BESIDE = "journal.jsonl", ".part"
 
@@ -144,6 +167,9 @@ JOURNAL, BESIDE = "journal.jsonl", ".part"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")
 #: Characters of a name; systems allow 255 bytes with the ending.
 _LONGEST = 120
+
+
+_FORMATS = ("json", "jsonl", "table", "csv", "stops", "tour")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +181,8 @@ class Outputs:
     output : str, optional
         Where to write; - is stdout; DIR/: a file each.
     format_ : str, optional
-        tour: TSPLIB, of tours only. Default: table on a terminal, else json.
+        Of tours also stops, a table with legs, and tour, TSPLIB's. Default: what the ending of FILE
+        means, a table on a terminal, else json.
     again : bool
         Solve all anew, also what an earlier run has written into the journal.
     plot : str, optional
@@ -165,7 +192,7 @@ class Outputs:
     """
 
     output: str | None = setting(None, OUTPUT, metavar="FILE|DIR/", short=("-o",))
-    format_: str | None = setting(None, OUTPUT, parse_text, words=("json", "jsonl", "table", "csv", "tour"))
+    format_: str | None = setting(None, OUTPUT, parse_text, words=_FORMATS)
     again: bool = setting(False, OUTPUT)
     plot: str | None = setting(None, OUTPUT, metavar="FILE")
     curve: str | None = setting(None, OUTPUT, metavar="FILE")
@@ -195,12 +222,11 @@ class Outputs:
             If a problem has no such format, or it holds one result and there will be several; if a file
             cannot be written or drawn, or two outputs would be one file.
         """
-        from nsa_cli.report.result import check_format, format_of_suffix
+        from nsa_cli.report.result import check_format, formats_by_suffix
 
         apart, fmt = is_directory(self.output), self.format_
         if fmt is None and self.hides and not apart:
-            suffix = Path(self.output or "").suffix.lower()
-            fmt = (format_of_suffix(tasks[0].problem, suffix) if tasks else None) or "json"
+            fmt = format_of(self.output, formats_by_suffix(tasks[0].problem), "json") if tasks else "json"
         elif fmt is None:
             fmt = "table" if sys.stdout.isatty() and self.output is None else "json"
         for problem in {id(task.problem): task.problem for task in tasks}.values():

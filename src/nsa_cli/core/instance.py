@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsa_cli.core.errors import DataError, shown, visible
 from nsa_cli.core.exact import Exact, whole
+from nsa_cli.core.words import readable
 
 #: One solution: a row of a batch, on the CPU.
 Solution: TypeAlias = NDArray[Any]
@@ -149,6 +150,15 @@ class Instance(ABC):
     def details(self, _solution: Solution) -> dict[str, Any]:
         """Give extra keys for the result of a solution, such as the weight packed."""
         return self.facts()
+
+    def told(self, facts: Mapping[str, Any]) -> dict[str, str]:
+        """Give facts, or details, as a person reads them."""
+        return {key: readable(value) for key, value in facts.items()}
+
+    @property
+    def unit(self) -> str:
+        """Unit of the objective; empty where it is not known."""
+        return ""
 
     def remarks(self) -> list[str]:
         """List warnings about the data, one line each."""

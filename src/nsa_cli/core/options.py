@@ -331,6 +331,8 @@ def parse_pairs(option: str, pairs: Sequence[str]) -> dict[str, Any]:
         key, equals, text = pair.partition("=")
         if not equals or not key.strip():
             raise _unexpected(option, "KEY=VALUE", pair)
+        if key.strip() in found:
+            raise UsageError(f"{key.strip()} is given twice; give it once", option=option)
         try:
             found[key.strip()] = json.loads(text)
         except RecursionError:
@@ -404,9 +406,9 @@ def read_settings(owner: Any) -> None:
     UsageError
         For the first that cannot be.
     """
-    for name, (_, declared) in settings_of(type(owner)).items():
-        read, words = declared.read, declared.words
-        if read is None and isinstance(words, tuple) and words:
+    for name, (default, declared) in settings_of(type(owner)).items():
+        read, words, value = declared.read, declared.words, getattr(owner, name)
+        if read is None and isinstance(words, tuple) and words and (default, value) != (None, None):
             read = partial(parse_choice, choices=words)
         if read is not None:
-            object.__setattr__(owner, name, read(name.strip("_"), getattr(owner, name)))
+            object.__setattr__(owner, name, read(name.strip("_"), value))

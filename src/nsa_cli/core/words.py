@@ -32,6 +32,22 @@ def squeezed(word: str) -> str:
     return re.sub(r"[\s_.\-]+", "", short) or word.lower()
 
 
+def readable(value: object) -> str:
+    """Write a number for a person: a whole one in full, another to six digits; else a text as it is."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, float):
+        return str(value)
+    in_full = abs(value) < 1e15 and (value.is_integer() or abs(value) >= 1e6)
+    return f"{value:.0f}" if in_full else f"{value:.6g}"
+
+
+def quoted(names: Iterable[object]) -> str:
+    """Join names by commas; one that has a comma, a bar or a quote is in quotes, as in a table."""
+    texts = map(str, names)
+    return ", ".join('"' + x.replace('"', '""') + '"' if re.search('[,|"]', x) else x for x in texts)
+
+
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
     """Find the known word that is most like another one; None if none is."""
     by_form: dict[str, str] = {}

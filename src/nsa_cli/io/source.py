@@ -14,7 +14,7 @@ from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 
-from nsa_cli.core.errors import InputError
+from nsa_cli.core.errors import InputError, visible
 from nsa_cli.core.machine import BYTES_A_BYTE, largest_file, largest_unpacked
 from nsa_cli.core.record import Reading, Source
 from nsa_cli.io.arrays import ARRAYS, check_unpacked, read_arrays
@@ -43,6 +43,13 @@ def suffix_of(path: str | Path) -> str:
     """Give the ending of a file's name, in lower case, without that of compression."""
     suffixes = [suffix for suffix in map(str.lower, Path(path).suffixes) if suffix != ".gz"]
     return suffixes[-1] if suffixes else ""
+
+
+def stem_of(path: str | Path) -> str | None:
+    """Give a file's name without its endings, as a name of what is in it; None for pipes and devices."""
+    if not os.path.isfile(path) or os.path.abspath(path).startswith(("/dev/", "/proc/")):
+        return None
+    return visible(Path(str(path).removesuffix(".gz")).stem)
 
 
 def read_bytes(path: str | Path, most: int | None = None) -> bytes:

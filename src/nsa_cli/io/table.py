@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from nsa_cli.core.errors import shown
 from nsa_cli.core.problem import Column
 from nsa_cli.core.record import Source
+from nsa_cli.core.words import NO_NUMBER
 from nsa_cli.io.tokens import read_all, read_number, without_remark
 
 _NOTE = re.compile(r"#\s*([A-Za-z_0-9 ]+?)\s*([:=])\s*(.*)")
@@ -25,6 +26,8 @@ _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
 _DELIMITERS = (";", "\t", ",", "|")
 #: What spreadsheets write for numbers that they cannot compute.
 _ERROR = re.compile(r"#(N/A|REF!|VALUE!|DIV/0!|NAME\?|NUM!|NULL!)")
+#: Begins a number, or what stands for none in a table of distances.
+_NUMERIC = re.compile(rf"\s*[\"']?([-+]?[.,]?[0-9]|({'|'.join(map(re.escape, NO_NUMBER))})\b)", re.IGNORECASE)
 #: Lines of which the separator is found.
 _HEAD = 50
 
@@ -164,9 +167,15 @@ def looks_like_table(source: Source) -> bool:
     return (
         source.suffix in (".csv", ".tsv")
         or bool(source.reading.of_tables)
-        or (bool(rows) and _delimiter(source, rows) is not None)
+        or (bool(rows) and (sign := _delimiter(source, rows)) is not None and _has_numbers(rows[1:], sign))
         or re.fullmatch(r"\s*[A-Za-z_]+\s*\n\s*\S*[0-9]\S*\s*", "\n".join(rows[:2])) is not None
     )
+
+
+def _has_numbers(rows: Sequence[str], sign: str) -> bool:
+    """Tell rows of a table, half of which have a cell that begins like a number, from prose with commas."""
+    told = [any(_NUMERIC.match(cell) for cell in row.split(sign)) for row in rows]
+    return 2 * sum(told) >= len(told)
 
 
 def _first_rows(lines: Sequence[str]) -> list[str]:

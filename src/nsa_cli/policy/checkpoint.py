@@ -204,7 +204,7 @@ def find_stored(spec: str, problem: str, *, greedy: bool = False) -> Stored | No
     InputError
         If the file is no policy, is damaged, or is for another problem; one line.
     """
-    stored = None if spec == _UNIFORM else read(_locate(spec, problem), problem)
+    stored = None if spec == _UNIFORM else read(_locate(spec, problem), problem, spec)
     if greedy and stored is None:
         raise UsageError("uniform proposals have no most probable action", option="greedy")
     if greedy and stored is not None and stored.feature_set == "gaussian":
@@ -250,15 +250,15 @@ def neighbourhood_for(
     return asked
 
 
-def read(path: str | Path, problem: str) -> Stored:
-    """Read a policy for a problem.
+def read(path: str | Path, problem: str, told: str | None = None) -> Stored:
+    """Read a policy for a problem; `told` is what the user calls it.
 
     Raises
     ------
     InputError
         If the file is no policy, is damaged, or is for another problem; one line.
     """
-    source, data = str(path), _read(Path(path))
+    source, data = told or str(path), _read(Path(path))
     if data.get("format") != FORMAT:
         raise InputError(
             f"is no policy file: expected format {FORMAT}, got {shown(data.get('format'))}", source

@@ -62,14 +62,17 @@ def read_arrays(source: Source, problem: Problem[Any] | None) -> list[Record]:
 
 def _unnamed(source: Source, given: Problem[Any] | None) -> tuple[Problem[Any], dict[str, Any]]:
     """Choose the problem by the number of axes; a plain list of numbers needs the user's word."""
-    depth = axes_of(source.arrays)
+    depth, hints = axes_of(source.arrays), dict[str, Any]()
     for problem in candidates(given):
         key, axes = next(iter(problem.arrays.items()), ("", -2))
-        if depth in (axes, axes + 1) and (axes > 1 or given is not None):
+        if depth not in (axes, axes + 1):
+            continue
+        hints = {"use": {"problem": None}}
+        if axes > 1 or given is not None:
             square = "matrix" in problem.arrays and _is_square(source.arrays)
             return problem, {"matrix" if square else key: source.arrays}
     message = f"expected named arrays (.npz), got one without a name, of {depth} axes"
-    raise source.other(f"cannot tell the problem: {message}", use={"problem": None})
+    raise source.other(f"cannot tell the problem: {message}", **hints)
 
 
 def _is_square(arrays: Any) -> bool:

@@ -230,7 +230,7 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
     if table.looks_like_table(source) or (problem and problem.columns):
         return [table_record(table.read_table(source), problem)]
     raise source.other(
-        "not recognised: expected JSON, CSV with a header, or a text format of "
+        "is no instance: expected JSON, a table with a header, or a text format of "
         f"{', '.join(builtin_names())}; the text begins {shown(source.text.lstrip()[:60])}"
     )
 

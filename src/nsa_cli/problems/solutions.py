@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -209,8 +210,11 @@ def _from_text(text: str, nested: bool) -> list[Any]:
 
 
 def _tokens(line: str) -> list[str | Number]:
-    """Split at commas if there are any, else at blanks."""
+    """Split at commas if there are any, but not at those in quotes; else at blanks."""
     parts = line.split(",") if "," in line else line.split()
+    if '"' in line:
+        with contextlib.suppress(csv.Error):
+            (parts,) = csv.reader([line], skipinitialspace=True)
     return [_token(part.strip()) for part in parts if part.strip()]
 
 

@@ -241,7 +241,7 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
         if problem is None:
             separated = {" ": "blanks", "\t": "tabs"}.get(table.delimiter, shown(table.delimiter))
             message = f"expected ({needs()}), got a table separated by {separated} with no header"
-            use = {"problem": None}
+            use = {"problem" if any(_fits(table, p) for p in candidates(None)) else "columns": None}
             raise table.source.other(f"cannot tell the problem: {message}", table.first, use=use)
         headers = _header(table, problem)
         table = replace(table, headers=headers)
@@ -514,6 +514,14 @@ def _header(table: Table, problem: Problem[Any]) -> list[str]:
         header[ids[0]] = "id"
     header |= dict(zip(numbers, wanted, strict=True))
     return [header[at] for at in range(width)]
+
+
+def _fits(table: Table, problem: Problem[Any]) -> bool:
+    """Tell whether a table without a header can be read if its problem is known."""
+    try:
+        return bool(_header(table, problem))
+    except InputError:
+        return False
 
 
 def _ask(table: Table, choices: Sequence[Sequence[str]], why: str) -> NoReturn:

@@ -61,8 +61,8 @@ _STYLE: dict[str, Any] = {
 #: Rows of a curve: as many as a picture can show.
 ROWS = 1000
 
-#: Width and height of the picture of a run, in inches.
-_RUN_SHAPE = (7.5, 7.0)
+#: Width and height of the picture of a run, in inches, and of one that has no temperatures.
+_RUN_SHAPE, _PLAIN_SHAPE = (7.5, 7.0), (7.5, 4.2)
 
 
 def check_picture(option: str, path: str, others: Sequence[str] = ()) -> None:
@@ -261,7 +261,9 @@ def _cells(row: Row) -> list[Any]:
 
 
 def run_picture(rows: Sequence[Row], name: str | None, reference: tuple[str, Number] | None) -> Figure:
-    """Draw the annealing curve: objectives, temperature and acceptance over the steps.
+    """Draw the annealing curve: objectives over the steps, and of annealing temperature and acceptance.
+
+    Those of large steps say nothing: most kicks lead back to the same solution.
 
     Parameters
     ----------
@@ -271,7 +273,7 @@ def run_picture(rows: Sequence[Row], name: str | None, reference: tuple[str, Num
     reference : tuple, optional
         A word and an objective to compare with: a bound, or the best known.
     """
-    return picture(_RUN_SHAPE, _draw_run, rows, name, reference)
+    return picture(_PLAIN_SHAPE if rows[-1].phase else _RUN_SHAPE, _draw_run, rows, name, reference)
 
 
 def _draw_run(
@@ -284,7 +286,9 @@ def _draw_run(
     across, what = steps, "step of each chain"
     if any(steps[begin] == steps[end] for begin, end in phases):  # phases that take time, and no steps
         across, what = seconds, "seconds"
-    top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(2.4, 1, 1))
+    heights = (2.4,) if rows[-1].phase else (2.4, 1, 1)
+    panels = figure.subplots(len(heights), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    top, *others = panels
     style = {"marker": "o", "markersize": 3.5} if len(rows) < 3 else {}
     top.plot(across, mean, color=SKY, lw=1.2, label="chains, mean", **style)
     top.plot(across, current, color=ORANGE, lw=1.0, label="chains, best at the time", **style)
@@ -295,14 +299,16 @@ def _draw_run(
     told = f"best {number(float(f'{best[-1]:.10g}'))} after {number(steps[-1])} steps"
     top.set(title=title(name, told), ylabel="objective (file's units)")
     figure.legend(*top.get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    middle.plot(across, temperature, color=RED, lw=1.5, **style)
-    middle.set_ylabel("temperature\n(normalised)")
-    _scale(middle, temperature, 3)
-    bottom.plot(across, 100 * acceptance, color=GREY, lw=0.8, **style)
-    bottom.plot(across, 100 * _smooth(acceptance), color=BLACK, lw=1.5)
-    bottom.set_ylim(bottom=0)
-    bottom.set(xlabel=what, ylabel="accepted\n(% of proposals)")
-    for axes in (top, middle, bottom):
+    if others:
+        middle, bottom = others
+        middle.plot(across, temperature, color=RED, lw=1.5, **style)
+        middle.set_ylabel("temperature\n(normalised)")
+        _scale(middle, temperature, 3)
+        bottom.plot(across, 100 * acceptance, color=GREY, lw=0.8, **style)
+        bottom.plot(across, 100 * _smooth(acceptance), color=BLACK, lw=1.5)
+        bottom.set(ylabel="accepted\n(% of proposals)", ylim=(0, None))
+    panels[-1].set_xlabel(what)
+    for axes in panels:
         axes.grid(True)
         axes.margins(x=0.01)
         if axes.get_yscale() == "linear":

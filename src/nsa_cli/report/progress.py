@@ -15,6 +15,7 @@ from typing import Any, Self, TypeAlias
 from nsa_cli.anneal.chains import Progress
 from nsa_cli.core.bound import relative_gap
 from nsa_cli.core.problem import Task
+from nsa_cli.core.words import readable
 
 #: Seconds before the first picture, and between two; seconds between two lines that stay.
 _AFTER, _EVERY, _LASTING = 0.3, 0.1, 10.0
@@ -172,12 +173,12 @@ class RunLive(Live):
         sense, known = self._tasks[0].problem.sense, self._tasks[0].instance.best_known
         sign = 1.0 if sense == "min" else -1.0
         best = sign * progress.best + 0.0
-        parts += [(0, f"best {best:.10g}")]
+        parts += [(0, f"best {readable(best)}")]
         if self._verbose and progress.mean is not None:
             parts += [(6, f"chains {sign * progress.mean + 0.0:.8g}")]
         reference, to = (known, " to best known") if progress.bound is None else (progress.bound, "")
         if progress.bound is not None:
-            parts += [(5, f"bound {progress.bound:.10g}")]
+            parts += [(5, f"bound {readable(float(progress.bound))}")]
         if reference is not None and (gap := relative_gap(best, reference, sense)) is not None:
             parts += [(2, f"gap {100 * gap:.2f} %{to}")]
         return parts

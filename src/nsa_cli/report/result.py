@@ -20,6 +20,7 @@ from nsa_cli.core.exact import Exact
 from nsa_cli.core.extras import is_installed, need
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Problem
+from nsa_cli.core.words import quoted, readable
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.table import format_table
 
@@ -94,6 +95,10 @@ class Evaluation:
         if best is not None:
             return relative_gap(self.objective, best, self.sense)
         return None if self.bound is None else relative_gap(exact, self.bound.unrounded, self.sense)
+
+    def measured(self, value: Number) -> str:
+        """Write an objective, or a bound on it, as a person reads it: six digits, with the unit."""
+        return f"{readable(value)} {self.instance.unit}".rstrip()
 
     def head(self) -> dict[str, Any]:
         """Problem, instance and status under the keys of the contract."""
@@ -182,18 +187,21 @@ class Result(Evaluation):
     drawing: Callable[[], Drawing[Any] | None] = _no_drawing
 
     def __repr__(self) -> str:
-        return f"Result({', '.join(f'{key}={value}' for key, value in self._summary().items())})"
+        return f"Result({', '.join(f'{key}={value}' for key, value in self._summary(str).items())})"
 
-    def _summary(self) -> dict[str, str]:
+    def __str__(self) -> str:
+        return _as_table([self]).rstrip()
+
+    def _summary(self, write: Callable[[Number], str]) -> dict[str, str]:
         """Words and numbers that say most of a result."""
-        bound = None if self.bound is None else self.bound.value
+        bound = None if self.bound is None else write(self.bound.value)
         gap = None if self.gap is None else f"{100 * self.gap:.3g}%"
         said: dict[str, object] = {
             "problem": self.problem,
             "name": self.instance.name,
             "n": self.instance.size,
         }
-        said |= {"objective": self.objective, "bound": bound, "gap": gap, "status": self.status}
+        said |= {"objective": write(self.objective), "bound": bound, "gap": gap, "status": self.status}
         return {key: str(value) for key, value in said.items() if value is not None}
 
     @property
@@ -253,7 +261,7 @@ class Result(Evaluation):
 
     def _repr_html_(self) -> str:
         """Show a table, and the picture where it can be drawn, in a notebook."""
-        said = self._summary().items()
+        said = self._summary(self.measured).items()
         page = "".join(f"<tr><th>{key}</th><td>{html.escape(x)}</td></tr>" for key, x in said)
         page = f"<table>{page}</table>"
         if is_installed("matplotlib"):
@@ -300,10 +308,10 @@ def solution_formats(problem: Problem[Any]) -> list[str]:
     return ["json", "jsonl", "table", "csv", *(f.name for f in problem.solution_formats)]
 
 
-def format_of_suffix(problem: Problem[Any], suffix: str) -> str | None:
-    """Find the format of a file name ending."""
+def formats_by_suffix(problem: Problem[Any]) -> dict[str, str]:
+    """List the formats of results by the endings of file names."""
     own = {s: f.name for f in problem.solution_formats for s in f.suffixes}
-    return {**own, ".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".txt": "table"}.get(suffix)
+    return {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".txt": "table", **own}
 
 
 def check_format(problem: Problem[Any], fmt: str, count: int) -> None:
@@ -344,8 +352,8 @@ def format_evaluations(evaluations: Sequence[Evaluation], fmt: str) -> str:
         return "".join(f"{key:<11}{text}\n" for key, text in _evaluation_rows(evaluations[0]))
     rows = []
     for e in evaluations:
-        objective = "-" if e.objective is None else e.objective
-        bound = "-" if e.bound is None else e.bound.value
+        objective = "-" if e.objective is None else e.measured(e.objective)
+        bound = "-" if e.bound is None else e.measured(e.bound.value)
         row = [e.instance.name or "-", e.instance.size, e.status, objective, bound, _percent(e.gap)]
         rows.append([*row, e.violation or ""])
     return _table(("name", "n", "status", "objective", "bound", "gap", "violation"), rows)
@@ -381,7 +389,8 @@ def _as_table(results: Sequence[Result]) -> str:
         return _table((), _rows(results[0]))
     rows = []
     for r in results:
-        cells = [r.instance.name or "-", r.instance.size, r.objective, r.status, _percent(r.gap)]
+        objective = r.measured(r.objective)
+        cells = [r.instance.name or "-", r.instance.size, objective, r.status, _percent(r.gap)]
         rows.append([*cells, f"{r.seconds['solve']:.2f}"])
     return _table(("name", "n", "objective", "status", "gap", "seconds"), rows)
 
@@ -395,7 +404,7 @@ def _rows(result: Result) -> list[tuple[str, str]]:
         ("name", result.instance.name or "-"),
         ("n", str(result.instance.size)),
         _objective(result),
-        *((key, str(value)) for key, value in result.instance.details(result.raw).items()),
+        *result.instance.told(result.instance.details(result.raw)).items(),
         ("status", _status(result)),
         *_bound_and_gap(result),
         *found_by,
@@ -420,15 +429,16 @@ def _evaluation_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _objective(evaluation: Evaluation) -> tuple[str, str]:
     better = "smaller" if evaluation.sense == "min" else "larger"
-    return "objective", f"{evaluation.objective} ({better} is better)"
+    objective = "-" if evaluation.objective is None else evaluation.measured(evaluation.objective)
+    return "objective", f"{objective} ({better} is better)"
 
 
 def _bound_and_gap(evaluation: Evaluation) -> list[tuple[str, str]]:
     rows, best = [], evaluation.instance.best_known
     if (bound := evaluation.bound) is not None:
-        rows.append(("bound", f"{bound.value} ({bound.method}, {bound.seconds:.2f} s)"))
+        rows.append(("bound", f"{evaluation.measured(bound.value)} ({bound.method}, {bound.seconds:.2f} s)"))
     if evaluation.gap is not None:
-        to = "bound" if best is None else f"best known {best}"
+        to = "bound" if best is None else f"best known {evaluation.measured(best)}"
         rows.append(("gap", f"{_percent(evaluation.gap)} to the {to}"))
     return rows
 
@@ -445,7 +455,7 @@ def _ids(ids: Sequence[Any]) -> str:
     """Join ids: numbers by blanks, names by commas, lists by bars."""
     if any(isinstance(x, list) for x in ids):
         return " | ".join(_ids(x) for x in ids)
-    return (", " if any(isinstance(x, str) for x in ids) else " ").join(str(x) for x in ids)
+    return quoted(ids) if any(isinstance(x, str) for x in ids) else " ".join(map(readable, ids))
 
 
 def _percent(gap: float | None) -> str:

@@ -32,8 +32,8 @@ def units_of(tasks: Sequence[Task], settings: Settings) -> list[Unit]:
 
     That is the instance as it is recorded, the problem with the source of a user's functions, what is asked
     for (the settings that are given, the seed if it is), the policy's file, and the version of the program.
-    Not so: the file's name and place, threads, processes, where the answer goes and in which form. Of equal
-    instances each has a key of its own.
+    Not so: the instance's name, that of the file and its place, threads, processes, where the answer goes and
+    in which form. Of equal instances each has a key of its own.
     """
     asked = {**settings.given(), "seed": settings.seed, "init": settings.init}
     asked = {name: value for name, value in asked.items() if name not in _WITHOUT_EFFECT}
@@ -44,7 +44,7 @@ def units_of(tasks: Sequence[Task], settings: Settings) -> list[Unit]:
         functions = None if model is None else model.digest
         key = key_of(
             {
-                "instance": task.instance.record(),
+                "instance": {**task.instance.record(), "name": None},
                 "problem": [task.problem.name, task.problem.sense, functions],
                 "settings": asked,
                 "policy": _policy_digest(task, settings),

@@ -99,7 +99,7 @@ def test_answers_have_no_empty_bins() -> None:
         ("1\na\n10 3 1\n6\n4 5 6\n", 5, "instance 'a': expected 3 weights, got 4"),
         ("2\na\n10 1 1\n6\nb\n10 1\n6\n", 5, "expected an instance's id, then a line with capacity, n and"),
         ("1\na\n-1 1 1\n0\n", 3, "capacity: expected a number >= 0, got -1"),
-        ("1\na\n10 1 x\n6\n", None, "not recognised"),
+        ("1\na\n10 1 x\n6\n", None, "is no instance"),
     ],
 )
 def test_faults_have_lines(text: str, line: int | None, message: str) -> None:

@@ -195,6 +195,25 @@ MEASURES = {
     "CHEBYSHEV": Measure("Chebyshev (real)", False, _real_chebyshev),
 }
 
+#: What the metrics are to a person, by the beginnings of their names.
+WORDS = {
+    "EUC": "straight lines, each rounded",
+    "CEIL": "straight lines, each rounded up",
+    "FLOOR": "straight lines, each rounded down",
+    "EXACT": "straight lines",
+    "MAN": "along the axes, each rounded",
+    "MAX": "the longest axis, each rounded",
+    "MANHATTAN": "along the axes",
+    "CHEBYSHEV": "the longest axis",
+    "ATT": "straight lines by TSPLIB's ATT, each rounded up",
+    "GEO": "great circles by TSPLIB's GEO, each rounded",
+    "HAVERSINE": "great circles",
+    "EXPLICIT": "a matrix",
+}
+
+#: Units of lengths, where they are known.
+UNITS = {"GEO": "km", "HAVERSINE_KM": "km", "HAVERSINE_M": "m"}
+
 #: What the metrics are called elsewhere; Euclidean ones depend on the number of coordinates.
 _OTHER_NAMES = {
     "EUCLIDEAN": listed("euclidean, euclid, euc, l2, real, straight line, exact"),

@@ -10,6 +10,7 @@ from nsa_cli.core.record import Source
 from nsa_cli.io.tokens import read_number, split_lines
 
 _TSPLIB, _LABELLED = "nsa_cli.problems.tsp.formats.tsplib", "nsa_cli.problems.tsp.formats.labelled"
+_STOPS = "nsa_cli.problems.tsp.formats.stops"
 
 #: Begins a line of a TSPLIB file; words that may begin a sentence need their colon.
 _KEYWORD = re.compile(
@@ -46,6 +47,11 @@ def is_tour(source: Source) -> bool:
     return _TOUR.search(source.text) is not None
 
 
+def is_stops(source: Source) -> bool:
+    """Tell a table of stops by its header."""
+    return re.match(r"\s*position +stop +leg\b", source.text) is not None
+
+
 FORMATS = (
     FileFormat("tsplib", (".tsp",), is_tsplib, deferred(_TSPLIB, "read"), deferred(_TSPLIB, "write")),
     FileFormat("labelled", (), is_labelled, deferred(_LABELLED, "read")),
@@ -53,4 +59,5 @@ FORMATS = (
 
 SOLUTION_FORMATS = (
     FileFormat("tour", (".tour",), is_tour, deferred(_TSPLIB, "read_tour"), deferred(_TSPLIB, "write_tour")),
+    FileFormat("stops", (".stops",), is_stops, deferred(_STOPS, "read"), deferred(_STOPS, "write")),
 )

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from nsa_cli.core.instance import (
     positions,
     text_of,
 )
+from nsa_cli.problems.tsp import distances
 from nsa_cli.problems.tsp.distances import MEASURES, METRICS, Metric, find_metric, measured_matrix, prepare
 from nsa_cli.problems.tsp.matrix import flattened, read_matrix
 from nsa_cli.problems.tsp.route import FREE, MOST_ENDS, Route, is_symmetric, read_route
@@ -302,21 +304,29 @@ class TspInstance(Instance):
         return self.checked(positions(values, "solution", self.size))
 
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
-        following = np.zeros(1 - self.route.open, dtype=np.int64)
+        legs = ExactNumbers(np.zeros(1 - self.route.open, dtype=np.int64), whole=True)
         if self.size > 1:
-            following = self.edges(*self.route.steps(solution))
-        if self.metric is not None and self.metric.rounded:
-            following = following.astype(np.int64)
-        headers = ["position", "id", "length_to_next"]
-        lengths = [*following.tolist(), *([None] if self.route.open else [])]
-        rows = zip(range(1, self.size + 1), self.to_ids(solution), lengths, strict=True)
-        return headers, [list(row) for row in rows]
+            legs = self.exact_edges(*self.route.steps(solution))
+        units: list[int] = legs.units.tolist()
+        columns = [units, accumulate(units, initial=0)]
+        lengths, so_far = ([x if legs.whole else x / legs.denominator for x in column] for column in columns)
+        rows = zip_longest(range(1, self.size + 1), self.to_ids(solution), lengths, so_far[: self.size])
+        return ["position", "id", "length_to_next", "length_so_far"], [list(row) for row in rows]
 
     def facts(self) -> dict[str, Any]:
         label = "EXPLICIT" if self.metric is None else self.metric.label
         label = label if self.measure is None else MEASURES[self.measure].label
         fixed = {"fixed_edges": len(self.route.fixed)} if self.route.fixed else {}
         return {"distance": label, **self.route.record(self.cities), **fixed}
+
+    def told(self, facts: Mapping[str, Any]) -> dict[str, str]:
+        kind = self.measure or self.edge_weight_type
+        distance = distances.WORDS[kind.partition("_")[0]] + (f", in {self.unit}" if self.unit else "")
+        return super().told(facts) | {"distance": distance}
+
+    @property
+    def unit(self) -> str:
+        return distances.UNITS.get(self.measure or self.edge_weight_type, "")
 
     def remarks(self) -> list[str]:
         if self.route.directed and self.route.fixed:

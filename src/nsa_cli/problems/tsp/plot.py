@@ -33,9 +33,10 @@ class TspDrawing(Drawing[TspInstance]):
     policy_shape = (10.0, 4.8)
 
     def shape(self, instance: TspInstance, solution: Solution) -> tuple[float, float]:
-        points, stretch, _ = _map(instance)
+        points, stretch, on_globe = _map(instance)
         (left, low), (right, high) = _frame(points, stretch)
-        return 7.0, 6.4 * stretch * (high - low) / (right - left) + 1.0
+        width = 6.25 if on_globe else 6.4  # beside the degrees, or the numbers, of the axis
+        return 7.0, width * stretch * (high - low) / (right - left) + 0.85
 
     def solution(
         self, figure: Figure, instance: TspInstance, solution: Solution, path: Solution | None = None
@@ -49,8 +50,8 @@ class TspDrawing(Drawing[TspInstance]):
         for fixed in route.fixed:
             axes.plot(*_cut(points[list(fixed)], on_globe).T, **style | {"color": ORANGE})
         axes.scatter(*points.T, s=max(26 * fine**2, 1.5), color=BLACK, zorder=2, linewidths=0)
-        length = number(instance.objective(solution))
-        unit = "" if not on_globe else " m" if instance.measure == "HAVERSINE_M" else " km"
+        _show_start(axes, _cut(line, on_globe))
+        length, unit = number(instance.objective(solution)), f" {instance.unit}".rstrip()
         cities = "1 city" if size == 1 else f"{size:,} cities"
         what = "open path" if route.open else "tour"
         axes.set_title(title(instance.name, f"{what} of length {length}{unit} through {cities}"))
@@ -74,6 +75,14 @@ class TspDrawing(Drawing[TspInstance]):
         _show(figure, panels[1], points, second, what, chosen)
         handles, labels = panels[1].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
+
+
+def _show_start(axes: Axes, line: NDArray[np.float64]) -> None:
+    """Put a ring around the first city, and an arrow in the middle of the edge that leads from it."""
+    axes.scatter(*line[0], s=70, facecolors="none", edgecolors=BLACK, linewidths=1.5, zorder=3)
+    if len(line) > 1 and (line[0] != line[1]).any():
+        style = {"arrowstyle": "-|>,head_width=0.3,head_length=0.7", "color": BLACK, "lw": 0}
+        axes.annotate("", (line[0] + 0.55 * (line[1] - line[0])), line[0], arrowprops=style, zorder=3)
 
 
 def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float, bool]:
