@@ -146,6 +146,10 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._+=@,-]+")
 _LONGEST = 120
 
 
+#: Formats of answers.
+_FORMATS = ("json", "jsonl", "table", "csv", "tour", "geojson", "gpx")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outputs:
     """Where answers go, and what is made of them.
@@ -155,7 +159,7 @@ class Outputs:
     output : str, optional
         Where to write; - is stdout; DIR/: a file each.
     format_ : str, optional
-        tour: TSPLIB, of tours only. Default: table on a terminal, else json.
+        tour: TSPLIB, of tours only, as geojson and gpx. Default: table on a terminal, else json.
     again : bool
         Solve all anew, also what an earlier run has written into the journal.
     plot : str, optional
@@ -165,7 +169,7 @@ class Outputs:
     """
 
     output: str | None = setting(None, OUTPUT, metavar="FILE|DIR/", short=("-o",))
-    format_: str | None = setting(None, OUTPUT, parse_text, words=("json", "jsonl", "table", "csv", "tour"))
+    format_: str | None = setting(None, OUTPUT, parse_text, words=_FORMATS)
     again: bool = setting(False, OUTPUT)
     plot: str | None = setting(None, OUTPUT, metavar="FILE")
     curve: str | None = setting(None, OUTPUT, metavar="FILE")
@@ -203,8 +207,8 @@ class Outputs:
             fmt = (format_of_suffix(tasks[0].problem, suffix) if tasks else None) or "json"
         elif fmt is None:
             fmt = "table" if sys.stdout.isatty() and self.output is None else "json"
-        for problem in {id(task.problem): task.problem for task in tasks}.values():
-            check_format(problem, fmt, 1 if apart else many)
+        for task in tasks:
+            check_format(task.problem, task.instance, fmt, 1 if apart else many)
         self._check_pictures(tasks)
         return replace(self, format_="jsonl" if fmt == "json" and many > 1 and not apart else fmt)
 

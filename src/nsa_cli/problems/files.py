@@ -23,7 +23,7 @@ from nsa_cli.io.source import read_source
 from nsa_cli.problems import builtin_names, declared
 from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
-from nsa_cli.problems.tables import json_records, spread_rows, table_record
+from nsa_cli.problems.tables import foreign_record, json_records, spread_rows, table_record
 from nsa_cli.problems.vocabulary import has_keys, recognise, understood, vocabulary
 
 #: Keys with an option of their own, which need not suit every file.
@@ -192,6 +192,10 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
     InputError
         If it is none of these, or not what the user says of its form.
     """
+    if problem is not None and not problem.built_in and not json_text.looks_like_json(source):
+        keys = ", ".join(key for keys in problem.record_keys for key in keys)
+        got = shown(source.text.lstrip()[:60]) if source.arrays is None else "arrays"
+        raise source.other(f"{problem.name} is read from JSON with the keys {keys}, got {got}")
     if source.arrays is not None:
         _refuse_columns(source, "is read as arrays")
         return list(read_arrays(source, problem))
@@ -293,6 +297,8 @@ def data_records(
     """
     source = Source(where, "", "", None, reading or Reading())
     _refuse_columns(source, "is data in memory")
+    if (record := foreign_record(data, source, lambda *_: None, problem)) is not None:
+        return [record]
     if isinstance(data, Mapping):
         return [spread_rows(Record(dict(data), source), problem)]
     if not isinstance(data, list):

@@ -17,6 +17,7 @@ from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.core.words import NO_NUMBER, nearest, squeezed
 from nsa_cli.io.json_text import JsonValue, dumps, read_values
 from nsa_cli.io.table import Table, table_of
+from nsa_cli.problems import declared
 from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.vocabulary import (
     Vocabulary,
@@ -101,6 +102,8 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
     for value in values:
         if isinstance(value, InputError):
             found.append(value)
+        elif record := foreign_record(value.value, source, value.line_of, problem):
+            found.append(record)
         elif isinstance(value.value, list) and value.value and not isinstance(value.value[0], dict):
             found += _lists(value, problem)
         elif _are_elements(value.value, problem):
@@ -108,6 +111,17 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
         else:
             found += [spread_rows(record, problem) for record in value.records()]
     return found
+
+
+def foreign_record(
+    value: Any, source: Source, line_of: Callable[..., int | None], problem: Problem[Any] | None
+) -> Record | None:
+    """Read a JSON value in the first form of other programs that recognises it; None if none does."""
+    for name, (recognises, read) in declared("json_forms", problem):
+        if recognises(value):
+            record = read(value, source, line_of)
+            return replace(record, data={"problem": name, **record.data})
+    return None
 
 
 def _are_elements(rows: Any, problem: Problem[Any] | None) -> bool:

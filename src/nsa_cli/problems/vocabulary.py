@@ -7,6 +7,7 @@ answer. The words tell which problem a file is of, too.
 from __future__ import annotations
 
 import functools
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -97,6 +98,7 @@ class Vocabulary:
                 self._keys[form].append(key)
         self._harmless = HARMLESS | {squeezed(word) for word in problem.harmless}
         self._neutral = {squeezed(word): values for word, values in problem.neutral.items()}
+        self._elsewhere = {squeezed(word): why for word, why in problem.elsewhere.items()}
 
     def key_of(self, word: str, axes: int | None, among: Iterable[str] | None = None) -> str | None:
         """Find the key that a word means.
@@ -113,7 +115,8 @@ class Vocabulary:
         keys = [*([word] if word in self._axes else ()), *self._keys.get(form, ())]
         keys = [key for key in keys if among is None or key in among]
         fitting = (key for key in keys if axes is None or self._axes[key] in (None, axes))
-        otherwise = () if form in self._neutral or form in self._harmless or form in _COUNTS else keys
+        unknown = form not in self._neutral and form not in self._harmless and form not in _COUNTS
+        otherwise = sorted(keys if unknown else (), key=lambda key: bool(self._axes[key]) != bool(axes))
         return next(chain(fitting, otherwise), None)
 
     def is_element(self, row: Mapping[str, Any]) -> bool:
@@ -227,6 +230,8 @@ class Vocabulary:
         if squeezed(word) in self._neutral:
             message = f"{shown(word)} {shown(value)} is not supported; an answer without it would be wrong"
             fail(message, word)
+        if (why := self._elsewhere.get(squeezed(word))) is not None:
+            fail(f"{shown(word)} is not supported; {why}", word, **_leave_out(word))
         keys = [key for key in self._axes if among is None or key in among]
         near = nearest(word, [spelt for key in keys for spelt in self.spelt[key]])
         known = ", ".join(key for key in keys if key != "problem")
@@ -268,6 +273,12 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
         raise source.error(message, record.locate(word, None), **hints)
 
     bound = vocabulary(problem).bind(record.data, fail, record.source.reading)
+    for key, word in bound.items():
+        values = record.data[word]
+        if problem.arrays.get(key) == 2 and axes_of(values) == 1 and len(values) > 1:
+            side = math.isqrt(len(values))
+            square = f"; {side} rows of {side} would make it" if side**2 == len(values) else ""
+            fail(f"{visible(word)}: expected rows of numbers, got one list of {len(values)}{square}", word)
 
     def locate(key: str | None, index: int | None) -> int | None:
         return record.locate(bound.get(key or "", key), index)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from nsa_cli.core.drawing import BLACK, BLUE, GREY, ORANGE, SCALE, Drawing, label_points, number, title
 from nsa_cli.core.errors import UsageError
 from nsa_cli.core.instance import Solution
-from nsa_cli.problems.tsp.distances import MEASURES
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.two_opt.batch import pack
 
@@ -50,7 +49,8 @@ class TspDrawing(Drawing[TspInstance]):
             axes.plot(*_cut(points[list(fixed)], on_globe).T, **style | {"color": ORANGE})
         axes.scatter(*points.T, s=max(26 * fine**2, 1.5), color=BLACK, zorder=2, linewidths=0)
         length = number(instance.objective(solution))
-        unit = "" if not on_globe else " m" if instance.measure == "HAVERSINE_M" else " km"
+        units = {"HAVERSINE_M": " m", "HAVERSINE_KM": " km", "GEO": " km"}
+        unit = units.get(instance.measure or instance.edge_weight_type, "")
         cities = "1 city" if size == 1 else f"{size:,} cities"
         what = "open path" if route.open else "tour"
         axes.set_title(title(instance.name, f"{what} of length {length}{unit} through {cities}"))
@@ -78,10 +78,8 @@ class TspDrawing(Drawing[TspInstance]):
 
 def _map(instance: TspInstance) -> tuple[NDArray[np.float64], float, bool]:
     """Places of the cities, float64[N, 2]; the height of a unit of y in units of x; whether on a globe."""
-    if instance.edge_weight_type == "GEO":
-        latitude, longitude = np.degrees(instance.measured).T
-    elif instance.places is not None and MEASURES[instance.measure or ""].on_globe:
-        latitude, longitude = instance.places.T.astype(np.float64)
+    if (degrees := instance.degrees) is not None:
+        latitude, longitude = degrees.T
     elif (places := instance.display if instance.coords is None else instance.coords) is not None:
         return places[:, :2].astype(np.float64), 1.0, False
     else:

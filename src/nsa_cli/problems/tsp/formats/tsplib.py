@@ -22,6 +22,7 @@ from nsa_cli.core.record import Locate, Record, Source, locator
 from nsa_cli.core.words import nearest
 from nsa_cli.io.tokens import read_all, read_number, to_count, to_numbers
 from nsa_cli.problems.tsp.distances import METRICS
+from nsa_cli.problems.tsp.forms import ROUTES
 from nsa_cli.problems.tsp.instance import TspInstance
 
 _KEYWORD = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)(?![^\s:=])\s*[:=]?(.*)")
@@ -226,7 +227,8 @@ def _refuse_unsupported(parsed: _Parsed) -> None:
         source = parsed.source
         raise source.other("expected an instance, got a tour", parsed.line("TYPE"), use={"init": source.name})
     if kind not in _TYPES:
-        parsed.fail(f"TYPE {shown(kind)} is not supported; expected {', '.join(_TYPES)}", parsed.line("TYPE"))
+        message = f"TYPE {shown(kind)} is not supported; expected {', '.join(_TYPES)}"
+        parsed.fail(f"{message}; {ROUTES}" if "VRP" in kind else message, parsed.line("TYPE"))
     forms = [(parsed.value(key) or "").upper() for key in ("EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT")]
     if kind == "ATSP" and forms != ["EXPLICIT", "FULL_MATRIX"]:
         got = " ".join(filter(None, forms)) or "nothing"
