@@ -230,12 +230,11 @@ class Vocabulary:
         if squeezed(word) in self._neutral:
             message = f"{shown(word)} {shown(value)} is not supported; an answer without it would be wrong"
             fail(message, word)
-        if (why := self._elsewhere.get(squeezed(word))) is not None:
-            fail(f"{shown(word)} is not supported; {why}", word, **_leave_out(word))
         keys = [key for key in self._axes if among is None or key in among]
         near = nearest(word, [spelt for key in keys for spelt in self.spelt[key]])
         known = ", ".join(key for key in keys if key != "problem")
         what = f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
+        what = self._elsewhere.get(squeezed(word), what)
         message = f"{shown(word)} is not understood, and an answer may depend on it; {what}"
         fail(message, word, **_leave_out(word))
 

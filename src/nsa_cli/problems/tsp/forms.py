@@ -30,8 +30,6 @@ _HEAD = 50
 _TOUR = re.compile(
     r"^[^\S\n]*(?:TOUR_SECTION|TYPE[^\S\n]*(?::[^\S\n]*)?TOUR)\b", re.IGNORECASE | re.MULTILINE
 )
-#: Characters at the top of XML in which its root is.
-_TOP = 4_000
 #: Types of GeoJSON.
 _GEOJSON = listed("FeatureCollection, Feature, GeometryCollection, MultiPoint, Point, LineString, Polygon")
 #: Keys that an answer of a map service, or its error, has together, and no instance.
@@ -63,10 +61,9 @@ def is_tour(source: Source) -> bool:
     return _TOUR.search(source.text) is not None
 
 
-def is_gpx(source: Source) -> bool:
-    """Tell GPX, places of a GPS device, or KML, which is refused, by the root of the XML."""
-    head = source.text[:_TOP]
-    return head.lstrip()[:1] == "<" and re.search(r"<(\w+:)?(gpx|kml)\b", head) is not None
+def is_xml(source: Source) -> bool:
+    """Tell XML, of which GPX is read, by its first character."""
+    return source.text.lstrip()[:1] == "<"
 
 
 def is_geojson(value: Any) -> bool:
@@ -88,7 +85,7 @@ def _first(value: Any) -> dict[str, Any]:
 FORMATS = (
     FileFormat("tsplib", (".tsp",), is_tsplib, deferred(_TSPLIB, "read"), deferred(_TSPLIB, "write")),
     FileFormat("labelled", (), is_labelled, deferred(_LABELLED, "read")),
-    FileFormat("gpx", (".gpx", ".kml"), is_gpx, deferred(_PLACES, "read_gpx")),
+    FileFormat("gpx", (".gpx", ".kml"), is_xml, deferred(_PLACES, "read_gpx")),
 )
 
 JSON_FORMS = ((is_service, deferred(_SERVICES, "read")), (is_geojson, deferred(_PLACES, "read_geojson")))
@@ -96,7 +93,7 @@ JSON_FORMS = ((is_service, deferred(_SERVICES, "read")), (is_geojson, deferred(_
 
 def _on_maps(name: str) -> FileFormat:
     read, write, check = (deferred(_PLACES, part) for part in ("read_tour", f"write_{name}", "degrees"))
-    return FileFormat(name, (f".{name}",), is_gpx, read, write, check)
+    return FileFormat(name, (f".{name}",), is_xml, read, write, check)
 
 
 SOLUTION_FORMATS = (

@@ -73,14 +73,14 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _record(rows: list[dict[str, Any]], record: Record) -> Record:
-    """Add places to a record, with names where all have one."""
+    """Add places to a record, with names; those of places without are their numbers."""
     if len(rows) < 2:
         raise record.source.error(f"expected several points, got {len(rows)}")
     words = vocabulary(find_problem("tsp"))
     named = [squeezed(word) for word in ("name", "title", *words.spelt["names"], "id")]
     forms = [{squeezed(word): x for word, x in row.items() if x not in (None, "")} for row in rows]
-    name = next((word for word in named if all(word in form for form in forms)), None)
-    data = {"names": [form[name] for form in forms]} if name else {}
+    name = next((word for word in named if any(word in form for form in forms)), "")
+    data = {"names": [form.get(name, i) for i, form in enumerate(forms, start=1)]} if name else {}
     data |= {**record.data, **{axis: [row[axis] for row in rows] for axis in ("lat", "lon")}}
     known = {*named, "lat", "lon"}
     others = sorted({word for row in rows for word in row if squeezed(word) not in known})
@@ -102,8 +102,8 @@ def read_gpx(source: Source) -> list[Record]:
         root = ElementTree.fromstring(source.text)
     except ElementTree.ParseError as error:
         raise source.error(f"not well-formed XML: {error}", error.position[0]) from None
-    if root.tag.endswith("kml"):
-        raise source.other("is KML, which is not read: export the places as GPX, GeoJSON or CSV")
+    if (form := root.tag.rpartition("}")[2]) != "gpx":
+        raise source.other(f"is {form.upper()}, which is not read: export places as GPX, GeoJSON or CSV")
     points = {
         kind: root.findall(f".//{{*}}{kind}") for kind in _OF_GPX if not source.reading.leaves_out(kind)
     }

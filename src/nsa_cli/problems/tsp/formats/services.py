@@ -8,7 +8,7 @@ Valhalla either within ``sources_to_targets``. Of several tables the user says w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nsa_cli.core.errors import shown
@@ -53,10 +53,13 @@ def _record(value: Any, source: Source, line_of: Callable[..., int | None]) -> R
     counted, *others = tables
     key = next((key for key in (*_ROWS, counted) if key in answer), 0)
     if others:
-        message = f"{key} has {' and '.join(tables)}, which make different tours; leave out all but one"
+        where = f" in {key}" if key in _ROWS else ""
+        message = (
+            f"expected lengths of one kind{where}, got {' and '.join(tables)}, which make different tours"
+        )
         raise source.error(message, line_of(key), use={"ignore": ",".join(others)})
     rows = tables[counted]
-    origins, targets = ([x for word in words for x in answer.get(word) or ()] for words in (_FROM, _TO))
+    origins, targets = (_places(answer, words) for words in (_FROM, _TO))
     places, spots = origins or targets, [*map(_spot, origins or targets)]
     if len(rows) != len(rows[0]) or (targets and spots != [*map(_spot, targets)]):
         message = f"a tour needs the same sources and destinations, got {len(rows)} and {len(rows[0])}"
@@ -68,6 +71,12 @@ def _record(value: Any, source: Source, line_of: Callable[..., int | None]) -> R
     if places and all(isinstance(spot, list) and len(spot) == 2 for spot in spots):
         data |= {"lon": [lon for lon, _ in spots], "lat": [lat for _, lat in spots]}
     return Record(data, source, lambda word, i: line_of(key, i) if word == "matrix" else line_of(word))
+
+
+def _places(answer: Mapping[str, Any], words: Sequence[str]) -> list[Any]:
+    """List the places of an answer, which old ones of Valhalla have in a list of their own."""
+    found: list[Any] = next((answer[word] for word in words if answer.get(word)), [])
+    return found[0] if found and isinstance(found[0], list) else found
 
 
 def _spot(place: Any) -> Any:
