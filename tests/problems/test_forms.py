@@ -178,7 +178,8 @@ REFUSED = {
     '{"lat": [1, 2], "lon": [1, 2], "metric": "EUC_2D"}': "EUC_2D measures x and y, got lat and lon",
     '{"wieghts": [1, 2]}': "cannot tell the problem .* nearest word to 'wieghts' is 'weights'",
     '{"items": [{"value": 1, "wieght": 2}]}': "nearest word to 'wieght' is 'weights'",
-    '[{"x": 1, "y": 2},\n{"x": 1, "y": 2, "demand": 3}]': "f:2: 'demand' is not understood",
+    '[{"x": 1, "y": 2},\n{"x": 1, "y": 2, "demand": 3}]': "f:2: 'demand' is not understood, .*; PyVRP",
+    '{"distances": [0, 4, 5, 4, 0, 3, 5, 3, 0]}': "distances: expected rows .* list of 9; 3 rows of 3",
     "[[1, 2], [3, 4]]": "cannot tell the problem",
 }
 

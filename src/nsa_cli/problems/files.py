@@ -192,7 +192,7 @@ def read_records(source: Source, problem: Problem[Any] | None = None) -> list[Re
     InputError
         If it is none of these, or not what the user says of its form.
     """
-    if problem is not None and not problem.built_in and not json_text.looks_like_json(source):
+    if problem is not None and not problem.built_in and not re.match(r"\s*\[?\s*\{", source.text):
         keys = ", ".join(key for keys in problem.record_keys for key in keys)
         got = shown(source.text.lstrip()[:60]) if source.arrays is None else "arrays"
         raise source.other(f"{problem.name} is read from JSON with the keys {keys}, got {got}")

@@ -159,16 +159,16 @@ def _doubtful_zeros(lengths: NDArray[Any]) -> list[str]:
     """Ask whether zeros mean that there is no edge, where they are unlikely to be lengths.
 
     They are a quarter of all entries, or two cities at no distance are unlike: their distances to a third one
-    differ by more than half the mean. Rows and columns of zeros alone do not count: such a city makes a path
-    of a round trip. Places that are near, or the same, are alike.
+    differ by more than half the mean (and 1, by which whole lengths of near places may). Rows and columns of
+    zeros alone do not count: such a city makes a path of a round trip.
     """
     zero = lengths == 0
     zero &= ~(zero.all(axis=1)[:, None] | zero.all(axis=0) | np.eye(len(lengths), dtype=bool))
     if not (count := np.count_nonzero(zero)):
         return []
     these, those = (cities[:_LOOKED_AT] for cities in np.nonzero(zero))
-    unlike = np.abs(lengths[these] - lengths[those]).max() > np.abs(lengths[lengths != 0]).mean() / 2
-    if not unlike and 4 * count < zero.size - len(zero):
+    apart = np.abs(lengths[these] - lengths[those]).max() - (lengths.dtype == np.int64)
+    if apart <= np.abs(lengths[lengths != 0]).mean() / 2 and 4 * count < zero.size - len(zero):
         return []
     note = f"matrix: {count} of {zero.size - len(zero)} lengths between different cities are 0"
     return [f"{note}; if 0 says that there is no edge, set no_edge to 0, and if it is a length to none"]
