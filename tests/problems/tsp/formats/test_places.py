@@ -167,9 +167,9 @@ def test_places_of_a_matrix_are_for_maps() -> None:
     assert geojson.check
     matrix = TSP.from_record({"matrix": [[0, 1], [1, 0]], "lat": [1, 2], "lon": [3, 4]})
     assert matrix.objective(matrix.from_ids([1, 2])) == 2
-    assert geojson.check(matrix).tolist() == [[1, 3], [2, 4]]
+    assert geojson.check(matrix) == [(3, 1), (4, 2)]
     minutes = TSP.from_record({"coords": [[48.30, -2.15], [0, 0]], "edge_weight_type": "GEO"})
-    assert geojson.check(minutes)[0] == pytest.approx([48.5, -2.25])
+    assert geojson.check(minutes)[0] == pytest.approx((-2.25, 48.5))
     with pytest.raises(UsageError, match="hold latitude and longitude, which these cities lack"):
         geojson.check(TSP.from_record({"coords": [[0, 1], [1, 0]]}))
     with pytest.raises(InputError, match="expected 2 places, got 1"):

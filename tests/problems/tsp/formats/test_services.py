@@ -21,6 +21,7 @@ SECONDS = [[0, 60.5, None], [61, 0, 50], [90, 52, 0]]
 NAMES, SPOTS = ["Kirchgasse", "Markt", "Hafen"], [[8.6, 49.4], [8.7, 49.3], [8.8, 49.2]]
 
 ENDS = [{"name": name, "location": spot, "hint": "x"} for name, spot in zip(NAMES, SPOTS, strict=True)]
+NAMELESS = [{**place, "name": ""} for place in ENDS]
 OSRM = {"code": "Ok", "durations": SECONDS, "sources": ENDS, "destinations": ENDS}
 BOTH = {**OSRM, "distances": METRES}
 ORS = {"distances": METRES, "sources": ENDS, "destinations": ENDS, "metadata": {"query": {}}}
@@ -85,7 +86,7 @@ def record_of(answer: Any, *ignore: str) -> dict[str, Any]:
         *((VALHALLA, ("time",), METRES, "places"), (TABLES, (), SECONDS, "places")),
         ({**VALHALLA, "sources": [PLACES], "targets": [PLACES]}, ("distance",), SECONDS, "places"),
         (HOPPER, ("times", "weights"), METRES, ""),
-        ({**OSRM, "sources": [{**x, "name": ""} for x in ENDS]}, (), SECONDS, "places"),
+        ({**OSRM, **dict.fromkeys(("sources", "destinations"), NAMELESS)}, (), SECONDS, "places"),
         ({"code": "Ok", "durations": SECONDS, "sources": [{"name": "a"}] * 3}, (), SECONDS, ""),
     ],
 )
@@ -122,15 +123,15 @@ def changed(answer: Any, *path: Any, to: Any) -> Any:
     return answer
 
 
-ONE_KIND = "expected lengths of one kind"
+ONE_KIND = "make different tours: expected one kind of lengths"
 UNKNOWN = "is no answer of a map service as I know them"
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (BOTH, rf"f.json:\d+: {ONE_KIND}, got distances and durations, .*; use ignore='durations'"),
-        (GOOGLE, rf"{ONE_KIND} in rows, got distance and duration, .*; use ignore='duration'"),
+        (BOTH, rf"f.json:\d+: distances and durations {ONE_KIND}; use ignore='durations'"),
+        (GOOGLE, f"distance and duration in rows {ONE_KIND}; use ignore='duration'"),
         ({"code": "InvalidQuery", "message": "Query malformed"}, "a map service: 'InvalidQuery: Query"),
         (changed(OSRM, "code", to="NoTable"), "error of a map service: 'NoTable"),
         ({"error": {"code": 6010, "message": "no"}, "info": {}}, "error of a map service: '6010: no'"),

@@ -13,9 +13,6 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.record import Record, Source, locator
@@ -104,16 +101,14 @@ def read_gpx(source: Source) -> list[Record]:
         raise source.error(f"not well-formed XML: {error}", error.position[0]) from None
     if (form := root.tag.rpartition("}")[2]) != "gpx":
         raise source.other(f"is {form.upper()}, which is not read: export places as GPX, GeoJSON or CSV")
-    points = {
-        kind: root.findall(f".//{{*}}{kind}") for kind in _OF_GPX if not source.reading.leaves_out(kind)
-    }
-    kind, *others = [kind for kind in points if points[kind]] or ["wpt"]
+    there = [kind for kind in _OF_GPX if not source.reading.leaves_out(kind)]
+    kind, *others = [kind for kind in there if root.find(f".//{{*}}{kind}") is not None] or ["wpt"]
     if (several := len(root.findall(f".//{{*}}{_OF_GPX[kind]}"))) > 1:
         raise source.error(f"expected wpt, or {kind} of one {_OF_GPX[kind]}, got {several} {_OF_GPX[kind]}")
     rows: list[dict[str, Any]] = [
         {"name": point.findtext("{*}name", "").strip()}
         | {axis: read_number(point.get(axis, "").strip()) for axis in ("lat", "lon")}
-        for point in points.get(kind, ())
+        for point in root.findall(f".//{{*}}{kind}")
     ]
     if kind != "wpt" and rows[0] == rows[-1]:
         rows.pop()  # a round trip ends where it begins
@@ -135,25 +130,25 @@ def read_tour(source: Source) -> list[Any]:
     return list(record.data["names"])
 
 
-def degrees(instance: TspInstance) -> NDArray[np.float64]:
-    """Give latitude and longitude of the cities as maps want them, float64[N, 2].
+def degrees(instance: TspInstance) -> list[tuple[float, float]]:
+    """Give longitude and latitude of the cities, within 180 and 90 degrees.
 
     Raises
     ------
     UsageError
         If they have none.
     """
-    if (found := instance.degrees) is None:
+    if (places := instance.degrees) is None:
         message = "GeoJSON and GPX hold latitude and longitude, which these cities lack; write json or csv"
         raise UsageError(message, option="format")
-    turns = np.round(found[:, 1] / 360) * (abs(found[:, 1]) > 180)
-    return found - 360 * np.stack([np.zeros_like(turns), turns], 1)
+    return [(x if abs(x) <= 180 else x - 360 * round(x / 360), y) for y, x in places.tolist()]
 
 
 def _stops(instance: TspInstance, solution: Solution) -> list[tuple[Any, float, float]]:
     """Give names, longitudes and latitudes in the order of a tour; a closed one ends where it begins."""
-    order = solution if instance.route.open else np.append(solution, solution[0])
-    return list(zip(instance.to_ids(order), *degrees(instance)[order].T[::-1].tolist(), strict=True))
+    spots, names = degrees(instance), instance.to_ids(solution)
+    stops = [(name, *spots[city]) for name, city in zip(names, solution.tolist(), strict=True)]
+    return stops if instance.route.open else [*stops, stops[0]]
 
 
 def write_geojson(instance: TspInstance, solution: Solution) -> str:
@@ -188,6 +183,6 @@ def write_gpx(instance: TspInstance, solution: Solution) -> str:
     lines = ['<gpx version="1.1" creator="nsa" xmlns="http://www.topografix.com/GPX/1/1">', "<rte>"]
     lines += [f"<name>{escape(instance.name, quote=False)}</name>"] if instance.name else []
     for name, *spot in _stops(instance, solution):
-        lon, lat = (np.format_float_positional(np.float64(x), trim="-") for x in spot)
+        lon, lat = (f"{x:.9f}".rstrip("0").rstrip(".") for x in spot)
         lines.append(f'<rtept lat="{lat}" lon="{lon}"><name>{escape(str(name), quote=False)}</name></rtept>')
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *lines, "</rte>", "</gpx>", ""])

@@ -54,36 +54,29 @@ def _record(value: Any, source: Source, line_of: Callable[..., int | None]) -> R
     key = next((key for key in (*_ROWS, counted) if key in answer), 0)
     if others:
         where = f" in {key}" if key in _ROWS else ""
-        message = (
-            f"expected lengths of one kind{where}, got {' and '.join(tables)}, which make different tours"
-        )
+        message = f"{' and '.join(tables)}{where} make different tours: expected one kind of lengths"
         raise source.error(message, line_of(key), use={"ignore": ",".join(others)})
     rows = tables[counted]
     origins, targets = (_places(answer, words) for words in (_FROM, _TO))
-    places, spots = origins or targets, [*map(_spot, origins or targets)]
-    if len(rows) != len(rows[0]) or (targets and spots != [*map(_spot, targets)]):
+    if len(rows) != len(rows[0]) or (origins and targets and origins != targets):
         message = f"a tour needs the same sources and destinations, got {len(rows)} and {len(rows[0])}"
         raise source.error(f"{message}{' others' if len(rows) == len(rows[0]) else ''}", line_of(key))
     data = {"matrix": rows, **{word: x for word, x in answer.items() if word not in _WORDS}}
-    names = [x.get("name") if isinstance(x, dict) else x for x in places]
-    if places and all(names) and len(set(names)) == len(names):
+    names, lon, lat = ([place[part] for place in origins or targets] for part in range(3))
+    if 0 < len(names) == len(set(filter(None, names))):
         data.setdefault("names", names)
-    if places and all(isinstance(spot, list) and len(spot) == 2 for spot in spots):
-        data |= {"lon": [lon for lon, _ in spots], "lat": [lat for _, lat in spots]}
+    if lon and None not in (*lon, *lat):
+        data |= {"lon": lon, "lat": lat}
     return Record(data, source, lambda word, i: line_of(key, i) if word == "matrix" else line_of(word))
 
 
-def _places(answer: Mapping[str, Any], words: Sequence[str]) -> list[Any]:
-    """List the places of an answer, which old ones of Valhalla have in a list of their own."""
+def _places(answer: Mapping[str, Any], words: Sequence[str]) -> list[tuple[Any, Any, Any]]:
+    """List the names, or addresses, of an answer's places, with longitudes and latitudes; None for none."""
     found: list[Any] = next((answer[word] for word in words if answer.get(word)), [])
-    return found[0] if found and isinstance(found[0], list) else found
-
-
-def _spot(place: Any) -> Any:
-    """Give longitude and latitude of a place, or its address."""
-    if not isinstance(place, dict):
-        return place
-    return place.get("location") or [place[axis] for axis in ("lon", "lat") if axis in place]
+    found = found[0] if found and isinstance(found[0], list) else found  # as Valhalla had it
+    places = [x if isinstance(x, dict) else {"name": x} for x in found]
+    spots = (x.get("location") or (x.get("lon"), x.get("lat")) for x in places)
+    return [(x.get("name"), lon, lat) for x, (lon, lat) in zip(places, spots, strict=True)]
 
 
 def _tables(value: Any) -> dict[str, Any]:
