@@ -218,11 +218,7 @@ class LargeStep(Protocol):
         """Choose kicks, temperatures and chains for an instance."""
 
     def runs(
-        self,
-        instances: Sequence[Any],
-        x: NDArray[Any],
-        kicks: float = math.inf,
-        fast_setup: bool = False,
+        self, instances: Sequence[Any], x: NDArray[Any], kicks: float = math.inf, fast_setup: bool = False
     ) -> list[LargeStepRun]:
         """Put chains at their first solutions [B, …], one instance a chain.
 
@@ -386,11 +382,7 @@ class Problem(ABC, Generic[InstanceT]):
         """Import the problem's large-step chains, `large_step` of that module of its folder, if any."""
         return find_part(self, "large_step", "large_step")
 
-    def bound(
-        self,
-        instance: InstanceT,
-        clock: Clock | None = None,
-    ) -> Bound | None:
+    def bound(self, instance: InstanceT, clock: Clock | None = None) -> Bound | None:
         """Compute a bound on the optimum, by `bound` of the module `bound` of the problem's folder.
 
         The same instance gives the same bound, unless time runs out: effort is limited by counts.

@@ -124,7 +124,7 @@ def changed(answer: Any, *path: Any, to: Any) -> Any:
 
 
 ONE_KIND = "make different tours: expected one kind of lengths"
-UNKNOWN = "is no answer of a map service as I know them"
+UNKNOWN = "is no known answer of a map service: expected rows"
 
 
 @pytest.mark.parametrize(

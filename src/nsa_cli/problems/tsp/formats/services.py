@@ -39,7 +39,7 @@ def read(value: Any, source: Source, line_of: Callable[..., int | None]) -> Reco
         return _record(value, source, line_of)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         expected = "expected rows of lengths, or of elements, for all pairs of places"
-        raise source.error(f"is no answer of a map service as I know them: {expected}", line_of()) from None
+        raise source.error(f"is no known answer of a map service: {expected}", line_of()) from None
 
 
 def _record(value: Any, source: Source, line_of: Callable[..., int | None]) -> Record:
