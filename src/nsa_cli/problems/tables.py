@@ -102,12 +102,12 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
     for value in values:
         if isinstance(value, InputError):
             found.append(value)
-        elif record := foreign_record(value.value, source, value.line_of, problem):
-            found.append(record)
         elif isinstance(value.value, list) and value.value and not isinstance(value.value[0], dict):
             found += _lists(value, problem)
         elif _are_elements(value.value, problem):
             found.append(_spread_objects(Record({}, source), value.value, value.line_of, problem))
+        elif record := foreign_record(value.value, source, value.line_of, problem):
+            found.append(record)
         else:
             found += [spread_rows(record, problem) for record in value.records()]
     return found

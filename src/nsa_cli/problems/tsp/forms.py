@@ -34,9 +34,9 @@ _TOUR = re.compile(
 _GEOJSON = listed("FeatureCollection, Feature, GeometryCollection, MultiPoint, Point, LineString, Polygon")
 #: Keys that an answer of a map service, or its error, has together, and no instance.
 _ANSWERS = (
-    *({table, places} for table in ("durations", "distances") for places in ("destinations", "sources")),
-    *({"distances", "times"}, {"origin_addresses"}, {"originIndex"}, {"destinationIndex"}),
-    *({"sources_to_targets"}, {"code", "message"}, {"error", "info"}, {"error", "error_code"}),
+    *({"durations", "destinations"}, {"distances", "destinations"}, {"distances", "times"}),
+    *({"origin_addresses"}, {"originIndex"}, {"destinationIndex"}, {"sources_to_targets"}),
+    *({"code", "message"}, {"error", "info"}, {"error", "error_code"}),
 )
 
 

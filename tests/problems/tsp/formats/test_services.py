@@ -87,7 +87,8 @@ def record_of(answer: Any, *ignore: str) -> dict[str, Any]:
         ({**VALHALLA, "sources": [PLACES], "targets": [PLACES]}, ("distance",), SECONDS, "places"),
         (HOPPER, ("times", "weights"), METRES, ""),
         ({**OSRM, **dict.fromkeys(("sources", "destinations"), NAMELESS)}, (), SECONDS, "places"),
-        ({"code": "Ok", "durations": SECONDS, "sources": [{"name": "a"}] * 3}, (), SECONDS, ""),
+        ({"durations": SECONDS, "sources": [{"name": "a"}] * 3, "destinations": None}, (), SECONDS, ""),
+        ({"durations": SECONDS, "sources": "a survey", "code": [1, 2, 3]}, (), SECONDS, ""),
     ],
 )
 def test_answers_are_matrices(answer: Any, ignore: tuple[str, ...], lengths: list[Any], has: str) -> None:
