@@ -23,7 +23,7 @@ import nsa_cli as nsa
 from nsa_cli.bench.benchmark import Benchmark
 from nsa_cli.bench.measure import MeasuredRun
 from nsa_cli.bench.request import Request
-from nsa_cli.bench.solvers import Monitor, Solver
+from nsa_cli.bench.solvers import Solver
 from nsa_cli.bench.statistics import half_width
 from nsa_cli.bench.suites import Suite
 from nsa_cli.bench.suites import suite_of as suite_of_tasks
@@ -201,7 +201,7 @@ def measure(
     request = Request(seeds=tuple(seeds), budget=(1.0,) if timed else None)
     ready = Benchmark(request, BenchContribution(), [suite], [[*solvers]])
     with Journal(Path(f"{name}.jsonl"), "benchmark") as journal:
-        for _ in ready.run(Monitor(), journal):
+        for _ in ready.run(journal=journal):
             pass
     found: dict[tuple[str, Any], list[MeasuredRun]] = {}
     for run in scored(ready.runs):

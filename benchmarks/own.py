@@ -37,8 +37,9 @@ import numpy as np
 from common import head, mean, measure, numbers, pace, row, suite_of
 
 import nsa_cli as nsa
-from nsa_cli.bench.solvers import HeuristicSolver, Monitor, NsaSolver, PeerSolver, Solved, Solver
+from nsa_cli.bench.solvers import HeuristicSolver, NsaSolver, PeerSolver, Solved, Solver
 from nsa_cli.core.options import Steps
+from nsa_cli.pool import Stopped
 from nsa_cli.problems import find_problem
 from nsa_cli.problems.contribution import Heuristic, Peer
 
@@ -196,12 +197,12 @@ PACES: dict[tuple[str, str, int], float] = {}
 class AtPace(NsaSolver):
     """As many steps as chains make in the budget's time of the processor, set-up not counted."""
 
-    def solve(self, tasks: Sequence[nsa.Task], seed: int, monitor: Monitor) -> list[Solved]:
+    def solve(self, tasks: Sequence[nsa.Task], seed: int, stopped: Stopped = bool) -> list[Solved]:
         key = self.name, tasks[0].problem.name, tasks[0].instance.size
         if key not in PACES:
             PACES[key] = pace(tasks[0], **self.settings) or 1.0
         steps = Steps(max(int(PACES[key] / self.settings["chains"] * self.budget), 1))
-        return NsaSolver(name=self.name, settings=self.settings, budget=steps).solve(tasks, seed, monitor)
+        return NsaSolver(name=self.name, settings=self.settings, budget=steps).solve(tasks, seed, stopped)
 
 
 def heuristic(name: str, solve: Callable[[Any, Any], Any]) -> Solver:

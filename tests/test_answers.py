@@ -26,7 +26,6 @@ def _runs():
         yield problem, {}
         yield problem, {**uniform, "backend": "torch", "steps": 80, "chains": 2}
         yield problem, {**uniform, "schedule": "linear", "t_end": 0.0, "chains": 3}
-        yield problem, {**uniform, "schedule": "adaptive"}
         yield problem, {**uniform, "t_start": "auto", "t_end": "auto"}
         yield problem, {"method": "anneal", "steps": "3N", "init": "paper"}
         yield problem, {"method": "anneal", "steps": 200, "bound": True, "no_improvement": "2N"}

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 import nsa_cli as nsa
 from nsa_cli.core.record import Reading, ReadingOptions
-from nsa_cli.solver.interrupt import Interruptible
+from nsa_cli.solver.interrupt import interruptible
 from nsa_cli.solver.settings import RunOptions, SettingOptions, Settings, SolveOptions
 from nsa_cli.user import UserProblem, flip, subset
 
@@ -56,7 +56,91 @@ def test_whatever_form_data_have_the_answer_is_that_of_the_file(data, tmp_path):
     path.write_text(json.dumps({"problem": "tsp", "coords": XY.tolist()}))
     expected = nsa.solve(path, **FAST)
     result = nsa.solve(data, **FAST)
-    assert (result.objective, result.ids) == (expected.objective, expected.ids)
+    assert (result.objective, result.solution.tolist()) == (expected.objective, expected.solution.tolist())
+    assert result.ids == result.solution.tolist()
+
+
+DEGREES = {"lat": [48.0, 49, 50, 51], "lon": [8.0, 9, 8, 10]}
+PLACES = {"Customer": list("abcd"), **DEGREES}
+
+
+def frame(data, **options):
+    return pytest.importorskip("pandas").DataFrame(data, **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "ids"),
+    [
+        (lambda: frame(PLACES), list("abdc")),
+        (lambda: frame(PLACES).set_index("Customer"), list("abdc")),
+        (lambda: frame(DEGREES), [0, 1, 3, 2]),
+        (lambda: frame(DEGREES, index=[7, 5, 3, 4]), [7, 5, 4, 3]),
+        (lambda: PLACES, list("abdc")),
+        (
+            lambda: [dict(zip(PLACES, row, strict=True)) for row in zip(*PLACES.values(), strict=True)],
+            list("abdc"),
+        ),
+        (lambda: [[*PLACES], *zip(*PLACES.values(), strict=True)], list("abdc")),
+        (
+            lambda: np.array(
+                list(zip(*PLACES.values(), strict=True)),
+                dtype=[("Customer", "U9"), ("lat", float), ("lon", float)],
+            ),
+            list("abdc"),
+        ),
+    ],
+    ids=["frame", "index", "range", "numbers", "columns", "objects", "rows", "structured"],
+)
+def test_tables_are_read_as_files_are(make, ids):
+    """Degrees are degrees, and what an index or a column of text calls places are their names."""
+    data = make()
+    results = [nsa.solve(data, seed=1)] + ([] if isinstance(data, dict | list) else [nsa.tsp(data, seed=1)])
+    for result in results:
+        assert result.objective == pytest.approx(769.284, abs=0.001)
+        assert (result.ids, result.solution.tolist()) == (ids, [0, 1, 3, 2])
+
+
+def test_a_frame_of_items_and_a_frame_of_distances():
+    items = frame({"sku": ["x", "y", "z"], "weight": [1, 2, 3.5], "value": [3, 4, 5]})
+    assert nsa.solve(items, data={"capacity": 4}, seed=1).ids == ["x", "y"]
+    lengths = [[0, 1, 2, 9], [1, 0, 3, 4], [2, 3, 0, 5], [9, 4, 5, 0]]
+    square = frame(lengths, index=list("abcd"), columns=list("abcd"))
+    assert nsa.solve(square, seed=1).ids == list("abdc")
+    assert nsa.tsp(matrix=square, seed=1).ids == list("abdc")
+
+
+def test_a_result_is_a_frame():
+    table = nsa.tsp(frame(PLACES), depot="c", seed=1).to_dataframe()
+    assert table["id"].tolist() == list("cabd")
+    assert table["length_to_next"].sum() == pytest.approx(769.284, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: nsa.solve(frame(PLACES).assign(demand=[1, 2, 3, 4])),
+            r"data:1: 'demand' .* ignore='demand'",
+        ),
+        (lambda: nsa.solve(frame(PLACES).set_index(["lat", "lon"])), r"several levels; use reset_index\(\)"),
+        (lambda: nsa.solve(frame({"x": ["a", 1], "y": [2, 3]})), "data:1: x: expected a number, got 'a'"),
+        (lambda: nsa.tsp(frame({"x": [1, None], "y": [2, 3]})), "data:2: x: .*got an empty cell"),
+        (lambda: nsa.solve(frame([[1, 2]], columns=["x", "x"])), "two columns have one name"),
+        (lambda: nsa.tsp(np.ones((5, 5))), "a square of 5 x 5; if these are distances, give them as matrix"),
+        (
+            lambda: nsa.tsp(networkx().path_graph(4)),
+            r"got a graph; give nx.to_numpy_array\(G, nonedge=math.inf",
+        ),
+        (lambda: nsa.solve(networkx().path_graph(4)), r"data: expected an array, got a graph"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_a_line(call, message):
+    with pytest.raises(nsa.NsaError, match=message):
+        call()
+
+
+def networkx():
+    return pytest.importorskip("networkx")
 
 
 def test_keys_beside_data_and_files(tmp_path):
@@ -284,7 +368,7 @@ SACK, BINS = {"values": [1, 2], "weights": [1, 2], "capacity": 2}, {"sizes": [3,
     ("data", "init", "message"),
     [
         (XY, [0, 1], "the tour has 2 cities, expected 25"),
-        (XY, np.zeros(25), "city 2 is not in the tour"),
+        (XY, np.zeros(25), "city 1 is not in the tour"),
         (XY, np.arange(25) + 0.5, "element 1: expected a position from 0 to 24, got 0.5"),
         (XY, [*range(24), 99], "element 25: expected a position from 0 to 24, got 99"),
         (XY, [[0, 1], [2]], "expected an array of numbers"),
@@ -379,9 +463,9 @@ def test_ctrl_c_gives_the_best_so_far(handler):
 
 def test_a_second_ctrl_c_is_pythons(handler):
     """Whatever the search is doing."""
-    with Interruptible() as interruptible:
+    with interruptible() as asked:
         interrupt()
-        assert interruptible.asked
+        assert asked()
         with pytest.raises(KeyboardInterrupt):
             interrupt()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -225,9 +225,7 @@ RESULTS = {
     "path": lambda: nsa.tsp(matrix=LENGTHS, from_city=0, to_city=2, fixed_edges=[(1, 3)], seed=1),
     "annealed": lambda: nsa.tsp([[0, 0], [0, 4], [3, 4], [3, 0], [1, 1]], steps=100, seed=1),
     "torch": lambda: nsa.knapsack([3, 2, 1], [1, 1, 1], 2, backend="torch", steps=20, bound=False, seed=1),
-    "adaptive": lambda: nsa.bin_packing(
-        [1, 2, 3] * 5, 4, steps=300, schedule="adaptive", bound=False, seed=1
-    ),
+    "linear": lambda: nsa.bin_packing([1, 2, 3] * 5, 4, steps=300, schedule="linear", bound=False, seed=1),
     "optimal": lambda: nsa.knapsack([3, 2, 1], [1, 1, 1], 2, best_known=5),
     "timed": lambda: nsa.rosenbrock(dim=3, time_limit=0.2, seed=1),
     "target": lambda: nsa.rosenbrock(target=100, seed=1),

@@ -60,7 +60,7 @@ SAME = [
     "solve examples/capitals.tsp --seed 1 --steps 300 --policy tsp-ppo-best",
     "solve examples/capitals.csv --seed 1 --steps 300 --neighbourhood nearest:10",
     "solve examples/cutting.json --seed 1 --steps 300 --t-start auto --t-end auto",
-    "solve examples/capitals.csv --seed 1 --steps 300 --schedule adaptive --device auto",
+    "solve examples/capitals.csv --seed 1 --steps 300 --schedule linear --device auto",
     "generate knapsack --size 50 --paper --count 2",
     "generate bin --size 50 --paper --count 2 --format jsonl",
     "generate tsp --size 20 --paper --count 2",

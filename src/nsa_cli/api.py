@@ -28,6 +28,7 @@ from nsa_cli.core.options import parse_count, parse_seed
 from nsa_cli.core.problem import Problem, Task
 from nsa_cli.core.record import Reading, ReadingOptions, Record, Source
 from nsa_cli.io.arrays import plain_data
+from nsa_cli.io.frames import frame_of
 from nsa_cli.io.source import read_source
 from nsa_cli.problems import builtin_names, find_problem
 from nsa_cli.problems.files import (
@@ -42,7 +43,7 @@ from nsa_cli.problems.files import (
 from nsa_cli.problems.files import read_each as read_each_record
 from nsa_cli.report.progress import RunLive
 from nsa_cli.report.result import Result
-from nsa_cli.solver.interrupt import Interruptible
+from nsa_cli.solver.interrupt import interruptible
 from nsa_cli.solver.settings import RunOptions, Settings, SolveOptions, with_options
 
 __all__ = [
@@ -134,7 +135,9 @@ def read_each(
             continue
         seconds = (time.monotonic() - begin) / max(len(found), 1)
         tasks += [
-            x if isinstance(x, Unread) else Task(x.problem, x.instance, seconds, file=path, notes=x.remarks)
+            x
+            if isinstance(x, Unread)
+            else Task(x.problem, x.instance, seconds, file=path, notes=x.remarks, words=x.words)
             for x in found
         ]
     problems = {id(task.problem): task.problem for task in tasks if isinstance(task, Task)}
@@ -234,8 +237,8 @@ def solve_many(instances: Sequence[Given], **options: Unpack[RunOptions]) -> lis
         raise UsageError(f"expected a function, got {shown(on_progress)}", option="on_progress")
     given["init"] = _first_solution(given.get("init"), tasks)
     settings = Settings(**given)
-    with _shown(tasks, settings, progress, on_progress) as show, Interruptible() as interruptible:
-        return solve_all(tasks, settings, asked=lambda: interruptible.asked, on_progress=show)
+    with _shown(tasks, settings, progress, on_progress) as show, interruptible() as asked:
+        return solve_all(tasks, settings, asked=asked, on_progress=show)
 
 
 def solve_keys(keys: Mapping[str, Any], elements: Sequence[str], options: RunOptions) -> Result:
@@ -249,13 +252,14 @@ def solve_keys(keys: Mapping[str, Any], elements: Sequence[str], options: RunOpt
         Keys of which the first that is given has a row an element.
     options : RunOptions
     """
-    given = {key: plain_data(value, key) for key, value in keys.items() if value is not None}
-    counted = next((key for key in elements if key in given), None)
-    rows = None if counted is None else given[counted]
-    if rows == []:
+    given = {key: value for key, value in keys.items() if value is not None}
+    counted = next((key for key in elements if key in given), "")
+    if (frame := frame_of(given.get(counted), counted)) is not None:
+        others = {key: value for key, value in given.items() if key not in (counted, "problem")}
+        return solve(frame, given["problem"], data=others, **options)
+    given = {key: plain_data(value, key) for key, value in given.items()}
+    if given.get(counted) == []:
         raise DataError(f"{counted}: expected at least one element, got none", counted)
-    if isinstance(rows, list) and not given.keys() & {"names", "copies"}:
-        given["ids"] = list(range(len(rows)))
     return solve(given, **options)
 
 
@@ -306,7 +310,8 @@ def _task(
         what, help_ = str(given), "solve_many takes those of read"
     else:
         owner = None if problem is None else find_problem(problem)
-        records = data_records(plain_data(given, where or "data"), owner, _reading(reading), where)
+        plain = frame_of(given, where or "data") or plain_data(given, where or "data")
+        records = data_records(plain, owner, _reading(reading), where)
         tasks = _tasks(read_each_record(records, owner, keys))
         check_settings([task.problem for task in tasks], keys or {})
         what, help_ = where or "data", "solve each"

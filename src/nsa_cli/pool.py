@@ -287,13 +287,10 @@ def _in_processes(jobs: int) -> Iterator[Crew]:
             return made.enter_context(_Process(1, context, _begin, (asked,)))
 
         try:
-            yield Crew([make() for _ in range(jobs)], _in_process, make, lambda: _ask(asked, _STOP))
+            stop = partial(setattr, asked, "value", _STOP)
+            yield Crew([make() for _ in range(jobs)], _in_process, make, stop)
         finally:
-            _ask(asked, _LEAVE)
-
-
-def _ask(asked: Any, what: int) -> None:
-    asked.value = what
+            asked.value = _LEAVE
 
 
 class _Process(ProcessPoolExecutor):

@@ -193,24 +193,6 @@ def test_uniform_chains_are_the_same_for_thousands_of_steps(name: str, size: int
     assert (chains.state.accepted == state.accepted.numpy()).all()
 
 
-@pytest.mark.parametrize(("name", "feature_set"), marked([c for c in CASES if c[1] != "uniform"]))
-def test_learnt_chains_stay_together_for_hundreds_of_steps(name: str, feature_set: str) -> None:
-    pair = Pair(name, feature_set, 33, rows=16)
-    temperatures = np.geomspace(0.5, 0.01, 250)
-    keys = torch.from_numpy(pair.keys)
-    reference = engine.TorchChains(pair.operations, pair.batch, pair.policy, pair.x, keys)
-    reference.advance(temperatures)
-    state = reference.state
-    chains = pair.chains(pair.start())
-    chains.advance(temperatures)
-    assert _same(chains.state.x, state.x.numpy()).mean() >= 0.8  # the rest met a near tie
-    assert np.allclose(
-        chains.state.best_energy,
-        pair.operations.cost(pair.batch, torch.from_numpy(chains.state.best)),
-        rtol=1e-9,
-    )
-
-
 @pytest.mark.parametrize(("name", "feature_set"), marked(CASES))
 def test_threads_chunks_and_batch_mates_change_nothing(name: str, feature_set: str) -> None:
     pair = Pair(name, feature_set, 21, rows=11)

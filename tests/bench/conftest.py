@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 
 import pytest
 
 from nsa_cli.bench.benchmark import prepare
 from nsa_cli.bench.request import Request
-from nsa_cli.bench.solvers import Monitor
 from nsa_cli.cli.main import exit_code
 
 
@@ -23,21 +23,22 @@ def _at_the_root(monkeypatch):
 def measured():
     """Run a small benchmark by steps; give it, with what it has found."""
 
-    def run(problem, size, *, monitor=None, **wanted):
+    def run(problem, size, **wanted):
         wanted = {"policies": (), "steps": (1,), "count": 3, **wanted}
         ready = prepare(Request(what=(problem,), sizes=(size,), **wanted))
-        assert all(step is None for step in ready.run(monitor or Monitor()))
+        assert all(step is None for step in ready.run())
         return ready
 
     return run
 
 
 @pytest.fixture
-def command(capsys):
+def command(capsys, monkeypatch):
     """Run `nsa benchmark` in this process: exit code, stdout, stderr."""
 
     def run(*arguments):
-        code = exit_code(["benchmark", *map(str, arguments)])
+        monkeypatch.setattr(sys, "argv", ["nsa", "benchmark", *map(str, arguments)])
+        code = exit_code(sys.argv[1:])
         return code, *capsys.readouterr()
 
     return run

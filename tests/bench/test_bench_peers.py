@@ -1,17 +1,15 @@
 """Peers, where they are installed."""
 
 import os
-import sys
 
 import numpy as np
 import pytest
 
 import nsa_cli as nsa
 from nsa_cli.bench.measure import Portion, measure
-from nsa_cli.bench.solvers import Monitor, PeerSolver
+from nsa_cli.bench.solvers import PeerSolver
 from nsa_cli.bench.suites import find_contribution, suite_of_size
 from nsa_cli.cli.main import exit_code
-from nsa_cli.core.errors import NsaError
 from nsa_cli.problems import builtin_names
 from nsa_cli.problems.contribution import Peer
 from nsa_cli.problems.knapsack.bench import integer_values
@@ -34,13 +32,10 @@ def installed(problem, name):
     return PEERS[problem, name]
 
 
-def solved(peer, problem, size):
-    """Measure a peer on one instance of the paper's; give the instance, and the run."""
-    suite = suite_of_size(nsa.find_problem(problem), size, 1)
-    if not isinstance(peer, Peer):
-        peer = Peer(peer, "", "")
-    portion = Portion(suite, (PeerSolver(name="it", peer=peer, budget=1.0),), (0,), 1, timed=False)
-    return suite.tasks[0].instance, measure(portion, Monitor())["runs"][0]
+def measured(solve):
+    """Measure a peer on one instance of bin packing."""
+    suite = suite_of_size(nsa.find_problem("bin"), 50, 1)
+    measure(Portion(suite, (PeerSolver(name="it", peer=Peer(solve, "", ""), budget=1.0),), 1, timed=False))
 
 
 @pytest.mark.parametrize(("problem", "name"), PEERS)
@@ -76,55 +71,6 @@ def test_a_peer_is_a_row_and_says_nothing(capfd):
     assert any(line.split()[1:3] == ["highs", "1s"] for line in out.splitlines())
 
 
-#: Stands in for Concorde and LKH: reads what they would, and writes cities from the last to the first.
-PROGRAM = """#!{python}
-import re, sys
-from pathlib import Path
-lines = Path("in.par").read_text().splitlines() if len(sys.argv) == 2 else []
-parameters = dict(line.split(" = ") for line in lines)
-text = Path(parameters.get("PROBLEM_FILE", sys.argv[-1])).read_text()
-count = int(re.search(r"DIMENSION : (\\d+)", text)[1])
-weights = text.split("EDGE_WEIGHT_SECTION")[1].split()[:-1]
-assert len(weights) == count * count and "FULL_MATRIX" in text
-sum(range(3_000_000))
-print("banner")
-if parameters:
-    lines = ["NAME: it", "TOUR_SECTION", *map(str, range(count, 0, -1)), "-1", "EOF"]
-    Path(parameters["OUTPUT_TOUR_FILE"]).write_text("\\n".join(lines))
-elif {works}:
-    out = sys.argv[sys.argv.index("-o") + 1]
-    Path(out).write_text(" ".join(map(str, [count, *range(count - 1, -1, -1)])))
-"""
-
-
-def put_program(folder, name, monkeypatch, works=True):
-    """Put a program on the path, alone."""
-    (folder / name).write_text(PROGRAM.format(python=sys.executable, works=works))
-    (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder))
-
-
-@pytest.mark.parametrize(("name", "program"), [("lkh", "LKH"), ("concorde", "concorde")])
-def test_programs_are_started_where_a_user_has_them(name, program, tmp_path, monkeypatch, capfd):
-    """They get the instance as a TSPLIB file; their words go nowhere, their processor time counts."""
-    put_program(tmp_path, program, monkeypatch)
-    instance, run = solved(PEERS["tsp", name], "tsp", 20)
-    assert run["objective"] == instance.objective(np.arange(19, -1, -1))
-    assert run["cpu_seconds"] > 0.02
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_program_that_is_missing_or_gives_up_is_one_line(tmp_path, monkeypatch, capfd):
-    """Before anything runs in the one case, by its name in the other."""
-    few = ["benchmark", "tsp", "--sizes", "20", "--count", "1", "--policies", "none", "--device", "cpu"]
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert exit_code([*few, "--against", "concorde"]) == 2
-    assert "there is no program concorde on the path" in capfd.readouterr().err
-    put_program(tmp_path, "concorde", monkeypatch, works=False)
-    with pytest.raises(NsaError, match="concorde ended without a tour"):
-        solved(PEERS["tsp", "concorde"], "tsp", 20)
-
-
 def test_what_libraries_print_goes_nowhere(capfd):
     """Even if they know nothing of Python's stdout; before and after, it is open."""
 
@@ -133,15 +79,9 @@ def test_what_libraries_print_goes_nowhere(capfd):
         return np.arange(instance.size)
 
     print("before")
-    solved(chatty, "bin", 50)
+    measured(chatty)
     print("after")
     assert capfd.readouterr().out == "before\nafter\n"
-
-
-def test_an_infeasible_answer_is_named():
-    """Whatever a solver says, its solution is checked."""
-    with pytest.raises(NsaError, match=r"it returned an infeasible solution of bin50-1: bin 1 "):
-        solved(lambda instance, _: np.zeros(instance.size, dtype=int), "bin", 50)
 
 
 def test_values_are_scaled_to_integers():

@@ -10,7 +10,7 @@ from nsa_cli.bench import measure as measure_module
 from nsa_cli.bench.benchmark import processor_share
 from nsa_cli.bench.measure import MeasuredRun, measure, runs_from, units_of
 from nsa_cli.bench.request import Request
-from nsa_cli.bench.solvers import Monitor, Solved, Solver, Stopped, choose_solvers, format_budget
+from nsa_cli.bench.solvers import Solved, Solver, choose_solvers, format_budget
 from nsa_cli.bench.suites import find_contribution, read_references, suite_of_size
 from nsa_cli.bench.summary import summarise
 from nsa_cli.core.errors import NsaError
@@ -25,7 +25,7 @@ class Packs(Solver):
     counts: tuple[int, ...] = (0, 0)
     seen: list = field(default_factory=list)
 
-    def solve(self, tasks, seed, monitor):
+    def solve(self, tasks, seed, stopped=bool):
         self.seen.append((tasks[0].instance, self.budget))
         taken = np.zeros(tasks[0].instance.size, dtype=bool)
         taken[: self.counts[tasks[0].stream]] = True
@@ -42,10 +42,10 @@ def knapsacks():
     return suite_of_size(nsa.find_problem("knapsack"), 50, 2)
 
 
-def by_seconds(solvers, seeds=(1,), monitor=None):
+def by_seconds(solvers, seeds=(1,), stopped=bool):
     """Give the runs of one instance after the other."""
     for unit in units_of(knapsacks(), solvers, seeds, timed=True):
-        yield runs_from(measure(unit.payload, monitor or Monitor()), unit.payload)
+        yield runs_from(measure(unit.payload, stopped), unit.payload)
 
 
 def measured(*solvers, seeds=(1,)):
@@ -59,7 +59,7 @@ def test_rows_are_means_over_instances_and_differences_on_the_same_ones():
         solvers.append(Packs(name="nsa-solve", counts=(2, 1), budget=budget))
         solvers.append(Packs(name="other", counts=(1, 2), budget=budget))
     runs = measured(*solvers)
-    turns = [(run.solver.name, run.solver.budget) for run in runs if run.place == 1]
+    turns = [(run.solver.name, run.solver.budget) for run in runs if run.task.stream == 1]
     assert turns[:3] == [("fixed", None), ("other", 0.01), ("nsa-solve", 0.01)]
     rows = summarise(runs, {})
     assert [(r["solver"], r["budget"]) for r in rows] == [(s.name, format_budget(s.budget)) for s in solvers]
@@ -90,40 +90,17 @@ def test_what_is_infeasible_is_not_measured():
         measured(Packs(name="wrong", counts=(50, 50), budget=0.01))
 
 
-def test_stopping_leaves_whole_instances():
-    """Runs of an instance that not every solver had are left out."""
-    solvers = [Packs(name="nsa-solve", budget=0.01), Packs(name="other", budget=0.01)]
-    asked = iter([False] * 3)
-    groups = by_seconds(solvers, monitor=Monitor(lambda: next(asked, True)))
-    assert [(run.place, run.solver.name) for run in next(groups)] == [(0, "nsa-solve"), (0, "other")]
-    with pytest.raises(Stopped):
-        next(groups)
-
-
 def test_each_run_pays_for_its_own_set_up():
     """What a run leaves on an instance is not there for the next one."""
     solver = Packs(name="x", budget=0.01)
-    own = [run.suite.tasks[run.place].instance for run in measured(solver)]
+    own = [run.task.instance for run in measured(solver)]
     assert len({id(instance) for instance, _ in solver.seen}) == len(solver.seen)
     assert not any(instance is mine for mine in own for instance, _ in solver.seen)
 
 
-def test_a_short_run_that_had_to_wait_is_repeated(monkeypatch):
-    """It keeps the run that waited least; a long one is done once."""
-    monkeypatch.setattr(measure_module, "_REHEARSALS", 0)
-    short = Packs(name="x", budget=0.01)
-    long = Packs(name="x", budget=10.0, seen=short.seen)
-    times = iter(x for k in range(1, 9) for x in (0.0, 0.001 * k))
-    monkeypatch.setattr(measure_module, "_processor_time", lambda: next(times))
-    monkeypatch.setattr(measure_module.time, "perf_counter", iter(0.01 * k for k in range(99)).__next__)
-    some = next(by_seconds([short, long]))
-    assert [budget for _, budget in short.seen] == [0.01, 0.01, 0.01, 10.0]
-    assert [run.cpu_seconds for run in some] == [0.003, 0.004]
-
-
 def test_a_busy_machine_is_said_to_be_one():
     """Budgets are by the clock: where a thread had half a processor, the figures are not what they seem."""
-    run = MeasuredRun(knapsacks(), 0, Packs(name="nsa-solve", budget=1.0), 1, None, 1.0, 1.0, 0.5, 1)
+    run = MeasuredRun(knapsacks(), 0, Packs(name="nsa-solve", budget=1.0), 1, None, 1.0, 1.0, 0.5)
     assert processor_share([run]) == 0.5
     assert processor_share([run._replace(solver=Packs(name="greedy"))]) == 1
     assert processor_share([]) == 1
@@ -158,7 +135,7 @@ def test_tuned_plain_annealing_is_always_a_row(name, row):
     suite, rows = chosen(name, 60, find_contribution(nsa.find_problem(name)))
     (plain,) = (solver for solver in rows if solver.name.startswith("nsa-sa"))
     assert plain.name == row
-    (answer,) = plain.solve(suite.tasks, 1, Monitor())
+    (answer,) = plain.solve(suite.tasks, 1)
     assert suite.tasks[0].instance.violation(answer.solution) is None
 
 

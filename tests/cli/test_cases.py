@@ -153,4 +153,4 @@ def test_help_has_headings_and_choices(nsa):
     for heading in ("Reading:", "Stopping:", "Search:", "Annealing:", "Output:"):
         assert f"\n{heading}\n" in text
     assert "--method auto|anneal|large-step" in text
-    assert "--schedule geometric|linear|constant|adaptive" in text
+    assert "--schedule geometric|linear|constant" in text

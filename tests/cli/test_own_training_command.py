@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 
 from user_problems import MAXCUT
 
 
-def test_the_command_says_whether_it_pays_and_what_is_left(nsa, tmp_path, monkeypatch):
-    """In plain words; and what is checked before stops it."""
+def test_the_command_says_how_to_see_whether_it_pays(nsa, tmp_path, monkeypatch):
+    """By a command that measures it, and works."""
     monkeypatch.chdir(tmp_path)
     config = tmp_path / "c.yaml"
     config.write_text("steps: 10\nproblems: 4\nvalidation_problems: 4\nvalidate_every: 2\npopulation: 2\n")
     done = nsa("train", MAXCUT, "-n", 6, "--epochs", 2, "--config", config)
     assert done.code == 0, done.err
-    assert re.search(r"at equal time .* (uniform proposals|no difference)", done.err)
+    (words,) = re.findall(r"at equal time: nsa (.*)", done.err)
+    table = nsa(*shlex.split(words), "--count", 1)
+    assert (table.code, "es-best" in table.out) == (0, True), table.err
     assert json.loads((tmp_path / "maxcut-es-best.json").read_text())["problem"] == "maxcut"
 
 

@@ -316,7 +316,7 @@ def test_data_of_own_problems(count, seed):
 
 
 NUMBERS = "-1 0 1 2 3 0.5 nan inf -inf 1e400 10N 2N2 1% 2s 1ms 50MB"
-NAMES = "auto uniform greedy paper squares nearest:2 cpu cuda:9 torch numba anneal large-step linear adaptive"
+NAMES = "auto uniform greedy paper squares nearest:2 cpu cuda:9 torch numba anneal large-step linear"
 FORMS = "json table csv tour es ppo best tsp bin x é a=1 = a=[[[ name=x"
 PATHS = ". / /dev/null nowhere/x out.json out.csv"
 VALUES = [*f"{NUMBERS} {NAMES} {FORMS} {PATHS}".split(), *(f"{name}.json" for name in INSTANCES)]

@@ -156,7 +156,11 @@ def test_elements_and_notes_have_lines() -> None:
         ("weight\n0,5\n", 2, "expected 1 cells separated by ',' as in line 1, got 2"),
         ("# a\n\nvalue,weight,profit\n\n1,2,3\n", 3, "'value' and 'profit' mean the same; expected one"),
         ("\nvalue,height\n1,2\n", 2, "'height' is not understood, and an answer may depend on it"),
-        ("\nvalue,note\n1,2\n", 2, "no column 'weight', which knapsack needs; the header has 'value, note'"),
+        (
+            "\nvalue,note\n1,2\n",
+            2,
+            "the headers 'value, note' lack a column that knapsack needs; the columns may be value,weight",
+        ),
         ("\nvalue,weight\n", 2, "has a header but no rows"),
         ("5\n6\n", 1, "no header, 1 columns of numbers and 0 of text; knapsack needs value, weight"),
         ("1,2,3,4\n", 1, "no header, 4 columns of numbers and 0 of text; knapsack needs"),
@@ -192,7 +196,7 @@ def test_what_the_user_says_of_the_columns() -> None:
     assert record_of("1 2\n3 4\n", "", separator="blank", columns="value,weight")["weights"] == [2, 4]
     with pytest.raises(InputError, match="expected 2 words for the 2 columns, got 3"):
         record_of("1,2\n3,4\n", columns="id,value,weight")
-    with pytest.raises(InputError, match=r"'valeu' is not understood.*nearest word is 'value'"):
+    with pytest.raises(InputError, match=r"'valeu' is not understood.*nearest word is 'values'"):
         record_of("1,2\n3,4\n", columns="valeu,weight")
 
 

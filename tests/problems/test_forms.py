@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nsa_cli.core.errors import InputError, UsageError
+from nsa_cli.core.errors import InputError, NsaError, UsageError
 from nsa_cli.core.record import Reading
 from nsa_cli.io.source import decode
 from nsa_cli.problems import all_problems, find_problem
@@ -70,6 +70,77 @@ def test_named_cities_in_many_forms(text: str) -> None:
     assert record_of(text, problem="tsp") == SQUARE
 
 
+TOWNS = {"names": ["A", "B"], "coords": [[1, 2], [3, 4]]}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        *(("Customer,x,y\nA,1,2\nB,3,4\n", None), (",x,y\nA,1,2\nB,3,4\n", None)),
+        *(("Unnamed: 0,x,y\nA,1,2\nB,3,4\n", None), ("A code,y,x\nA,2,1\nB,4,3\n", "name=A code")),
+        *(("K,R,H\nA,1,2\nB,3,4\n", "x=R,y=H"), ("K,R,H\nA,1,2\nB,3,4\n", ("y=h", "name=K", "x=R"))),
+    ],
+)
+def test_columns_of_names(text: str, columns: Any) -> None:
+    """One column of text is the names, so is an index; others are known by what the user calls them."""
+    assert record_of(text, ".csv", columns=columns) == TOWNS
+
+
+@pytest.mark.parametrize(
+    ("text", "cures"),
+    [
+        ("Kunde,Breite,Länge\nA,1.5,2\nB,3,4\n", [{"columns": "name,lat,lon"}]),
+        ("Kunde,latt,lon\nA,1,2\nB,3,4\n", [{"columns": "name,lat,lon"}]),
+        ("Kunde,lat,lon,Hours\nA,1,2,8-9\nB,3,4,7-9\n", [{"columns": "name=Kunde"}, {"ignore": "Hours"}]),
+        ("x,y,service,due\n1,2,3,4\n2,3,3,5\n", [{"ignore": "service,due"}]),
+        ("size,qty,shape\n.1,2,round\n.2,3,round\n", [{"columns": "name=shape"}]),
+    ],
+)
+def test_unknown_headers_have_a_cure(text: str, cures: list[dict[str, str]]) -> None:
+    """Followed word for word, the advice works."""
+    given: dict[str, str] = {}
+    for cure in cures:
+        with pytest.raises(InputError) as caught:
+            record_of(text, ".csv", **given)
+        assert caught.value.use == cure
+        given |= cure
+    assert record_of(text, ".csv", **given)
+
+
+#: Tables from ten trades, and how many pieces of advice each takes.
+TRADES = [
+    ("Bestellung;Empfänger;Breitengrad;Längengrad\n11;Ada;50,11;8,68\n12;Bob;50,08;8,24\n", 1),
+    ("Well ID,UTM East (m),UTM North (m),Depth\nW-1,500010.5,46.2,30\nW-2,500310,49.5,28\n", 1),
+    ("School\tLat.\tLong.\tPupils\nNorth\t51.5\t-0.12\t200\nSouth\t51.4\t-0.10\t310\n", 1),
+    ("Profile,Length (mm),Pieces\nHEA100,2400,3\nIPE80,3100,4\n", 1),
+    ("Project,Budget (k€),Benefit\nA,120,300\nB,80,150\nC,60,90\n", 2),
+    ("filename,bytes\nmovie.mkv,4700000000\nphotos.zip,1200000000\n", 2),
+    ("Hole;X [mm];Y [mm]\nH1;1,5;2,5\nH2;10;3\nH3;4,2;8\n", 0),
+    (",name,x,y\n0,a,1,2\n1,b,4,6\n2,c,5,1\n", 0),
+    ("Crate;Mass kg;Worth EUR\nC1;12,5;300\nC2;7;150\n", 1),
+    ("Stop No;Address;City;Lat;Lon\n1;Main St. 1;Bonn;50,73;7,10\n2;Ring 5;Aachen;50,77;6,08\n", 0),
+]
+
+
+@pytest.mark.parametrize(("text", "most"), TRADES, ids=[text.split("\n")[0] for text, _ in TRADES])
+def test_tables_of_ten_trades_are_read_or_lead_there(text: str, most: int) -> None:
+    """Whoever follows each line word for word gets there."""
+    given: dict[str, Any] = {}
+    for _ in range(most):
+        with pytest.raises(InputError) as caught:
+            record_of(text, ".csv", **given)
+        assert caught.value.use
+        given |= {key: 10**10 if value is None else value for key, value in caught.value.use.items()}
+    assert record_of(text, ".csv", **given)
+
+
+@pytest.mark.parametrize("columns", ["x=Easting,y", "x=Easting"])
+def test_columns_that_are_not_there(columns: str) -> None:
+    """A mix of both ways, and a header that no column has, are refused."""
+    with pytest.raises(NsaError, match=r"WORD=HEADER for each|no column 'Easting'; the header has 'x, y'"):
+        record_of("x,y\n1,2\n3,4\n", ".csv", columns=columns)
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -92,7 +163,7 @@ def test_distances_in_many_forms(text: str, names: bool) -> None:
 def test_arrays_that_are_square_are_distances() -> None:
     """A matrix without a name is not taken for coordinates."""
     records = read_records(decode(npy(np.array(MATRIX)), "f.npy", ".npy"))
-    ((_, instance, _),) = read_each(records)  # type: ignore[misc]
+    ((_, instance, _, _),) = read_each(records)  # type: ignore[misc]
     assert instance.record()["matrix"] == MATRIX
 
 

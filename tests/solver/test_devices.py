@@ -84,13 +84,6 @@ def test_every_command_says_it_before_it_begins(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_benchmarks_by_seconds_are_on_a_cpu(two: None, capsys: Captured) -> None:
-    """Solvers take turns there; another device is refused, not forgotten."""
-    assert exit_code(["benchmark", "tsp", "--sizes", "20", "--budget", "10ms", "--device", "cuda"]) == 2
-    why = "by seconds all solvers take turns on a CPU, got cuda"
-    assert capsys.readouterr().err == f"nsa: error: --device: {why}; use --device cpu\n"
-
-
 def test_a_device_is_taken_by_its_number(two: None) -> None:
     """Numbers count from 0; what is not there is refused, and what is no device at all."""
     assert choose_device("cpu") == "cpu"

@@ -16,12 +16,10 @@ def test_equal_instances_share_a_batch_and_others_do_not():
 
 
 def test_estimated_temperatures_are_an_instances_own():
-    """So is an adaptive schedule: these have a batch each."""
+    """These have a batch each."""
     tasks = nsa.generate("knapsack", 20, 3, seed=1)
     estimated = plan(tasks, Settings(device="cpu", policy="uniform", t_start="auto"))
     assert [(one.places, one.estimated) for one in estimated] == [([i], ("t_start",)) for i in range(3)]
-    adaptive = plan(tasks, Settings(device="cpu", policy="uniform", schedule="adaptive"))
-    assert [one.places for one in adaptive] == [[0], [1], [2]]
 
 
 def test_a_batch_fits_into_memory(monkeypatch):

@@ -1,4 +1,4 @@
-"""Training on problems of one's own: temperatures, dead ends, names, and the comparison at the end."""
+"""Training on problems of one's own: temperatures, dead ends, and names."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import dataclasses
 
 import numpy as np
 import pytest
-import torch
 
 import nsa_cli as nsa
 from nsa_cli.core.errors import UsageError
-from nsa_cli.problems import as_problem, find_problem
-from nsa_cli.train.compare import compare, find_temperatures
+from nsa_cli.problems import as_problem
 from nsa_cli.train.config import EsConfig, PpoConfig, TrainOptions, choose_config
 from nsa_cli.train.es import train_es
 from nsa_cli.train.loop import Training
 from nsa_cli.train.ppo import train_ppo
 
-from user_problems import MAXCUT, Jobs, Teams
+from user_problems import Jobs, Teams
 
 TINY = {"size": 6, "steps": 10, "problems": 4, "epochs": 2, "validate_every": 1}
 SMALL = {**TINY, "validation_problems": 4, "validation_size": 6, "unit": None, "t_start": 0.5, "t_end": 0.05}
@@ -49,12 +47,12 @@ def test_temperatures_come_from_the_moves(tmp_path):
         config = choose_config("none", TrainOptions(size=6), None)
         assert (config.t_start, config.t_end, config.unit) == (None, None, None)
         run = training(as_problem(_of(factor)), tmp_path, config)
-        find_temperatures(run)
+        run.find_temperatures()
         found.append((run.config.t_start, run.config.t_end))
     assert found[0] == pytest.approx(found[1], rel=0.02)
     assert 1 > found[0][0] > found[0][1] > 0
     kept = training(as_problem(Teams), tmp_path, dataclasses.replace(config, t_start=3.0, t_end=2.0))
-    find_temperatures(kept)
+    kept.find_temperatures()
     assert (kept.config.t_start, kept.config.t_end) == (3.0, 2.0)
 
 
@@ -75,15 +73,3 @@ def test_a_training_that_learns_nothing_is_ended(tmp_path):
     run = training(problem, tmp_path, config)
     with pytest.raises(UsageError, match=r"for 10 epochs the gradient was exactly 0.*try larger instances"):
         train_es(run)
-
-
-def test_a_policy_is_compared_at_equal_time(tmp_path):
-    """Of new instances, with as many uniform steps as take as long."""
-    problem = find_problem(MAXCUT)
-    run = training(problem, tmp_path, EsConfig(**SMALL, population=2))
-    torch.manual_seed(0)
-    found = compare(run, run.new_policy().requires_grad_(False))
-    assert found is not None
-    assert found.advantage.shape == (64,)
-    assert found.uniform_steps > found.steps
-    assert np.isfinite(found.advantage).all()

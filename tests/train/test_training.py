@@ -267,7 +267,7 @@ def test_epochs_take_sizes_in_turn_and_validation_all_of_them(tmp_path):
     run = make_run(nsa.find_problem("knapsack"), "es", tmp_path / "p.json", mixed_sizes=(6, 30))
     assert [run.instances(epoch)[0].size for epoch in range(4)] == [12, 6, 30, 12]
     run.validate(UniformSlotPolicy())
-    assert [part.size for part in run._validation] == [12, 6, 30]
+    assert [size for size, *_ in run._validation] == [12, 6, 30]
 
 
 def test_squared_fills_are_learnt_from_and_the_policy_anneals_on_them(tmp_path):

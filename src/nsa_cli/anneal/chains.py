@@ -16,6 +16,10 @@ class Chains(Protocol):
         """Steps done."""
 
     @property
+    def counted(self) -> int:
+        """Steps done, with those that the work before the first one counts as."""
+
+    @property
     def phase(self) -> str:
         """What is done now, where a run has phases; else empty."""
 
@@ -48,10 +52,6 @@ class Chains(Protocol):
     @property
     def energy(self) -> NDArray[np.float64]:
         """Objectives of `x`, float64[B], in file units, to be minimised."""
-
-    @property
-    def search_energy(self) -> NDArray[np.float64]:
-        """Energies of `x` that the chains minimise, float64[B], in any unit: of the neighbourhood."""
 
     @property
     def best_energy(self) -> NDArray[np.float64]:

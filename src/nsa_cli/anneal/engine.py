@@ -102,22 +102,13 @@ def step(
     delta = operations.delta(batch, x, action)
     moved = operations.apply(batch, x, action)
     accepted = possible & (u[-1].log() < -delta / (temperature * batch.scale).clamp(min=COLD))
-    return _decide(state, moved, delta, accepted), StepInfo(action, possible, accepted, delta)
-
-
-def _decide(state: AnnealState, moved: Tensor, delta: Tensor, accept: Tensor) -> AnnealState:
-    """Move the chains that accept; keep the best after the move, not before it."""
-    x = torch.where(_over(accept, moved), moved, state.x)
-    energy = torch.where(accept, state.energy + delta, state.energy)
-    better = energy < state.best_energy
-    return AnnealState(
-        x,
-        energy,
-        torch.where(_over(better, x), x, state.best),
-        torch.where(better, energy, state.best_energy),
-        state.accepted + accept,
-        state.step + 1,
-    )
+    x = torch.where(_over(accepted, moved), moved, x)
+    energy = torch.where(accepted, state.energy + delta, state.energy)
+    better = energy < state.best_energy  # after the move, not before it
+    best = torch.where(_over(better, x), x, state.best)
+    best_energy = torch.where(better, energy, state.best_energy)
+    after = AnnealState(x, energy, best, best_energy, state.accepted + accepted, state.step + 1)
+    return after, StepInfo(action, possible, accepted, delta)
 
 
 def _over(flags: Tensor, like: Tensor) -> Tensor:
@@ -157,6 +148,10 @@ class TorchChains:
         self.most = max(min(_CHUNK_DRAWS // (len(keys) * (self.choices + 1)), _CHUNK_STEPS), 1)
         self._scale, self._objectives = batch.scale, operations.objectives
         self._hold = TemperatureHold(policy.temperature_steps)
+
+    @property
+    def counted(self) -> int:
+        return self.step
 
     @property
     def step(self) -> int:
@@ -200,10 +195,6 @@ class TorchChains:
     @property
     def energy(self) -> NDArray[np.float64]:
         return self._objectives(_numpy(self.state.energy))
-
-    @property
-    def search_energy(self) -> NDArray[np.float64]:
-        return _numpy(self.state.energy)
 
     @property
     def best_energy(self) -> NDArray[np.float64]:

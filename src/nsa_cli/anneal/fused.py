@@ -70,7 +70,7 @@ class FusedChains:
         first = np.array(x, order="C")
         energies = (np.zeros(rows), np.zeros(rows))
         self.state = ChainArrays(first, first.copy(), *energies, np.zeros(rows, np.int64), keys)
-        self.x, self.best, self.search_energy, _, self.accepted, _ = self.state
+        self.x, self.best, self.accepted = self.state.x, self.state.best, self.state.accepted
         self.scale: NDArray[np.float64] = batch.scale  # energy in file units of a normalised unit, float64[B]
         #: Choices that make a move, as far as random numbers tell.
         self.choices: int = first.shape[1] if fused.draws is None else fused.draws
@@ -83,6 +83,10 @@ class FusedChains:
         # Features do not matter to an energy: as for uniform proposals, none are computed.
         begin_chains(batch, Uniform(False), self._spaces[0], self.state)
         self._advance = partial(advance, batch, self.state, self.choices, members, policy)
+
+    @property
+    def counted(self) -> int:
+        return self.step
 
     @property
     def energy(self) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ They are iterated local search under a temperature. One compiled loop advances t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -90,7 +90,7 @@ class LargeStepChains:
         self._whole = [row for row, run in enumerate(runs) if run.partition is None]
         #: The populations that are not over yet, by the first chain of their instance.
         self._populations: dict[int, Population] = {}
-        self._rows, self._by_time = rows, steps is None
+        self._rows, self._by_time, self._before = rows, steps is None, 0.0
         for row in range(0, len(runs) if steps != 0 else 0, rows):
             if (recombination := runs[row].recombination) is not None:
                 self._populations[row] = Population(
@@ -114,17 +114,22 @@ class LargeStepChains:
             left.update(dict.fromkeys(range(first, first + self._rows), steps))
         if self._by_time and not all(left.values()):
             return  # chains wait for the populations of all
-        self._each(
-            lambda row: self._run(row, temperatures[count - left[row] :]),
-            [row for row in self._whole if left[row]],
-        )
-        list(
-            self._each_chain(
-                lambda chain: chain.advance(temperatures[count - left[chain.row] :], self._each),
-                self._partitioned,
-            )
-        )
+
+        def take(row: int) -> None:
+            run = self._runs[row]
+            run_chain(run.data, run.state, self._tallies[row], temperatures[count - left[row] :], ADVANCE, 0)
+
+        def take_parts(chain: _PartitionedChain) -> None:
+            chain.advance(temperatures[count - left[chain.row] :], self._each)
+
+        self._each(take, [row for row in self._whole if left[row]])
+        list(self._each_chain(take_parts, self._partitioned))
         self.step += count
+
+    @property
+    def counted(self) -> int:
+        """Steps done, with those that the work of populations counts as where time ends the run."""
+        return self.step + int(self._before)
 
     @property
     def is_descending(self) -> bool:
@@ -149,15 +154,15 @@ class LargeStepChains:
         population = self._populations[first]
         runs = population.phase != CHAIN
         left = population.advance(count, used, self._each)
+        if self._by_time:
+            self._before = max(self._before, population.counted)
         if population.best_energy < self._tallies[first].energies[BEST]:
             run = self._runs[first]
             restart_at(run.data, run.state, self._tallies[first], population.best)
         if runs and population.phase == CHAIN:
             while not self._descend_some(first):
                 pass
-            for row in range(first + 1, first + self._rows):
-                _copy(self._runs[first].state, self._runs[row].state)
-                _copy(self._tallies[first].energies, self._tallies[row].energies)
+            self._begin_at(first, range(first + 1, first + self._rows))
         if population.is_over:
             del self._populations[first]
         return left
@@ -170,17 +175,17 @@ class LargeStepChains:
         rows = list(self._descending)
         for row, done in zip(rows, self._each(self._descend_some, rows), strict=True):
             if done:
-                for other in self._descending.pop(row):
-                    _copy(self._runs[row].state, self._runs[other].state)
-                    _copy(self._tallies[row].energies, self._tallies[other].energies)
+                self._begin_at(row, self._descending.pop(row))
+
+    def _begin_at(self, row: int, others: Iterable[int]) -> None:
+        """Put other chains where one is."""
+        for other in others:
+            _copy(self._runs[row].state, self._runs[other].state)
+            _copy(self._tallies[row].energies, self._tallies[other].energies)
 
     def _descend_some(self, row: int) -> bool:
         run = self._runs[row]
         return run_chain(run.data, run.state, self._tallies[row], _NO_STEPS, DESCEND, _VISITED)
-
-    def _run(self, row: int, temperatures: NDArray[np.float64]) -> None:
-        run = self._runs[row]
-        run_chain(run.data, run.state, self._tallies[row], temperatures, ADVANCE, 0)
 
     def _join(self) -> None:
         for chain in self._partitioned:
@@ -199,10 +204,6 @@ class LargeStepChains:
     @property
     def energy(self) -> NDArray[np.float64]:
         return np.array([tally.energies[CURRENT] for tally in self._tallies])
-
-    @property
-    def search_energy(self) -> NDArray[np.float64]:
-        return self.energy
 
     @property
     def best_energy(self) -> NDArray[np.float64]:

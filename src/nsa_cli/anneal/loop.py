@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsa_cli.anneal.chains import Chains, Progress
-from nsa_cli.anneal.schedule import NEVER, AdaptiveSchedule, Schedule
+from nsa_cli.anneal.schedule import NEVER, Schedule
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.instance import Solution
 
@@ -48,20 +48,6 @@ class Stagnation(NamedTuple):
     stale_seconds: NDArray[np.float64]
 
 
-class Goal(Protocol):
-    """A stopping criterion of each instance; holds nothing between checks."""
-
-    @property
-    def reason(self) -> str:
-        """Its name in the result."""
-
-    def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
-        """Tell which instances seem to have reached it, bool[I]."""
-
-    def confirms(self, instance: int, best: NDArray[Any]) -> bool:
-        """Tell whether one of them has, by the best solutions of its chains [chains, …]."""
-
-
 @dataclass(frozen=True, eq=False)
 class TargetEnergy:
     """Stop at an energy: the target, the bound, or near the bound.
@@ -80,11 +66,13 @@ class TargetEnergy:
     reached: Callable[[int, Solution], bool]
 
     def __call__(self, state: Stagnation) -> NDArray[np.bool_]:
+        """Tell which instances seem to have reached it, bool[I]."""
         with np.errstate(invalid="ignore"):  # minus infinity is never reached
             slack = _DRIFT * np.where(np.isfinite(self.energies), abs(self.energies), 0.0)
         return np.asarray(state.best <= self.energies + slack)
 
     def confirms(self, instance: int, best: NDArray[Any]) -> bool:
+        """Tell whether one of them has, by the best solutions of its chains [chains, …]."""
         return any(self.reached(instance, solution) for solution in best)
 
 
@@ -107,6 +95,10 @@ class NoImprovement:
 
     def confirms(self, instance: int, best: NDArray[Any]) -> bool:
         return True
+
+
+#: A stopping criterion of each instance; holds nothing between checks.
+Goal: TypeAlias = TargetEnergy | NoImprovement
 
 
 class InstanceEnd(NamedTuple):
@@ -154,7 +146,8 @@ class GoalWatch:
             for i in np.flatnonzero(goal(state)).tolist():
                 rows = slice(i * self._chains, (i + 1) * self._chains)
                 if i not in self.reached and goal.confirms(i, best := chains.best[rows].copy()):
-                    self.reached[i] = InstanceEnd(goal.reason, step, best, chains.accepted[rows].copy())
+                    accepted = chains.accepted[rows].copy()
+                    self.reached[i] = InstanceEnd(goal.reason, chains.counted, best, accepted)
         return len(self.reached) == len(state.best)
 
     def _update(self, step: int, best: NDArray[np.float64]) -> Stagnation:
@@ -175,9 +168,6 @@ _CHUNK_SECONDS = 0.1
 #: pace so far, and this share of what is left, for paces change; but at least so many seconds, for a look
 #: round takes some 50 us.
 _CHUNK_SHARE, _CHUNK_OF_LEFT, _CHUNK_LEAST = 1 / 6, 1 / 3, 0.0005
-
-#: The same where a schedule samples the chains after each chunk.
-_WATCHED_SHARE = 1 / 300
 
 #: Steps of the first chunk: of a million dimensions each takes long. And how much longer the next one may be.
 _FIRST_CHUNK, _GROWTH = 1, 8.0
@@ -200,7 +190,7 @@ class End(NamedTuple):
 
 def run_chains(
     chains: Chains,
-    schedule: Schedule | AdaptiveSchedule,
+    schedule: Schedule,
     clock: Clock | None = None,
     *,
     chunk: int | None = None,
@@ -214,8 +204,7 @@ def run_chains(
     Parameters
     ----------
     chains : Chains
-    schedule : Schedule or AdaptiveSchedule
-        The last one is for the chains of one instance, and is used up.
+    schedule : Schedule
     clock : Clock, optional
         Chunks get short enough for its end.
     chunk : int, optional
@@ -233,8 +222,7 @@ def run_chains(
     """
     clock = clock or Clock()
     most = min(-(-schedule.steps // looks) if looks else schedule.steps, chains.most)
-    share = _WATCHED_SHARE if isinstance(schedule, AdaptiveSchedule) else _CHUNK_SHARE
-    chunks = repeat(chunk) if chunk else _timed_chunks(chains, max(most, 1), clock, share)
+    chunks = repeat(chunk) if chunk else _timed_chunks(chains, max(most, 1), clock)
     watch, before = GoalWatch(goals, rows), -1
     if on_progress is not None:
         first = schedule.temperatures(0, 1)[0] if schedule.steps else schedule.t_start
@@ -243,12 +231,9 @@ def run_chains(
         # A chunk may have taken no steps: it went on with what comes before them.
         if goals and chains.step in (watch.due, before) and watch.look(chains):
             return End(list(watch.reached.values())[-1].reason, watch.reached)
-        if isinstance(schedule, AdaptiveSchedule) and chains.step >= schedule.due:
-            schedule.look(chains)
         if (reason := clock.reason()) is not None:
             return End(reason, watch.reached)
-        due = (schedule.due or schedule.steps, watch.due if goals else schedule.steps)
-        last = min(chains.step + next(chunks), schedule.steps, *due)
+        last = min(chains.step + next(chunks), schedule.steps, watch.due if goals else schedule.steps)
         temperatures = schedule.temperatures(chains.step, last)
         before = chains.step
         chains.advance(temperatures, float(schedule.fractions(chains.step, chains.step + 1)[0]))
@@ -257,7 +242,7 @@ def run_chains(
     return End("steps", watch.reached)
 
 
-def _timed_chunks(chains: Chains, most: int, clock: Clock, share: float) -> Iterator[int]:
+def _timed_chunks(chains: Chains, most: int, clock: Clock) -> Iterator[int]:
     """Chunks of equal time, by the pace of the last one; they grow step by step."""
     chunk, now = _FIRST_CHUNK, time.monotonic()
     span = clock.left
@@ -267,17 +252,13 @@ def _timed_chunks(chains: Chains, most: int, clock: Clock, share: float) -> Iter
         now = time.monotonic()
         done, seconds = chains.step - before, max(now - begin, 1e-9)
         if done:  # a chunk without steps says nothing of their pace
-            wanted = _chunk_seconds(span, clock.left, share)
-            chunk = max(int(min(done * wanted / seconds, _GROWTH * chunk, most)), 1)
+            left = clock.left
+            wanted = max(min(span * _CHUNK_SHARE, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
+            pace = done / seconds
+            chunk = max(int(min(pace * min(wanted, _CHUNK_SECONDS, left), _GROWTH * chunk, most)), 1)
 
 
-def _chunk_seconds(span: float, left: float, share: float) -> float:
-    """Seconds that a chunk is to take, of a time span of which so much is left."""
-    wanted = max(min(span * share, left * _CHUNK_OF_LEFT), _CHUNK_LEAST)
-    return min(wanted, _CHUNK_SECONDS, left)
-
-
-def _progress(chains: Chains, schedule: Schedule | AdaptiveSchedule, temperature: float) -> Progress:
+def _progress(chains: Chains, schedule: Schedule, temperature: float) -> Progress:
     """Progress of the chains."""
     accepted, energy = chains.accepted, chains.energy
     return Progress(

@@ -120,7 +120,7 @@ class Population:
         #: The number of generations begun, and of those in a row without a better best solution.
         self._generation, self._idle = 0, 0
         #: The steps that the work so far counts as, and how many of them the run has not taken yet.
-        self._counted = self._ahead = 0.0
+        self.counted = self._ahead = 0.0
         self.best, self.best_energy = np.zeros(0), math.inf
 
     def advance(self, count: int, used: float, each: Callable[..., Any]) -> int:
@@ -144,7 +144,7 @@ class Population:
             self._ahead -= taken
             count -= taken
             if count > 0:
-                self._work(self._counted / self._steps, each)
+                self._work(self.counted / self._steps, each)
         return count
 
     def _work(self, used: float, each: Callable[..., Any]) -> None:
@@ -255,5 +255,5 @@ class Population:
 
     def _count(self, kicks: float) -> None:
         """Count work as steps of all chains."""
-        self._counted += kicks / self._chains
+        self.counted += kicks / self._chains
         self._ahead += kicks / self._chains

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib import metadata
@@ -13,17 +14,16 @@ from typing import Any
 
 from nsa_cli.bench.measure import MeasuredRun, measure_each, runs_from, units_of
 from nsa_cli.bench.request import Request
-from nsa_cli.bench.solvers import DEFAULT, Monitor, PeerSolver, Solver, choose_solvers
+from nsa_cli.bench.solvers import DEFAULT, PeerSolver, Solver, choose_solvers
 from nsa_cli.bench.suites import Cell, Figure, Suite, find_contribution, load_figures, suites_of
-from nsa_cli.bench.summary import COLUMNS, SummaryRow, format_rows, run_rows, save_curves, summarise
+from nsa_cli.bench.summary import COLUMNS, SummaryRow, format_rows, run_rows, summarise
 from nsa_cli.core.errors import InputError
-from nsa_cli.core.extras import is_installed
 from nsa_cli.core.machine import cores, machine, processor
 from nsa_cli.io.atomic import write_text
 from nsa_cli.io.journal import Journal
 from nsa_cli.io.json_text import dumps
 from nsa_cli.io.table import format_table
-from nsa_cli.pool import HERE, LostError, Pool, Unit
+from nsa_cli.pool import HERE, LostError, Pool, Stopped, Unit
 from nsa_cli.problems.contribution import BenchContribution
 from nsa_cli.solver.search import choose_device
 from nsa_cli.version import __version__
@@ -75,10 +75,12 @@ class Benchmark:
         """Runs that are complete, in order."""
         return [run for place in sorted(self.found) for run in self.found[place]]
 
-    def run(self, monitor: Monitor, journal: Journal | None = None, pool: Pool = HERE) -> Iterator[None]:
+    def run(
+        self, stopped: Stopped = bool, journal: Journal | None = None, pool: Pool = HERE
+    ) -> Iterator[None]:
         """Take what a journal has, and measure the rest, step by step; end early when asked to stop.
 
-        What is found goes into the journal before it counts.
+        What is found goes into the journal before it counts. `stopped` is False by default.
 
         Raises
         ------
@@ -91,15 +93,14 @@ class Benchmark:
             if journal is not None and unit.key in journal:
                 try:
                     self.found[i] = runs_from(journal[unit.key], unit.payload)
-                except ValueError as error:
+                except (TypeError, ValueError) as error:
                     why = f"expected runs of {unit.payload.suite.label}, got none: {error}"
                     raise InputError(why, str(journal.path), use={"again": None}) from None
         lost: list[str] = []
-        for i, outcome in self._measured(monitor, pool):
+        for i, outcome in self._measured(stopped, pool):
             portion = self.units[i].payload
             if isinstance(outcome, LostError):
-                name = portion.suite.names[portion.places[0]]
-                lost.append(f"{name} by {portion.solvers[0].name}: {outcome}")
+                lost.append(f"{portion.suite.names[0]} by {portion.solvers[0].name}: {outcome}")
                 continue
             if journal is not None:
                 journal.append(self.units[i].key, outcome)
@@ -108,17 +109,16 @@ class Benchmark:
         if lost:
             raise LostError("; ".join(lost))
 
-    def _measured(self, monitor: Monitor, pool: Pool) -> Iterator[tuple[int, Any]]:
+    def _measured(self, stopped: Stopped, pool: Pool) -> Iterator[tuple[int, Any]]:
         """Measure portions: in order, or the longest first in several processes; give their outcomes."""
-        todo = sorted({*range(len(self.units))} - {*self.found})
-        units, stopped = [self.units[i] for i in todo], monitor.asked_to_stop
+        todo = [i for i in range(len(self.units)) if i not in self.found]
+        units = [self.units[i] for i in todo]
         if pool == HERE:
-            found = measure_each(1, monitor, [unit.payload for unit in units], 1.0, stopped)
+            found = measure_each(1, [unit.payload for unit in units], 1.0, stopped)
             yield from ((todo[k], outcome) for k, outcome in found)
         elif todo:
-            apart = [unit._replace(payload=unit.payload.apart()) for unit in units]
             with pool.crew() as crew:
-                found = crew.share(apart, partial(measure_each, crew.hands, Monitor()), stopped)
+                found = crew.share(units, partial(measure_each, crew.hands), stopped)
                 yield from ((todo[k], outcome) for k, outcome in found)
 
     @property
@@ -131,18 +131,16 @@ class Benchmark:
         by_seconds = self.request.budget is not None
         return format_rows(self.rows, self.caption(), by_seconds=by_seconds) if self.found else ""
 
-    def write(self, folder: Path, *, last: bool = False) -> None:
-        """Write the files, each whole or not at all; at the end with the picture."""
+    def write(self, folder: Path) -> None:
+        """Write the files, each whole or not at all."""
         if not self.found:
             return
         write_text(folder / "runs.csv", format_table(COLUMNS, run_rows(self.runs)))
-        about = {"command": _command(self.request), "caption": self.caption()} | self.about
+        about = {"caption": self.caption()} | self.about
         head = [f"  {dumps(key)}: {dumps(value)}" for key, value in about.items()]
         body = ",\n".join(f"    {dumps(row)}" for row in self.rows)
         text = "{\n" + ",\n".join([*head, f'  "rows": [\n{body}\n  ]']) + "\n}\n"
         write_text(folder / "summary.json", text)
-        if last and self.request.budget is not None and is_installed("matplotlib"):
-            save_curves(folder / "curves.png", self.rows)
 
     def caption(self) -> list[str]:
         """Legend of the columns, one sentence a line, and where times do not compare with each other."""
@@ -151,10 +149,6 @@ class Benchmark:
             caption.append(
                 f"Up to {most} processes measured at the same time: those of one machine share its memory "
                 "and caches, and their times are not those of one alone."
-            )
-        if len(processors := dict.fromkeys(run.processor for run in self.runs)) > 1:
-            caption.append(
-                f"Measured on {' and '.join(processors)}: times on one do not compare with the others."
             )
         return caption
 
@@ -169,12 +163,11 @@ class Benchmark:
         best = "the best answer to each instance among the solvers measured here"
         what = known.what if self.request.references is not None and known else best
         better = "smaller" if problem.sense == "min" else "larger"
-        batches = ", ".join(map(str, sorted({len(suite.tasks) for suite in self.suites})))
         caption = [
             f"Instances {sets}: {counts}; {number}.",
             f"{DEFAULT}: `nsa solve` without options; other rows of nsa: {start}.",
             f"gap: mean over instances, to {what}; {better} objectives are better.",
-            f"Wall-clock seconds; nsa solves {batches} instances side by side and counts an instance's "
+            "Wall-clock seconds; nsa solves the instances of a size side by side and counts an instance's "
             "share, the others solve one at a time.",
         ]
         if self.figures:
@@ -227,35 +220,15 @@ def processor_share(runs: Sequence[MeasuredRun]) -> float:
 
 
 def _circumstances(request: Request, solvers: Sequence[Sequence[Solver]]) -> dict[str, Any]:
-    """Give date, versions, those of the peers too, and machine."""
+    """Give command, date, versions, those of the peers too, and machine."""
     peers = [solver.peer for some in solvers for solver in some if isinstance(solver, PeerSolver)]
-    packages = sorted({peer.package for peer in peers if peer.program is None})
+    packages = sorted({peer.package for peer in peers})
     versions = {name: metadata.version(name) for name in ("numpy", *packages)}
     return {
+        "command": shlex.join(["nsa", *sys.argv[1:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"nsa-cli": __version__} | versions,
-        "machine": machine() | {"processor": processor(), "cuda": _cuda()},
+        "machine": machine() | {"processor": processor()},
         "threads": cores(),
         "device": request.device,
     }
-
-
-def _cuda() -> str | None:
-    """Name of the CUDA device that torch would take, if there is one."""
-    if not is_installed("torch"):
-        return None
-    import torch
-
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
-
-
-def _command(request: Request) -> str:
-    """Write the command that repeats the benchmark; by seconds, as far as the clock allows."""
-    unused = {"what", "threads", "out", "again"}
-    unused |= {"steps", "time_limit", "device"} if request.budget else set()
-    words = ["nsa", "benchmark", *request.what]
-    for name in (f.name for f in fields(request) if f.name not in unused):
-        if (value := getattr(request, name)) is not None:
-            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            words += ["--" + name.replace("_", "-"), text or "none"]
-    return shlex.join(words)

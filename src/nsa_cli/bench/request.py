@@ -52,7 +52,7 @@ class Request:
     device : str
         Where to anneal by steps.
     out : str, optional
-        Where runs.csv, summary.json and curves.png go.
+        Where runs.csv and summary.json go.
     again : bool
         Measure anew what an earlier run has left in DIR.
     threads : int, optional

@@ -6,17 +6,15 @@ import contextlib
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nsa_cli.anneal.chains import Progress
 from nsa_cli.bench.request import Request
 from nsa_cli.bench.suites import OURS, Suite
 from nsa_cli.core.draws import start_draws, stream_keys
@@ -25,9 +23,11 @@ from nsa_cli.core.instance import Solution
 from nsa_cli.core.neighbourhood import Neighbourhood
 from nsa_cli.core.options import Steps
 from nsa_cli.core.problem import Problem, Task
-from nsa_cli.policy.checkpoint import Stored, available, digest, find_stored, neighbourhood_for
+from nsa_cli.policy.checkpoint import Stored, available, find_stored, neighbourhood_for
+from nsa_cli.pool import Stopped
 from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, Temperatures, at_size
 from nsa_cli.solver.settings import Settings
+from nsa_cli.solver.shared import digest_once
 from nsa_cli.solver.solve import solve_all
 
 #: The row of `solve` without options.
@@ -35,9 +35,6 @@ DEFAULT = "nsa-solve"
 
 #: Steps, or seconds for each instance; None for a solver without limit.
 Budget: TypeAlias = Steps | float | None
-
-#: Hashes a policy's file, once.
-_digest = cache(digest)
 
 
 def format_budget(budget: Budget) -> str:
@@ -47,19 +44,8 @@ def format_budget(budget: Budget) -> str:
     return f"{budget:g}s" if budget >= 1 else f"{1e3 * budget:g}ms"
 
 
-class Stopped(Exception):  # noqa: N818 - no error
+class Interrupted(Exception):  # noqa: N818 - no error
     """The user asked to stop before a run was complete."""
-
-
-def _show_nothing(text: str) -> None:
-    pass
-
-
-class Monitor(NamedTuple):
-    """The user's side of a benchmark that runs: a stop flag, and what shows a line of status."""
-
-    asked_to_stop: Callable[[], bool] = bool  # which without an argument is False
-    show: Callable[[str], None] = _show_nothing
 
 
 class Solved(NamedTuple):
@@ -94,23 +80,18 @@ class Solver(ABC):
     threads: int | None = 1
 
     @abstractmethod
-    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
+    def solve(self, tasks: Sequence[Task], seed: int, stopped: Stopped = bool) -> list[Solved]:
         """Solve instances of one size: ours side by side, others one by one.
 
         Raises
         ------
-        Stopped
-            If asked to stop before all are solved.
+        Interrupted
+            If `stopped`, which is False by default, before all are solved.
         """
 
-    def is_random(self, task: Task) -> bool:
-        """Tell whether another seed could give another answer."""
-        return True
-
-    def identity(self, suite: Suite) -> dict[str, Any]:
+    def identity(self, suite: Suite) -> list[Any]:
         """Name what an answer depends on beside the instance and the seed, as plain data."""
-        budget = self.budget if isinstance(self.budget, float | None) else str(self.budget.plain())
-        return {"kind": self.kind, "name": self.name, "budget": budget, "mode": self.mode}
+        return [self.kind, self.name, format_budget(self.budget)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,33 +110,20 @@ class NsaSolver(Solver):
     settings: Mapping[str, Any] = field(default_factory=dict)
     temperatures: Temperatures | None = None
 
-    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
+    def solve(self, tasks: Sequence[Task], seed: int, stopped: Stopped = bool) -> list[Solved]:
         start, end = at_size(self.temperatures, tasks[0].instance.size) or (None, None)
-        by_steps = isinstance(self.budget, Steps)
-        limit: dict[str, Any] = {"steps" if by_steps else "time_limit": self.budget}
+        limit: dict[str, Any] = {"steps" if isinstance(self.budget, Steps) else "time_limit": self.budget}
         settings = Settings(seed=seed, t_start=start, t_end=end, **limit, **self.settings)
-
-        def show(progress: Progress) -> None:
-            monitor.show(f"step {progress.step}/{progress.steps}")
-
-        results = solve_all(
-            tasks, settings, asked=monitor.asked_to_stop, on_progress=show if by_steps else None
-        )
+        results = solve_all(tasks, settings, asked=stopped)
         if any(result.stop_reason == "interrupted" for result in results):
-            raise Stopped
+            raise Interrupted
         return [Solved(result.raw, result.steps) for result in results]
 
-    def identity(self, suite: Suite) -> dict[str, Any]:
-        # Threads share out chains, and all devices of a kind are alike.
-        settings = {name: value for name, value in self.settings.items() if name != "threads"}
-        if "device" in settings:
-            settings["device"] = settings["device"].partition(":")[0]
+    def identity(self, suite: Suite) -> list[Any]:
+        settings = {**self.settings, "threads": None}  # they share out chains
         policy = settings.get("policy")
-        return super().identity(suite) | {
-            "settings": settings,
-            "temperatures": at_size(self.temperatures, suite.size),
-            "policy": None if policy is None else _digest(policy, suite.problem.name),
-        }
+        hashed = None if policy is None else digest_once(policy, suite.problem.name)
+        return [*super().identity(suite), settings, at_size(self.temperatures, suite.size), hashed]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,20 +133,10 @@ class HeuristicSolver(Solver):
     kind: ClassVar[str] = "heuristic"
     heuristic: Heuristic
 
-    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
+    def solve(self, tasks: Sequence[Task], seed: int, stopped: Stopped = bool) -> list[Solved]:
         keys = stream_keys(seed, np.array([task.stream << 32 for task in tasks]))
         pairs = zip(tasks, keys, strict=True)
         return [Solved(self.heuristic.solve(task.instance, partial(start_draws, key))) for task, key in pairs]
-
-    def is_random(self, task: Task) -> bool:
-        drawn: list[int] = []
-
-        def draws(count: int) -> NDArray[np.float64]:
-            drawn.append(count)
-            return np.full(count, 0.5)
-
-        self.heuristic.solve(task.instance, draws)
-        return bool(drawn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,17 +147,13 @@ class PeerSolver(Solver):
     threads: int | None = None
     peer: Peer
 
-    def solve(self, tasks: Sequence[Task], seed: int, monitor: Monitor) -> list[Solved]:
+    def solve(self, tasks: Sequence[Task], seed: int, stopped: Stopped = bool) -> list[Solved]:
         assert isinstance(self.budget, float)
         with _stdout_closed():
             return [Solved(self.peer.solve(task.instance, self.budget)) for task in tasks]
 
-    def is_random(self, task: Task) -> bool:
-        return False
-
-    def identity(self, suite: Suite) -> dict[str, Any]:
-        package = None if self.peer.program is not None else metadata.version(self.peer.package)
-        return super().identity(suite) | {"package": package}
+    def identity(self, suite: Suite) -> list[Any]:
+        return [*super().identity(suite), metadata.version(self.peer.package)]
 
 
 @contextlib.contextmanager
@@ -305,7 +259,7 @@ def _by_seconds(suite: Suite, contribution: BenchContribution, request: Request)
 def _policies(
     problem: Problem[Any], names: Sequence[str]
 ) -> Iterator[tuple[str, str, Stored, Neighbourhood[Any]]]:
-    """Find policies, each with the label of its rows; refuse damaged ones before anything runs."""
+    """Find policies, each with the label of its rows."""
     seen: dict[str, str] = {}
     for name in names:
         if name == "none":
@@ -316,19 +270,11 @@ def _policies(
             raise UsageError(error.message, option="policies") from None
         if stored is None:
             continue  # uniform proposals have rows of their own
-        neighbourhood = neighbourhood_for(problem, stored)
-        fused = neighbourhood.kernel()
-        if fused is not None and stored.feature_set in fused.policies:
-            stored.arrays(fused.features[stored.feature_set])
-        else:
-            from nsa_cli.policy.build import build
-
-            build(stored, neighbourhood.operations())
         label = Path(name).stem.removeprefix(f"{problem.name}-")
         if label in seen:
             raise UsageError(f"{seen[label]} and {name} would share a row; rename one", option="policies")
         seen[label] = name
-        yield name, label, stored, neighbourhood
+        yield name, label, stored, neighbourhood_for(problem, stored)
 
 
 def _heuristics(
@@ -363,7 +309,7 @@ def _peers(problem: Problem[Any], known: Mapping[str, Peer], against: Sequence[s
         if word == "all":
             found = [name for name, peer in known.items() if peer.installed]
         if not found and word == "all" and known:
-            packages = dict.fromkeys(peer.package for peer in known.values() if peer.program is None)
+            packages = dict.fromkeys(peer.package for peer in known.values())
             why = f"no peer of {problem.name} is installed; pip install {' '.join(packages)}"
             raise UsageError(why, option="against")
         if not found:
@@ -372,7 +318,6 @@ def _peers(problem: Problem[Any], known: Mapping[str, Peer], against: Sequence[s
         names += found
     for peer in (known[name] for name in names):
         if not peer.installed:
-            how = f"there is no program {peer.program} on the path"
-            how = f"pip install {peer.package}" if peer.program is None else how
-            raise UsageError(f"{peer.about}, is not installed; {how}", option="against")
+            why = f"{peer.about}, is not installed; pip install {peer.package}"
+            raise UsageError(why, option="against")
     return [PeerSolver(name=name, paper=known[name].paper, peer=known[name]) for name in dict.fromkeys(names)]

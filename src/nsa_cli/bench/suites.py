@@ -52,6 +52,11 @@ class Suite(NamedTuple):
         """Largest size N of its instances."""
         return max(task.instance.size for task in self.tasks)
 
+    def only(self, place: int) -> Suite:
+        """Give a suite of one of its instances."""
+        one = slice(place, place + 1)
+        return self._replace(tasks=self.tasks[one], names=self.names[one], references=self.references[one])
+
 
 def suites_of(request: Request) -> list[Suite]:
     """Take a problem's sets, or by seconds also files and folders.

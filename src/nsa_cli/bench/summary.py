@@ -1,10 +1,9 @@
-"""Rows of means over instances and seeds, gaps, and the paper's figures; their table and their picture."""
+"""Rows of means over instances and seeds, gaps, and the paper's figures; their table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,14 +11,8 @@ from nsa_cli.bench import statistics
 from nsa_cli.bench.measure import MeasuredRun
 from nsa_cli.bench.solvers import Solver, format_budget
 from nsa_cli.bench.suites import Cell, Figure, Suite
-from nsa_cli.core.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY
 from nsa_cli.core.options import Steps
-from nsa_cli.report.plots import picture, write_picture
 from nsa_cli.report.result import draw
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
 
 #: Columns of ``runs.csv``.
 COLUMNS = (
@@ -28,36 +21,28 @@ COLUMNS = (
 )
 
 
-#: One row of the table, a solver with a budget on a suite, by `KEYS`; None where there is no such thing.
-SummaryRow: TypeAlias = dict[str, Any]
-
-#: Keys of a row, as ``summary.json`` has them.
+#: One row of the table, a solver with a budget on a suite, as ``summary.json`` has it.
 #:
 #: ``size`` is the largest of the suite. ``kind`` is nsa, heuristic, peer, or published: not measured. Solvers
 #: without ``threads`` decide themselves. ``mean`` is over instances and seeds, ``ci95`` half the 95 %
 #: confidence interval over instances, ``std_seeds`` the standard deviation of the seeds' means. ``gap`` is
 #: the mean of the instances' gaps, relative, positive where worse than the reference; ``behind`` the mean
 #: difference to the gaps of the budget's first solver on the same instances. ``seconds`` are an instance's,
-#: ``seconds_total`` a seed's. ``difference`` is to the paper's value, positive where better than the paper.
-KEYS = (
-    *("set", "problem", "size", "solver", "kind", "budget", "mode", "threads", "instances", "seeds", "batch"),
-    *("mean", "ci95", "std_seeds", "gap", "gap_ci95", "gap_of_means", "worst", "behind", "behind_ci95"),
-    *("seconds", "cpu_seconds", "seconds_total"),
-    *("paper_solver", "paper_table", "paper_value", "paper_spread", "paper_gap", "paper_time", "paper_note"),
-    "difference",
-)
+#: ``seconds_total`` a seed's. Keys with ``paper`` are there where the paper has such a row; ``difference`` is
+#: to its value, positive where better than the paper.
+SummaryRow: TypeAlias = dict[str, Any]
 
 
 def scored(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
     """Compare runs with the references of their instances, or else with the best of these runs."""
     best: dict[tuple[str, int], float] = {}
     for run in runs:
-        key, better = (run.suite.label, run.place), min if run.suite.problem.sense == "min" else max
+        key, better = (run.suite.label, run.task.stream), min if run.suite.problem.sense == "min" else max
         best[key] = better(run.objective, best.get(key, run.objective))
     made = []
     for run in runs:
         known, sense = run.suite.references[run.place], run.suite.problem.sense
-        reference = best[run.suite.label, run.place] if known is None else known
+        reference = best[run.suite.label, run.task.stream] if known is None else known
         gap = statistics.relative(run.objective, reference, sense)
         made.append(run._replace(reference=reference, gap=gap))
     return made
@@ -68,11 +53,10 @@ def run_rows(runs: Sequence[MeasuredRun]) -> list[list[Any]]:
     rows: list[list[Any]] = []
     for run in scored(runs):
         suite, solver = run.suite, run.solver
-        size, name = suite.tasks[run.place].instance.size, suite.names[run.place]
-        cells = [suite.problem.name, size, name, solver.name, run.seed, run.steps]
-        cells += [format_budget(solver.budget), run.objective, run.reference]
+        cells = [suite.problem.name, run.task.instance.size, suite.names[run.place], solver.name, run.seed]
+        cells += [run.steps, format_budget(solver.budget), run.objective, run.reference]
         cells += [None if np.isnan(run.gap) else run.gap]
-        cells += [round(run.seconds, 6), round(run.cpu_seconds, 6), run.batch]
+        cells += [round(run.seconds, 6), round(run.cpu_seconds, 6), len(suite.tasks)]
         rows.append([*cells, suite.label, solver.kind, solver.threads])
     return rows
 
@@ -101,24 +85,22 @@ def summarise(
     for groups in suites.values():
         first: dict[str, list[MeasuredRun]] = {}
         rest = dict(figures)
+        size = max(run.suite.size for some in groups.values() for run in some)
         for (_, budget), some in groups.items():
-            suite = some[0].suite
-            cell = _cell(some[0].solver, suite.size)
+            cell = _cell(some[0].solver, size)
             rest.pop(cell, None)
-            rows.append(_measured(some, first.setdefault(budget, some), figures.get(cell)))
-        published = [f for f in rest.values() if f.size == suite.size and f.steps in (None, *steps)]
+            rows.append(_measured(some, size, first.setdefault(budget, some), figures.get(cell)))
+        published = [f for f in rest.values() if f.size == size and f.steps in (None, *steps)]
         for f in sorted(published, key=lambda f: (order.index(f.solver), f.mode, f.steps or 0)):
             head = {"solver": f"{f.solver} {f.mode}".strip(), "kind": "published", "mode": f.mode}
             budget = "" if f.steps is None else format_budget(Steps(f.steps, power))
-            rows.append(_row(suite, f, **head, budget=budget))
+            rows.append(_row(some[0].suite, size, f, **head, budget=budget))
     return rows
 
 
-def _row(suite: Suite, figure: Figure | None, **found: Any) -> SummaryRow:
+def _row(suite: Suite, size: int, figure: Figure | None, **found: Any) -> SummaryRow:
     """Make a row of what is known of it, with the paper's figure beside it."""
-    row = (
-        dict.fromkeys(KEYS) | {"set": suite.label, "problem": suite.problem.name, "size": suite.size} | found
-    )
+    row = {"set": suite.label, "problem": suite.problem.name, "size": size} | found
     if figure is None:
         return row
     keys = ("solver", "table", "value", "spread", "time", "note")
@@ -133,20 +115,21 @@ def _cell(solver: Solver, size: int) -> Cell:
     return solver.paper or "", size, multiple, solver.mode
 
 
-def _measured(runs: Sequence[MeasuredRun], first: Sequence[MeasuredRun], figure: Figure | None) -> SummaryRow:
+def _measured(
+    runs: Sequence[MeasuredRun], size: int, first: Sequence[MeasuredRun], figure: Figure | None
+) -> SummaryRow:
     """Average the runs of a solver with its budget; `first` are those of the budget's first solver."""
     suite, solver, sense = runs[0].suite, runs[0].solver, runs[0].suite.problem.sense
-    objectives, gaps, references, seconds, cpu_seconds = np.array(
-        [(run.objective, run.gap, run.reference, run.seconds, run.cpu_seconds) for run in runs]
-    ).T
-    places, seeds = np.array([(run.place, run.seed) for run in runs]).T
+    measured = [(run.objective, run.gap, run.seconds, run.cpu_seconds) for run in runs]
+    objectives, gaps, seconds, cpu_seconds = np.array(measured).T
+    places, seeds = np.array([(run.task.stream, run.seed) for run in runs]).T
     mean, instances = float(objectives.mean()), len(np.unique(places))
     paired = solver.budget is not None and first is not runs and len(first) == len(runs)
     behind = gaps - [run.gap for run in first] if paired else np.full(len(gaps), np.nan)
-    gap_of_means = statistics.relative(mean, float(references.mean()), sense)
     difference = None if figure is None else (figure.value - mean) * (1 if sense == "min" else -1)
     return _row(
         suite,
+        size,
         figure,
         solver=solver.name,
         kind=solver.kind,
@@ -155,13 +138,12 @@ def _measured(runs: Sequence[MeasuredRun], first: Sequence[MeasuredRun], figure:
         threads=solver.threads,
         instances=instances,
         seeds=len(np.unique(seeds)),
-        batch=runs[0].batch,
+        batch=len(suite.tasks),
         mean=mean,
         ci95=statistics.half_width(statistics.means_by(places, objectives)),
         std_seeds=statistics.spread(statistics.means_by(seeds, objectives)),
         gap=statistics.known(gaps.mean()),
         gap_ci95=statistics.half_width(statistics.means_by(places, gaps)),
-        gap_of_means=statistics.known(gap_of_means),
         worst=statistics.known(gaps.max()),
         behind=statistics.known(behind.mean()),
         behind_ci95=statistics.half_width(statistics.means_by(places, behind)),
@@ -214,7 +196,7 @@ def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_second
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    notes = dict.fromkeys(row["paper_note"] for row in rows if row["paper_note"])
+    notes = dict.fromkeys(row["paper_note"] for row in rows if "paper_note" in row)
     marks = {note: f" ({k})" for k, note in enumerate(notes, 1)}
     lines = [*caption, *(f"{mark.strip()} {note}" for note, mark in marks.items())]
     style: dict[str, Any] = {"title_justify": "left", "title_style": "", "box": SIMPLE_HEAD}
@@ -226,13 +208,11 @@ def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_second
     }
     if not by_seconds:
         for k, row in enumerate(rows):
-            cells["paper"][k] += marks.get(row["paper_note"], "")
-            cells["s/instance"][k], cells["s total"][k] = (
-                _seconds(row["seconds"]),
-                _seconds(row["seconds_total"]),
-            )
+            cells["paper"][k] += marks.get(row.get("paper_note"), "")
+            cells["s/instance"][k] = _seconds(row.get("seconds"))
+            cells["s total"][k] = _seconds(row.get("seconds_total"))
             if row["kind"] == "published":
-                cells["mean"][k], cells["s total"][k] = "published", row["paper_time"] or ""
+                cells["mean"][k], cells["s total"][k] = "published", row.get("paper_time", "")
     used = {name: texts for name, texts in cells.items() if any(texts)}
     for name in used:
         left = name in ("set", "solver", "steps")
@@ -244,72 +224,5 @@ def format_rows(rows: Sequence[SummaryRow], caption: Sequence[str], *, by_second
 
 
 def _cell_text(row: SummaryRow, key: str, form: str, factor: float) -> str:
-    value = row[key]
+    value = row.get(key)
     return "" if value is None else format(factor * value, form) if form else str(value)
-
-
-_COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, BLACK)
-_MARKERS = "osD^vP*X"
-
-#: Ratio of the longest to the shortest time from which on marks are at powers of ten only.
-_WIDE = 150.0
-
-#: Width and height of a panel in inches; panels side by side.
-_PANEL, _ACROSS = (4.8, 3.9), 3
-
-
-def save_curves(path: Path, rows: Sequence[SummaryRow]) -> None:
-    """Draw gap against processor time: a panel for each suite, a curve for each solver, 95 % bands."""
-    labels = list(dict.fromkeys(row["set"] for row in rows))
-    across = min(len(labels), _ACROSS)
-    down = -(-len(labels) // across)
-    shape = (_PANEL[0] * across, _PANEL[1] * down + 0.7)
-    write_picture(picture(shape, _draw, rows, labels, down, across), path)
-
-
-def _draw(figure: Picture, rows: Sequence[SummaryRow], labels: Sequence[str], down: int, across: int) -> None:
-    panels = figure.subplots(down, across, squeeze=False).ravel()
-    names = list(dict.fromkeys(row["solver"] for row in sorted(rows, key=lambda row: not row["budget"])))
-    shown: dict[str, Any] = {}
-    for k, (axes, label) in enumerate(zip(panels, labels, strict=False)):
-        _panel(axes, [row for row in rows if row["set"] == label and row["gap"] is not None], names, shown)
-        axes.set(title=label, ylabel="" if k % across else "gap (%)")
-        axes.set_xlabel("CPU time an instance" if k >= len(labels) - across else "")
-    for axes in panels[len(labels) :]:
-        axes.set_visible(False)
-    lines = -(-len(shown) // (2 * across))
-    columns = max(-(-len(shown) // lines), 1)
-    figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=columns)
-
-
-def _panel(axes: Axes, rows: Sequence[SummaryRow], names: Sequence[str], shown: dict[str, Any]) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    numbers = [(row["cpu_seconds"], 100 * row["gap"], 100 * (row["gap_ci95"] or 0.0)) for row in rows]
-    seconds, gaps, half_widths = np.array(numbers, dtype=np.float64).reshape(-1, 3).T
-    for k, name in enumerate(names):
-        mine = [i for i, row in enumerate(rows) if row["solver"] == name]
-        if not mine:
-            continue
-        x, y, half = seconds[mine], gaps[mine], half_widths[mine]
-        colour = _COLOURS[k % len(_COLOURS)] if rows[mine[0]]["budget"] else GREY
-        style = {"color": colour, "marker": _MARKERS[k % len(_MARKERS)], "markersize": 4.5, "lw": 1.6}
-        shown[name] = axes.errorbar(x, y, half if len(mine) == 1 else None, clip_on=False, **style)
-        for bar in shown[name][2]:  # the point may lie on the border, its interval not beyond
-            bar.set_clip_on(True)
-        axes.fill_between(x, y - half, y + half, color=colour, alpha=0.15, lw=0)
-    axes.set_xscale("log")
-    wide = seconds.max(initial=1e-9) / seconds.min(initial=np.inf) >= _WIDE
-    axes.xaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: format_budget(float(f"{x:.3g}"))))
-    axes.xaxis.set_minor_locator(NullLocator())
-    above = gaps[gaps > 0]
-    if len(above) and not (gaps < 0).any():  # logarithmic, but linear from the smallest gap down to 0
-        axes.set_ylim(top=1.6 * above.max())  # room for the band of the worst
-        if len(above) == len(gaps):
-            axes.set_yscale("log")
-            axes.set_ylim(bottom=above.min() / 3)
-        else:
-            axes.set_yscale("symlog", linthresh=float(above.min()))
-            axes.set_ylim(bottom=0)
-    axes.grid(True)

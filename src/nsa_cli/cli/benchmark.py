@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +12,8 @@ import typer
 from nsa_cli.bench.request import Request
 from nsa_cli.cli.command import completion
 from nsa_cli.cli.console import Console, Signals, emit, say
-from nsa_cli.core.extras import how_to_install, is_installed
 from nsa_cli.io.journal import Journal
-from nsa_cli.pool import HERE, Pool, check_alone
+from nsa_cli.pool import Pool, check_alone
 from nsa_cli.problems import builtin_names
 from nsa_cli.report.progress import Live
 
@@ -29,23 +27,16 @@ _What = Annotated[
 ]
 
 
-#: Seconds between two writings of all files while the benchmark runs.
-_PAUSE = 5.0
-
-
 def benchmark(what: _What, request: Request, pool: Pool, console: Console) -> int:
     """Measure solvers on test sets or files. Solve as it is, annealing, heuristics, and peers if named."""
     check_alone()
     from nsa_cli.bench.benchmark import prepare
-    from nsa_cli.bench.solvers import Monitor
 
     with Signals() as signals, contextlib.ExitStack() as stack:
         ready = prepare(replace(request, what=tuple(what), threads=pool.threads))
-        folder, journal, size, written = None, None, ready.size(), float("-inf")
+        folder, journal, size = None, None, ready.size()
         if request.out is not None:
             folder = Path(request.out)
-            if request.budget and not is_installed("matplotlib"):
-                console.warn(f"no picture: it needs {how_to_install('matplotlib')}")
             journal = Journal(folder / "journal.jsonl", "benchmark", anew=request.again)
             stack.enter_context(journal)
             if known := ready.size(journal):
@@ -53,15 +44,11 @@ def benchmark(what: _What, request: Request, pool: Pool, console: Console) -> in
                 console.tell(f"{known} of {size} runs are in {journal.path}; {rest}")
         try:
             with Live("measuring", shown=not console.quiet) as live:
-                for _ in ready.run(Monitor(lambda: signals.received != 0, live.tell), journal, pool):
-                    if folder is not None and time.monotonic() > written + _PAUSE:
-                        ready.write(folder)
-                        written = time.monotonic()
-                    if pool != HERE:
-                        live.tell(f"{len(ready.runs)} of {size} runs", len(ready.runs) / size)
+                for _ in ready.run(lambda: signals.received != 0, journal, pool):
+                    live.tell(f"{len(ready.runs)} of {size} runs", len(ready.runs) / size)
         finally:
             if folder is not None:
-                ready.write(folder, last=True)
+                ready.write(folder)
         if table := ready.table():
             emit(table, None)
         if len(ready.runs) == size:

@@ -15,6 +15,7 @@ from nsa_cli.cli.example import example
 from nsa_cli.cli.generate import generate
 from nsa_cli.cli.plot import policy as plot_policy
 from nsa_cli.cli.plot import solution as plot_solution
+from nsa_cli.cli.show import show
 from nsa_cli.cli.solve import solve
 from nsa_cli.cli.train import train
 from nsa_cli.core.errors import NoMemoryError, NsaError, StoppedError
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (solve, check, generate, train, benchmark, example):
+for _command in (solve, check, show, generate, train, benchmark, example):
     app.command(cls=GroupedCommand)(command(_command))
 app.command("check-problem", cls=GroupedCommand)(command(check_problem))
 

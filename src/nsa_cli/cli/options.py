@@ -35,6 +35,8 @@ class Given:
         Capacity, where the file has none.
     open_ : bool
         Of tours: a path that need not return to its start.
+    start : str, optional
+        City where the answer begins; by default the depot, or the first one of the file.
     from_ : str, optional
         City where an open path begins.
     to : str, optional
@@ -46,6 +48,7 @@ class Given:
     problem: str | None = setting(None, READING, parse_text, "PROBLEM", words=builtin_names, short=("-p",))
     capacity: str | None = setting(None, READING, metavar="C")
     open_: bool = setting(False, READING)
+    start: str | None = setting(None, READING, metavar="CITY")
     from_: str | None = setting(None, READING, metavar="CITY")
     to: str | None = setting(None, READING, metavar="CITY")
     set_: tuple[str, ...] = setting((), READING, metavar="KEY=VALUE")
@@ -53,5 +56,6 @@ class Given:
     def keys(self) -> dict[str, Any]:
         """Read the record keys that are given beside a file."""
         amount = None if self.capacity is None else parse_amount("capacity", self.capacity)
-        own = {"capacity": amount, "open": self.open_ or None, "from": self.from_, "to": self.to}
+        own = {"capacity": amount, "open": self.open_ or None, "start": self.start}
+        own |= {"from": self.from_, "to": self.to}
         return parse_pairs("set", self.set_) | {k: v for k, v in own.items() if v is not None}

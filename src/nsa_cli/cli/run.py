@@ -231,7 +231,10 @@ class Run:
         taken = self._writer.take(self._places[place], result, known=known)
         if taken and not isinstance(result, NsaError):
             if result.violation is not None:
-                why = f"{result.violation}; penalise that more, or search longer"
+                cure = "penalise that more, or search longer"
+                if result.stop_reason == "time_limit":
+                    cure = "the time limit ended the search, give it more"
+                why = f"{result.violation}; {cure}"
                 self.console.warn(f"{name}: the answer is infeasible: {why}")
             if not self.many:
                 self._warn_late(result)
@@ -251,9 +254,18 @@ class Run:
         if limit is None or result.stop_reason != "time_limit" or result.found_by != "start":
             return
         if (late := time.monotonic() - self.settings.started - limit) > _LATE:
+            spent = {
+                "reading": "load",
+                "a first solution": "setup",
+                "improving it": "solve",
+                "a bound": "bound",
+            }
+            parts = {what: result.seconds[key] for what, key in spent.items()}
+            parts = {"starting the program": limit + late - sum(parts.values()), **parts}
+            took = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in parts.items() if seconds >= 0.05)
             self.console.warn(
-                f"the limit of {limit:g} s was too short: reading took {result.seconds['load']:.1f} s and a "
-                f"first solution {result.seconds['setup']:.1f} s more; it is the answer, {late:.1f} s late"
+                f"the limit of {limit:g} s was too short ({took}); "
+                f"the answer is a first solution, {late:.1f} s late"
             )
 
     def _finished(self, display: Overview | Observer) -> Generator[Finished, None, None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -41,9 +42,9 @@ def train(
     from nsa_cli.train.group import joined
 
     names = tuple(option_names(context))
-    with joined(options.device) as group:
+    with joined() as group:
         try:
-            return _train(find_problem(problem), options, config, names, group, console)
+            return _train(problem, options, config, names, group, console)
         except Exception as error:
             if group.fails_first():
                 raise
@@ -52,7 +53,7 @@ def train(
 
 
 def _train(
-    problem: Any,
+    name: str,
     options: TrainOptions,
     config: str | None,
     names: tuple[str, ...],
@@ -63,12 +64,11 @@ def _train(
     import torch
 
     from nsa_cli.solver.search import choose_device
-    from nsa_cli.train.compare import find_temperatures
     from nsa_cli.train.es import train_es
     from nsa_cli.train.loop import Training
     from nsa_cli.train.ppo import train_ppo
 
-    console = Console(console.quiet or not group.leads)
+    console, problem = Console(console.quiet or not group.leads), find_problem(name)
     _check_own(problem, console)
     out = _destination(options.out, problem.name, f"{options.method}-{options.preset}", console)
     if group.leads:
@@ -93,14 +93,15 @@ def _train(
             asked_to_stop=lambda: signals.received,
             on_epoch=show,
         )
-        find_temperatures(run)
+        run.find_temperatures()
         with live:
             (train_es if options.method == "es" else train_ppo)(run, resume=options.resume)
     if not console.quiet:
         how = "stopped; --resume goes on" if run.stopped else "done"
         say(f"{how}: validation {run.best_score:.6g} after {run.seconds:.0f} s, policy in {out}")
         if not run.stopped:
-            say(_verdict(run))
+            words = ("nsa", "benchmark", name, "--sizes", str(chosen.size), "--budget", "20ms")
+            say(f"beside uniform proposals at equal time: {shlex.join([*words, '--policies', out])}")
     return 128 + run.stopped if run.stopped else signals.exit_code
 
 
@@ -144,25 +145,3 @@ def _destination(out: str | None, problem: str, recipe: str, console: Console) -
     if path.stem in shipped and path.resolve().parent not in [d.resolve() for d in directories()]:
         console.warn(f"{path.stem} is a shipped policy, too; yours is meant by its path, --policy ./{out}")
     return out
-
-
-def _verdict(run: Any) -> str:
-    """Say in words whether the policy is worth its time."""
-    from nsa_cli.bench.statistics import half_width
-    from nsa_cli.policy.build import build
-    from nsa_cli.policy.checkpoint import read
-    from nsa_cli.train.compare import compare
-
-    found = compare(run, build(read(run.out, run.problem.name), run.operations))
-    if found is None:
-        return "not compared with uniform proposals: there is no kernel for both"
-    mean, half = float(found.advantage.mean()) * 100, (half_width(found.advantage) or 0.0) * 100
-    about = f"at equal time ({found.steps} steps to {found.uniform_steps}, {found.seconds:.2g} s a chain)"
-    where = f"on {len(found.advantage)} new instances of size {found.size}"
-    interval = f"by {abs(mean):.2g} %, 95 % interval {abs(mean) - half:.2g} to {abs(mean) + half:.2g} %"
-    if abs(mean) <= half:
-        return f"{about} it makes no difference that can be told {where}: {mean:+.2g} % ± {half:.2g}"
-    verb = "beats" if mean > 0 else "does not beat"
-    return (
-        f"{about} the policy {verb} uniform proposals {where}: {'better' if mean > 0 else 'worse'} {interval}"
-    )

@@ -8,7 +8,13 @@ import importlib.util
 from nsa_cli.core.errors import UsageError
 
 #: Optional packages as they are called, by the name that they are imported by, and that pip knows.
-_NAMES = {"torch": "PyTorch", "matplotlib": "matplotlib", "numba": "Numba", "distributed": "Dask"}
+_NAMES = {
+    "torch": "PyTorch",
+    "matplotlib": "matplotlib",
+    "numba": "Numba",
+    "distributed": "Dask",
+    "pandas": "pandas",
+}
 
 
 def is_installed(package: str) -> bool:

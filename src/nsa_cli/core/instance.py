@@ -128,6 +128,10 @@ class Instance(ABC):
         """Turn a solution of this instance into one of the user's."""
         return solution
 
+    def canonical(self, solution: Solution) -> Solution:
+        """Give the form in which a solution is written, where several arrays mean the same one."""
+        return solution
+
     @property
     def may_be_infeasible(self) -> bool:
         """Whether there may be no feasible solution, or searches may miss them."""
@@ -138,9 +142,13 @@ class Instance(ABC):
         """Ids of what a solution is made of; None where that is numbers."""
         return None
 
-    def details(self, _solution: Solution) -> dict[str, Any]:
-        """Give extra keys for the result, such as the distance convention or the weight packed."""
+    def facts(self) -> dict[str, Any]:
+        """Give extra keys for every result, such as the distance convention or the capacity."""
         return {}
+
+    def details(self, _solution: Solution) -> dict[str, Any]:
+        """Give extra keys for the result of a solution, such as the weight packed."""
+        return self.facts()
 
     def remarks(self) -> list[str]:
         """List warnings about the data, one line each."""

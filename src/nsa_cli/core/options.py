@@ -43,6 +43,9 @@ _SIGNS = {
 }
 
 
+#: A number with a decimal comma.
+_COMMA = re.compile(r"\s*[-+]?[0-9]+,[0-9]+\s*")
+
 #: One number, or a first and a last one.
 _RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
 _MOST_NUMBERS = 10_000
@@ -192,7 +195,8 @@ def parse_amount(option: str, value: str) -> int | float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise _unexpected(option, "a number", value)
+        point = f" with a point, {value.replace(',', '.')}" if _COMMA.fullmatch(value) else ""
+        raise _unexpected(option, f"a number{point}", value)
     return number
 
 

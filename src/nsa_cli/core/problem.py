@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -470,6 +470,8 @@ class Task:
         Where it was read from.
     notes : tuple of str
         What was decided in reading it, and should be said.
+    words : mapping of str to str
+        The word of the file for each key.
     """
 
     problem: Problem[Any]
@@ -478,6 +480,7 @@ class Task:
     stream: int = 0
     file: str | None = None
     notes: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def remarks(self) -> list[str]:
         """List warnings about the data and their reading, one line each."""

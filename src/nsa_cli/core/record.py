@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, TypedDict, TypeVar
 
-from nsa_cli.core.errors import DataError, InputError, visible
+from nsa_cli.core.errors import DataError, InputError, UsageError, shown, visible
 from nsa_cli.core.options import READING, parse_separator, parse_sign, parse_words, read_settings, setting
 from nsa_cli.core.words import squeezed
 
@@ -20,7 +20,7 @@ from nsa_cli.core.words import squeezed
 class ReadingOptions(TypedDict, total=False):
     """Fields of `Reading` as keyword arguments of Python."""
 
-    columns: str | Sequence[str] | None
+    columns: str | Sequence[str] | Mapping[str, str] | None
     separator: str | None
     decimal: str | None
     ignore: str | Sequence[str]
@@ -32,6 +32,16 @@ def _ignored(option: str, value: Any) -> tuple[str, ...]:
     return tuple(word for text in texts for word in parse_words(option, text) or ())
 
 
+def _columns(option: str, value: Any) -> tuple[str, ...] | None:
+    """Read the words of columns in their order, or ``WORD=HEADER`` for some of them."""
+    pairs = [f"{word}={header}" for word, header in value.items()] if isinstance(value, Mapping) else value
+    words = parse_words(option, pairs)
+    if words and len({"=" in word for word in words}) > 1:
+        message = f"expected words in the order of the columns, or WORD=HEADER for each, got {shown(value)}"
+        raise UsageError(message, option=option)
+    return words
+
+
 @dataclass(frozen=True)
 class Reading:
     """What a user says about a file's form; None is decided from the data.
@@ -39,7 +49,8 @@ class Reading:
     Attributes
     ----------
     columns : tuple of str, optional
-        Columns of a table in their order: id,x,y; - leaves one out; matrix: distances.
+        Columns of a table in their order: id,x,y; - leaves one out; matrix: distances. Or some by their
+        headers: lat=Breite,lon=Länge.
     separator : str, optional
         Sign between the cells of a table: ; , | tab or blank.
     decimal : str, optional
@@ -48,7 +59,7 @@ class Reading:
         Keys and columns of the file to leave out, between commas; may be repeated.
     """
 
-    columns: tuple[str, ...] | None = setting(None, READING, parse_words, "WORDS")
+    columns: tuple[str, ...] | None = setting(None, READING, _columns, "WORDS")
     separator: str | None = setting(None, READING, parse_separator, "SIGN")
     decimal: str | None = setting(None, READING, partial(parse_sign, signs=".,"), "SIGN")
     ignore: tuple[str, ...] = setting((), READING, _ignored, "WORDS")
@@ -90,6 +101,8 @@ class Source:
         Contents of a binary data set: an array, nested lists, or either by names.
     reading : Reading
         What the user says about its form.
+    first : {0, 1}
+        Number of the first element that has no id: 0 of data in memory, which Python counts so.
     """
 
     name: str
@@ -97,6 +110,7 @@ class Source:
     text: str
     arrays: Any = None
     reading: Reading = field(default_factory=Reading)
+    first: int = 1
 
     def error(self, message: str, line: int | None = None, **hints: Any) -> InputError:
         """Make an error that points into this text; hints as for `NsaError`."""
@@ -140,6 +154,8 @@ class Record:
         Of a file set, the file of each key.
     remarks : tuple of str
         What was decided in reading, and should be said.
+    words : mapping of str to str
+        The word of the file for each key, once they are understood.
     """
 
     data: dict[str, Any]
@@ -147,6 +163,7 @@ class Record:
     locate: Locate = field(default_factory=locator)
     sources: Mapping[str, Source] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def build(self, make: Callable[[dict[str, Any]], T]) -> T:
         """Call ``make(data)``; its errors point into the file.

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 #: Texts that stand for no number, as between cities without an edge.
 NO_NUMBER = ("inf", "+inf", "infinity", "null", "none", "∞")
 
-#: Units that a header may end in after an underscore.
-_UNIT = re.compile(r"_(kg|g|lb|lbs|t|mm|cm|m|km|mi|ft|in|l|eur|usd|gbp|deg|degrees)$")
+#: Units that a header may end in.
+_UNIT = re.compile(r"[_ ](kg|g|lb|lbs|t|mm|cm|m|km|mi|ft|in|l|eur|usd|gbp|deg|degrees)$")
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def listed(text: str) -> tuple[str, ...]:
 def squeezed(word: str) -> str:
     """Cut a word to lower-case letters and digits: ``City ID``, ``city_id`` and ``CityId`` are one.
 
-    A unit in brackets or after an underscore is cut off, too: ``weight (kg)``, ``weight_kg``.
+    A unit at its end is cut off, too: ``weight (kg)``, ``weight kg``, ``weight_kg``.
     """
     word = word.strip()
     if word.endswith((")", "]")):

@@ -73,7 +73,11 @@ def _archive(data: bytes, name: str) -> dict[str, Any]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
         check_unpacked(unpacked, largest_unpacked(len(data)), name)
-        if not all(member.filename.endswith(".npy") for member in archive.infolist()):
+        files = archive.namelist()
+        if "xl/workbook.xml" in files or "content.xml" in files:
+            what = "an Excel workbook" if "content.xml" not in files else "an OpenDocument file"
+            raise InputError(f"is {what}; save the sheet as CSV, and give that file", name)
+        if not all(file.endswith(".npy") for file in files):
             raise InputError("is a zip archive; expected a file, or NumPy's .npz", name)
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return {str(key): _plain(arrays[key], name) for key in arrays.files}

@@ -132,6 +132,8 @@ def _text(data: bytes, name: str) -> str:
     """Decode UTF-8 or, with a byte order mark, UTF-16; Latin-1 where UTF-8 cannot be."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
+    elif data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise InputError("is an Excel workbook (.xls); save the sheet as CSV, and give that file", name)
     elif b"\0" in data:
         raise InputError(f"is binary (a zero byte at offset {data.index(0)}); expected text", name)
     else:

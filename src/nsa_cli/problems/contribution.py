@@ -6,12 +6,11 @@ A problem's package may have a module `bench` with an attribute `contribution`, 
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from nsa_cli.core.extras import is_installed
 from nsa_cli.core.instance import Solution
 from nsa_cli.core.problem import Start
 
@@ -57,22 +56,17 @@ class Peer:
         A description, one line.
     paper : str, optional
         The solver of the paper that it is compared with, as in ``paper.csv``.
-    program : str, optional
-        The program that it starts, which must be on the path.
     """
 
     solve: Callable[[Any, float], Solution]
     package: str
     about: str
     paper: str | None = None
-    program: str | None = None
 
     @property
     def installed(self) -> bool:
         """Whether it can run here."""
-        if self.program is not None:
-            return shutil.which(self.program) is not None
-        return importlib.util.find_spec(self.package.replace("-", "_")) is not None
+        return is_installed(self.package.replace("-", "_"))
 
 
 @dataclass(frozen=True)

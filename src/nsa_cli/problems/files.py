@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
@@ -19,15 +20,25 @@ from nsa_cli.core.problem import FileFormat, FileSet, Problem
 from nsa_cli.core.record import Reading, Record, Source
 from nsa_cli.core.words import nearest, squeezed
 from nsa_cli.io import json_text, table
+from nsa_cli.io.frames import Frame
 from nsa_cli.io.source import read_source
 from nsa_cli.problems import builtin_names, declared
 from nsa_cli.problems.datasets import read_arrays
 from nsa_cli.problems.solutions import choose_answer, read_answers, solution_of
-from nsa_cli.problems.tables import foreign_record, json_records, spread_rows, table_record
+from nsa_cli.problems.tables import (
+    are_elements,
+    foreign_record,
+    frame_record,
+    json_records,
+    list_records,
+    object_record,
+    spread_rows,
+    table_record,
+)
 from nsa_cli.problems.vocabulary import has_keys, recognise, understood, vocabulary
 
 #: Keys with an option of their own, which need not suit every file.
-_OPTIONS = ("capacity", "open", "from", "to")
+_OPTIONS = ("capacity", "open", "start", "from", "to")
 
 
 class Unread(NamedTuple):
@@ -53,11 +64,14 @@ class Found(NamedTuple):
     instance : Instance
     remarks : tuple of str
         What was decided in reading, and should be said.
+    words : mapping of str to str
+        The word of the file for each key.
     """
 
     problem: Problem[Any]
     instance: Instance
     remarks: tuple[str, ...] = ()
+    words: Mapping[str, str] = MappingProxyType({})
 
 
 def read_instances(
@@ -122,8 +136,17 @@ def _instance(record: Record, problem: Problem[Any] | None, settings: Mapping[st
     its_problem = problem or recognise(record, settings)
     _refuse_ours(record, its_problem)
     check_settings([its_problem], {word: x for word, x in settings.items() if squeezed(word) not in _OPTIONS})
-    settled = _settled(understood(record, its_problem), its_problem, settings)
-    return Found(its_problem, settled.build(its_problem.from_record), record.remarks)
+    settled = _settled(_counted(understood(record, its_problem), its_problem), its_problem, settings)
+    return Found(its_problem, settled.build(its_problem.from_record), settled.remarks, settled.words)
+
+
+def _counted(record: Record, problem: Problem[Any]) -> Record:
+    """Count the elements of data in memory from 0, unless they have names or ids, or stand for several."""
+    data, columns = record.data, {column.key for column in problem.columns}
+    if record.source.first == 1 or "ids" not in columns or data.keys() & {"names", "ids", "copies"}:
+        return record
+    lists = [data[key] for key in (*problem.arrays, *columns) if isinstance(data.get(key), list | tuple)]
+    return replace(record, data={**data, "ids": list(range(len(lists[0])))}) if lists else record
 
 
 def _refuse_ours(record: Record, problem: Problem[Any]) -> None:
@@ -278,11 +301,11 @@ def read_set(found: FoundSet) -> Record:
 def data_records(
     data: Any, problem: Problem[Any] | None = None, reading: Reading | None = None, where: str = ""
 ) -> list[Record | InputError]:
-    """Make records of data in memory: a mapping with the keys of the JSON form, or lists of numbers.
+    """Make records of data in memory: a mapping with the keys of the JSON form, rows of numbers, or a table.
 
     Parameters
     ----------
-    data : mapping or list
+    data : mapping, list or Frame
         Plain, see `nsa_cli.io.arrays`.
     problem : Problem, optional
         Recognised by default.
@@ -295,8 +318,17 @@ def data_records(
     InputError
         If they are no data of the problem, or of any.
     """
-    source = Source(where, "", "", None, reading or Reading())
+    source = Source(where, "", "", None, reading or Reading(), first=0)
+    rows = replace(source, name=where or "data")
+    if isinstance(data, Frame):
+        return [frame_record(data, rows, problem)]
+    if isinstance(data, list) and any(
+        isinstance(x, str) for row in data[:2] if isinstance(row, list) for x in row
+    ):
+        return list(list_records(data, rows, problem))
     _refuse_columns(source, "is data in memory")
+    if are_elements(data, problem):
+        return [object_record(data, source, problem)]
     if (record := foreign_record(data, source, lambda *_: None, problem)) is not None:
         return [record]
     if isinstance(data, Mapping):

@@ -16,7 +16,6 @@ from nsa_cli.core.instance import (
     IdSet,
     Instance,
     Number,
-    Solution,
     list_of,
     number_array,
     number_of,
@@ -38,7 +37,7 @@ COPIES = Column(
     "copies",
     listed(
         "copies, copy, demand, demands, quantity, quantities, qty, count, counts, pieces, amount, amounts, "
-        "multiplicity, multiplicities"
+        "multiplicity, multiplicities, anzahl, stück, quantité, cantidad"
     ),
 )
 NAMES = Column(
@@ -58,7 +57,8 @@ IDS = Column(
 )
 COLUMNS = (COPIES, NAMES, IDS)
 WEIGHTS = listed(
-    "weight, weights, size, sizes, w, mass, volume, volumes, item weight, item weights, item size, item sizes"
+    "weight, weights, size, sizes, w, mass, volume, volumes, item weight, item weights, item size, "
+    "item sizes, kilos, kilograms, kg, gewicht, poids, peso"
 )
 #: Words for the capacity.
 CAPACITY = listed(
@@ -167,7 +167,7 @@ class ItemInstance(Instance):
         """Weights and capacity as integers."""
         return exact_weights(self.weights, self.capacity)
 
-    def details(self, solution: Solution) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         return {"capacity": self.capacity}
 
 

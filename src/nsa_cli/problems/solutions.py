@@ -155,6 +155,9 @@ def _from_table(source: Source, problem: Problem[Any]) -> list[Any] | None:
     wanted = set(problem.answer_columns)
     first = source.text.lstrip().partition("\n")[0]
     if not wanted <= {cell.strip() for cell in re.split(r"[,;\t|]", first.lower())}:
+        if _is_other_table(source.text):
+            needed = " and ".join(map(repr, problem.answer_columns))
+            raise source.error(f"is a table, but no solution, which has the columns {needed}", 1)
         return None
     cells = table.read_table(source)
     headers = cells.headers or []
@@ -169,6 +172,14 @@ def _from_table(source: Source, problem: Problem[Any]) -> list[Any] | None:
     numbers = [cells.number(row[order]) for row in cells.rows]
     places = sorted(range(len(numbers)), key=lambda i: -1 if (x := numbers[i]) is None else x)
     return [_token(cells.rows[i][ids]) for i in places]
+
+
+def _is_other_table(text: str) -> bool:
+    """Tell a header above rows of as many cells, with numbers among them."""
+    rows = [re.split(r"[,;\t|]", line) for line in text.split("\n", 3)[:3] if line.strip()]
+    numbers = [sum(read_number(cell.strip()) is not None for cell in row) for row in rows]
+    equal = len(rows) > 1 and len(rows[0]) > 1 and len({*map(len, rows)}) == 1
+    return equal and numbers[0] == 0 and all(numbers[1:])
 
 
 def _from_json(source: Source, problem: Problem[Any]) -> list[ClaimedSolution]:

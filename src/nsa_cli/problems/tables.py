@@ -7,7 +7,8 @@ where they can, and the user where they cannot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
 
@@ -15,6 +16,7 @@ from nsa_cli.core.errors import InputError, shown
 from nsa_cli.core.problem import Problem
 from nsa_cli.core.record import Record, Source, locator
 from nsa_cli.core.words import NO_NUMBER, nearest, squeezed
+from nsa_cli.io.frames import Frame
 from nsa_cli.io.json_text import JsonValue, dumps, read_values
 from nsa_cli.io.table import Table, table_of
 from nsa_cli.problems import declared
@@ -23,11 +25,16 @@ from nsa_cli.problems.vocabulary import (
     Vocabulary,
     axes_of,
     candidates,
+    has_keys,
     needs,
+    not_understood,
     recognise,
     understood,
     vocabulary,
 )
+
+#: Headers of a column without one, as pandas reads it, too.
+_UNNAMED = re.compile(r"|Unnamed: [0-9]+")
 
 #: Word that makes all columns distances.
 MATRIX = "matrix"
@@ -92,20 +99,20 @@ def json_records(source: Source, problem: Problem[Any] | None) -> list[Record | 
     """
     values = read_values(source)
     objects = [value for value in values if isinstance(value, JsonValue)]
-    if objects and _are_elements([value.value for value in objects], problem):
+    if objects and are_elements([value.value for value in objects], problem):
         for value in values:
             if isinstance(value, InputError):
                 raise value  # without it the instance would be another
         rows = [value.value for value in objects]
-        return [_spread_objects(Record({}, source), rows, lambda i: objects[i].line, problem)]
+        return [object_record(rows, source, problem, lambda i: objects[i].line)]
     found: list[Record | InputError] = []
     for value in values:
         if isinstance(value, InputError):
             found.append(value)
         elif isinstance(value.value, list) and value.value and not isinstance(value.value[0], dict):
-            found += _lists(value, problem)
-        elif _are_elements(value.value, problem):
-            found.append(_spread_objects(Record({}, source), value.value, value.line_of, problem))
+            found += list_records(value.value, value.source, problem, value.line)
+        elif are_elements(value.value, problem):
+            found.append(object_record(value.value, source, problem, value.line_of))
         elif record := foreign_record(value.value, source, value.line_of, problem):
             found.append(record)
         else:
@@ -124,7 +131,17 @@ def foreign_record(
     return None
 
 
-def _are_elements(rows: Any, problem: Problem[Any] | None) -> bool:
+def object_record(
+    rows: Sequence[Mapping[str, Any]],
+    source: Source,
+    problem: Problem[Any] | None,
+    row_line: Callable[[int], int | None] = lambda _: None,
+) -> Record:
+    """Make the record of a list of objects, each of which is an element; see `are_elements`."""
+    return _spread_objects(Record({}, source), rows, row_line, problem)
+
+
+def are_elements(rows: Any, problem: Problem[Any] | None) -> bool:
     """Tell a list of objects that are cities or items of some problem, if not each has all keys."""
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         return False
@@ -145,7 +162,7 @@ def spread_rows(record: Record, problem: Problem[Any] | None) -> Record:
     InputError
         If a key is in an object twice, or in the record, too.
     """
-    lists = [key for key, value in record.data.items() if _are_elements(value, problem)]
+    lists = [key for key, value in record.data.items() if are_elements(value, problem)]
     if len(lists) != 1:
         return record
     others = {key: value for key, value in record.data.items() if key != lists[0]}
@@ -179,17 +196,31 @@ def _spread_objects(
     return spread(record, Columns(columns, head_line, row_line), problem)
 
 
-def _lists(value: JsonValue, problem: Problem[Any] | None) -> Sequence[Record]:
-    """Read a list of rows as a table without a header, and a list of such lists as arrays."""
-    if axes_of(value.value) == 3:
-        return read_arrays(replace(value.source, arrays=value.value), problem)
-    rows = [row if isinstance(row, list) else [row] for row in value.value]
+def list_records(
+    values: list[Any], source: Source, problem: Problem[Any] | None, line: int = 1
+) -> Sequence[Record]:
+    """Read a list of rows as a table without a header, and a list of such lists as arrays.
+
+    Raises
+    ------
+    InputError
+        If rows differ in length, or hold anything but numbers and texts.
+    """
+    if axes_of(values) == 3:
+        return read_arrays(replace(source, arrays=values), problem)
+    rows = [row if isinstance(row, list) else [row] for row in values]
     for i, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]) or not all(x is None or type(x) in (int, float, str) for x in row):
             expected = f"expected {len(rows[0])} numbers or names as in the first one"
-            raise value.error(f"row {i}: {expected}, got {shown(dumps(row))}")
+            raise source.error(f"row {i}: {expected}, got {shown(dumps(row))}", line)
     cells = [[x if isinstance(x, str) else "null" if x is None else repr(x) for x in row] for row in rows]
-    return [table_record(table_of(value.source, cells, [value.line] * len(rows)), problem)]
+    return [table_record(table_of(source, cells, [line] * len(rows)), problem)]
+
+
+def frame_record(frame: Frame, source: Source, problem: Problem[Any] | None) -> Record:
+    """Read a table in memory; lines of errors are its rows, counted from 1."""
+    lines = list(range(1, len(frame.rows) + 1))
+    return table_record(Table(source, frame.headers, frame.rows, lines, ","), problem)
 
 
 # --- tables ------------------------------------------------------------------------------------------
@@ -210,7 +241,9 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
         If the problem cannot be told, a column is not understood, or several readings are possible.
     """
     given = table.source.reading.columns
-    if given is not None and given != (MATRIX,):
+    if given and "=" in given[0]:
+        table = _renamed(table, given)
+    elif given is not None and given != (MATRIX,):
         width = len(table.headers or table.rows[0])
         if len(given) != width:
             message = f"expected {width} words for the {width} columns, got {len(given)}"
@@ -226,10 +259,27 @@ def table_record(table: Table, problem: Problem[Any] | None) -> Record:
             raise table.source.other(f"cannot tell the problem: {message}", table.first, use=use)
         headers = _header(table, problem)
         table = replace(table, headers=headers)
-        if len(headers) > 1 and problem.sense == "max":
-            remark = f"without a header the columns are read as {', '.join(headers)}"
+        degrees = [at for at, header in enumerate(headers) if header in ("x", "y")]
+        if len(headers) > 1 and (problem.sense == "max" or _on_globe(table, degrees)):
+            remark = f"without a header the columns are read as {','.join(headers)}"
             table = replace(table, remarks=(*table.remarks, remark))
     return _with_header(table, problem)
+
+
+def _renamed(table: Table, given: Sequence[str]) -> Table:
+    """Give columns the words that the user has for their headers, ``WORD=HEADER``."""
+    headers = list(table.headers or ())
+    forms = [squeezed(header) for header in headers]
+    for word, _, header in (pair.partition("=") for pair in given):
+        at = headers.index(header) if header in headers else None
+        if at is None and forms.count(squeezed(header)) == 1:
+            at = forms.index(squeezed(header))
+        if at is None:
+            got = shown(", ".join(headers), 80) if headers else "no header"
+            message = f"there is no column {shown(header)}; the header has {got}"
+            raise table.source.error(message, table.first, use={"columns": None})
+        headers[at] = word.strip()
+    return replace(table, headers=headers)
 
 
 def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
@@ -243,9 +293,13 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
     places, source = _places(table), table.source
     if problem is None:
         cells: dict[str, Any] = {word: table.columns[at] for word, at in places.items()}
+        if not any(has_keys(cells, p) for p in candidates(None)):
+            _ask_columns(table, places, candidates(None))
         problem = recognise(Record(cells, source, locator({}, table.first)))
     words = vocabulary(problem)
     _refuse_solution(table, words)
+    places, remarks = _named(table, places, words)
+    table = replace(table, remarks=(*table.remarks, *remarks))
     notes, lines = _notes(table, words)
     if source.reading.columns and (capacity := _capacity_in_first(table, problem)) is not None:
         line = table.lines[0]
@@ -267,8 +321,101 @@ def _with_header(table: Table, problem: Problem[Any] | None) -> Record:
         elif isinstance(text := record.data[word], str):
             record.data[word] = _value(table, words, word, text)
     record = understood(record, problem)
-    _check_columns(table, problem, record.data.keys())
+    needed = [keys for keys in problem.column_sets if set(keys) <= words.columns.keys()]
+    if needed and not any(set(keys) <= record.data.keys() for keys in needed):
+        _ask_columns(table, places, [problem])
     return record
+
+
+def _index(table: Table) -> str | None:
+    """Give the first column a word where it is what pandas writes there: an index of numbers or names."""
+    if not table.rows:
+        return None
+    cells, numbers = table.columns[0], table.numbers(0)
+    if len({*cells}) < len(cells) or not all(cells):
+        return None
+    if numbers is None:
+        return "label"
+    return "index" if all(isinstance(x, int) for x in numbers) else None
+
+
+def _named(table: Table, places: dict[str, int], words: Vocabulary) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Find the column of names among those that are not understood, and refuse the others.
+
+    Returns
+    -------
+    places, remarks
+    """
+    cells = {word: table.columns[at] for word, at in places.items()}
+    texts = {word for word, at in places.items() if table.numbers(at) is None}
+    name = words.column_of_names(cells, texts)
+    if unknown := [word for word in words.unknown_columns(cells) if word != name]:
+        near = words.nearest_key(unknown[0])
+        known = ", ".join(column.headers[0] for column in words.columns.values())
+        what = f"the nearest word is {near!r}" if near else f"{words.problem.name} has the columns {known}"
+        use = {"ignore": ",".join(unknown)}
+        given = table.source.reading.columns or ()
+        labels = [word for word in unknown if word in texts]
+        if labels and "names" not in {words.key_of(word, 1, words.columns) for word in places}:
+            use = {"columns": ",".join([*given, f"name={labels[0]}"])}
+        if given and "=" not in given[0]:
+            use = {}  # these are the user's own words
+        raise table.source.error(f"{not_understood(unknown)}; {what}", table.first, use=use)
+    if name is None:
+        return places, ()
+    renamed = {"names" if word == name else word: at for word, at in places.items()}
+    return renamed, (f"column {shown(name)} is read as the names",)
+
+
+def _ask_columns(table: Table, places: dict[str, int], problems: Sequence[Problem[Any]]) -> NoReturn:
+    """Refuse a table with headers that are not understood, and spell out what its columns may be."""
+    found = {problem.name: _readings(table, places, problem) for problem in problems}
+    most = max((known for known, choices in found.values() if choices), default=0)
+    readings = [(name, choices) for name, (known, choices) in found.items() if choices and known == most]
+    got = shown(", ".join(table.headers or []), 80)
+    what = "are not understood" if len(problems) > 1 else f"lack a column that {problems[0].name} needs"
+    if not readings:
+        message = f"the headers {got} {what}; expected ({needs(problems)})"
+        raise table.source.other(message, table.first, use={"columns": None})
+    readings.sort(key=lambda reading: (reading[1][0].split(",").count("-"), "lat,lon" not in reading[1][0]))
+    may_be = ", or ".join(f"{' or '.join(choices)} ({name})" for name, choices in readings)
+    message = f"the headers {got} {what}; the columns may be {may_be}"
+    raise table.source.other(message, table.first, use={"columns": readings[0][1][0]})
+
+
+def _readings(table: Table, places: dict[str, int], problem: Problem[Any]) -> tuple[int, list[str]]:
+    """Count the columns that a problem has words for, and spell out what all may be, the likely one first."""
+    words = vocabulary(problem)
+    known = {at: words.key_of(word, 1, words.columns) for word, at in places.items()}
+    unknown = [at for at, key in known.items() if key is None]
+    numbers = [at for at in unknown if table.numbers(at) is not None]
+    texts = [at for at in unknown if at not in numbers]
+    if texts and "names" in words.columns.keys() - known.values():
+        known[texts[0]] = "names"
+    choices = []
+    for needed in problem.column_sets:
+        lacking = [key for key in needed if key not in known.values()]
+        if not set(needed) <= words.columns.keys() or not 0 < len(lacking) <= len(numbers):
+            continue
+        # Of two numbers an item either may be the value; those of a point come in their order.
+        either = problem.sense == "max" and len(lacking) > 1
+        for keys in [lacking, lacking[::-1]] if either else [lacking]:
+            row = {**known, **dict(zip(numbers, keys, strict=False))}
+            columns = (words.columns.get(row.get(at) or "") for at in range(len(table.headers or ())))
+            choices.append(",".join(column.headers[0] if column else "-" for column in columns))
+    if _on_globe(table, numbers[:2]):
+        choices.reverse()
+    return sum(key is not None for key in known.values()), choices
+
+
+def _on_globe(table: Table, places: Sequence[int]) -> bool:
+    """Tell whether two columns may be latitudes and longitudes: decimals within their ranges."""
+    if len(places) != 2:
+        return False
+    latitude, longitude = ([*map(float, table.numbers(at) or ())] for at in places)
+    largest = max(map(abs, latitude)), max(map(abs, longitude))
+    decimal = any(x != int(x) for x in latitude + longitude) and max(largest) > 1  # of no unit square
+    return decimal and largest[0] <= 90 and largest[1] <= 180
 
 
 def _places(table: Table) -> dict[str, int]:
@@ -278,26 +425,16 @@ def _places(table: Table) -> dict[str, int]:
         empty = table.rows and not any(table.columns[at])
         if header == "-" or table.source.reading.leaves_out(header) or empty:
             continue
+        if at == 0 and _UNNAMED.fullmatch(header):
+            header = _index(table) or header
         if header in places:
             raise table.source.error(f"two columns are called {shown(header)}; expected one", table.first)
-        if not header:
+        if _UNNAMED.fullmatch(header):
             raise table.source.error(f"column {at + 1} has no header", table.first, use={"columns": None})
         places[header] = at
     if not table.rows:
         raise table.source.error("has a header but no rows", table.first)
     return places
-
-
-def _check_columns(table: Table, problem: Problem[Any], there: Set[str]) -> None:
-    """Check that the columns which a table of a problem needs are there."""
-    headers = {column.key: column.headers[0] for column in problem.columns}
-    needed = [keys for keys in problem.column_sets if set(keys) <= headers.keys()]
-    if needed and not any(set(keys) <= there for keys in needed):
-        best = max(needed, key=lambda keys: len(set(keys) & there))
-        lacking = headers[next(key for key in best if key not in there)]
-        got = shown(", ".join(table.headers or []), 80)
-        message = f"no column {lacking!r}, which {problem.name} needs; the header has {got}"
-        raise table.source.error(message, table.first)
 
 
 def _notes(table: Table, words: Vocabulary) -> tuple[dict[str, Any], dict[str, int]]:

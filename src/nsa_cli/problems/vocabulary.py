@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, NoReturn
@@ -37,6 +38,16 @@ HARMLESS = _forms(
     "unit, units, weight unit, distance unit, length unit, currency, crs, "
     "kind, category, color, colour, icon, image, brand, country, state, region, county, province, continent, "
     "address, street, zip, zip code, postcode, postal code, phone, population, iso, iso2, iso3, admin"
+)
+
+#: Parts of headers that no column of names has: what they say may be a constraint.
+_MATTERS = frozenset(
+    listed(
+        "time, times, window, windows, hour, hours, opening, due, date, deadline, ready, service, priority, "
+        "precedence, before, after, penalty, bonus, load, loads, skill, skills, pickup, delivery, vehicle, "
+        "truck, trucks, demand, capacity, type, types, class, conflict, conflicts, fragile, rotation, setup, "
+        "limit, max, min, group, cluster, color, colour, bound"
+    )
 )
 
 #: Words for the number of elements, which must be the number that there is.
@@ -179,7 +190,7 @@ class Vocabulary:
         dict of str to str
         """
         found = defaultdict[str, list[str]](list)
-        counts = []
+        counts, unknown = [], []
         for word, value in data.items():
             key = self.key_of(word, axes_of(value), among)
             if reading.leaves_out(word) or value is None or (key is None and says_nothing(value)):
@@ -189,12 +200,14 @@ class Vocabulary:
             elif squeezed(word) in _COUNTS and isinstance(value, int) and not isinstance(value, bool):
                 counts.append(word)
             elif not self.is_harmless(word, value):
-                self._refuse(word, value, among, fail)
+                unknown.append(word)
+        if unknown:
+            self._refuse(unknown, data, among, fail)
         bound = {key: self._choose(key, words, data, fail) for key, words in found.items()}
         sizes = [(len(data[w]), key) for key, w in bound.items() if self._axes[key] and axes_of(data[w])]
         for word in counts:
             if not sizes:
-                self._refuse(word, data[word], among, fail)
+                self._refuse([word], data, among, fail)
             size, key = sizes[0]
             if data[word] != size:
                 fail(f"{word} is {data[word]}, but there are {size} {key}", word)
@@ -225,28 +238,64 @@ class Vocabulary:
                 fail(message, word, **_leave_out(word))
         return words[0]
 
-    def _refuse(self, word: str, value: Any, among: Iterable[str] | None, fail: Fail) -> NoReturn:
-        """Refuse a word with what helps: the nearest word of some keys, or to leave it out."""
-        if squeezed(word) in self._neutral:
-            message = f"{shown(word)} {shown(value)} is not supported; an answer without it would be wrong"
-            fail(message, word)
+    def unknown_columns(self, columns: Mapping[str, Sequence[Any]]) -> list[str]:
+        """List the columns that are of no key, and may matter; `columns` are values by words."""
+        words = (word for word in columns if self.key_of(word, None) is None)
+        return [w for w in words if not (self.is_harmless(w) or self.is_neutral(w) or squeezed(w) in _COUNTS)]
+
+    def nearest_key(self, word: str) -> str | None:
+        """Find the key of which a word is nearly another one."""
+        near = nearest(word, chain.from_iterable(self.spelt.values()), 0.8)
+        return None if near is None else self.key_of(near, 1)
+
+    def column_of_names(self, columns: Mapping[str, Sequence[Any]], texts: Set[str]) -> str | None:
+        """Find the one unknown column of text, whose values differ, where no other column has the names."""
+        named = "names" in (self.key_of(word, 1, self.columns) for word in columns)
+        unknown = [word for word in self.unknown_columns(columns) if word in texts]
+        if named or "names" not in self.columns or len(unknown) != 1:
+            return None
+        (word,) = unknown
+        matters = not _MATTERS.isdisjoint(re.findall(r"[a-z]+", word.lower()))
+        if matters or self.nearest_key(word) not in (None, "names", "ids"):
+            return None
+        return word if len({*columns[word]}) == len(columns[word]) else None
+
+    def _refuse(
+        self, unknown: list[str], data: Mapping[str, Any], among: Iterable[str] | None, fail: Fail
+    ) -> NoReturn:
+        """Refuse words with what helps: the nearest word of some keys, or to leave them out."""
+        for word in unknown:
+            if squeezed(word) in self._neutral:
+                what = f"{shown(word)} {shown(data[word])} is not supported"
+                fail(f"{what}; an answer without it would be wrong", word)
         keys = [key for key in self._axes if among is None or key in among]
-        near = nearest(word, [spelt for key in keys for spelt in self.spelt[key]])
+        near = nearest(unknown[0], [spelt for key in keys for spelt in self.spelt[key]])
         known = ", ".join(key for key in keys if key != "problem")
         what = f"{self.problem.name} understands {known}" if near is None else f"the nearest word is {near!r}"
-        what = self._elsewhere.get(squeezed(word), what)
-        message = f"{shown(word)} is not understood, and an answer may depend on it; {what}"
-        fail(message, word, **_leave_out(word))
+        what = next(filter(None, map(self._elsewhere.get, map(squeezed, unknown))), what)
+        fail(f"{not_understood(unknown)}; {what}", unknown[0], **_leave_out(*unknown))
 
 
-def _leave_out(word: str) -> dict[str, Any]:
-    """Hint at leaving a word out, where it can be typed."""
-    return {"use": {"ignore": word}} if len(word) <= 40 and word.isprintable() and "," not in word else {}
+def not_understood(words: Sequence[str]) -> str:
+    """Say that words are not understood."""
+    are, it = ("is", "it") if len(words) == 1 else ("are", "them")
+    named = " and ".join(map(shown, words[:3])) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
+    return f"{named} {are} not understood, and an answer may depend on {it}"
+
+
+def _leave_out(*words: str) -> dict[str, Any]:
+    """Hint at leaving words out, where they can be typed."""
+    plain = all(len(word) <= 40 and word.isprintable() and "," not in word for word in words)
+    return {"use": {"ignore": ",".join(words)}} if plain and len(words) <= 10 else {}
 
 
 def says_nothing(value: Any) -> bool:
     """Tell whether a value is none: null, an empty list, object or text."""
     return value is None or (isinstance(value, str | list | tuple | dict) and len(value) == 0)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) and not any(isinstance(x, list | tuple | dict) for x in value)
 
 
 def axes_of(value: Any) -> int | None:
@@ -271,7 +320,14 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
         source = record.sources.get(word, record.source)
         raise source.error(message, record.locate(word, None), **hints)
 
-    bound = vocabulary(problem).bind(record.data, fail, record.source.reading)
+    words = vocabulary(problem)
+    lists = {word: values for word, values in record.data.items() if _is_list(values)}
+    texts = {word for word, values in lists.items() if any(isinstance(x, str) for x in values)}
+    if (name := words.column_of_names(lists, texts)) is not None:
+        remarks = (*record.remarks, f"{shown(name)} is read as the names")
+        record = replace(record, data={**record.data, "names": record.data[name]}, remarks=remarks)
+        record.data.pop(name)
+    bound = words.bind(record.data, fail, record.source.reading)
     for key, word in bound.items():
         values = record.data[word]
         if problem.arrays.get(key) == 2 and axes_of(values) == 1 and len(values) > 1:
@@ -282,7 +338,8 @@ def understood(record: Record, problem: Problem[Any]) -> Record:
     def locate(key: str | None, index: int | None) -> int | None:
         return record.locate(bound.get(key or "", key), index)
 
-    return replace(record, data={key: record.data[word] for key, word in bound.items()}, locate=locate)
+    data = {key: record.data[word] for key, word in bound.items()}
+    return replace(record, data=data, locate=locate, words=record.words or bound)
 
 
 # --- which problem -----------------------------------------------------------------------------------
@@ -332,9 +389,10 @@ def recognise(record: Record, settings: Mapping[str, Any] = {}) -> Problem[Any]:
     raise source.other(message, record.locate(None, None))
 
 
-def needs() -> str:
-    """List the keys that each problem requires."""
-    return "; ".join(f"{p.name}: {', '.join(map('|'.join, p.record_keys))}" for p in all_problems())
+def needs(problems: Sequence[Problem[Any]] | None = None) -> str:
+    """List the keys that each of some problems, or of all, requires."""
+    some = all_problems() if problems is None else problems
+    return "; ".join(f"{p.name}: {', '.join(map('|'.join, p.record_keys))}" for p in some)
 
 
 def has_keys(data: Mapping[str, Any], problem: Problem[Any]) -> bool:

@@ -17,7 +17,7 @@ from nsa_cli.core.bound import Bound, relative_gap
 from nsa_cli.core.drawing import Drawing
 from nsa_cli.core.errors import UsageError, shown
 from nsa_cli.core.exact import Exact
-from nsa_cli.core.extras import is_installed
+from nsa_cli.core.extras import is_installed, need
 from nsa_cli.core.instance import Instance, Number, Solution
 from nsa_cli.core.problem import Problem
 from nsa_cli.io.json_text import dumps
@@ -25,6 +25,7 @@ from nsa_cli.io.table import format_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
     from rich.table import Table
 
 
@@ -208,6 +209,20 @@ class Result(Evaluation):
     def ids(self) -> list[Any]:
         """The best solution found by the names, or ids, that the data give to elements."""
         return self.instance.to_ids(self.raw)
+
+    def to_dataframe(self) -> DataFrame:
+        """Give the solution as a table of pandas, with the columns of its CSV form.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        need("pandas", "a data frame")
+        import pandas
+
+        headers, rows = self.instance.table(self.raw)
+        return pandas.DataFrame(rows, columns=headers)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the solution.

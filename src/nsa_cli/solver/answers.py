@@ -56,9 +56,10 @@ def result_of(
     solutions: list[Solution] = list(end.best)
     if bound is not None and bound.solution is not None:
         solutions.append(bound.solution)
-    winner, exact, violation = _best(task, solutions, bound)
+    winner, exact, violation = _best(task, solutions, bound, end.reason)
     if bound is not None and (winner == len(end.best) or solved(bound)):
         found_by = bound.method
+    ran = not solved(bound)
     seconds = {"load": task.seconds, **seconds, "bound": 0.0 if bound is None else bound.seconds}
     init = settings.init
     return Result(
@@ -73,10 +74,10 @@ def result_of(
         stop_reason=end.reason,
         seed=settings.seed or 0,
         steps=end.step,
-        chains=batch.chains,
+        chains=batch.chains if ran else 0,
         accepted=int(end.accepted[min(winner, len(end.accepted) - 1)]),
-        method=search.method,
-        policy=search.policy,
+        method=search.method if ran else "exact",
+        policy=search.policy if ran else "none",
         start="given" if isinstance(init, np.ndarray) else init or next(iter(task.problem.starts)),
         schedule=asdict(batch.planned),
         backend=search.backend,
@@ -90,7 +91,9 @@ def result_of(
     )
 
 
-def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tuple[int, Exact, str | None]:
+def _best(
+    task: Task, solutions: Sequence[Solution], bound: Bound | None, reason: str
+) -> tuple[int, Exact, str | None]:
     """Best solution by exact evaluation, feasible ones first; its value, and the constraint that it violates.
 
     Raises
@@ -108,7 +111,8 @@ def _best(task: Task, solutions: Sequence[Solution], bound: Bound | None) -> tup
     winner = (min if sense == "min" else max)(places, key=objectives.__getitem__)
     if (why := instance.fault(solutions[winner])) is not None:
         if instance.may_be_infeasible and task.problem.built_in:
-            raise InfeasibleError(f"no feasible solution was found: {why}")
+            late = "; the time limit ended the search, give it more" if reason == "time_limit" else ""
+            raise InfeasibleError(f"no feasible solution was found: {why}{late}")
         raise task.problem.broken(f"moves lead to what is no solution: {why}")
     violation = instance.violation(solutions[winner])
     if violation is None and bound is not None and bound.beaten_by(objectives[winner], sense):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsa_cli.anneal.schedule import AdaptiveSchedule, Schedule, TimedSchedule
+from nsa_cli.anneal.schedule import Schedule, TimedSchedule
 from nsa_cli.core.clock import Clock
 from nsa_cli.core.draws import draw_seed, start_draws, start_solutions, stream_keys
 from nsa_cli.core.instance import Solution
@@ -86,17 +86,14 @@ class Batch:
 
     @property
     def steps(self) -> int | None:
-        """Steps to share out among populations and chains: None by time, none if a schedule needs them."""
-        if self.planned.kind == "adaptive":
-            return 0
+        """Steps to share out among populations and chains; None by time."""
         return None if self.by_time else self.planned.steps
 
-    def schedule(self) -> Schedule | AdaptiveSchedule:
+    def schedule(self) -> Schedule:
         """Spread the temperatures over the steps; or over the time, if that is all that is given."""
-        schedule = self.planned
-        if self.by_time:
-            schedule = TimedSchedule.of(schedule, time.monotonic(), self.clock.end)
-        return AdaptiveSchedule(schedule) if schedule.kind == "adaptive" else schedule
+        return (
+            TimedSchedule.of(self.planned, time.monotonic(), self.clock.end) if self.by_time else self.planned
+        )
 
     def split(self, size: int = 1) -> Iterator[Batch]:
         """Make batches of so many instances, each with its share of the time left when its turn comes."""
@@ -190,7 +187,7 @@ def plan(tasks: Sequence[Task], settings: Settings, sharing: float | None = None
         if key not in searches:  # each policy is read once
             searches[key] = choose_search(task, policy, settings)
         one = _planned(task, place, searches[key], settings, seconds)
-        alone = place if one.estimated or one.planned.kind == "adaptive" else None
+        alone = place if one.estimated else None
         groups.setdefault((key, one.planned, one.chains, alone), []).append(one)
     return [batch for alike in groups.values() for batch in _together(alike)]
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsa_cli.anneal.loop import Goal, NoImprovement, TargetEnergy
 from nsa_cli.core.bound import Bound, is_as_good
@@ -26,9 +27,14 @@ from nsa_cli.solver.batch import Batch
 #: have less, in proportion from so many seconds down to the least share.
 _SHARE, _LONG, _LEAST = 0.2, 6.0, 0.03
 
+#: A single instance of so few elements has so many seconds, though reading it took all: most are solved then.
+_FEW, _FEW_SECONDS = 50, 0.05
+
 
 def bounds_of(tasks: Sequence[Task], clock: Clock) -> list[Bound | None]:
     """Bound each instance of a batch, all in a share of the time that is left; the whole ends them, too."""
+    if len(tasks) == 1 and tasks[0].instance.size <= _FEW and not clock.asked():
+        clock = replace(clock, end=max(clock.end, time.monotonic() + _FEW_SECONDS))
     bounds: list[Bound | None] = []
     share = replace(clock.part(share_of(tasks[0].problem, clock.left / len(tasks))), asked=clock.is_over)
     for done, task in enumerate(tasks):
@@ -56,34 +62,30 @@ def goals_of(batch: Batch, tasks: Sequence[Task], bounds: Sequence[Bound | None]
     settings = batch.settings
     sense, instances = tasks[0].problem.sense, [task.instance for task in tasks]
 
-    def feasible(i: int, solution: Solution) -> bool:
-        return not instances[i].may_be_infeasible or instances[i].violation(solution) is None
+    def goal(energies: NDArray[np.float64], reason: str, reached: Callable[[int, Solution], bool]) -> Goal:
+        def holds(i: int, solution: Solution) -> bool:
+            feasible = not instances[i].may_be_infeasible or instances[i].violation(solution) is None
+            return feasible and reached(i, solution)
 
-    lowest = np.array([-math.inf if b is None else _energy(b.value, sense) for b in bounds])
+        return TargetEnergy(energies, reason, holds)
 
     def proved(i: int, solution: Solution) -> bool:
-        bound = bounds[i]
-        proves = bound is not None and bound.proves(instances[i].exact_objective(solution), sense)
-        return proves and feasible(i, solution)
+        bound, exact = bounds[i], instances[i].exact_objective(solution)
+        return bound is not None and bound.proves(exact, sense)
 
-    goals: list[Goal] = [TargetEnergy(lowest, "optimal", proved)] if np.isfinite(lowest).any() else []
+    def close(i: int, solution: Solution) -> bool:
+        bound, exact = bounds[i], instances[i].exact_objective(solution)
+        return bound is not None and bound.is_near(exact, sense, settings.gap or 0.0)
+
+    lowest = np.array([-math.inf if b is None else _energy(b.value, sense) for b in bounds])
+    goals: list[Goal] = [goal(lowest, "optimal", proved)] if np.isfinite(lowest).any() else []
     if (target := settings.target) is not None:
         wanted = np.full(len(tasks), _energy(target, sense))
-
-        def met(i: int, solution: Solution) -> bool:
-            return meets(instances[i], solution, target, sense) and feasible(i, solution)
-
-        goals.append(TargetEnergy(wanted, "target", met))
-    if (share := settings.gap) is not None:
+        goals.append(goal(wanted, "target", lambda i, x: meets(instances[i], x, target, sense)))
+    if settings.gap is not None:
         with np.errstate(invalid="ignore"):
-            near = np.where(np.isfinite(lowest), lowest + share * abs(lowest), lowest)
-
-        def close(i: int, solution: Solution) -> bool:
-            bound = bounds[i]
-            near = bound is not None and bound.is_near(instances[i].exact_objective(solution), sense, share)
-            return near and feasible(i, solution)
-
-        goals.append(TargetEnergy(near, "gap", close))
+            near = np.where(np.isfinite(lowest), lowest + settings.gap * abs(lowest), lowest)
+        goals.append(goal(near, "gap", close))
     if (patience := settings.no_improvement) is not None:
         steps = math.inf if patience.steps is None else max(patience.steps.of(tasks[0].instance.size), 1)
         goals.append(NoImprovement(steps, math.inf if patience.seconds is None else patience.seconds))

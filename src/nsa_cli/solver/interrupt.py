@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
-from types import FrameType, TracebackType
+from collections.abc import Callable, Iterator
+from types import FrameType
 
 
-class Interruptible:
+@contextlib.contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
     """Context in which the first Ctrl-C is a request to stop, and the second one raises KeyboardInterrupt.
 
-    Only in the main thread, where Python hears of signals, and where nobody else handles this one.
-
-    Attributes
-    ----------
-    asked : bool
-        Whether there was a request.
+    Only in the main thread, where Python hears of signals, and where nobody else handles this one. It gives
+    what tells whether there was a request.
     """
+    asked = False
 
-    def __init__(self) -> None:
-        self.asked = False
-        self._ours = False
-
-    def __enter__(self) -> Interruptible:
-        main = threading.current_thread() is threading.main_thread()
-        self._ours = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if self._ours:
-            signal.signal(signal.SIGINT, self._handle)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
             signal.default_int_handler(number, frame)
-        self.asked = True
+        asked = True
+
+    main = threading.current_thread() is threading.main_thread()
+    ours = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: asked
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

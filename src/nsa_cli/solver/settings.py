@@ -259,10 +259,10 @@ def with_options(options: type) -> Callable[[FunctionT], FunctionT]:
         signature, defaults = inspect.signature(function), _defaults()
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         keyword = inspect.Parameter.KEYWORD_ONLY
-        added = [
-            inspect.Parameter(name, keyword, default=defaults[name], annotation=annotation)
-            for name, annotation in _annotations(options).items()
-        ]
+        added = []
+        for name, annotation in options.__annotations__.items():
+            written = getattr(annotation, "__forward_arg__", annotation)
+            added.append(inspect.Parameter(name, keyword, default=defaults[name], annotation=written))
         names = {p.name for p in (*own, *added)}
 
         @functools.wraps(function)
@@ -276,11 +276,6 @@ def with_options(options: type) -> Callable[[FunctionT], FunctionT]:
         return cast(FunctionT, call)
 
     return decorate
-
-
-def _annotations(options: type) -> dict[str, Any]:
-    """Types of a typed dictionary's keys, as they are written."""
-    return {name: getattr(x, "__forward_arg__", x) for name, x in options.__annotations__.items()}
 
 
 def _unknown(word: str, function: str, names: set[str]) -> UsageError:

@@ -153,7 +153,7 @@ def _end(chains: Chains, end: End, i: int, rows: int) -> InstanceEnd:
     if i in end.reached:
         return end.reached[i]
     part = slice(i * rows, (i + 1) * rows)
-    return InstanceEnd(end.reason, chains.step, chains.best[part], chains.accepted[part])
+    return InstanceEnd(end.reason, chains.counted, chains.best[part], chains.accepted[part])
 
 
 def _with_bound(show: Show | None, bounds: Sequence[Bound | None]) -> Show | None:
@@ -166,12 +166,11 @@ def _with_bound(show: Show | None, bounds: Sequence[Bound | None]) -> Show | Non
 
 def _outward(result: Result, task: Task) -> Result:
     """Give a result in terms of the user's instance."""
-    result = replace(result, remarks=tuple(task.remarks()))
-    if result.instance is task.instance:
-        return result
-    raw = result.instance.outward(result.raw)
-    bound = None if result.bound is None else replace(result.bound, solution=None)
-    return replace(result, instance=task.instance, raw=raw, bound=bound)
+    bound = result.bound
+    if bound is not None and result.instance is not task.instance:
+        bound = replace(bound, solution=None)
+    raw = task.instance.canonical(result.instance.outward(result.raw))
+    return replace(result, instance=task.instance, raw=raw, bound=bound, remarks=tuple(task.remarks()))
 
 
 def _solve_parts(

@@ -1,21 +1,20 @@
 """Processes that train one policy together, by torch.distributed; a training alone is a group of one.
 
-Every process goes through the same training and makes the same updates. What takes long, rollouts and
-gradients, is shared out; what comes of it travels in collectives, which all enter in the same order.
+Every process goes through the same training and makes the same updates. What takes long, rollouts, is shared
+out; what comes of it travels in collectives, which all enter in the same order.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from torch import Tensor
 
 from nsa_cli.core.errors import NsaError, UsageError, shown
 from nsa_cli.core.machine import Launch, cores, launch
@@ -23,9 +22,6 @@ from nsa_cli.core.machine import Launch, cores, launch
 #: How long a process waits for the others in a collective. They differ by the time of an epoch at most, and
 #: by that of compiling an own problem.
 _TIMEOUT = timedelta(minutes=20)
-
-#: Key of the store under which an earlier attempt of torchrun noted that its training had begun.
-_BEGUN = "nsa training begun"
 
 
 class GroupError(NsaError):
@@ -41,8 +37,6 @@ class Group:
     ----------
     process : Launch, optional
         This one among them.
-    backend : str
-        Of torch.distributed.
 
     Attributes
     ----------
@@ -50,6 +44,8 @@ class Group:
         Number of this process, from 0, and of all processes.
     threads : int
         Cores for this process.
+    attempt : int
+        How often the launcher has started these processes before.
 
     Raises
     ------
@@ -57,24 +53,22 @@ class Group:
         If the others do not come; from its methods, if another process has ended.
     """
 
-    def __init__(self, process: Launch | None = None, backend: str = "gloo") -> None:
-        self.rank, self.size, self.threads, self._attempt = 0, 1, cores(), 0
+    def __init__(self, process: Launch | None = None) -> None:
+        self.rank, self.size, self.threads, self.attempt = 0, 1, cores(), 0
         self._store: Any = None
         if process is None:
             return
         from torch.distributed.distributed_c10d import PrefixStore
         from torch.distributed.rendezvous import rendezvous
 
-        self.rank, self.size, self._attempt = process.rank, process.size, process.attempt
+        self.rank, self.size, self.attempt = process.rank, process.size, process.attempt
         self.threads = max(self.threads // process.local_size, 1)
         with _collective():
-            lasting, _, _ = next(rendezvous("env://", timeout=_TIMEOUT))
+            store, _, _ = next(rendezvous("env://", timeout=_TIMEOUT))
             # What the processes of an attempt that failed left in the store is not for this one.
-            self._store = PrefixStore(f"nsa attempt {process.attempt}", lasting)
-            #: Without the prefix that some versions of torch give each attempt.
-            self._lasting: Any = getattr(lasting, "underlying_store", lasting)
+            self._store = PrefixStore(f"nsa attempt {process.attempt}", store)
             dist.init_process_group(
-                backend, store=self._store, rank=self.rank, world_size=self.size, timeout=_TIMEOUT
+                "gloo", store=self._store, rank=self.rank, world_size=self.size, timeout=_TIMEOUT
             )
 
     @property
@@ -82,13 +76,12 @@ class Group:
         """Whether this process writes files and prints."""
         return self.rank == 0
 
-    def part(self, count: int, rank: int | None = None) -> slice:
-        """Give the share that a process, this one by default, has of `count` things in a row.
+    def part(self, count: int) -> slice:
+        """Give the share that this process has of `count` things in a row.
 
         Shares differ by one at most; with fewer things than processes some are empty.
         """
-        rank = self.rank if rank is None else rank
-        return slice(count * rank // self.size, count * (rank + 1) // self.size)
+        return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
 
     def gather(self, rows: Tensor) -> Tensor:
         """Put the rows of all processes together, float64[n, …]: on the CPU, the same bits in each."""
@@ -99,22 +92,6 @@ class Group:
             dist.all_gather_object(parts, rows.cpu())
         return torch.cat(parts)
 
-    def sum(self, vector: Tensor) -> Tensor:
-        """Sum a vector over all processes, in place; the same bits in every process."""
-        if self._store is not None:
-            with _collective():
-                dist.all_reduce(vector)
-        return vector
-
-    def sum_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
-        """Sum gradients over all processes, in place; there need be none in some."""
-        if self._store is not None:
-            for parameter in parameters:
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
-            gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-            vector_to_parameters(self.sum(parameters_to_vector(gradients)), gradients)
-
     def share(self, data: bytes | None) -> bytes | None:
         """Give every process what the leading one has."""
         shared = [data]
@@ -123,18 +100,6 @@ class Group:
                 dist.broadcast_object_list(shared)
         return shared[0]
 
-    def begin(self) -> None:
-        """Note that the training has begun: an attempt after this one goes on with it."""
-        if self._store is not None and self.leads:
-            with _collective():
-                self._lasting.set(_BEGUN, "1")
-
-    @property
-    def begun(self) -> bool:
-        """Whether an earlier attempt of the same launch has begun this training."""
-        with _collective():
-            return self._attempt > 0 and bool(self._lasting.check([_BEGUN]))
-
     def fails_first(self) -> bool:
         """Tell the first process that asks from the others: it says why, and the others end quietly."""
         try:
@@ -142,19 +107,10 @@ class Group:
         except RuntimeError:  # the store has ended with the process that kept it
             return True
 
-    def numbers(self, number: int) -> list[int]:
-        """Give every process the whole number, below 2**53, of each."""
-        return [int(x) for x in self.gather(torch.tensor([number], dtype=torch.float64))]
-
 
 @contextlib.contextmanager
-def joined(device: str) -> Iterator[Group]:
+def joined() -> Iterator[Group]:
     """Join the processes that a launcher has started with this one, as its environment says.
-
-    Parameters
-    ----------
-    device : str
-        Where rollouts may be: gradients on a GPU are summed by NCCL, all else by gloo.
 
     Raises
     ------
@@ -168,9 +124,7 @@ def joined(device: str) -> Iterator[Group]:
         return
     if not dist.is_available():
         raise UsageError("this build of torch has no torch.distributed; start one process")
-    # Without NCCL there is no GPU either, and `choose_device` says so.
-    by_nccl = device.startswith("cuda") and dist.is_nccl_available() and torch.cuda.is_available()
-    yield Group(process, "cpu:gloo,cuda:nccl" if by_nccl else "gloo")
+    yield Group(process)
     with contextlib.suppress(RuntimeError):
         dist.destroy_process_group()  # not after an error: the others may be in a collective
 

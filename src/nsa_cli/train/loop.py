@@ -6,22 +6,22 @@ import hashlib
 import io
 import os
 import time
-import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from nsa_cli.anneal.auto import sampled_temperatures
 from nsa_cli.anneal.engine import TorchChains
 from nsa_cli.anneal.fused import FusedChains
-from nsa_cli.anneal.loop import run_chains
 from nsa_cli.anneal.schedule import Schedule
 from nsa_cli.core.draws import start_solutions, stream_keys
-from nsa_cli.core.errors import InputError, NsaError, UsageError, shown
+from nsa_cli.core.errors import InputError, UsageError, shown
 from nsa_cli.core.instance import Instance
 from nsa_cli.core.machine import cores, source_version
 from nsa_cli.core.operations import ContinuousOperations, DiscreteOperations, Operations
@@ -31,7 +31,7 @@ from nsa_cli.io.atomic import write_bytes, write_text
 from nsa_cli.io.source import read_bytes
 from nsa_cli.policy.build import LearntPolicy
 from nsa_cli.policy.checkpoint import save
-from nsa_cli.policy.fused import learnt
+from nsa_cli.policy.fused import learnt, uniform
 from nsa_cli.policy.gaussian import GaussianPolicy
 from nsa_cli.policy.slots import SlotPolicy
 from nsa_cli.train.config import TrainConfig
@@ -44,6 +44,9 @@ _IDLE = 10
 
 #: First stream of the validation instances: training uses the epochs' numbers.
 _VALIDATION = 2**40
+
+#: Stream of the instances from which temperatures are estimated, their number, and chains of each.
+_SAMPLE, _SAMPLED, _CHAINS = 2**41 - 1, 4, 8
 
 
 @dataclass
@@ -58,8 +61,6 @@ class Training:
     out : Path
         The policy's file; beside it the log (``.csv``) and the state to resume from (``.state.pt``).
     device : torch.device
-    backend : {'auto', 'torch', 'numba'}
-        ``auto`` takes the problem's kernel on a CPU, if there is one.
     threads : int
         Of kernels; changes no number.
     group : Group
@@ -77,7 +78,6 @@ class Training:
     seed: int
     out: Path
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    backend: str = "auto"
     threads: int = field(default_factory=cores)
     group: Group = field(default_factory=Group)
     asked_to_stop: Callable[[], int] = lambda: 0
@@ -92,14 +92,14 @@ class Training:
                     "give a name that ends in .json",
                     option="out",
                 )
-        neighbourhood = self.problem.neighbourhood(self.config.neighbourhood)
-        self.operations: Operations[Any, Any] = neighbourhood.operations()
+        self._neighbourhood = self.problem.neighbourhood(self.config.neighbourhood)
+        self.operations: Operations[Any, Any] = self._neighbourhood.operations()
         self.best_score = float("inf")
         self.began = time.monotonic()
         self.seconds_before = 0.0
         self._idle = 0
-        self._validation: list[_ValidationSet] = []
-        self.fused = neighbourhood.kernel() if self.device.type == "cpu" and self.backend != "torch" else None
+        #: The problem's kernel, if there is one; on a CPU.
+        self.fused = self._neighbourhood.kernel() if self.device.type == "cpu" else None
 
     @property
     def log_path(self) -> Path:
@@ -128,19 +128,18 @@ class Training:
         InputError
             As for `load_state`; or if there is nothing to resume.
         """
-        begun = self.group.begun
         # One process looks: the others may be on machines without these files.
-        data = self.group.share(self._found(resume=resume, begun=begun) if self.group.leads else None)
+        data = self.group.share(self._found(resume=resume) if self.group.leads else None)
         state = None if data is None else self.load_state(data)
         if self.group.leads:
             self._cut_log(0 if state is None else state["epoch"])
-        self.group.begin()
         return state
 
-    def _found(self, *, resume: bool, begun: bool) -> bytes | None:
+    def _found(self, *, resume: bool) -> bytes | None:
         """Read the state to go on from, None for a training from its beginning; see `begin`."""
         state, log, policy = (os.path.lexists(p) for p in (self.state_path, self.log_path, self.out))
-        resume = resume or begun
+        again = self.group.attempt > 0
+        resume = resume or (again and state)
         if not resume and (state or (log and policy)):
             raise UsageError(
                 f"{self.out}: there is a training already; go on with it, or give another file",
@@ -148,7 +147,7 @@ class Training:
             )
         if resume and self.state_path.is_file():
             return read_bytes(self.state_path)
-        if resume and (state or not log) and not begun:
+        if resume and (state or not log) and not again:
             raise InputError("there is no training to resume", str(self.state_path))
         return None
 
@@ -181,9 +180,30 @@ class Training:
     def schedule(self, steps: int | None = None) -> Schedule:
         """Temperatures of a rollout, by default one of the training."""
         first, last = self.config.t_start, self.config.t_end
-        assert first is not None, "see train.compare.find_temperatures"
-        assert last is not None, "see train.compare.find_temperatures"
+        assert first is not None, "see find_temperatures"
+        assert last is not None, "see find_temperatures"
         return Schedule(steps or self.config.steps, first, last)
+
+    def find_temperatures(self) -> None:
+        """Fill in the temperatures that are not given: geometric means over samples of instances' moves."""
+        config = self.config
+        given = {"t_start": config.t_start, "t_end": config.t_end}
+        if None not in given.values():
+            return
+        if self.fused is None:
+            raise UsageError(
+                "t_start and t_end cannot be estimated without a kernel; give both in a configuration"
+            )
+        keys, found = stream_keys(0, np.arange(_CHAINS)), []
+        for instance in self.drawn(_SAMPLE, config.size, _SAMPLED):
+            several = [instance] * _CHAINS
+            chains = self.chains(uniform(), several, self.starts(several, keys), keys)
+            choices = self._neighbourhood.choices
+            found.append(sampled_temperatures(chains, instance.size, choices=choices))
+        known = [pair for pair in found if pair is not None] or [(1.0, 0.1)]
+        means = dict(zip(given, np.exp(np.log(known).mean(0)).tolist(), strict=True))
+        estimated = {name: float(f"{means[name]:.3g}") for name in given if given[name] is None}
+        self.config = replace(config, **estimated)  # type: ignore[arg-type]  # no other
 
     def instances(self, epoch: int) -> list[Instance]:
         """Draw the instances of an epoch, the same for the same seed."""
@@ -230,17 +250,16 @@ class Training:
             nothing = torch.zeros(members, 0, dtype=torch.float64)
             return nothing, nothing.long()
         starts, streams = x.repeat(members, *[1] * (x.dim() - 1)), np.tile(keys, members)
+        chains: FusedChains | TorchChains
         if (layout := self.layout(policy)) is not None:
             chains = self.chains(layout, everything, starts, streams, members)
-            chains.advance(schedule.temperatures(0, schedule.steps))
-            best = torch.from_numpy(chains.state.best_energy / chains.scale)
-            accepted = torch.from_numpy(chains.state.accepted)
         else:
             batch = self.operations.pack(everything, self.device, self.config.unit)
-            streams_ = torch.from_numpy(streams).to(self.device)
-            reference = TorchChains(self.operations, batch, policy, starts, streams_)
-            run_chains(reference, schedule)
-            best, accepted = reference.state.best_energy / batch.scale, reference.state.accepted
+            on_device = torch.from_numpy(streams).to(self.device)
+            chains = TorchChains(self.operations, batch, policy, starts, on_device)
+        chains.advance(schedule.temperatures(0, schedule.steps))
+        best = torch.as_tensor(chains.state.best_energy).cpu() / torch.from_numpy(chains.scale)
+        accepted = torch.as_tensor(chains.state.accepted)
         return self.losses(best, x.shape[1]).reshape(members, -1), accepted.reshape(members, -1)
 
     def losses(self, energy: Tensor, size: int) -> Tensor:
@@ -261,13 +280,12 @@ class Training:
         x: Tensor,
         keys: np.ndarray,
         members: int = 1,
-        threads: int | None = None,
     ) -> FusedChains:
         """Start chains in the fused kernel, which there is, by a policy's `layout`."""
         fused = self.fused
         assert fused is not None
-        arrays, threads = fused.arrays(instances, self.config.unit), threads or self.threads
-        return FusedChains(fused, arrays, layout, x.numpy(), keys, members=members, threads=threads)
+        arrays = fused.arrays(instances, self.config.unit)
+        return FusedChains(fused, arrays, layout, x.numpy(), keys, members=members, threads=self.threads)
 
     def keys(self, epoch: int, count: int) -> np.ndarray:
         """Random streams of an epoch's chains."""
@@ -280,11 +298,7 @@ class Training:
 
         Of several sizes, energies count in proportion to the size. Instances are shared out to the group.
         """
-        config = self.config
-        if not self._validation:
-            sizes = (config.validation_size, *config.mixed_sizes)
-            self._validation = [self._validation_set(_VALIDATION + k, size) for k, size in enumerate(sizes)]
-        scores = []
+        config, scores = self.config, []
         for size, instances, x, keys in self._validation:
             schedule = self.schedule(config.validation_steps.of(size))
             mine, _ = self.rollouts(policy, instances, x, keys, schedule)
@@ -292,12 +306,16 @@ class Training:
             scores.append(float(shaped(energy, config.judged).mean()) * config.validation_size / size)
         return sum(scores) / len(scores)
 
-    def _validation_set(self, stream: int, size: int) -> _ValidationSet:
-        """Draw instances, and keep this process's share."""
-        instances = self.drawn(stream, size, self.config.validation_problems)
-        size, mine = instances[0].size, self.group.part(len(instances))
-        keys, instances = stream_keys(self.seed + _VALIDATION, np.arange(len(instances))), instances[mine]
-        return _ValidationSet(size, instances, self.starts(instances, keys[mine]), keys[mine])
+    @cached_property
+    def _validation(self) -> list[tuple[int, list[Instance], Tensor, np.ndarray]]:
+        """Each size of validation instances, with this process's share, starts and random streams."""
+        count, found = self.config.validation_problems, []
+        mine = self.group.part(count)
+        keys = stream_keys(self.seed + _VALIDATION, np.arange(count))[mine]
+        for k, size in enumerate((self.config.validation_size, *self.config.mixed_sizes)):
+            instances = self.drawn(_VALIDATION + k, size, count)
+            found.append((instances[0].size, instances[mine], self.starts(instances[mine], keys), keys))
+        return found
 
     # --- files -----------------------------------------------------------------------------------
 
@@ -312,10 +330,6 @@ class Training:
         due = (epoch + 1) % self.config.validate_every == 0 or epoch + 1 == self.config.epochs
         if due:
             row["validation"] = score = self.validate(policy)
-            if len(set(self.group.numbers(_checksum(policy)))) > 1:  # rounding on another kind of machine
-                raise NsaError(
-                    "processes have come to different policies; start them on machines of one kind"
-                )
             if score < self.best_score:
                 self.best_score = score
                 if leads:
@@ -325,7 +339,7 @@ class Training:
         if leads:
             self._log(row)
         self.on_epoch(row)
-        self.stopped = max(self.group.numbers(int(self.asked_to_stop())))
+        self.stopped = int(self.group.gather(torch.tensor([self.asked_to_stop()])).max())
         if leads and (self.stopped or due):
             self.save_state(epoch + 1, state)
         if leads and self.stopped and not self.out.exists():
@@ -370,9 +384,8 @@ class Training:
         try:
             with self.log_path.open("a", newline="", encoding="utf-8") as file:
                 head = "" if file.tell() else ",".join(columns) + "\n"
-                file.write(
-                    head + ",".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells) + "\n"
-                )
+                texts = (f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells)
+                file.write(head + ",".join(texts) + "\n")
         except OSError as error:
             raise UsageError(f"{self.log_path}: cannot be written: {error.strerror or error}") from None
 
@@ -412,17 +425,3 @@ class Training:
             done = {str(k + 1) for k in range(epoch)}
             kept = [row for row in rows if "," in row and row.split(",")[0] in done]
             write_text(self.log_path, "\n".join([head, *kept, ""]) if kept else "")
-
-
-class _ValidationSet(NamedTuple):
-    """Validation instances of a size that this process has, with their starts and random streams."""
-
-    size: int
-    instances: list[Instance]
-    x: Tensor
-    keys: np.ndarray
-
-
-def _checksum(policy: LearntPolicy) -> int:
-    """Hash a policy's weights to 32 bits."""
-    return zlib.crc32(b"".join(p.detach().cpu().numpy().tobytes() for p in policy.parameters()))

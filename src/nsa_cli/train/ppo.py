@@ -117,12 +117,9 @@ def train_ppo(run: Training, *, resume: bool = False) -> LearntPolicy:
     """
     config = run.config
     assert isinstance(config, PpoConfig)
-    if run.group.size > config.problems:
-        raise UsageError(
-            f"{run.group.size} processes for {config.problems} instances an epoch: start fewer, or raise "
-            "problems in a configuration"
-        )
-    learner, first, mine = untrained(run, config), 0, run.group.part(config.problems)
+    if run.group.size > 1:
+        raise UsageError("PPO trains in one process", option="method", use={"method": "es"})
+    learner, first = untrained(run, config), 0
     if (state := run.begin(resume=resume)) is not None:
         for name, part in learner._asdict().items():
             part.load_state_dict(state[name])
@@ -131,8 +128,8 @@ def train_ppo(run: Training, *, resume: bool = False) -> LearntPolicy:
     for epoch in range(first, config.epochs):
         # Everything random in an epoch comes from (seed, epoch): a resumed run is the same run.
         generator = torch.Generator().manual_seed((run.seed << 24) + epoch)
-        instances = run.instances(epoch)[mine]
-        rollout = collect(run, learner, instances, run.keys(epoch, config.problems)[mine])
+        instances = run.instances(epoch)
+        rollout = collect(run, learner, instances, run.keys(epoch, len(instances)))
         row = improve(run, config, learner, rollout, generator)
         parts = {name: part.state_dict() for name, part in learner._asdict().items()}
         if run.end_epoch(epoch, learner.policy, row, parts):
@@ -217,42 +214,13 @@ def _steps(
         yield info
 
 
-def own_rows(chosen: Tensor, chains: slice, size: int) -> tuple[Tensor, Tensor]:
-    """Find the transitions of this process among all, of which row ``k B + b`` is step k of chain b.
-
-    Parameters
-    ----------
-    chosen : int64[M]
-        Rows of all transitions.
-    chains : slice
-        This process's chains, of all.
-    size : int
-        B, chains of all processes.
-
-    Returns
-    -------
-    own : bool[M]
-    rows : int64[R]
-        Where those are among the transitions of this process.
-    """
-    chain = chosen % size
-    own = (chain >= chains.start) & (chain < chains.stop)
-    width = chains.stop - chains.start
-    return own, chosen[own] // size * width + chain[own] - chains.start
-
-
 def improve(
     run: Training, config: PpoConfig, learner: Learner, rollout: Trajectories, generator: torch.Generator
 ) -> dict[str, float]:
     """Update both networks by several passes of minibatches; give the figures for the log."""
-    (steps, width), group, value = rollout.reward.shape, run.group, rollout.value[:-1]
+    value, width = rollout.value[:-1], rollout.reward.shape[1]
     estimate = advantages(rollout.reward, value, rollout.value[-1], config.discount, config.trace)
-    figures = [rollout.cost[None], rollout.accepted[None], estimate, estimate + value, value]
-    mine = torch.cat([part.double() for part in figures])  # [2 + 3 K, chains of this process]
-    every = group.gather(mine.T.contiguous()).T  # the same of all B chains
-    parts = torch.split(every[2:].float().to(run.device), steps)
-    advantage, returns, values = (part.flatten() for part in parts)
-
+    advantage, returns, values = (part.flatten() for part in (estimate, estimate + value, value))
     x, temperature = rollout.x.flatten(0, 1), rollout.temperature.repeat_interleave(width)
     action = tuple(part.flatten(0, 1) for part in rollout.action)
     log_prob, possible = rollout.log_prob.flatten(), rollout.possible.flatten()
@@ -261,31 +229,26 @@ def improve(
     for _ in range(config.passes):
         order = torch.randperm(len(advantage), generator=generator).to(run.device)
         for chosen in torch.split(order, config.minibatch):
-            own, rows = own_rows(chosen, group.part(config.problems), config.problems)
-            found = torch.zeros(4)
             learner.optimiser.zero_grad()
-            if len(rows):
-                states = select(rollout.batch, rows % width), x[rows], temperature[rows]
-                loss, found = losses(
-                    learner.policy.log_prob(run.operations, *states, tuple(part[rows] for part in action)),
-                    log_prob[rows],
-                    possible[rows],
-                    normalised(advantage[chosen])[own],
-                    learner.critic(run.operations, *states) - returns[chosen[own]],
-                    config.clip,
-                    config.entropy,
-                )
-                # A mean over the minibatch, of which other processes have the rest.
-                (loss / len(chosen)).backward()  # type: ignore[no-untyped-call]
-            group.sum_gradients([*actor, *critic])
+            states = select(rollout.batch, chosen % width), x[chosen], temperature[chosen]
+            loss, found = losses(
+                learner.policy.log_prob(run.operations, *states, tuple(part[chosen] for part in action)),
+                log_prob[chosen],
+                possible[chosen],
+                normalised(advantage[chosen]),
+                learner.critic(run.operations, *states) - returns[chosen],
+                config.clip,
+                config.entropy,
+            )
+            (loss / len(chosen)).backward()  # type: ignore[no-untyped-call]
             norm, _ = (clip_grad_norm_(network, config.gradient_norm) for network in (actor, critic))
             learner.optimiser.step()
-            sums += torch.cat([group.sum(found.cpu()) / len(chosen), norm.detach().cpu()[None]])
+            sums += torch.cat([found.cpu() / len(chosen), norm.detach().cpu()[None]])
             updates += 1
     names = ("kl", "clip_fraction", "entropy", "value_loss", "gradient_norm")
     return {
-        "cost": float(every[0].mean()),
-        "acceptance": float(every[1].mean()) / config.steps,
+        "cost": float(rollout.cost.double().mean()),
+        "acceptance": float(rollout.accepted.double().mean()) / config.steps,
         "explained_variance": explained_variance(values, returns),
         **dict(zip(names, (sums / updates).tolist(), strict=True)),
     }

@@ -134,6 +134,28 @@ def test_a_tour_goes_in_and_comes_out():
         assert sorted(inner.outward(rng.permutation(inner.size))) == list(range(9))
 
 
+@pytest.mark.parametrize(
+    ("record", "first", "second"),
+    [
+        *(({}, "A", "B"), ({"depot": "C"}, "C", "B"), ({"depot": 0}, "A", "B"), ({"depot": ["D"]}, "D", "A")),
+        *(({"open": True}, "A", None), ({"open": True, "depot": "C"}, "C", None)),
+    ],
+)
+def test_where_a_tour_begins(record, first, second):
+    """At the depot, else the first city, and on to the neighbour that is first in the file, for any seed."""
+    square = {"names": list("ABCD"), "coords": [[0, 0], [0, 1], [1, 1.5], [2, 0]], **record}
+    answers = {tuple(nsa.solve(square, **QUICK | {"seed": seed}, bound=False).ids) for seed in range(5)}
+    (answer,) = answers
+    assert answer[0] == first
+    assert second in (None, answer[1])
+
+
+def test_a_directed_tour_keeps_its_direction():
+    matrix = [[0, 9, 1], [1, 0, 9], [9, 1, 0]]
+    assert nsa.solve({"matrix": matrix, "depot": 2}, **QUICK).ids[0] == 2
+    assert nsa.solve({"matrix": matrix}, **QUICK).solution.tolist() == [0, 2, 1]
+
+
 def test_directed_tours_of_a_hundred_cities_are_near_the_bound():
     """Large steps find what the bound nearly proves, where lengths differ by up to 30 % by direction."""
     rng = np.random.default_rng(5)
@@ -164,6 +186,7 @@ ONE_WAY = {"matrix": [[0, 1, 2], [3, 0, 4], [5, 6, 0]]}
         (SQUARE | {"open": True, "closed": True}, "open and closed are both true; expected one of them"),
         (SQUARE | {"open": "maybe"}, "open: expected true or false, got 'maybe'"),
         (SQUARE | {"open": True, "from": "A", "depot": "B"}, "depot and from name two cities"),
+        (SQUARE | {"depot": "Z"}, "depot: there is no city 'Z'"),
         (SQUARE | {"fixed_edges": [["A", "B"], ["A", "C"], ["A", "D"]]}, "city 'A' has more than two"),
         (SQUARE | {"fixed_edges": [["A", "B"], ["B", "C"], ["C", "A"]]}, "fixed_edges close a tour of 3 of"),
         (SQUARE | {"fixed_edges": [["A", "A"]]}, "fixed_edges, element 1: expected two cities, got 'A'"),
@@ -239,6 +262,7 @@ def test_annealing_has_uniform_proposals_where_lengths_have_no_direction():
         (ONE_WAY | {"fixed_edges": [[1, 2]]}, ("json", "tsplib")),
         (ONE_WAY | {"names": list("abc"), "from": "b", "fixed_edges": [["c", "a"]]}, ("json",)),
         ({"coords": SQUARE["coords"], "open": True}, ("json", "csv", "tsplib")),
+        ({"coords": SQUARE["coords"], "depot": 3}, ("json", "csv", "tsplib")),
     ],
 )
 def test_routes_survive_writing(record, forms):
@@ -247,4 +271,4 @@ def test_routes_survive_writing(record, forms):
     for form in forms:
         text = write_instances(TSP, [instance], form)
         ((_, again),) = read_instances(Source("x", "", text), TSP)
-        assert again.route == instance.route
+        assert (again.route, again.route.start) == (instance.route, instance.route.start)

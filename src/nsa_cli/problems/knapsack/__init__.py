@@ -35,7 +35,7 @@ class Knapsack(ItemProblem[KnapsackInstance]):
             "values",
             listed(
                 "value, values, profit, profits, price, prices, v, p, benefit, benefits, utility, utilities, "
-                "worth, gain, gains, item value, item values"
+                "worth, gain, gains, item value, item values, nutzen, wert, valeur, valor, valore"
             ),
         ),
         Column("weights", WEIGHTS),

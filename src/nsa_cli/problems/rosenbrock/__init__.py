@@ -122,7 +122,7 @@ class RosenbrockInstance(Instance):
     def table(self, solution: Solution) -> tuple[list[str], list[list[Any]]]:
         return ["coordinate", "value"], [[i, x] for i, x in enumerate(solution.tolist(), start=1)]
 
-    def details(self, _solution: Solution) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         return {"a": self.a, "b": self.b}
 
 

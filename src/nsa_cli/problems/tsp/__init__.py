@@ -144,7 +144,8 @@ _NAMES = listed(
 )
 _IDS = listed(
     "id, ids, city id, node id, city ids, node ids, stop id, location id, number, no, nr, index, "
-    "indices, key, code, i, #, city number, city no, node number, row"
+    "indices, key, code, i, #, city number, city no, node number, row, stop no, stop number, customer id, "
+    "customer no, customer number, client id, shop id, store id, site id, point id, order id, order no"
 )
 
 
@@ -155,11 +156,19 @@ class Tsp(Problem[TspInstance]):
     summary = "travelling salesperson: the shortest tour through all cities"
     record_keys = (("coords", "matrix", "x", "lat"),)
     columns = (
-        Column("x", listed("x, x coord, x coordinate, coord x, x pos, pos x, x position, easting, xs")),
-        Column("y", listed("y, y coord, y coordinate, coord y, y pos, pos y, y position, northing, ys")),
+        Column(
+            "x", listed("x, x coord, x coordinate, coord x, x pos, pos x, x position, easting, xs, utm east")
+        ),
+        Column(
+            "y",
+            listed("y, y coord, y coordinate, coord y, y pos, pos y, y position, northing, ys, utm north"),
+        ),
         Column("z", listed("z, z coord, z coordinate, coord z, z pos, pos z, z position, zs")),
-        Column("lat", listed("lat, latitude, lats, latitudes, lat deg")),
-        Column("lon", listed("lon, longitude, lons, longitudes, lng, long, lon deg")),
+        Column("lat", listed("lat, latitude, lats, latitudes, lat deg, breitengrad, latitud, latitudine")),
+        Column(
+            "lon",
+            listed("lon, longitude, lons, longitudes, lng, long, lon deg, längengrad, longitud, longitudine"),
+        ),
         Column("names", _NAMES, text=True),
         Column("ids", _IDS, text=True),
     )

@@ -1,30 +1,16 @@
-"""Benchmark data of tours: temperatures, heuristics and peers.
-
-Concorde and LKH are programs, started on a TSPLIB file. Neither may be passed on with this package: Concorde
-is for academic use, LKH for research.
-"""
+"""Benchmark data of tours: temperatures, heuristics and peers."""
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
-from nsa_cli.core.errors import NsaError
 from nsa_cli.core.instance import Solution
 from nsa_cli.problems.contribution import BenchContribution, Heuristic, Peer, References
-from nsa_cli.problems.tsp.formats import tsplib
 from nsa_cli.problems.tsp.instance import TspInstance
 from nsa_cli.problems.tsp.starts import integer_matrix, quick
 
 #: Largest edge that fast-tsp takes.
 _SHORT = 65_535
-
-#: Seconds after which a program that was told its limit is ended.
-_PATIENCE = 60.0
 
 
 def tuned(size: int) -> tuple[float, float]:
@@ -70,15 +56,6 @@ def ortools_routing(instance: TspInstance, seconds: float) -> Solution:
     return np.array(tour if found is not None else range(instance.size))
 
 
-def elkai(instance: TspInstance, _seconds: float) -> Solution:
-    """Lin-Kernighan-Helsgaun: one run, without time limit."""
-    import elkai as package
-
-    if instance.size < 3:
-        return np.arange(instance.size)
-    return np.array(package.DistanceMatrix(integer_matrix(instance).tolist()).solve_tsp(runs=1)[:-1])
-
-
 def pyvrp(instance: TspInstance, seconds: float) -> Solution:
     """Iterated local search for vehicle routing, with one vehicle; takes all of its time."""
     import pyvrp as package
@@ -98,43 +75,6 @@ def pyvrp(instance: TspInstance, seconds: float) -> Solution:
     return np.array([0, *(activity.idx + 1 for activity in route if activity.is_client())])
 
 
-def concorde(instance: TspInstance, seconds: float) -> Solution:
-    """Branch and cut; to the optimum, if that takes no longer than a minute above the limit.
-
-    Raises
-    ------
-    NsaError
-        If it ends without a tour; so does the next one.
-    """
-    words = _run(["concorde", "-x", "-s", "1", "-o", "out", "in.tsp"], instance, seconds).split()
-    return np.array(words[1:], dtype=np.int64)
-
-
-def lkh(instance: TspInstance, seconds: float) -> Solution:
-    """Lin-Kernighan by Helsgaun: one run within the limit, with its usual parameters."""
-    parameters = "PROBLEM_FILE = in.tsp\nOUTPUT_TOUR_FILE = out\nRUNS = 1\nSEED = 1\n"
-    text = _run(["LKH", "in.par"], instance, seconds, f"{parameters}TIME_LIMIT = {seconds:g}\n")
-    words = text.partition("TOUR_SECTION")[2].partition("-1")[0].split()
-    return np.array(words, dtype=np.int64) - 1
-
-
-def _run(command: list[str], instance: TspInstance, seconds: float, parameters: str = "") -> str:
-    """Start a program on an instance, in a folder of its own; give what it writes to the file ``out``."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        matrix = TspInstance(name="it", edge_weight_type="EXPLICIT", matrix=integer_matrix(instance))
-        (folder / "in.tsp").write_text(tsplib.write(matrix), encoding="ascii")
-        (folder / "in.par").write_text(parameters, encoding="ascii")
-        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True}
-        try:
-            subprocess.run(command, cwd=folder, timeout=seconds + _PATIENCE, check=False, **pipes)
-        except subprocess.TimeoutExpired:
-            raise NsaError(f"{command[0]} did not end within {seconds + _PATIENCE:g} s") from None
-        if not (folder / "out").is_file():
-            raise NsaError(f"{command[0]} ended without a tour")
-        return (folder / "out").read_text(encoding="ascii", errors="replace")
-
-
 contribution = BenchContribution(
     power=2,
     temperatures={"sa": (1.0, 0.01), "ppo": (1.0, 0.01), "es": (1.0, 1e-4)},
@@ -144,9 +84,6 @@ contribution = BenchContribution(
     peers={
         "fast-tsp": Peer(fast_tsp, "fast-tsp", "fast-tsp, local search"),
         "ortools-routing": Peer(ortools_routing, "ortools", "OR-Tools, guided local search", "OR-Tools"),
-        "elkai": Peer(elkai, "elkai", "LKH in a Python package, for research and academic use"),
-        "lkh": Peer(lkh, "LKH", "Helsgaun's LKH, for research and academic use", program="LKH"),
-        "concorde": Peer(concorde, "concorde", "Concorde, for academic use", "Concorde", program="concorde"),
         "pyvrp": Peer(pyvrp, "pyvrp", "PyVRP, iterated local search"),
     },
     references=References("tsp{size}_opt.npy", "LKH-3"),

@@ -135,8 +135,8 @@ class ClosedTour(TspInstance):
     def may_be_infeasible(self) -> bool:
         return True
 
-    def details(self, solution: Solution) -> dict[str, Any]:
-        return self.outer.details(self.outward(solution))
+    def facts(self) -> dict[str, Any]:
+        return self.outer.facts()
 
     # --- lengths
 

@@ -129,7 +129,7 @@ class TspInstance(Instance):
             key = "asymmetric" if "asymmetric" in data else "symmetric"
             message = f"{key}: coordinates measure the same in both directions; give a matrix"
             raise DataError(message, key)
-        return made if route.is_plain else replace(made, route=route)
+        return made if route.is_plain and route.start is None else replace(made, route=route)
 
     @classmethod
     def _without_route(cls, data: Mapping[str, Any]) -> TspInstance:
@@ -303,6 +303,9 @@ class TspInstance(Instance):
     def may_be_infeasible(self) -> bool:
         return self.absent is not None or not self.route.is_plain
 
+    def canonical(self, solution: Solution) -> Solution:
+        return self.route.canonical(solution)
+
     def to_ids(self, solution: Solution) -> list[Any]:
         return self.cities.named(solution)
 
@@ -323,7 +326,7 @@ class TspInstance(Instance):
         rows = zip(range(1, self.size + 1), self.to_ids(solution), lengths, strict=True)
         return headers, [list(row) for row in rows]
 
-    def details(self, _solution: Solution) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         label = "EXPLICIT" if self.metric is None else self.metric.label
         label = label if self.measure is None else MEASURES[self.measure].label
         fixed = {"fixed_edges": len(self.route.fixed)} if self.route.fixed else {}
@@ -414,6 +417,9 @@ def _kind(data: Mapping[str, Any], rows: list[Any] | None, field: str) -> str:
         return kind
     if rows is None:
         return "EXPLICIT" if data.get("matrix") is not None else REAL
+    if field == "coords" and _axes(rows) == len(rows) > 3:
+        got = f"expected 2 or 3 numbers a city, got a square of {len(rows)} x {len(rows)}"
+        raise DataError(f"coords: {got}; if these are distances, give them as matrix", "coords", 0)
     if field == "lat":
         return "HAVERSINE_KM"
     if _axes(rows) != 3:

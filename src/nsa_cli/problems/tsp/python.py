@@ -17,6 +17,7 @@ def tsp(
     *,
     matrix: ArrayLike | None = None,
     edge_weight_type: str | None = None,
+    depot: int | str | None = None,
     open_path: bool = False,
     from_city: int | str | None = None,
     to_city: int | str | None = None,
@@ -36,6 +37,8 @@ def tsp(
         Lengths instead, from row to column; infinity where there is no edge.
     edge_weight_type : str, optional
         TSPLIB's name of the metric of `coords`, as ``EUC_2D``; real Euclidean lengths by default.
+    depot : int or str, optional
+        Where the tour begins: a city's number from 0, or its name; the first one by default.
     open_path : bool
         Whether the tour need not return to its start.
     from_city, to_city : int or str, optional
@@ -67,6 +70,12 @@ def tsp(
     14.0
     """
     keys = {"problem": "tsp", "coords": coords, "matrix": matrix, "edge_weight_type": edge_weight_type}
-    keys |= {"open": open_path or None, "from": from_city, "to": to_city, "fixed_edges": fixed_edges}
+    keys |= {
+        "depot": depot,
+        "open": open_path or None,
+        "from": from_city,
+        "to": to_city,
+        "fixed_edges": fixed_edges,
+    }
     keys |= {"names": names, "name": name, "best_known": best_known}
     return solve_keys(keys, ("coords", "matrix"), options)

@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,6 +43,9 @@ class Route:
         The edges that must be in it, each once; from the first city to the second where `directed`.
     directed : bool
         Whether the length of an edge, or whether it is fixed, depends on its direction.
+    start : int, optional
+        The city that a closed tour is written from, if not the first of the file. No requirement: every
+        closed tour can be.
     """
 
     open: bool = False
@@ -50,6 +53,7 @@ class Route:
     last: int | None = None
     fixed: tuple[Edge, ...] = ()
     directed: bool = False
+    start: int | None = field(default=None, compare=False)
 
     @property
     def is_plain(self) -> bool:
@@ -65,6 +69,20 @@ class Route:
         """Give the cities that edges of a tour int64[N] lead from and to, int64[N] or of a path [N - 1]."""
         following = np.roll(tour, -1)
         return (tour[:-1], following[:-1]) if self.open else (tour, following)
+
+    def canonical(self, tour: Solution) -> Solution:
+        """Write a tour int64[N] as all that are equal to it are written.
+
+        A closed one begins at `start`, else at the first city of the file, and goes on to the one of its
+        neighbours that comes first in the file. A path whose ends are not given begins at the end that comes
+        first. Where edges have a direction, it stays.
+        """
+        if not self.open:
+            begin = int(np.flatnonzero(tour == (self.start or 0))[0])
+            tour = np.roll(tour, -begin)
+            turned = not self.directed and len(tour) > 2 and tour[1] > tour[-1]
+            return np.roll(tour[::-1], 1) if turned else tour
+        return tour[::-1] if not (self.directed or self.ends) and tour[0] > tour[-1] else tour
 
     def violation(self, tour: Solution, cities: IdSet) -> str | None:
         """Describe the first end that is another, or fixed edge that is missing; None if there is none."""
@@ -85,6 +103,7 @@ class Route:
         keys: dict[str, Any] = {"open": True} if self.open else {}
         keys |= {} if self.first is None else {"from": cities.ids[self.first]}
         keys |= {} if self.last is None else {"to": cities.ids[self.last]}
+        keys |= {} if self.start is None else {"depot": cities.ids[self.start]}
         keys |= {"asymmetric": True} if self.directed else {}
         fixed = [[cities.ids[a], cities.ids[b]] for a, b in self.fixed]
         return keys | ({"fixed_edges": fixed} if fixed else {})
@@ -219,20 +238,32 @@ def read_route(data: Mapping[str, Any], cities: IdSet, *, directed: bool) -> Rou
     if is_open is False and given:
         key = next(iter(given))
         raise DataError(f"{key}: a closed tour has no ends; leave it out, or give open: true", key)
-    if (is_open or given) and data.get("depot") is not None:
-        start = _city(data, "depot", cities)
+    start = None if data.get("depot") is None else _depot(data["depot"], cities)
+    if (is_open or given) and start is not None:
         if given.setdefault("from", start) != start:
             raise DataError("depot and from name two cities; expected one where the path begins", "depot")
+        start = None
     first, last = given.get("from"), given.get("to")
     if first is not None and first == last and len(cities.ids) > 1:
         message = f"from and to are both city {shown(cities.ids[first])}; expected two ends, or a closed tour"
         raise DataError(message, "to")
-    if isinstance(depot := data.get("depot"), list | tuple | dict):
-        raise DataError(f"depot: expected one city, got {shown(depot)}; several are not supported", "depot")
     fixed = _fixed(data, cities)
     directed = directed or (bool(fixed) and is_symmetric(data) is False)
     found = {edge if directed else tuple(sorted(edge)): None for edge in fixed}
-    return Route(bool(is_open or given), first, last, tuple((a, b) for a, b in found), directed)
+    return Route(
+        bool(is_open or given), first, last, tuple((a, b) for a, b in found), directed, start or None
+    )
+
+
+def _depot(city: Any, cities: IdSet) -> int:
+    """Find the depot; 0 is the first city where none is called so: programs count from 0."""
+    if isinstance(city, list | tuple) and len(city) == 1:
+        city = city[0]
+    if isinstance(city, list | tuple | dict):
+        raise DataError(f"depot: expected one city, got {shown(city)}; several are not supported", "depot")
+    if str(city) == "0" and 0 not in cities:
+        return 0
+    return _found(city, "depot", "depot", cities)
 
 
 def _fixed(data: Mapping[str, Any], cities: IdSet) -> list[Edge]:

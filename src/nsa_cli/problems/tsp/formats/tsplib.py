@@ -42,7 +42,7 @@ _SHAPES = listed(
 #: Types of instances: closed tours, of directed edges, Hamiltonian paths (LKH's).
 _TYPES: dict[str, dict[str, Any]] = {"TSP": {}, "ATSP": {"asymmetric": True}, "HPP": {"open": True}}
 #: Sections beside those of lengths that are read.
-_HARMLESS = ("DISPLAY_DATA_SECTION", "FIXED_EDGES_SECTION")
+_HARMLESS = ("DISPLAY_DATA_SECTION", "FIXED_EDGES_SECTION", "DEPOT_SECTION")
 #: A line that a keyword may begin, with the end of the line before it; and a remark in lines of data.
 _NEXT_WORD, _REMARK = re.compile(r"\n[^\S\n]*[A-Za-z]"), re.compile(r"#[^\n]*")
 
@@ -196,6 +196,8 @@ def read(source: Source) -> list[Record]:
     else:
         locate = _read_coords(parsed, size, kind, data)
     locate = _read_fixed_edges(parsed, data, locate)
+    if (depots := _listed(parsed, "DEPOT_SECTION")) is not None:
+        data["depot"] = depots or None
     remarks = [f"{w} in line {at} is no TSPLIB keyword: left out" for w, at in parsed.unknown.items()]
     return [Record(data, source, locate, remarks=tuple(remarks))]
 
@@ -327,16 +329,22 @@ def _entries(shape: str, size: int) -> Any:
 def _read_fixed_edges(parsed: _Parsed, data: dict[str, Any], locate: Locate) -> Locate:
     """Read pairs of cities that must be neighbours, ended by -1 or by the end of the section."""
     word = "FIXED_EDGES_SECTION"
-    if word not in parsed.sections:
+    if (ids := _listed(parsed, word)) is None:
         return locate
     section = parsed.sections[word]
-    ids = _numbers(parsed, word, slice([*section.tokens, "-1"].index("-1")))
     if len(ids) % 2:
         message = f"{word}: expected pairs of cities, got {len(ids)} numbers"
         parsed.fail(message, section.lines[len(ids) - 1])
     data["fixed_edges"] = [ids[k : k + 2] for k in range(0, len(ids), 2)]
     fixed = locator({"fixed_edges": section.lines[::2]}, section.line)
     return lambda key, index: (fixed if key == "fixed_edges" else locate)(key, index)
+
+
+def _listed(parsed: _Parsed, word: str) -> list[int | float] | None:
+    """Read the ids of a section, ended by -1 or by its end; None if there is no such section."""
+    if word not in parsed.sections:
+        return None
+    return _numbers(parsed, word, slice([*parsed.sections[word].tokens, "-1"].index("-1")))
 
 
 def write(instance: TspInstance) -> str:
@@ -372,6 +380,8 @@ def write(instance: TspInstance) -> str:
     if instance.route.fixed:
         pairs = [f"{instance.numbers[a]} {instance.numbers[b]}" for a, b in instance.route.fixed]
         lines += ["FIXED_EDGES_SECTION", *pairs, "-1"]
+    if instance.route.start is not None:
+        lines += ["DEPOT_SECTION", str(instance.numbers[instance.route.start]), "-1"]
     return "\n".join([*lines, "EOF", ""])
 
 
