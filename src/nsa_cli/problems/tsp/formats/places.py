@@ -77,11 +77,8 @@ def _record(rows: list[dict[str, Any]], record: Record) -> Record:
     named = [squeezed(word) for word in ("name", "title", *words.spelt["names"], "id")]
     forms = [{squeezed(word): x for word, x in row.items() if x not in (None, "")} for row in rows]
     name = next((word for word in named if any(word in form for form in forms)), "")
-    data = (
-        {"names": [form.get(name, i) for i, form in enumerate(forms, start=record.source.first)]}
-        if name
-        else {}
-    )
+    numbered = enumerate(forms, start=record.source.first)
+    data = {"names": [form.get(name, i) for i, form in numbered]} if name else {}
     data |= {**record.data, **{axis: [row[axis] for row in rows] for axis in ("lat", "lon")}}
     known = {*named, "lat", "lon"}
     others = sorted({word for row in rows for word in row if squeezed(word) not in known})
